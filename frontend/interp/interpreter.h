@@ -1,0 +1,48 @@
+// The reference interpreter: tier 0 and the oracle for translated code. Written from the ISA documents; it shares no
+// instruction semantics with the lifter or the backend.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "frontend/isa/opcode.h"
+#include "frontend/isa/target.h"
+#include "internal/wave_state.h"
+#include "internal/error.h"
+
+namespace wavejit::interp {
+
+// Executable guest code as loaded in host memory: `base` is the guest address (= host address) of bytes[0].
+struct CodeRegion {
+  uint64_t base = 0;
+  std::span<const uint8_t> bytes;
+};
+
+// Decodes lazily and caches decoded instructions by address. One Interpreter may be used by several threads at once, each on
+// its own WaveState.
+class Interpreter {
+ public:
+  Interpreter(isa::Target target, std::span<const CodeRegion> code);
+  ~Interpreter();
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
+
+  // Runs `wave` from wave.pc until something other than an ordinary instruction happens; the reason is also stored in
+  // wave.exit_reason. The host FP environment is set from wave.mode and restored. Never returns kJump. Returns kYield at
+  // s_sleep and after `budget` instructions. Memory faults arrive as host signals: the runtime's handler unwinds (see
+  // runtime/fault.h), finding the instruction in wave.pc, which is kept current before every memory access.
+  ExitReason run(WaveState& wave, uint64_t budget = UINT64_MAX) const;
+
+  // The typed error for kUnsupported / kIllegal at wave.pc: mnemonic, encoding, PC.
+  [[nodiscard]] Error describe_exit(const WaveState& wave) const;
+
+  // Whether the interpreter has a handler for this opcode (coverage).
+  [[nodiscard]] static bool supports(isa::Opcode opcode);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace wavejit::interp
