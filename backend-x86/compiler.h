@@ -1,0 +1,62 @@
+// IR -> x86-64 machine code.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "internal/error.h"
+#include "internal/wave_state.h"
+#include "ir/function.h"
+
+namespace wavejit::backend {
+
+enum class Tier : uint8_t {
+  avx2,    // AVX2 + FMA + F16C + BMI2; 8 lanes per register, masks as vectors
+  avx512,  // AVX-512 F/BW/DQ/VL/CD; 16 lanes per register, masks in k registers
+};
+[[nodiscard]] std::string_view to_string(Tier tier);
+[[nodiscard]] bool host_supports(Tier tier);
+[[nodiscard]] Expected<Tier> best_host_tier();  // kUnsupported when the CPU has not even AVX2/FMA/F16C/BMI2
+
+struct CompileOptions {
+  Tier tier = Tier::avx512;
+  bool keep_listing = false;  // produce CompiledCode::listing (annotated x86 assembly)
+};
+
+// Code range [begin, end) (byte offsets) may fault on behalf of a guest memory instruction.
+struct FaultRange {
+  uint32_t begin = 0, end = 0;
+  uint64_t guest_pc = 0;
+  uint8_t first_lane = 64;   // lanes served by the range: first_lane .. first_lane + lanes - 1; 64 = scalar access
+  uint8_t lanes = 0;
+  uint8_t element_bytes = 4; // distance between consecutive lanes' addresses when the range is one contiguous access
+  bool contiguous = false;
+  bool write = false;
+};
+
+// Executable machine code of one ir::Function. Immutable and thread-safe; the memory is freed with the object. Code pages are
+// never writable and executable at once.
+class CompiledCode {
+ public:
+  using EntryFn = uint32_t (*)(WaveState* wave, uint32_t entry_index);  // returns ExitReason; wave->exit_reason/pc are set
+
+  virtual ~CompiledCode() = default;
+  [[nodiscard]] virtual EntryFn entry() const = 0;  // entry_index = index in ir::Function::entries
+  [[nodiscard]] virtual std::span<const uint8_t> code() const = 0;
+  [[nodiscard]] virtual std::span<const FaultRange> fault_ranges() const = 0;  // sorted by begin
+  [[nodiscard]] virtual const std::string& listing() const = 0;
+  // Emitted x86 instruction count, for reports.
+  [[nodiscard]] virtual uint32_t host_instructions() const = 0;
+};
+
+// Errors: kUnsupported naming the IR operation and guest PC, kOutOfMemory.
+[[nodiscard]] Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& function, const CompileOptions& options);
+
+// Runs compiled code with the host FP environment set from wave.mode and restored afterwards (fixed entry stub).
+ExitReason enter(const CompiledCode& code, WaveState& wave, uint32_t entry_index);
+
+}  // namespace wavejit::backend

@@ -1,0 +1,45 @@
+// GCN machine code -> IR. Builds the control-flow graph reachable from an entry by direct branches and lifts it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "frontend/isa/target.h"
+#include "internal/error.h"
+#include "ir/function.h"
+
+namespace wavejit::lift {
+
+struct LiftOptions {
+  isa::Target target = isa::Target::gfx906;
+  std::string name;          // for messages and dumps: kernel or function symbol
+  uint64_t entry_pc = 0;     // host address of the first instruction
+  std::span<const uint8_t> code;  // executable region containing entry_pc
+  uint64_t code_base = 0;    // guest address of code[0]
+  uint32_t mode = 0;         // MODE register assumed at every entry (specialisation)
+  bool exec_full = false;    // EXEC is all ones at every entry (the runtime checks before entering)
+  bool is_kernel_entry = false;
+};
+
+struct LiftResult {
+  std::unique_ptr<ir::Function> function;  // SSA, unoptimised, verified
+  uint32_t guest_instructions = 0;
+};
+
+// Errors: kUnsupported (mnemonic, encoding, PC), kIllegalInstruction, kBadCodeObject (control leaves the code region).
+// An unsupported instruction makes the whole unit fail only if `lazily` is impossible: it becomes an exit with
+// ExitReason::kUnsupported at its PC, so that code that never executes it still runs; `unsupported` lists them.
+struct Unsupported {
+  uint64_t pc = 0;
+  std::string what;  // mnemonic and encoding
+};
+[[nodiscard]] Expected<LiftResult> lift(const LiftOptions& options, std::vector<Unsupported>* unsupported = nullptr);
+
+// Whether the lifter has a handler for this opcode (coverage).
+[[nodiscard]] bool supports(uint16_t opcode);
+
+}  // namespace wavejit::lift

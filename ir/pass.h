@@ -1,0 +1,35 @@
+// The optimisation pipeline. A pass is one function in its own file under ir/passes/, listed once in pipeline.cpp.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ir/function.h"
+
+namespace wavejit::ir {
+
+struct PassResult {
+  bool changed = false;
+};
+
+struct PassContext {
+  bool verify = false;  // run the verifier after each pass (debug builds and tests)
+  std::vector<std::string> disabled;  // passes switched off by name
+  std::vector<std::string> dump;      // "before:<pass>" / "after:<pass>" / "before:all" ...
+  std::function<void(std::string_view title, const Function&)> dump_sink;
+};
+
+struct Pass {
+  std::string_view name;
+  std::string_view meaning;
+  PassResult (*run)(Function&, const PassContext&);
+};
+
+[[nodiscard]] std::span<const Pass> pipeline();  // in order; a pass may be listed more than once
+// Runs the pipeline. With context.verify a violation is an always-on CHECK failure naming the pass.
+void optimise(Function& function, const PassContext& context = {});
+
+}  // namespace wavejit::ir
