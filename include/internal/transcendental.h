@@ -45,15 +45,13 @@
 //             sin: z = y
 //             cos: z = 0.25f - |y|
 //             u = z * z
-//             s = kSin[3]; for i = 2..0: s = fma(s, u, kSin[i])
-//             s = fma(s, u, kTwoPi_lo)
-//             r = z * s
-//             r = fma(z, kTwoPi_hi, r)
+//             s = kSin[4]; for i = 3..0: s = fma(s, u, kSin[i])
+//             r = z * s                                    (|r| <= 1)
 //             if int(k) is odd: r = -r                     (flip the sign bit)
 //             A denormal r is flushed. Signs of zero results are those the steps give (sin(-0) = +0, sin(0.5) = -0).
 //
 // Error against the true value, measured exhaustively over the relevant ranges (tests/interp/transcendental_test.cpp
-// has the sampled check): exp and log below 1 ulp; sin and cos at most 1e-7 absolute on [-256, 256].
+// has the sampled check): exp and log below 1 ulp; sin and cos at most 1.5e-7 absolute on [-256, 256].
 //
 // f16 forms (v_exp_f16 ...): convert the input to f32 (exact), apply the f32 sequence, round the result to f16 to
 // nearest-even; the f16 denormal mode applies to input and result. f64 forms (v_rcp_f64, v_rsq_f64, v_sqrt_f64): the
@@ -77,10 +75,8 @@ inline constexpr float kLog2E_lo = 0x1.4ae0c0p-26f;
 inline constexpr float kLog2[10] = {-0x1.715476p-1f, 0x1.ec7094p-2f,  -0x1.7154c6p-2f, 0x1.277c44p-2f,  -0x1.ec654ap-3f,
                                     0x1.a476bep-3f,  -0x1.6fe35ep-3f, 0x1.5e1a2ap-3f,  -0x1.517e40p-3f, 0x1.82fa3ap-4f};
 
-// sin(2*pi*z) = z * (kTwoPi_hi + kTwoPi_lo + z^2 * (kSin[0] + z^2 * (kSin[1] + ...))) on [-1/4, 1/4].
-inline constexpr float kTwoPi_hi = 0x1.921fb6p+2f;
-inline constexpr float kTwoPi_lo = -0x1.777a5cp-23f;
-inline constexpr float kSin[4] = {-0x1.4abbcep+5f, 0x1.466afep+6f, -0x1.328da4p+6f, 0x1.41ff92p+5f};
+// sin(2*pi*z) = z * (kSin[0] + z^2 * (kSin[1] + ...)) on [-1/4, 1/4].
+inline constexpr float kSin[5] = {0x1.921fb6p+2f, -0x1.4abbdap+5f, 0x1.466b8ap+6f, -0x1.328aeep+6f, 0x1.413080p+5f};
 inline constexpr float kTrigRange = 256.0f;
 
 }  // namespace wavejit::transcendental
