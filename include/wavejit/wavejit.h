@@ -1,0 +1,381 @@
+/* wavejit: runs AMD GCN machine code on x86-64 CPUs. Public C API.
+ *
+ * Conventions
+ *   Status     Every function that can fail returns a wavejit_status; 0 is success. Details of a failure are in the
+ * error object of the calling thread, see wavejit_last_error(). Output arguments are untouched on failure. Handles
+ * wavejit_container, wavejit_module and wavejit_kernel are opaque and reference their parents: a kernel keeps its
+ * module alive, so handles may be destroyed in any order. Destroying NULL does nothing. Strings    `const char*`
+ * results are NUL-terminated UTF-8, owned by the handle they come from and valid until it is destroyed, unless a
+ * function says otherwise. Structs    Each struct starts with `size`, which the caller sets to sizeof(the struct);
+ * *_default() does. Later versions only append fields, and zero always means "default", so old binaries keep working.
+ *   Threads    Any function may be called from any thread. Distinct handles may be used at the same time. Containers
+ * and modules are immutable and may be shared freely. A kernel handle holds argument values: the set functions need
+ * exclusive access to the handle, everything else (launch included) only reads it. Memory     Guest addresses are host
+ * addresses: a pointer passed to a kernel is the pointer the kernel dereferences. Signals    The first launch installs
+ * handlers for SIGSEGV, SIGBUS, SIGFPE and one real-time signal (SIGRTMIN + 7). Faults that did not happen inside guest
+ * code go to the handlers that were installed before.
+ */
+#ifndef WAVEJIT_WAVEJIT_H_
+#define WAVEJIT_WAVEJIT_H_
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define WAVEJIT_VERSION_MAJOR 0
+#define WAVEJIT_VERSION_MINOR 1
+#define WAVEJIT_VERSION_PATCH 0
+/* Comparable number: major * 10000 + minor * 100 + patch. */
+#define WAVEJIT_VERSION (WAVEJIT_VERSION_MAJOR * 10000 + WAVEJIT_VERSION_MINOR * 100 + WAVEJIT_VERSION_PATCH)
+
+#if defined(WAVEJIT_STATIC) || !defined(__GNUC__)
+#define WAVEJIT_API
+#else
+#define WAVEJIT_API __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+#define WAVEJIT_NOEXCEPT noexcept
+extern "C" {
+#else
+#define WAVEJIT_NOEXCEPT
+#endif
+
+/* ------------------------------------------------------------------------------------------------ status and errors */
+
+typedef enum wavejit_status {
+  WAVEJIT_OK = 0,
+  WAVEJIT_INVALID_ARGUMENT = 1,    /* sizes, handles or argument values that make no sense */
+  WAVEJIT_BAD_CODE_OBJECT = 2,     /* malformed ELF, metadata, bundle or compressed container */
+  WAVEJIT_NOT_FOUND = 3,           /* no such file, kernel, variable or container entry */
+  WAVEJIT_TARGET_MISMATCH = 4,     /* no code object for the wanted target, or an unknown target */
+  WAVEJIT_UNSUPPORTED = 5,         /* instruction or feature that wavejit does not execute */
+  WAVEJIT_ILLEGAL_INSTRUCTION = 6, /* bytes that no instruction of the target decodes to */
+  WAVEJIT_GUEST_FAULT = 7,         /* the kernel accessed memory that is not mapped or not permitted */
+  WAVEJIT_GUEST_TRAP = 8,          /* the kernel executed s_trap 2 (abort, failed assertion) */
+  WAVEJIT_TIMEOUT = 9,             /* the launch ran longer than its time limit */
+  WAVEJIT_OUT_OF_MEMORY = 10,
+  WAVEJIT_IO = 11,      /* reading a file failed */
+  WAVEJIT_INTERNAL = 12 /* a defect of wavejit that was caught */
+} wavejit_status;
+
+typedef struct wavejit_error wavejit_error;
+
+/* "guest fault", ...; static storage. */
+WAVEJIT_API const char* wavejit_status_string(wavejit_status status) WAVEJIT_NOEXCEPT;
+
+/* The error of the last wavejit function that failed on the calling thread; NULL when none has. Owned by the thread,
+ * valid until the next failure on it or its end. */
+WAVEJIT_API const wavejit_error* wavejit_last_error(void) WAVEJIT_NOEXCEPT;
+/* A copy that the caller owns and frees with wavejit_error_destroy; may go to other threads. NULL for NULL. */
+WAVEJIT_API wavejit_error* wavejit_error_clone(const wavejit_error* error) WAVEJIT_NOEXCEPT;
+WAVEJIT_API void wavejit_error_destroy(wavejit_error* error) WAVEJIT_NOEXCEPT;
+
+WAVEJIT_API wavejit_status wavejit_error_status(const wavejit_error* error) WAVEJIT_NOEXCEPT;
+/* Complete sentences without a trailing newline. Never NULL. */
+WAVEJIT_API const char* wavejit_error_message(const wavejit_error* error) WAVEJIT_NOEXCEPT;
+/* Name of the kernel involved, NULL when none. */
+WAVEJIT_API const char* wavejit_error_kernel(const wavejit_error* error) WAVEJIT_NOEXCEPT;
+/* These return 1 and store the value when the error has one, else 0. The PC is the address in the loaded code object;
+ * the message also gives it relative to a symbol. Lanes are 0..63. */
+WAVEJIT_API int wavejit_error_pc(const wavejit_error* error, uint64_t* pc) WAVEJIT_NOEXCEPT;
+WAVEJIT_API int wavejit_error_lane(const wavejit_error* error, uint32_t* lane) WAVEJIT_NOEXCEPT;
+WAVEJIT_API int wavejit_error_address(const wavejit_error* error, uint64_t* address) WAVEJIT_NOEXCEPT;
+
+/* ------------------------------------------------------------------------------------------------ library and host */
+
+typedef enum wavejit_engine {
+  WAVEJIT_ENGINE_AUTO = 0, /* the JIT where the CPU allows it */
+  WAVEJIT_ENGINE_INTERP = 1,
+  WAVEJIT_ENGINE_JIT = 2
+} wavejit_engine;
+
+typedef enum wavejit_isa {
+  WAVEJIT_ISA_AUTO = 0, /* the best the CPU has */
+  WAVEJIT_ISA_AVX2 = 1,
+  WAVEJIT_ISA_AVX512 = 2
+} wavejit_isa;
+
+/* WAVEJIT_VERSION of the library in use, and as text ("0.1.0"). */
+WAVEJIT_API uint32_t wavejit_version(void) WAVEJIT_NOEXCEPT;
+WAVEJIT_API const char* wavejit_version_string(void) WAVEJIT_NOEXCEPT;
+
+WAVEJIT_API const char* wavejit_engine_string(wavejit_engine engine) WAVEJIT_NOEXCEPT;
+WAVEJIT_API const char* wavejit_isa_string(wavejit_isa isa) WAVEJIT_NOEXCEPT;
+/* 1 when translated code for `isa` can run on this CPU, else 0. AUTO asks for any of them. */
+WAVEJIT_API int wavejit_isa_supported(wavejit_isa isa) WAVEJIT_NOEXCEPT;
+/* The tier AUTO stands for on this CPU; AUTO when there is none. */
+WAVEJIT_API wavejit_isa wavejit_isa_best(void) WAVEJIT_NOEXCEPT;
+/* Threads that a launch uses by default: the CPUs available to the process. */
+WAVEJIT_API uint32_t wavejit_default_threads(void) WAVEJIT_NOEXCEPT;
+/* CPU model name; static storage. */
+WAVEJIT_API const char* wavejit_host_cpu(void) WAVEJIT_NOEXCEPT;
+
+/* ------------------------------------------------------------------------------------------------ containers */
+
+/* A file that holds code objects: raw ELF, offload bundle (plain or compressed), or host binary with a .hip_fatbin. */
+typedef struct wavejit_container wavejit_container;
+
+typedef struct wavejit_entry_info {
+  size_t size;
+  const char* target;    /* "gfx908:sramecc+:xnack-" */
+  const char* triple;    /* entry id as written in the bundle */
+  uint32_t bundle_index; /* which bundle of the file */
+  uint32_t reserved;
+  const void* data; /* the ELF image, owned by the container */
+  size_t data_size; /* bytes */
+} wavejit_entry_info;
+
+WAVEJIT_API wavejit_status wavejit_container_open(const char* path, wavejit_container** container) WAVEJIT_NOEXCEPT;
+/* Copies `data`. */
+WAVEJIT_API wavejit_status wavejit_container_parse(const void* data, size_t data_size,
+                                                   wavejit_container** container) WAVEJIT_NOEXCEPT;
+WAVEJIT_API void wavejit_container_destroy(wavejit_container* container) WAVEJIT_NOEXCEPT;
+/* "ELF code object", "offload bundle", ... */
+WAVEJIT_API const char* wavejit_container_kind(const wavejit_container* container) WAVEJIT_NOEXCEPT;
+WAVEJIT_API size_t wavejit_container_entry_count(const wavejit_container* container) WAVEJIT_NOEXCEPT;
+WAVEJIT_API wavejit_status wavejit_container_entry(const wavejit_container* container, size_t index,
+                                                   wavejit_entry_info* info) WAVEJIT_NOEXCEPT;
+
+/* ------------------------------------------------------------------------------------------------ modules */
+
+/* One code object, loaded and relocated. */
+typedef struct wavejit_module wavejit_module;
+
+typedef struct wavejit_load_options {
+  size_t size;
+  /* Target id to look for ("gfx906", "gfx90a:xnack-", with or without "amdgcn-amd-amdhsa--"). NULL: the file's only
+   * target, or the first entry wavejit can run. */
+  const char* target;
+  /* Only the entry that defines this kernel, for files with many bundles. NULL: any. */
+  const char* kernel;
+} wavejit_load_options;
+
+WAVEJIT_API wavejit_status wavejit_module_load_file(const char* path, const wavejit_load_options* options,
+                                                    wavejit_module** module) WAVEJIT_NOEXCEPT;
+/* `data` is any container; it is copied. */
+WAVEJIT_API wavejit_status wavejit_module_load_memory(const void* data, size_t data_size,
+                                                      const wavejit_load_options* options,
+                                                      wavejit_module** module) WAVEJIT_NOEXCEPT;
+WAVEJIT_API wavejit_status wavejit_module_load_entry(const wavejit_container* container, size_t index,
+                                                     wavejit_module** module) WAVEJIT_NOEXCEPT;
+WAVEJIT_API void wavejit_module_destroy(wavejit_module* module) WAVEJIT_NOEXCEPT;
+
+WAVEJIT_API const char* wavejit_module_target(const wavejit_module* module) WAVEJIT_NOEXCEPT;      /* "gfx90a:xnack-" */
+WAVEJIT_API uint32_t wavejit_module_object_version(const wavejit_module* module) WAVEJIT_NOEXCEPT; /* 2..6 */
+WAVEJIT_API size_t wavejit_module_kernel_count(const wavejit_module* module) WAVEJIT_NOEXCEPT;
+/* NULL when `index` is out of range. */
+WAVEJIT_API const char* wavejit_module_kernel_name(const wavejit_module* module, size_t index) WAVEJIT_NOEXCEPT;
+
+typedef struct wavejit_variable_info {
+  size_t size;
+  const char* name;
+  uint64_t address; /* host address, valid while the module lives */
+  uint64_t bytes;
+  int writable; /* by kernels and wavejit_variable_write */
+} wavejit_variable_info;
+
+WAVEJIT_API size_t wavejit_module_variable_count(const wavejit_module* module) WAVEJIT_NOEXCEPT;
+WAVEJIT_API wavejit_status wavejit_module_variable(const wavejit_module* module, size_t index,
+                                                   wavejit_variable_info* info) WAVEJIT_NOEXCEPT;
+WAVEJIT_API wavejit_status wavejit_module_find_variable(const wavejit_module* module, const char* name,
+                                                        wavejit_variable_info* info) WAVEJIT_NOEXCEPT;
+/* Copy to or from a global variable; [offset, offset + bytes) must lie inside it. Not synchronised with launches. */
+WAVEJIT_API wavejit_status wavejit_variable_read(const wavejit_module* module, const char* name, uint64_t offset,
+                                                 void* data, size_t bytes) WAVEJIT_NOEXCEPT;
+WAVEJIT_API wavejit_status wavejit_variable_write(const wavejit_module* module, const char* name, uint64_t offset,
+                                                  const void* data, size_t bytes) WAVEJIT_NOEXCEPT;
+
+/* ------------------------------------------------------------------------------------------------ kernels */
+
+typedef struct wavejit_kernel wavejit_kernel;
+
+typedef struct wavejit_kernel_info {
+  size_t size;
+  const char* name;
+  const char* symbol;        /* descriptor symbol, e.g. "name.kd" */
+  uint32_t arg_count;        /* explicit arguments; indices 0 .. arg_count - 1 */
+  uint32_t hidden_arg_count; /* hidden ones follow; wavejit fills them in */
+  uint32_t kernarg_size;     /* bytes, hidden arguments included */
+  uint32_t lds_size;         /* static LDS of a work-group, bytes */
+  uint32_t scratch_size;     /* private segment of a work-item, bytes */
+  uint32_t sgpr_count, vgpr_count, agpr_count;
+  uint32_t required_workgroup_size[3]; /* zeros when any */
+  uint32_t max_workgroup_size;         /* flat, work-items */
+  uint32_t wavefront_size;             /* always 64 */
+  uint32_t code_size;                  /* bytes */
+  uint32_t sgpr_spill_count, vgpr_spill_count;
+  uint64_t entry; /* loaded address of the first instruction */
+} wavejit_kernel_info;
+
+typedef enum wavejit_arg_kind {
+  WAVEJIT_ARG_VALUE = 0,   /* raw bytes */
+  WAVEJIT_ARG_POINTER = 1, /* 8-byte pointer to global or constant memory */
+  WAVEJIT_ARG_LOCAL = 2,   /* dynamic LDS: the argument's value is a size */
+  WAVEJIT_ARG_OTHER = 3,   /* image, sampler, pipe, queue: not supported by launches */
+  WAVEJIT_ARG_HIDDEN = 4
+} wavejit_arg_kind;
+
+typedef struct wavejit_arg_info {
+  size_t size;
+  const char* name;          /* "" when the metadata has none */
+  const char* type_name;     /* source type, "" when the metadata has none */
+  const char* kind_name;     /* as in the metadata: "by_value", "global_buffer", "hidden_block_count_x", ... */
+  const char* address_space; /* "global", "constant", "local", "generic", ... or "" */
+  uint32_t offset;           /* bytes into the kernarg segment */
+  uint32_t bytes;
+  wavejit_arg_kind kind;
+} wavejit_arg_info;
+
+/* By metadata name or symbol, with or without ".kd"; the error suggests the nearest name. */
+WAVEJIT_API wavejit_status wavejit_kernel_create(const wavejit_module* module, const char* name,
+                                                 wavejit_kernel** kernel) WAVEJIT_NOEXCEPT;
+/* By index, for enumeration. */
+WAVEJIT_API wavejit_status wavejit_kernel_create_at(const wavejit_module* module, size_t index,
+                                                    wavejit_kernel** kernel) WAVEJIT_NOEXCEPT;
+WAVEJIT_API void wavejit_kernel_destroy(wavejit_kernel* kernel) WAVEJIT_NOEXCEPT;
+
+WAVEJIT_API wavejit_status wavejit_kernel_get_info(const wavejit_kernel* kernel,
+                                                   wavejit_kernel_info* info) WAVEJIT_NOEXCEPT;
+/* index < arg_count + hidden_arg_count */
+WAVEJIT_API wavejit_status wavejit_kernel_arg(const wavejit_kernel* kernel, uint32_t index,
+                                              wavejit_arg_info* info) WAVEJIT_NOEXCEPT;
+
+/* Set explicit argument `index`. `bytes` must equal the argument's size. Pointers may be set as 8 raw bytes too. */
+WAVEJIT_API wavejit_status wavejit_kernel_set_arg(wavejit_kernel* kernel, uint32_t index, const void* data,
+                                                  size_t bytes) WAVEJIT_NOEXCEPT;
+WAVEJIT_API wavejit_status wavejit_kernel_set_arg_pointer(wavejit_kernel* kernel, uint32_t index,
+                                                          const void* pointer) WAVEJIT_NOEXCEPT;
+/* Bytes of LDS behind a local pointer argument. */
+WAVEJIT_API wavejit_status wavejit_kernel_set_arg_local(wavejit_kernel* kernel, uint32_t index,
+                                                        uint32_t lds_bytes) WAVEJIT_NOEXCEPT;
+/* The kernarg segment as a whole, copied, instead of single arguments: at least the explicit arguments. Hidden
+ * arguments that lie inside it are taken as given, the others are filled in. */
+WAVEJIT_API wavejit_status wavejit_kernel_set_kernarg(wavejit_kernel* kernel, const void* data,
+                                                      size_t bytes) WAVEJIT_NOEXCEPT;
+
+/* ------------------------------------------------------------------------------------------------ launches */
+
+/* Called about twice a second during a launch, on an internal thread; must not call wavejit. */
+typedef void (*wavejit_progress_fn)(void* user, uint64_t workgroups_done, uint64_t workgroups_total);
+
+typedef struct wavejit_launch_options {
+  size_t size;
+  uint32_t global[3];        /* work-items; 0 in y and z means 1. Need not be multiples of local (partial groups) */
+  uint32_t local[3];         /* all 0: the required size, or a default; else 0 in y and z means 1 */
+  uint32_t global_offset[3]; /* OpenCL global offset (hidden arguments) */
+  uint32_t dynamic_lds;      /* bytes of LDS after the static and argument LDS (HIP's dynamic shared memory) */
+  wavejit_engine engine;
+  wavejit_isa isa;  /* JIT only */
+  uint32_t threads; /* host threads; 0: wavejit_default_threads() */
+  uint32_t reserved;
+  uint64_t timeout_ns;         /* 0: none */
+  const char* disabled_passes; /* comma-separated IR passes not to run; NULL: none */
+  wavejit_progress_fn progress;
+  void* progress_user;
+} wavejit_launch_options;
+
+static inline wavejit_launch_options wavejit_launch_options_default(void) {
+  wavejit_launch_options options;
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  return options;
+}
+
+typedef struct wavejit_launch_stats {
+  size_t size;
+  uint64_t wall_ns;            /* the launch, translation excluded where it happened up front */
+  uint64_t translate_ns;       /* lifting, optimising and compiling done during this launch, summed over threads */
+  uint64_t guest_instructions; /* executed; the interpreter counts, the JIT reports 0 */
+  uint64_t workgroups;
+  uint64_t waves;
+  uint64_t work_items;
+  uint64_t host_instructions; /* x86 instructions emitted by this launch's translations (static count) */
+  uint32_t translations;      /* units translated during this launch */
+  uint32_t threads;           /* host threads that took part */
+  wavejit_engine engine;      /* what AUTO became */
+  wavejit_isa isa;            /* AUTO for the interpreter */
+} wavejit_launch_stats;
+
+static inline wavejit_launch_stats wavejit_launch_stats_default(void) {
+  wavejit_launch_stats stats;
+  memset(&stats, 0, sizeof stats);
+  stats.size = sizeof stats;
+  return stats;
+}
+
+/* Runs the kernel over the grid and returns when it has finished. `stats` may be NULL; it is filled in on guest errors
+ * and timeouts too. After any failure the next launch starts clean. */
+WAVEJIT_API wavejit_status wavejit_launch(const wavejit_kernel* kernel, const wavejit_launch_options* options,
+                                          wavejit_launch_stats* stats) WAVEJIT_NOEXCEPT;
+
+/* ------------------------------------------------------------------------------------------------ memory */
+
+/* Any host memory may be passed to kernels. Memory from wavejit_buffer_alloc additionally ends right before an
+ * inaccessible page (as far as 64-byte alignment allows), so that overruns fault, and is zero-filled. */
+WAVEJIT_API wavejit_status wavejit_buffer_alloc(size_t bytes, void** pointer) WAVEJIT_NOEXCEPT;
+WAVEJIT_API void wavejit_buffer_free(void* pointer) WAVEJIT_NOEXCEPT;
+/* Names a range of memory, so that fault messages can say which buffer an address is next to. Buffers are known anyway.
+ */
+WAVEJIT_API wavejit_status wavejit_memory_register(const void* pointer, size_t bytes,
+                                                   const char* name) WAVEJIT_NOEXCEPT;
+WAVEJIT_API void wavejit_memory_unregister(const void* pointer) WAVEJIT_NOEXCEPT;
+
+/* ------------------------------------------------------------------------------------------------ looking inside */
+
+/* Receives text in pieces; called on the calling thread before the function returns. */
+typedef void (*wavejit_write_fn)(void* user, const char* text, size_t length);
+
+typedef enum wavejit_dump_kind {
+  WAVEJIT_DUMP_GCN = 0, /* disassembly with addresses, encodings and labels */
+  WAVEJIT_DUMP_IR = 1,
+  WAVEJIT_DUMP_X86 = 2 /* annotated host assembly */
+} wavejit_dump_kind;
+
+typedef struct wavejit_dump_options {
+  size_t size;
+  wavejit_dump_kind kind;
+  wavejit_isa isa;             /* for X86 */
+  const char* stage;           /* for IR: "before:<pass>" or "after:<pass>"; NULL: after all passes */
+  const char* disabled_passes; /* as for launches */
+} wavejit_dump_options;
+
+WAVEJIT_API wavejit_status wavejit_kernel_dump(const wavejit_kernel* kernel, const wavejit_dump_options* options,
+                                               wavejit_write_fn write, void* user) WAVEJIT_NOEXCEPT;
+
+/* Name and meaning of IR pass `index`, NULL beyond the last. Static storage. */
+WAVEJIT_API const char* wavejit_pass_name(size_t index) WAVEJIT_NOEXCEPT;
+WAVEJIT_API const char* wavejit_pass_meaning(size_t index) WAVEJIT_NOEXCEPT;
+
+typedef struct wavejit_coverage_issue {
+  size_t size;
+  const char* stage;  /* "decode", "interp", "lift", "compile" */
+  const char* what;   /* mnemonic, or the whole message for "compile" */
+  const char* detail; /* mnemonic and encoding of the first occurrence */
+  uint64_t pc;        /* of the first occurrence */
+  uint64_t count;     /* occurrences in the kernel */
+} wavejit_coverage_issue;
+
+typedef struct wavejit_coverage {
+  size_t size;
+  uint64_t instructions; /* reachable from the entry by direct control flow */
+  uint64_t illegal;      /* undecodable */
+  uint64_t interp_unsupported;
+  uint64_t lift_unsupported;
+  uint32_t compiled; /* 1 when the whole unit was translated for `isa` */
+  uint32_t issue_count;
+  const wavejit_coverage_issue* issues; /* valid until the next wavejit_kernel_coverage call on this thread */
+  uint64_t translate_ns;
+  uint64_t host_instructions;
+  uint64_t host_bytes;
+} wavejit_coverage;
+
+/* Decodes, lifts and compiles the kernel without running it, and counts what is unsupported. */
+WAVEJIT_API wavejit_status wavejit_kernel_coverage(const wavejit_kernel* kernel, wavejit_isa isa,
+                                                   wavejit_coverage* coverage) WAVEJIT_NOEXCEPT;
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* WAVEJIT_WAVEJIT_H_ */
