@@ -23,24 +23,51 @@ struct TargetId {
   std::string processor;  // "gfx906"
   FeatureSetting xnack = FeatureSetting::any;
   FeatureSetting sramecc = FeatureSetting::any;
+  uint32_t generic_version = 0;  // V6 generic processors ("gfx9-generic"), otherwise 0
   [[nodiscard]] std::string to_string() const;
 };
 [[nodiscard]] Expected<TargetId> parse_target_id(std::string_view text);  // accepts an "amdgcn-amd-amdhsa--" prefix
-// Whether code built for `code` may run on `device` (AMDGPUUsage "Target ID": equal processor; any matches on and off).
+// Whether code built for `code` may run on `device` (AMDGPUUsage "Target ID": equal processor, or a generic processor
+// that covers it; any matches on and off).
 [[nodiscard]] bool compatible(const TargetId& code, const TargetId& device);
 
 enum class ArgKind : uint8_t {
-  by_value, global_buffer, dynamic_shared_pointer, sampler, image, pipe, queue,
-  hidden_global_offset_x, hidden_global_offset_y, hidden_global_offset_z,
-  hidden_block_count_x, hidden_block_count_y, hidden_block_count_z,
-  hidden_group_size_x, hidden_group_size_y, hidden_group_size_z,
-  hidden_remainder_x, hidden_remainder_y, hidden_remainder_z,
-  hidden_grid_dims, hidden_none, hidden_printf_buffer, hidden_hostcall_buffer, hidden_default_queue,
-  hidden_completion_action, hidden_multigrid_sync_arg, hidden_heap_v1, hidden_dynamic_lds_size,
-  hidden_private_base, hidden_shared_base, hidden_queue_ptr,
+  by_value,
+  global_buffer,
+  dynamic_shared_pointer,
+  sampler,
+  image,
+  pipe,
+  queue,
+  hidden_global_offset_x,
+  hidden_global_offset_y,
+  hidden_global_offset_z,
+  hidden_block_count_x,
+  hidden_block_count_y,
+  hidden_block_count_z,
+  hidden_group_size_x,
+  hidden_group_size_y,
+  hidden_group_size_z,
+  hidden_remainder_x,
+  hidden_remainder_y,
+  hidden_remainder_z,
+  hidden_grid_dims,
+  hidden_none,
+  hidden_printf_buffer,
+  hidden_hostcall_buffer,
+  hidden_default_queue,
+  hidden_completion_action,
+  hidden_multigrid_sync_arg,
+  hidden_heap_v1,
+  hidden_dynamic_lds_size,
+  hidden_private_base,
+  hidden_shared_base,
+  hidden_queue_ptr,
 };
 [[nodiscard]] std::string_view to_string(ArgKind kind);
-[[nodiscard]] inline bool is_hidden(ArgKind kind) { return kind >= ArgKind::hidden_global_offset_x; }
+[[nodiscard]] inline bool is_hidden(ArgKind kind) {
+  return kind >= ArgKind::hidden_global_offset_x;
+}
 
 enum class AddressSpace : uint8_t { none, private_, global, constant, local, generic, region };
 
@@ -54,39 +81,46 @@ struct KernelArg {
   AddressSpace address_space = AddressSpace::none;
 };
 
-// Everything a dispatch needs to set up the initial state, unified over amd_kernel_code_t (V2) and kernel descriptors (V3+).
+// Everything a dispatch needs to set up the initial state, unified over amd_kernel_code_t (V2) and kernel descriptors
+// (V3+).
 struct KernelDescriptor {
-  uint32_t group_segment_size = 0;    // static LDS, bytes
-  uint32_t private_segment_size = 0;  // scratch per work-item, bytes
-  uint32_t kernarg_size = 0;          // bytes
-  uint64_t entry = 0;                 // loaded address of the first instruction (host address)
+  uint32_t group_segment_size = 0;           // static LDS, bytes
+  uint32_t private_segment_size = 0;         // scratch per work-item, bytes
+  uint32_t kernarg_size = 0;                 // bytes
+  uint64_t entry = 0;                        // loaded address of the first instruction (host address)
   uint32_t rsrc1 = 0, rsrc2 = 0, rsrc3 = 0;  // COMPUTE_PGM_RSRC1/2/3 as stored
   // Enabled initial registers, in the order they are laid out.
   bool enable_private_segment_buffer = false, enable_dispatch_ptr = false, enable_queue_ptr = false,
        enable_kernarg_segment_ptr = false, enable_dispatch_id = false, enable_flat_scratch_init = false,
-       enable_private_segment_size = false, enable_grid_workgroup_count_x = false, enable_grid_workgroup_count_y = false,
-       enable_grid_workgroup_count_z = false;
+       enable_private_segment_size = false, enable_grid_workgroup_count_x = false,
+       enable_grid_workgroup_count_y = false, enable_grid_workgroup_count_z = false;
   bool enable_workgroup_id_x = false, enable_workgroup_id_y = false, enable_workgroup_id_z = false,
        enable_workgroup_info = false, enable_private_segment_wave_offset = false;
   uint8_t enable_vgpr_workitem_id = 0;  // 0: x, 1: x y, 2: x y z
   uint32_t user_sgpr_count = 0;
   uint32_t kernarg_preload_length = 0;  // dwords (GFX940), 0 elsewhere
-  uint32_t vgpr_count = 0, sgpr_count = 0, agpr_count = 0;  // allocated, as the granulated fields say
-  uint32_t accum_offset = 0;            // GFX90A: first VGPR used as AccVGPR
+  // Allocated, as the granulated fields say. GFX908: as many AGPRs as VGPRs. GFX90A on: vgpr_count is the whole unified
+  // allocation, v0..v(accum_offset-1) and then agpr_count AGPRs.
+  uint32_t vgpr_count = 0, sgpr_count = 0, agpr_count = 0;
+  uint32_t accum_offset = 0;  // GFX90A on: first VGPR used as AccVGPR; 0 elsewhere
   bool uses_dynamic_stack = false;
-  uint32_t mode = 0;                    // initial MODE register: FP_MODE, DX10_CLAMP, IEEE, FP16_OVFL in their MODE positions
+  uint32_t mode = 0;  // initial MODE register: FP_MODE, DX10_CLAMP, IEEE, FP16_OVFL in their MODE positions
 };
 
 struct Kernel {
-  std::string name;         // source-level/metadata .name
-  std::string symbol;       // descriptor symbol ("name.kd"), or the code symbol for V2
+  std::string name;    // source-level/metadata .name
+  std::string symbol;  // descriptor symbol ("name.kd"), or the code symbol for V2
   std::vector<KernelArg> args;
   KernelDescriptor descriptor;
   std::array<uint32_t, 3> required_workgroup_size{};  // zeros when none
-  uint32_t max_flat_workgroup_size = 0;
+  uint32_t max_flat_workgroup_size = 0;               // 1024, the hardware's limit, when the object does not say
   uint32_t wavefront_size = 64;
   uint32_t sgpr_spill_count = 0, vgpr_spill_count = 0;
-  uint32_t code_size = 0;   // bytes of the kernel's symbol
+  uint32_t code_size = 0;  // bytes of the kernel's code
+  // False for kernels known only by their descriptor (hand-written assembly): args are unknown then.
+  bool has_metadata = false;
+  uint32_t kernarg_align = 16;                                             // bytes
+  uint32_t used_sgpr_count = 0, used_vgpr_count = 0, used_agpr_count = 0;  // as the metadata says; 0 when it does not
 };
 
 struct Variable {
@@ -102,8 +136,9 @@ struct FunctionSymbol {
   uint64_t size = 0;
 };
 
-// A code object loaded into host memory, relocated; movable handle, immutable apart from the memory of writable variables.
-// The memory stays at the same address for the object's life. Executable guest code is mapped read-only (it is data to us).
+// A code object loaded into host memory, relocated; movable handle, immutable apart from the memory of writable
+// variables. The memory stays at the same address for the object's life. Executable guest code is mapped read-only (it
+// is data to us).
 class CodeObject {
  public:
   // `bytes` is one ELF image (not a container; see containers.h). Copies what it needs.

@@ -1,0 +1,158 @@
+#include "frontend/codeobject/image.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "internal/check.h"
+
+namespace wavejit::codeobject {
+namespace {
+
+constexpr uint64_t kPage = 4096;  // AMDGPU ELF segments and x86-64 pages agree
+// Larger than any GPU's code and globals are; .bss pages cost nothing until they are touched.
+constexpr uint64_t kMaxImageSize = uint64_t{16} << 30;
+constexpr size_t kMaxSegments = 64;  // linkers make about 4
+
+constexpr uint64_t page_floor(uint64_t value) {
+  return value & ~(kPage - 1);
+}
+constexpr uint64_t page_ceil(uint64_t value) {
+  return (value + kPage - 1) & ~(kPage - 1);
+}
+
+}  // namespace
+
+LoadedImage::LoadedImage(LoadedImage&& other) noexcept {
+  *this = std::move(other);
+}
+
+LoadedImage& LoadedImage::operator=(LoadedImage&& other) noexcept {
+  if (this != &other) {
+    release();
+    base_ = std::exchange(other.base_, nullptr);
+    reserved_ = std::exchange(other.reserved_, 0);
+    bias_ = std::exchange(other.bias_, 0);
+    segments_ = std::move(other.segments_);
+  }
+  return *this;
+}
+
+LoadedImage::~LoadedImage() {
+  release();
+}
+
+void LoadedImage::release() {
+  if (base_ != nullptr) munmap(base_, reserved_);
+  base_ = nullptr;
+}
+
+Expected<LoadedImage> LoadedImage::map(const ElfFile& elf) {
+  std::vector<const Elf64_Phdr*> loads;
+  for (const Elf64_Phdr& segment : elf.segments()) {
+    if (segment.p_type != PT_LOAD || segment.p_memsz == 0) continue;
+    if (segment.p_filesz > segment.p_memsz) {
+      return bad("The segment at offset {:#x} has {} bytes in the file but {} in memory.", segment.p_offset,
+                 segment.p_filesz, segment.p_memsz);
+    }
+    if (!elf.bytes().contains(segment.p_offset, segment.p_filesz)) {
+      return bad("The segment of {} bytes at offset {:#x} ends beyond the {} bytes of the file.", segment.p_filesz,
+                 segment.p_offset, elf.bytes().size());
+    }
+    if (segment.p_vaddr > kMaxImageSize || segment.p_memsz > kMaxImageSize) {
+      return bad("The segment at offset {:#x} (address {:#x}, {} bytes) is larger than the {} GiB wavejit loads.",
+                 segment.p_offset, segment.p_vaddr, segment.p_memsz, kMaxImageSize >> 30);
+    }
+    loads.push_back(&segment);
+  }
+  if (loads.empty()) return bad("The code object has no loadable segment.");
+  if (loads.size() > kMaxSegments)
+    return bad("The code object has {} loadable segments; at most {} are supported.", loads.size(), kMaxSegments);
+  std::ranges::sort(loads, {}, &Elf64_Phdr::p_vaddr);
+  for (size_t i = 1; i < loads.size(); ++i) {
+    if (loads[i]->p_vaddr < loads[i - 1]->p_vaddr + loads[i - 1]->p_memsz) {
+      return bad("The segments at offsets {:#x} and {:#x} overlap in memory.", loads[i - 1]->p_offset,
+                 loads[i]->p_offset);
+    }
+  }
+
+  const uint64_t low = page_floor(loads.front()->p_vaddr);
+  const uint64_t high = page_ceil(loads.back()->p_vaddr + loads.back()->p_memsz);
+  // An inaccessible page on either side turns stray guest accesses into faults.
+  LoadedImage image;
+  const uint64_t reserved = high - low + 2 * kPage;
+  void* base = mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) {
+    return make_error(ErrorCode::kOutOfMemory,
+                      fmt::format("Cannot reserve {} bytes for a code object: {}.", reserved, std::strerror(errno)));
+  }
+  image.base_ = static_cast<uint8_t*>(base);
+  image.reserved_ = reserved;
+  image.bias_ = reinterpret_cast<uint64_t>(base) + kPage - low;
+  for (const Elf64_Phdr* load : loads) {
+    const uint64_t begin = page_floor(load->p_vaddr), end = page_ceil(load->p_vaddr + load->p_memsz);
+    if (mprotect(reinterpret_cast<void*>(image.bias_ + begin), end - begin, PROT_READ | PROT_WRITE) != 0) {
+      return make_error(ErrorCode::kOutOfMemory, fmt::format("Cannot make {} bytes for a code object accessible: {}.",
+                                                             end - begin, std::strerror(errno)));
+    }
+    if (load->p_filesz != 0) {
+      std::memcpy(reinterpret_cast<void*>(image.bias_ + load->p_vaddr), elf.bytes().data() + load->p_offset,
+                  load->p_filesz);
+    }
+    image.segments_.push_back({.vaddr = load->p_vaddr,
+                               .size = load->p_memsz,
+                               .writable = (load->p_flags & PF_W) != 0,
+                               .executable = (load->p_flags & PF_X) != 0});
+  }
+  return image;
+}
+
+Expected<void> LoadedImage::protect(const ElfFile& elf) {
+  const auto set = [&](uint64_t begin, uint64_t end, int protection) -> Expected<void> {
+    if (begin >= end) return {};
+    if (mprotect(reinterpret_cast<void*>(bias_ + begin), end - begin, protection) != 0) {
+      return make_error(ErrorCode::kOutOfMemory, fmt::format("Cannot protect {} bytes of a code object: {}.",
+                                                             end - begin, std::strerror(errno)));
+    }
+    return {};
+  };
+  // Read-only segments first: a page that a writable segment shares ends up writable.
+  for (const bool writable : {false, true}) {
+    for (const Segment& segment : segments_) {
+      if (segment.writable != writable) continue;
+      auto done = set(page_floor(segment.vaddr), page_ceil(segment.vaddr + segment.size),
+                      writable ? PROT_READ | PROT_WRITE : PROT_READ);
+      if (!done) return done;
+    }
+  }
+  for (const Elf64_Phdr& relro : elf.segments()) {
+    if (relro.p_type != PT_GNU_RELRO) continue;
+    // As in dynamic loaders: only whole pages. The range may extend to the page end, beyond its segment.
+    for (const Segment& segment : segments_) {
+      if (relro.p_vaddr < segment.vaddr || relro.p_vaddr >= segment.vaddr + segment.size) continue;
+      const uint64_t limit = page_ceil(segment.vaddr + segment.size);
+      const uint64_t end = relro.p_memsz > limit - relro.p_vaddr ? limit : relro.p_vaddr + relro.p_memsz;
+      auto done = set(page_floor(relro.p_vaddr), page_floor(end), PROT_READ);
+      if (!done) return done;
+    }
+  }
+  return {};
+}
+
+const LoadedImage::Segment* LoadedImage::segment_of(uint64_t vaddr, uint64_t size) const {
+  for (const Segment& segment : segments_) {
+    if (vaddr < segment.vaddr) break;
+    const uint64_t offset = vaddr - segment.vaddr;
+    if (offset <= segment.size && size <= segment.size - offset) return &segment;
+  }
+  return nullptr;
+}
+
+std::span<uint8_t> LoadedImage::at(uint64_t vaddr, uint64_t size) const {
+  WAVEJIT_CHECK(segment_of(vaddr, size) != nullptr);
+  return {reinterpret_cast<uint8_t*>(bias_ + vaddr), size};
+}
+
+}  // namespace wavejit::codeobject

@@ -1,0 +1,49 @@
+// The loaded form of a code object: its segments in one reservation of host memory, relocated and protected.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "frontend/codeobject/elf_file.h"
+
+namespace wavejit::codeobject {
+
+class LoadedImage {
+ public:
+  struct Segment {
+    uint64_t vaddr = 0, size = 0;  // memory size
+    bool writable = false, executable = false;
+  };
+
+  LoadedImage() = default;
+  LoadedImage(LoadedImage&& other) noexcept;
+  LoadedImage& operator=(LoadedImage&& other) noexcept;
+  LoadedImage(const LoadedImage&) = delete;
+  LoadedImage& operator=(const LoadedImage&) = delete;
+  ~LoadedImage();
+
+  // Copies the PT_LOAD segments, keeping their distances. Everything is writable until protect().
+  [[nodiscard]] static Expected<LoadedImage> map(const ElfFile& elf);
+  // Applies the relocations of the dynamic section.
+  [[nodiscard]] Expected<void> relocate(const ElfFile& elf);
+  // Gives pages the protection of their segments; code is never executable, it is data to the host.
+  [[nodiscard]] Expected<void> protect(const ElfFile& elf);
+
+  [[nodiscard]] uint64_t bias() const { return bias_; }
+  [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
+  // The segment that holds [vaddr, vaddr + size) wholly; null when there is none.
+  [[nodiscard]] const Segment* segment_of(uint64_t vaddr, uint64_t size) const;
+  // The bytes of [vaddr, vaddr + size); they must lie in one segment.
+  [[nodiscard]] std::span<uint8_t> at(uint64_t vaddr, uint64_t size) const;
+
+ private:
+  void release();
+
+  uint8_t* base_ = nullptr;  // start of the reservation, including the guard page
+  uint64_t reserved_ = 0;
+  uint64_t bias_ = 0;
+  std::vector<Segment> segments_;  // ascending
+};
+
+}  // namespace wavejit::codeobject
