@@ -1,4 +1,5 @@
-// Creates instructions at the end of a block, with types derived from operands and trivial folding (constants, x+0, ...).
+// Creates instructions at the end of a block, with types derived from operands and trivial folding (constants, x+0,
+// ...).
 #pragma once
 
 #include <initializer_list>

@@ -9,6 +9,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "internal/check.h"
@@ -38,13 +39,13 @@ enum class FCmp : uint8_t { f, lt, eq, le, gt, lg, ge, o, u, nge, nlg, ngt, nle,
 
 // attr of floating-point operations: the MODE bits that matter to it.
 namespace fpenv {
-inline constexpr uint32_t kRoundMask = 3;           // 0 nearest even, 1 +inf, 2 -inf, 3 zero (of the operation's precision)
+inline constexpr uint32_t kRoundMask = 3;  // 0 nearest even, 1 +inf, 2 -inf, 3 zero (of the operation's precision)
 inline constexpr uint32_t kKeepInputDenorm = 1u << 2;
 inline constexpr uint32_t kKeepOutputDenorm = 1u << 3;
 inline constexpr uint32_t kIeee = 1u << 4;
 inline constexpr uint32_t kDx10Clamp = 1u << 5;
 inline constexpr uint32_t kFp16Ovfl = 1u << 6;
-inline constexpr uint32_t kFCmpShift = 8;           // FCmp predicate of fcmp_*
+inline constexpr uint32_t kFCmpShift = 8;  // FCmp predicate of fcmp_*
 }  // namespace fpenv
 
 enum class Space : uint8_t { global, flat, lds, scratch };
@@ -52,25 +53,45 @@ enum class Space : uint8_t { global, flat, lds, scratch };
 //   base_offset  i64 base, v32 offset: address = base + zext(offset) + imm   (global; lds: not used)
 //   base_only    i64 base: the same address for all lanes = base + imm
 //   vector64     v64: address + imm (global, flat: apertures are resolved by the operation)
-//   lds_offset   v32: lds byte address = offset + imm (offset wraps at 32 bits before imm is added), lds_base is implied
-//   scratch_off  i64 base, v32 offset: byte b = offset + imm of the lane, at base + (b / 4) * 256 + lane * 4 + b % 4
-//   scratch_base i64 base: as scratch_off with offset 0 (b = imm)
+//   lds_offset   v32: lds byte address = offset + imm (offset wraps at 32 bits before imm is added), lds_base is
+//   implied scratch_off  i64 base, v32 offset: byte b = offset + imm of the lane, at base + (b / 4) * 256 + lane * 4 +
+//   b % 4 scratch_base i64 base: as scratch_off with offset 0 (b = imm)
 enum class AddressForm : uint8_t { base_offset, base_only, vector64, lds_offset, scratch_off, scratch_base };
 
 enum class AtomicOp : uint8_t {
-  swap, cmpswap, add, sub, rsub, smin, umin, smax, umax, and_, or_, xor_, inc, dec,
-  fadd_f32, fadd_f64, fmin_f32, fmax_f32, fmin_f64, fmax_f64, pk_fadd_f16, mskor,
+  swap,
+  cmpswap,
+  add,
+  sub,
+  rsub,
+  smin,
+  umin,
+  smax,
+  umax,
+  and_,
+  or_,
+  xor_,
+  inc,
+  dec,
+  fadd_f32,
+  fadd_f64,
+  fmin_f32,
+  fmax_f32,
+  fmin_f64,
+  fmax_f64,
+  pk_fadd_f16,
+  mskor,
 };
 
 struct MemAttr {
   Space space = Space::global;
   AddressForm form = AddressForm::vector64;
-  uint8_t bytes = 4;       // per element: 1, 2, 4 or 8 (8 only for 64-bit atomics); elements are `bytes` apart
-  uint8_t count = 1;       // elements (registers) per lane
+  uint8_t bytes = 4;         // per element: 1, 2, 4 or 8 (8 only for 64-bit atomics); elements are `bytes` apart
+  uint8_t count = 1;         // elements (registers) per lane
   bool sign_extend = false;  // 1- and 2-byte loads
-  bool glc = false;        // coherent (volatile or atomic access)
+  bool glc = false;          // coherent (volatile or atomic access)
   AtomicOp atomic_op = AtomicOp::swap;
-  int64_t imm = 0;         // byte offset
+  int64_t imm = 0;  // byte offset
 
   bool operator==(const MemAttr&) const = default;
 };
@@ -80,12 +101,12 @@ struct Block;
 struct Inst {
   Op op{};
   Type type{};
-  uint32_t id = 0;           // unique in the function; "%id" in the text form
+  uint32_t id = 0;  // unique in the function; "%id" in the text form
   uint32_t attr = 0;
   uint64_t imm = 0;
   uint64_t imm2 = 0;
   MemAttr mem{};
-  uint64_t guest_pc = 0;     // instruction this came from, 0 when none
+  uint64_t guest_pc = 0;  // instruction this came from, 0 when none
   Block* parent = nullptr;
   std::vector<Inst*> operands;
   std::vector<Inst*> users;  // one entry per use (an instruction using a value twice is listed twice)
@@ -129,13 +150,26 @@ class Function {
   void erase(Inst* inst);
   void replace_all_uses(Inst* from, Inst* to);
   void set_operand(Inst* inst, unsigned index, Inst* value);
-  static void connect(Block* from, Block* to);  // appends to successors and predecessors
-  void remove_edge(Block* from, unsigned successor_index);  // also drops the matching phi operands in the target
-  void remove_unreachable();
-  [[nodiscard]] uint32_t num_values() const { return next_id_; }
+  static void connect(Block* from, Block* to);                    // appends to successors and predecessors
+  void remove_edge(Block* from, unsigned successor_index);        // also drops the matching phi operands in the target
+  bool remove_unreachable();                                      // blocks no entry reaches; true when there were some
+  [[nodiscard]] uint32_t num_values() const { return next_id_; }  // all ids are below this
+  [[nodiscard]] size_t num_insts() const;
+  void renumber();  // dense instruction and block ids in layout order
+  // What is created from now on gets ids of at least these.
+  void reserve_ids(uint32_t inst_id, uint32_t block_id);
+  [[nodiscard]] uint32_t num_block_ids() const { return next_block_id_; }  // all block ids are below this
+
+  // For passes that rebuild Block::insts themselves (erase is linear in the block size, these are not):
+  // drops the operands, after which the instruction must be left out of its block. It must have no users.
+  void unlink(Inst* inst);
+  // Removes instructions without users and side effects, transitively, and everything unlinked. Memory accesses stay:
+  // they may fault. Linear.
+  bool sweep();
 
  private:
   uint32_t next_id_ = 0;
+  uint32_t next_block_id_ = 0;
   std::deque<Inst> storage_;
 };
 
@@ -150,7 +184,11 @@ struct OpInfo {
   std::string_view meaning;
 };
 [[nodiscard]] const OpInfo& op_info(Op op);
-[[nodiscard]] inline bool is_terminator(Op op) { return op_info(op).effect == Effect::control; }
-[[nodiscard]] inline bool is_pure(Op op) { return op_info(op).effect == Effect::pure; }
+[[nodiscard]] inline bool is_terminator(Op op) {
+  return op_info(op).effect == Effect::control;
+}
+[[nodiscard]] inline bool is_pure(Op op) {
+  return op_info(op).effect == Effect::pure;
+}
 
 }  // namespace wavejit::ir

@@ -1,0 +1,10 @@
+// The passes; what each does is said in the pipeline's list and in its file.
+#pragma once
+
+#include "ir/pass.h"
+
+namespace wavejit::ir::passes {
+
+PassResult dce(Function& function, const PassContext& context);
+
+}  // namespace wavejit::ir::passes

@@ -1,0 +1,45 @@
+// The list of passes and the driver that runs them.
+#include <algorithm>
+
+#include "ir/pass.h"
+#include "ir/passes/passes.h"
+#include "ir/text.h"
+
+namespace wavejit::ir {
+namespace {
+
+constexpr Pass kPipeline[] = {
+    {"dce", "removes instructions nobody uses", passes::dce},
+};
+
+bool listed(const std::vector<std::string>& list, std::string_view when, std::string_view pass) {
+  return std::any_of(list.begin(), list.end(), [&](const std::string& item) {
+    return item.starts_with(when) && (item.substr(when.size()) == pass || item.substr(when.size()) == "all");
+  });
+}
+
+}  // namespace
+
+std::span<const Pass> pipeline() {
+  return kPipeline;
+}
+
+void optimise(Function& function, const PassContext& context) {
+  const auto dump = [&](std::string_view when, const Pass& pass) {
+    if (context.dump_sink && listed(context.dump, when, pass.name)) {
+      context.dump_sink(std::string(when) + std::string(pass.name), function);
+    }
+  };
+  for (const Pass& pass : pipeline()) {
+    if (listed(context.disabled, "", pass.name)) continue;
+    dump("before:", pass);
+    pass.run(function, context);
+    dump("after:", pass);
+    if (context.verify) {
+      const std::string problem = verify(function);
+      WAVEJIT_CHECK(problem.empty(), "after pass {}: {}", pass.name, problem);
+    }
+  }
+}
+
+}  // namespace wavejit::ir

@@ -1,0 +1,114 @@
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "ir/names.h"
+#include "ir/signature.h"
+#include "ir/text.h"
+
+namespace wavejit::ir {
+namespace {
+
+template <typename Names>
+std::string_view name_of(const Names& names, unsigned index) {
+  return index < names.size() ? names[index] : std::string_view("?");
+}
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+std::string number(uint64_t value) {
+  return value < 4096 ? fmt::format("{}", value) : fmt::format("{:#x}", value);
+}
+
+bool is_fcmp(Op op) {
+  return op == Op::fcmp_f16 || op == Op::fcmp_f32 || op == Op::fcmp_f64;
+}
+
+void print_memory(std::string& out, const Inst& inst) {
+  const MemAttr& mem = inst.mem;
+  out += fmt::format(" [{} {} {}x{}", name_of(kSpaceNames, static_cast<unsigned>(mem.space)),
+                     name_of(kFormNames, static_cast<unsigned>(mem.form)), mem.bytes, mem.count);
+  if (inst.op == Op::atomic) out += fmt::format(" {}", name_of(kAtomicNames, static_cast<unsigned>(mem.atomic_op)));
+  if (mem.sign_extend) out += " sext";
+  if (mem.glc) out += " glc";
+  if (mem.imm != 0) out += fmt::format(" imm {}", mem.imm);
+  out += ']';
+}
+
+void print_inst(std::string& out, const Inst& inst, const Block* block) {
+  if (inst.type != kNone) out += fmt::format("%{}:{} = ", inst.id, to_string(inst.type));
+  out += op_info(inst.op).mnemonic;
+  uint32_t attr = inst.attr;
+  if (inst.op == Op::icmp) {
+    out += fmt::format(".{}", name_of(kICmpNames, attr));
+    attr = 0;
+  } else if (is_fcmp(inst.op)) {
+    out += fmt::format(".{}", name_of(kFCmpNames, attr >> fpenv::kFCmpShift));
+    attr &= (1u << fpenv::kFCmpShift) - 1;
+  } else if (inst.op == Op::helper) {
+    out += fmt::format(
+        ".{}", attr < static_cast<uint32_t>(Helper::kCount) ? helper_info(static_cast<Helper>(attr)).name : "?");
+    attr = 0;
+  } else if (inst.op == Op::exit) {
+    out += fmt::format(".{}", name_of(kExitNames, attr));
+    attr = 0;
+  }
+  if (inst.op == Op::load || inst.op == Op::store || inst.op == Op::atomic) print_memory(out, inst);
+  const bool has_imm = inst.imm != 0 || inst.imm2 != 0 || inst.op == Op::const_;
+  if (has_imm) out += fmt::format(" #{}", number(inst.imm));
+  if (inst.imm2 != 0) out += fmt::format(" #{}", number(inst.imm2));
+  if (attr != 0) out += fmt::format(" attr {:#x}", attr);
+  const char* separator = " ";
+  for (const Inst* operand : inst.operands) {
+    out += fmt::format("{}%{}", separator, operand->id);
+    separator = ", ";
+  }
+  if (block != nullptr && is_terminator(inst.op)) {
+    for (const Block* successor : block->successors) {
+      out += fmt::format("{}b{}", separator, successor->id);
+      separator = ", ";
+    }
+  }
+  if (inst.guest_pc != 0) out += fmt::format(" @{:#x}", inst.guest_pc);
+}
+
+}  // namespace
+
+std::string print(const Inst& inst) {
+  std::string out;
+  print_inst(out, inst, inst.parent);
+  return out;
+}
+
+std::string print(const Function& function) {
+  std::string out = fmt::format("function {}\n", quoted(function.name));
+  for (const Entry& entry : function.entries) out += fmt::format("entry {:#x} b{}\n", entry.guest_pc, entry.block->id);
+  for (const auto& block : function.blocks) {
+    out += fmt::format("block b{}", block->id);
+    if (block->guest_pc != 0) out += fmt::format(" @{:#x}", block->guest_pc);
+    if (!block->predecessors.empty()) out += " preds";
+    for (const Block* predecessor : block->predecessors) out += fmt::format(" b{}", predecessor->id);
+    out += '\n';
+    for (const Inst* inst : block->insts) {
+      out += "  ";
+      print_inst(out, *inst, block.get());
+      out += '\n';
+    }
+  }
+  return out;
+}
+
+}  // namespace wavejit::ir
