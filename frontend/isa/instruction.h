@@ -21,12 +21,16 @@ enum class Slot : uint8_t {
   none,
   vdst, sdst,                    // results (VOP3b and carry-out VOP2 have both; v_readlane's result is sdst)
   src0, src1, src2,              // SALU and VALU sources
-  vaddr, saddr, srsrc, ssamp, soffset, vdata,  // vector memory (FLAT, MUBUF, MTBUF, MIMG); vdata is source or result
+  // Vector memory. MUBUF, MTBUF and MIMG have one data register, vdata: source, result, or both (atomic with glc). FLAT has
+  // two: loads and atomics with glc write vdst, stores and atomics read vdata.
+  vaddr, saddr, srsrc, ssamp, soffset, vdata,
   sbase, sdata,                  // SMEM; soffset or the immediate `offset` completes the address
   addr, data0, data1,            // DS
   simm16,                        // SOPK/SOPP immediate
   target,                        // branch target: `value` is the signed byte distance from the *next* instruction
   implicit,                      // printed but fixed, none of the above
+  literal,                       // K of v_madmk (src0 * K + src1) and v_madak (src0 * src1 + K)
+  src3,                          // EXP
 };
 
 // Data type of an operand: decides width, what neg/abs/sext mean and how inline constants expand.
@@ -46,12 +50,13 @@ enum class OperandKind : uint8_t {
   vgpr,      // reg = 0..255; `dwords` consecutive
   agpr,      // reg = 0..255
   constant,  // inline or literal constant: `value` holds its bits, expanded for `type`
-  special,   // scalar source without a register, see Special in `reg`
+  special,   // scalar operand without a register, see Special in `reg`
   off,       // absent address or offset operand ("off")
   immediate, // simm16, branch distance, hwreg, message, ...: `value`
 };
 
 enum class Special : uint16_t {  // values are operand encodings
+  null = 125,  // reserved before GFX10; decoded because LLVM does, no engine needs to execute it
   shared_base = 235, shared_limit = 236, private_base = 237, private_limit = 238, pops_exiting_wave_id = 239,
   vccz = 251, execz = 252, scc = 253, lds_direct = 254,
 };
