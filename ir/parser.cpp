@@ -1,0 +1,441 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <optional>
+#include <unordered_map>
+
+#include "ir/names.h"
+#include "ir/signature.h"
+#include "ir/text.h"
+
+namespace wavejit::ir {
+namespace {
+
+constexpr uint32_t kMaxId = 1u << 24;  // keeps tables indexed by id small, whatever the text says
+
+// One line of text. Reading functions leave the cursor where it was when they do not find what they look for.
+class Line {
+ public:
+  explicit Line(std::string_view text) : text_(text) { skip_space(); }
+
+  [[nodiscard]] bool at_end() const { return text_.empty(); }
+  bool accept(char c) {
+    if (text_.empty() || text_.front() != c) return false;
+    text_.remove_prefix(1);
+    skip_space();
+    return true;
+  }
+  std::string_view word() {
+    size_t length = 0;
+    while (length < text_.size() && is_word(text_[length])) ++length;
+    return take(length);
+  }
+  bool accept_word(std::string_view wanted) {
+    const std::string_view saved = text_;
+    if (word() == wanted) return true;
+    text_ = saved;
+    return false;
+  }
+  std::optional<uint64_t> number() {
+    const std::string_view saved = text_;
+    const bool negative = accept('-');
+    const bool hex = text_.starts_with("0x");
+    const std::string_view digits = hex ? text_.substr(2) : text_;
+    uint64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, hex ? 16 : 10);
+    if (error != std::errc() || end == digits.data()) {
+      text_ = saved;
+      return std::nullopt;
+    }
+    text_.remove_prefix(static_cast<size_t>(end - text_.data()));
+    skip_space();
+    return negative ? 0 - value : value;
+  }
+  // A number right after a letter: "b12", "%12".
+  std::optional<uint32_t> id(char prefix) {
+    const std::string_view saved = text_;
+    if (text_.size() > 1 && text_.front() == prefix && text_[1] >= '0' && text_[1] <= '9') {
+      text_.remove_prefix(1);
+      const std::optional<uint64_t> value = number();
+      if (value && *value < kMaxId) return static_cast<uint32_t>(*value);
+    }
+    text_ = saved;
+    return std::nullopt;
+  }
+  std::optional<std::string> quoted() {
+    if (text_.empty() || text_.front() != '"') return std::nullopt;
+    std::string out;
+    for (size_t i = 1; i < text_.size(); ++i) {
+      if (text_[i] == '"') {
+        take(i + 1);
+        return out;
+      }
+      if (text_[i] != '\\') {
+        out += text_[i];
+      } else if (i + 3 < text_.size() && text_[i + 1] == 'x') {
+        unsigned value = 0;
+        const char* begin = text_.data() + i + 2;
+        if (std::from_chars(begin, begin + 2, value, 16).ptr != begin + 2) return std::nullopt;
+        out += static_cast<char>(value);
+        i += 3;
+      } else if (i + 1 < text_.size()) {
+        out += text_[++i];
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+  }
+  std::string_view take(size_t length) {
+    const std::string_view result = text_.substr(0, length);
+    text_.remove_prefix(length);
+    skip_space();
+    return result;
+  }
+  void skip_space() {
+    const size_t start = text_.find_first_not_of(" \t\r");
+    text_ = start == std::string_view::npos ? std::string_view() : text_.substr(start);
+  }
+
+  std::string_view text_;
+};
+
+std::string_view without_comment(std::string_view line) {
+  bool quoted = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (line[i] == '\\' && quoted) {
+      ++i;
+    } else if (line[i] == '"') {
+      quoted = !quoted;
+    } else if (line[i] == ';' && !quoted) {
+      return line.substr(0, i);
+    }
+  }
+  return line;
+}
+
+const std::unordered_map<std::string_view, Op>& mnemonics() {
+  static const auto* table = [] {
+    auto* map = new std::unordered_map<std::string_view, Op>;
+    for (unsigned i = 0; i < kNumOps; ++i) map->emplace(op_info(static_cast<Op>(i)).mnemonic, static_cast<Op>(i));
+    return map;
+  }();
+  return *table;
+}
+
+template <typename Names>
+std::optional<uint32_t> index_of(const Names& names, std::string_view name) {
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return static_cast<uint32_t>(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<uint32_t> helper_number(std::string_view name) {
+  for (uint32_t i = 0; i < static_cast<uint32_t>(Helper::kCount); ++i) {
+    if (helper_info(static_cast<Helper>(i)).name == name) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<Type> parse_type(std::string_view text) {
+  static constexpr Type kTypes[] = {kI1, kI32, kI64, kMask, kV32, kV64};
+  for (const Type type : kTypes) {
+    const std::string name = to_string(type);
+    if (text == name) return type;
+    if (!text.starts_with(name) || text.size() <= name.size() + 1 || text[name.size()] != 'x') continue;
+    const std::string_view digits = text.substr(name.size() + 1);
+    unsigned count = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), count);
+    if (error != std::errc() || end != digits.data() + digits.size() || count < 1 || count > 255) return std::nullopt;
+    return Type{type.kind, static_cast<uint8_t>(count)};
+  }
+  return std::nullopt;
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text), function_(std::make_unique<Function>("")) {}
+
+  Expected<std::unique_ptr<Function>> run() {
+    while (!text_.empty()) {
+      const size_t end = text_.find('\n');
+      std::string_view line = text_.substr(0, end);
+      text_ = end == std::string_view::npos ? std::string_view() : text_.substr(end + 1);
+      ++line_number_;
+      line = without_comment(line);
+      Line cursor(line);
+      if (cursor.at_end()) continue;
+      if (!parse_line(cursor)) return error();
+      if (!cursor.at_end()) {
+        fail("unexpected text at the end of the line");
+        return error();
+      }
+    }
+    if (!resolve()) return error();
+    return std::move(function_);
+  }
+
+ private:
+  struct Pending {
+    Inst* inst;
+    std::vector<uint32_t> operands;
+    int line;
+  };
+  struct PendingBlock {
+    Block* block;
+    bool preds_given = false;
+    std::vector<uint32_t> preds, successors;
+  };
+
+  bool fail(std::string why) {
+    if (why_.empty()) why_ = fmt::format("line {}: {}", line_number_, why);
+    return false;
+  }
+  tl::unexpected<Error> error() const { return make_error(ErrorCode::kInvalidArgument, "IR text, " + why_ + "."); }
+
+  bool parse_line(Line& line) {
+    if (line.accept_word("function")) {
+      const auto name = line.quoted();
+      if (!name) return fail("a function needs a quoted name");
+      function_->name = *name;
+      return true;
+    }
+    if (line.accept_word("entry")) {
+      const auto pc = line.number();
+      const auto block = line.id('b');
+      if (!pc || !block) return fail("an entry is a guest pc and a block");
+      entries_.emplace_back(*pc, *block);
+      return true;
+    }
+    if (line.accept_word("block")) return parse_block(line);
+    if (blocks_.empty()) return fail("an instruction outside a block");
+    return parse_inst(line);
+  }
+
+  bool parse_block(Line& line) {
+    const auto id = line.id('b');
+    if (!id) return fail("a block needs a name like b0");
+    if (block_index_.contains(*id)) return fail(fmt::format("block b{} is defined twice", *id));
+    PendingBlock pending{.block = function_->add_block()};
+    pending.block->id = *id;
+    function_->reserve_ids(0, *id + 1);
+    if (line.accept('@')) {
+      const auto pc = line.number();
+      if (!pc) return fail("a guest pc after @");
+      pending.block->guest_pc = *pc;
+    }
+    if (line.accept_word("preds")) {
+      pending.preds_given = true;
+      while (const auto predecessor = line.id('b')) {
+        pending.preds.push_back(*predecessor);
+        line.accept(',');
+      }
+    }
+    block_index_.emplace(*id, blocks_.size());
+    blocks_.push_back(std::move(pending));
+    return true;
+  }
+
+  bool parse_inst(Line& line) {
+    std::optional<uint32_t> id = line.id('%');
+    Type type = kNone;
+    if (id) {
+      if (!line.accept(':')) return fail("a value needs a type: %id:type = ...");
+      const auto parsed = parse_type(line.word());
+      if (!parsed || !line.accept('=')) return fail("a value needs a type: %id:type = ...");
+      type = *parsed;
+    }
+    uint32_t attr = 0;
+    const auto op = parse_mnemonic(line.word(), &attr);
+    if (!op) return fail("unknown operation");
+    Inst* inst = function_->create(*op, type);
+    inst->attr = attr;
+    if (*op == Op::load || *op == Op::store || *op == Op::atomic) {
+      if (!parse_memory(line, inst)) return false;
+    }
+    if (!parse_tail(line, inst)) return false;
+    if (id) {
+      inst->id = *id;
+      function_->reserve_ids(*id + 1, 0);
+      if (!values_.emplace(*id, inst).second) return fail(fmt::format("%{} is defined twice", *id));
+    } else {
+      unnamed_.push_back(inst);
+    }
+    function_->append(blocks_.back().block, inst);
+    return true;
+  }
+
+  std::optional<Op> parse_mnemonic(std::string_view word, uint32_t* attr) {
+    if (const auto it = mnemonics().find(word); it != mnemonics().end()) return it->second;
+    const size_t dot = word.rfind('.');
+    if (dot == std::string_view::npos) return std::nullopt;
+    const auto it = mnemonics().find(word.substr(0, dot));
+    if (it == mnemonics().end()) return std::nullopt;
+    const std::string_view suffix = word.substr(dot + 1);
+    std::optional<uint32_t> value;
+    switch (it->second) {
+      case Op::icmp:
+        value = index_of(kICmpNames, suffix);
+        break;
+      case Op::fcmp_f16:
+      case Op::fcmp_f32:
+      case Op::fcmp_f64:
+        value = index_of(kFCmpNames, suffix);
+        if (value) *value <<= fpenv::kFCmpShift;
+        break;
+      case Op::helper:
+        value = helper_number(suffix);
+        break;
+      case Op::exit:
+        value = index_of(kExitNames, suffix);
+        break;
+      default:
+        break;
+    }
+    if (!value) return std::nullopt;
+    *attr = *value;
+    return it->second;
+  }
+
+  bool parse_memory(Line& line, Inst* inst) {
+    MemAttr& mem = inst->mem;
+    if (!line.accept('[')) return fail("a memory operation needs [space form size]");
+    const auto space = index_of(kSpaceNames, line.word());
+    const auto form = index_of(kFormNames, line.word());
+    if (!space || !form) return fail("unknown address space or form");
+    mem.space = static_cast<Space>(*space);
+    mem.form = static_cast<AddressForm>(*form);
+    const std::string_view size = line.word();  // bytes x count
+    const size_t x = size.find('x');
+    unsigned bytes = 0;
+    unsigned count = 0;
+    if (x != std::string_view::npos) {
+      std::from_chars(size.data(), size.data() + x, bytes);
+      std::from_chars(size.data() + x + 1, size.data() + size.size(), count);
+    }
+    if (bytes < 1 || bytes > 8 || count < 1 || count > 255) return fail("element size and count are written like 4x2");
+    mem.bytes = static_cast<uint8_t>(bytes);
+    mem.count = static_cast<uint8_t>(count);
+    while (!line.accept(']')) {
+      const std::string_view word = line.word();
+      if (word == "sext") {
+        mem.sign_extend = true;
+      } else if (word == "glc") {
+        mem.glc = true;
+      } else if (word == "imm") {
+        const auto imm = line.number();
+        if (!imm) return fail("a number after imm");
+        mem.imm = static_cast<int64_t>(*imm);
+      } else if (const auto atomic = index_of(kAtomicNames, word); atomic && inst->op == Op::atomic) {
+        mem.atomic_op = static_cast<AtomicOp>(*atomic);
+      } else {
+        return fail("unknown memory attribute");
+      }
+    }
+    return true;
+  }
+
+  bool parse_tail(Line& line, Inst* inst) {
+    if (line.accept('#')) {
+      const auto imm = line.number();
+      if (!imm) return fail("a number after #");
+      inst->imm = inst->op == Op::const_ ? truncate_to(inst->type, *imm) : *imm;
+      if (line.accept('#')) {
+        const auto imm2 = line.number();
+        if (!imm2) return fail("a number after #");
+        inst->imm2 = *imm2;
+      }
+    }
+    if (line.accept_word("attr")) {
+      const auto attr = line.number();
+      if (!attr) return fail("a number after attr");
+      inst->attr |= static_cast<uint32_t>(*attr);
+    }
+    Pending pending{.inst = inst, .operands = {}, .line = line_number_};
+    for (bool more = true; more; more = line.accept(',')) {
+      if (const auto operand = line.id('%')) {
+        pending.operands.push_back(*operand);
+      } else if (const auto successor = line.id('b')) {
+        blocks_.back().successors.push_back(*successor);
+      } else if (!pending.operands.empty()) {
+        return fail("an operand after the comma");
+      } else {
+        break;
+      }
+    }
+    if (line.accept('@')) {
+      const auto pc = line.number();
+      if (!pc) return fail("a guest pc after @");
+      inst->guest_pc = *pc;
+    }
+    pending_.push_back(std::move(pending));
+    return true;
+  }
+
+  Block* find_block(uint32_t id) {
+    const auto it = block_index_.find(id);
+    if (it == block_index_.end()) {
+      fail(fmt::format("block b{} is not defined", id));
+      return nullptr;
+    }
+    return blocks_[it->second].block;
+  }
+
+  bool resolve() {
+    uint32_t next = function_->num_values();
+    for (Inst* inst : unnamed_) inst->id = next++;
+    function_->reserve_ids(next, 0);
+    for (const Pending& pending : pending_) {
+      line_number_ = pending.line;
+      for (const uint32_t id : pending.operands) {
+        const auto it = values_.find(id);
+        if (it == values_.end()) return fail(fmt::format("%{} is not defined", id));
+        pending.inst->operands.push_back(it->second);
+        it->second->users.push_back(pending.inst);
+      }
+    }
+    for (const PendingBlock& pending : blocks_) {
+      for (const uint32_t id : pending.successors) {
+        Block* successor = find_block(id);
+        if (successor == nullptr) return false;
+        pending.block->successors.push_back(successor);
+        // Without a list of predecessors their order is that of the text.
+        if (!blocks_[block_index_.at(id)].preds_given) successor->predecessors.push_back(pending.block);
+      }
+      for (const uint32_t id : pending.preds) {
+        Block* predecessor = find_block(id);
+        if (predecessor == nullptr) return false;
+        pending.block->predecessors.push_back(predecessor);
+      }
+    }
+    for (const auto& [pc, id] : entries_) {
+      Block* block = find_block(id);
+      if (block == nullptr) return false;
+      function_->entries.push_back({pc, block});
+    }
+    return true;
+  }
+
+  std::string_view text_;
+  std::unique_ptr<Function> function_;
+  int line_number_ = 0;
+  std::string why_;
+  std::vector<PendingBlock> blocks_;
+  std::unordered_map<uint32_t, size_t> block_index_;
+  std::unordered_map<uint32_t, Inst*> values_;
+  std::vector<Inst*> unnamed_;
+  std::vector<Pending> pending_;
+  std::vector<std::pair<uint64_t, uint32_t>> entries_;
+};
+
+}  // namespace
+
+Expected<std::unique_ptr<Function>> parse(std::string_view text) {
+  return Parser(text).run();
+}
+
+}  // namespace wavejit::ir
