@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "frontend/codeobject/elf_file.h"
+#include "frontend/codeobject/identity.h"
 #include "frontend/codeobject/image.h"
 #include "frontend/codeobject/kernel_descriptor.h"
 #include "frontend/codeobject/metadata.h"
@@ -16,7 +17,6 @@
 namespace wavejit::codeobject {
 namespace {
 
-constexpr uint32_t kNoteIsaVersion = 3;         // NT_AMD_HSA_ISA_VERSION, owner "AMD" (V2)
 constexpr uint32_t kNoteYamlMetadata = 10;      // NT_AMD_HSA_METADATA, owner "AMD" (V2)
 constexpr uint32_t kNoteMsgpackMetadata = 32;   // NT_AMDGPU_METADATA, owner "AMDGPU" (V3 on)
 constexpr uint32_t kMaxKernargSize = 1u << 20;  // no ABI passes more than a few KiB
@@ -146,53 +146,14 @@ Expected<void> LoadedCodeObject::load_from(ByteView bytes) {
   return {};
 }
 
-// Version and target from the ELF header (and, for V2, the ISA note).
 Expected<void> LoadedCodeObject::identify() {
-  const Elf64_Ehdr& header = elf_.header();
-  if (header.e_machine != kMachineAmdgpu) {
-    return bad("The ELF file is for machine {}, not AMDGPU ({}).", header.e_machine, kMachineAmdgpu);
-  }
-  const unsigned os_abi = header.e_ident[EI_OSABI], abi_version = header.e_ident[EI_ABIVERSION];
-  if (os_abi != kOsAbiAmdgpuHsa) {
-    return make_error(ErrorCode::kUnsupported,
-                      fmt::format("The code object's OS ABI is {} ({}); wavejit runs amdhsa ({}) code objects.", os_abi,
-                                  os_abi == 65   ? "amdpal"
-                                  : os_abi == 66 ? "mesa3d"
-                                                 : "not amdhsa",
-                                  kOsAbiAmdgpuHsa));
-  }
-  if (abi_version > 4) {
-    return make_error(
-        ErrorCode::kUnsupported,
-        fmt::format("The code object's ABI version is {}; wavejit reads V2 to V6 (0 to 4).", abi_version));
-  }
-  if (header.e_type == ET_REL) {
-    return bad(
-        "This is a relocatable object file (ET_REL), not a linked code object; link it: ld.lld -shared FILE.o -o "
-        "FILE.co");
-  }
-  if (header.e_type != ET_DYN) return bad("The ELF type is {}, not a shared object (ET_DYN).", header.e_type);
-  version_ = abi_version + 2;
   auto notes = elf_.notes();
   if (!notes) return forward_error(std::move(notes));
   notes_ = *std::move(notes);
-
-  std::optional<Expected<TargetId>> target;
-  if (version_ == 2) {
-    for (const ElfNote& note : notes_) {
-      if (note.name != "AMD" || note.type != kNoteIsaVersion) continue;
-      // vendor and architecture name sizes (u16), then major, minor, stepping (u32), then the names.
-      const auto major = note.description.get<uint32_t>(4);
-      const auto minor = note.description.get<uint32_t>(8);
-      const auto stepping = note.description.get<uint32_t>(12);
-      if (!major || !minor || !stepping) return bad("The ISA note at offset {:#x} is cut short.", note.offset);
-      target = v2_target_id(*major, *minor, *stepping);
-      break;
-    }
-  }
-  if (!target) target = target_id_from_flags(version_, header.e_flags);
-  if (!*target) return forward_error(std::move(*target));
-  target_ = **std::move(target);
+  auto identity = identify_code_object(elf_, notes_);
+  if (!identity) return forward_error(std::move(identity));
+  version_ = identity->version;
+  target_ = std::move(identity->target);
   processor_ = find_processor(target_.processor);
   return {};
 }
