@@ -1,0 +1,48 @@
+// A bounded sample of the differential fuzz (tests/diff/fuzz_main.cpp runs it at length): every opcode in every
+// encoding that engines support, and short sequences. Seeds are fixed and printed with each failure.
+#include <gtest/gtest.h>
+
+#include "frontend/isa/info.h"
+#include "tests/diff/diff_engines.h"
+
+namespace wavejit::test {
+namespace {
+
+class DiffTest : public testing::TestWithParam<isa::Target> {};
+
+TEST_P(DiffTest, EachOpcodeAlone) {
+  const DiffOptions options{.target = GetParam(), .length = 1, .states = 2};
+  const auto pool = candidates(options.target);
+  ASSERT_GT(pool.size(), 400u);
+  unsigned failures = 0;
+  for (size_t i = 0; i < pool.size() && failures < 20; ++i) {
+    for (uint64_t trial = 0; trial < 2; ++trial) {
+      const std::string report = diff_once(options, {pool[i]}, i * 100 + trial);
+      if (report.empty()) continue;
+      ADD_FAILURE() << report;
+      ++failures;
+      break;
+    }
+  }
+}
+
+TEST_P(DiffTest, Sequences) {
+  const DiffOptions options{.target = GetParam(), .length = 12, .states = 1};
+  const auto pool = candidates(options.target);
+  unsigned failures = 0;
+  for (uint64_t seed = 1; seed <= 100 && failures < 5; ++seed) {
+    const std::string report = diff_once(options, pool, seed);
+    if (!report.empty()) {
+      ADD_FAILURE() << report;
+      ++failures;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Targets, DiffTest,
+                         testing::Values(isa::Target::gfx803, isa::Target::gfx900, isa::Target::gfx906,
+                                         isa::Target::gfx908, isa::Target::gfx90a),
+                         [](const auto& param) { return std::string(isa::to_string(param.param)); });
+
+}  // namespace
+}  // namespace wavejit::test

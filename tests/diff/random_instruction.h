@@ -1,0 +1,42 @@
+// Random legal instructions and wave states for comparing engines.
+#pragma once
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "frontend/isa/instruction.h"
+#include "frontend/isa/target.h"
+#include "internal/wave_state.h"
+
+namespace wavejit::test {
+
+using Rng = std::mt19937_64;
+
+// Which encodings of a row to generate.
+enum class Form : uint8_t { base, e64, sdwa, dpp };
+
+// One way to encode an instruction that all engines claim to support and whose effects stay within registers and LDS.
+struct Candidate {
+  isa::Opcode opcode;
+  Form form;
+};
+[[nodiscard]] std::vector<Candidate> candidates(isa::Target target);
+
+// Random operand fields for `candidate`, retried until the decoder accepts them. Empty if no try was legal. Registers
+// are drawn from small sets so that instructions of a sequence meet each other's results: s0..s19, vcc, exec (as a
+// source), m0, v0..v15. Never touches the runner's return pair.
+[[nodiscard]] std::vector<uint32_t> random_words(const Candidate& candidate, isa::Target target, Rng& rng);
+
+// Values weighted to corners: zeros, ones, denormals, infinities, NaNs, powers of two, small integers, random bits.
+[[nodiscard]] uint32_t corner_value(Rng& rng);
+
+// Fills registers, EXEC, VCC, SCC, M0 and MODE. LDS addresses for DS instructions are in v0..v2.
+void randomise(WaveState& wave, Rng& rng, uint32_t mode);
+
+// Difference of two states as text, empty if equal. NaNs of the same width with different payload or sign count as
+// equal.
+[[nodiscard]] std::string compare(const WaveState& expected, const WaveState& actual);
+
+}  // namespace wavejit::test

@@ -1,0 +1,123 @@
+#include "tests/support/engine_runner.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <map>
+#include <new>
+
+#include "backend-x86/compiler.h"
+#include "frontend/interp/interpreter.h"
+#include "frontend/lift/lifter.h"
+#include "ir/pass.h"
+#include "ir/text.h"
+
+namespace wavejit::test {
+namespace {
+
+constexpr uint32_t kSetpc = 0xbe801d00u | kReturnSgpr;  // s_setpc_b64 (SOP1 opcode 0x1d on GFX8 and GFX9)
+constexpr uint32_t kEndpgm = 0xbf810000u;
+
+void append_word(std::vector<uint8_t>& bytes, uint32_t word) {
+  for (unsigned i = 0; i < 4; ++i) bytes.push_back(static_cast<uint8_t>(word >> (8 * i)));
+}
+
+Error exit_error(const WaveState& wave, std::string_view engine) {
+  return Error{.code = wave.exit_reason == ExitReason::kUnsupported ? ErrorCode::kUnsupported : ErrorCode::kInternal,
+               .message = fmt::format("{} left with reason {}", engine, static_cast<uint32_t>(wave.exit_reason)),
+               .pc = wave.pc};
+}
+
+Expected<std::unique_ptr<ir::Function>> build(const EngineConfig& engine, const Snippet& snippet,
+                                              const WaveState& wave) {
+  lift::LiftOptions options;
+  options.target = snippet.target();
+  options.name = "snippet";
+  options.entry_pc = wave.pc;
+  options.code = snippet.bytes();
+  options.code_base = snippet.base();
+  options.mode = wave.mode;
+  options.exec_full = wave.exec() == ~uint64_t{0};
+  auto lifted = lift::lift(options);
+  if (!lifted) return tl::make_unexpected(lifted.error());
+  if (engine.optimise) ir::optimise(*lifted->function, ir::PassContext{.verify = true});
+  if (std::string problem = ir::verify(*lifted->function); !problem.empty())
+    return make_error(ErrorCode::kInternal, "IR verifier: " + problem);
+  return std::move(lifted->function);
+}
+
+Expected<void> run_translated(const EngineConfig& engine, const Snippet& snippet, WaveState& wave) {
+  for (unsigned units = 0; units < 1000; ++units) {
+    auto function = build(engine, snippet, wave);
+    if (!function) return tl::make_unexpected(function.error());
+    auto code = backend::compile(
+        **function, {.tier = engine.kind == EngineKind::avx2 ? backend::Tier::avx2 : backend::Tier::avx512});
+    if (!code) return tl::make_unexpected(code.error());
+    uint32_t entry = 0;
+    while (entry < (*function)->entries.size() && (*function)->entries[entry].guest_pc != wave.pc) ++entry;
+    const ExitReason reason = backend::enter(**code, wave, entry);
+    if (reason == ExitReason::kJump && wave.pc == snippet.end_pc()) return {};
+    if (reason != ExitReason::kJump && reason != ExitReason::kYield)
+      return tl::make_unexpected(exit_error(wave, engine.name()));
+  }
+  return make_error(ErrorCode::kTimeout, "snippet does not end");
+}
+
+}  // namespace
+
+std::string EngineConfig::name() const {
+  const char* base = kind == EngineKind::interp ? "interp" : kind == EngineKind::avx2 ? "avx2" : "avx512";
+  return kind == EngineKind::interp ? base : fmt::format("{}{}", base, optimise ? "" : "-noopt");
+}
+
+std::vector<EngineConfig> host_engines() {
+  std::vector<EngineConfig> engines{{EngineKind::interp, false}};
+  for (const auto& [kind, tier] :
+       {std::pair{EngineKind::avx2, backend::Tier::avx2}, {EngineKind::avx512, backend::Tier::avx512}}) {
+    if (!backend::host_supports(tier)) continue;
+    engines.push_back({kind, false});
+    engines.push_back({kind, true});
+  }
+  return engines;
+}
+
+Snippet::Snippet(isa::Target target, std::span<const uint8_t> code)
+    : target_(target), bytes_(code.begin(), code.end()) {
+  append_word(bytes_, kSetpc);
+  append_word(bytes_, kEndpgm);
+}
+
+Expected<void> run(const EngineConfig& engine, const Snippet& snippet, WaveState& wave) {
+  wave.pc = snippet.base();
+  wave.set_sgpr64(kReturnSgpr, snippet.end_pc());
+  if (engine.kind != EngineKind::interp) return run_translated(engine, snippet, wave);
+  const interp::CodeRegion region{.base = snippet.base(), .bytes = snippet.bytes()};
+  const interp::Interpreter interpreter(snippet.target(), {&region, 1});
+  ExitReason reason = ExitReason::kYield;
+  for (unsigned resumes = 0; reason == ExitReason::kYield && resumes < 1000; ++resumes) reason = interpreter.run(wave);
+  if (reason != ExitReason::kEnd) return tl::make_unexpected(exit_error(wave, "interp"));
+  return {};
+}
+
+std::string dump_ir(const EngineConfig& engine, const Snippet& snippet, const WaveState& wave) {
+  WavePtr start = make_wave();
+  *start = wave;
+  start->pc = snippet.base();
+  auto function = build(engine, snippet, *start);
+  return function ? ir::print(**function) : function.error().message;
+}
+
+void WaveDeleter::operator()(WaveState* wave) const {
+  wave->~WaveState();
+  std::free(wave);
+}
+
+WavePtr make_wave() {
+  void* memory = std::aligned_alloc(alignof(WaveState), sizeof(WaveState));
+  if (memory == nullptr) throw std::bad_alloc();
+  WavePtr wave(new (memory) WaveState{});
+  wave->set_exec(~uint64_t{0});
+  return wave;
+}
+
+}  // namespace wavejit::test

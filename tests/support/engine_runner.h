@@ -1,0 +1,59 @@
+// Runs snippets of machine code on a WaveState through each engine, without the runtime: for tests that compare whole
+// register states.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "frontend/isa/target.h"
+#include "internal/error.h"
+#include "internal/wave_state.h"
+
+namespace wavejit::test {
+
+enum class EngineKind : uint8_t { interp, avx2, avx512 };
+
+struct EngineConfig {
+  EngineKind kind = EngineKind::interp;
+  bool optimise = true;
+  [[nodiscard]] std::string name() const;
+};
+
+// Interpreter first, then every tier this CPU has, optimised and not.
+[[nodiscard]] std::vector<EngineConfig> host_engines();
+
+// SGPR pair that holds the address of the end of the snippet; snippets must not touch it.
+inline constexpr unsigned kReturnSgpr = 100;
+
+// Executable bytes with an appended `s_setpc_b64 s[100:101]` to a final `s_endpgm`. The jump makes translated code
+// write back every register it changed.
+class Snippet {
+ public:
+  Snippet(isa::Target target, std::span<const uint8_t> code);
+  [[nodiscard]] isa::Target target() const { return target_; }
+  [[nodiscard]] std::span<const uint8_t> bytes() const { return bytes_; }
+  [[nodiscard]] uint64_t base() const { return reinterpret_cast<uint64_t>(bytes_.data()); }
+  [[nodiscard]] uint64_t end_pc() const { return base() + bytes_.size() - 4; }
+
+ private:
+  isa::Target target_;
+  std::vector<uint8_t> bytes_;
+};
+
+// Runs from the start until the final s_endpgm. wave.pc and the return pair are set here. Unsupported or illegal
+// instructions and every other exit reason come back as errors.
+[[nodiscard]] Expected<void> run(const EngineConfig& engine, const Snippet& snippet, WaveState& wave);
+
+// The IR of the snippet's first unit, for failure messages.
+[[nodiscard]] std::string dump_ir(const EngineConfig& engine, const Snippet& snippet, const WaveState& wave);
+
+struct WaveDeleter {
+  void operator()(WaveState* wave) const;
+};
+using WavePtr = std::unique_ptr<WaveState, WaveDeleter>;
+[[nodiscard]] WavePtr make_wave();  // zeroed, EXEC all ones
+
+}  // namespace wavejit::test
