@@ -16,9 +16,9 @@ enum class DecodeStatus : uint8_t {
   illegal,    // no instruction of this target has this encoding
 };
 
-// Decodes the instruction at the start of `code` (little-endian, at least 4 bytes wanted) for `target`; `pc` is stored in
-// the result and used for branch targets. Thread-safe, allocates nothing. On failure `out.words` and `out.size` still tell
-// what was looked at.
+// Decodes the instruction at the start of `code` (little-endian, at least 4 bytes wanted) for `target`; `pc` is stored
+// in the result and used for branch targets. Thread-safe, allocates nothing. On failure `out.words` and `out.size`
+// still tell what was looked at, and `out.opcode` is kCount unless the opcode number itself is known.
 [[nodiscard]] DecodeStatus decode(Target target, std::span<const uint8_t> code, uint64_t pc, Instruction& out);
 
 // LLVM assembly syntax ("v_add_f32_e32 v0, v1, v2"), without leading tab.

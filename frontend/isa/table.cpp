@@ -14,11 +14,11 @@ struct Named {
   Slot slot;
 };
 constexpr Named kSlots[] = {
-    {"vdst", Slot::vdst},     {"sdst", Slot::sdst},       {"src0", Slot::src0},     {"src1", Slot::src1},
-    {"src2", Slot::src2},     {"src3", Slot::src3},       {"vsrc", Slot::src0},     {"vdata", Slot::vdata},
-    {"srsrc", Slot::srsrc},   {"ssamp", Slot::ssamp},     {"sbase", Slot::sbase},   {"sdata", Slot::sdata},
-    {"addr", Slot::addr},     {"data0", Slot::data0},     {"data1", Slot::data1},   {"simm16", Slot::simm16},
-    {"target", Slot::target}, {"literal", Slot::literal}, {"attr", Slot::implicit},
+    {"vdst", Slot::vdst},     {"sdst", Slot::sdst},     {"src0", Slot::src0},       {"src1", Slot::src1},
+    {"src2", Slot::src2},     {"src3", Slot::src3},     {"vsrc", Slot::src0},       {"vdata", Slot::vdata},
+    {"srsrc", Slot::srsrc},   {"ssamp", Slot::ssamp},   {"vaddr", Slot::vaddr},     {"sbase", Slot::sbase},
+    {"sdata", Slot::sdata},   {"addr", Slot::addr},     {"data0", Slot::data0},     {"data1", Slot::data1},
+    {"simm16", Slot::simm16}, {"target", Slot::target}, {"literal", Slot::literal}, {"attr", Slot::implicit},
 };
 struct NamedType {
   std::string_view name;

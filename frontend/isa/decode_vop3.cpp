@@ -1,0 +1,205 @@
+// VOP3, VOP3b, VOP3P and MAI. Fields that an instruction does not use must be zero; which modifiers exist follows from
+// the operand types and the row's flags.
+#include "frontend/isa/decode_state.h"
+
+namespace wavejit::isa {
+namespace {
+
+struct Vop3Fields {
+  explicit Vop3Fields(const Decoding& d) : w0(d.word(0)), w1(d.word(1)) {}
+  [[nodiscard]] unsigned vdst() const { return bits(w0, 7, 0); }
+  [[nodiscard]] unsigned sdst() const { return bits(w0, 14, 8); }
+  [[nodiscard]] unsigned src(unsigned i) const { return w1 >> (9 * i) & 0x1ff; }
+  [[nodiscard]] unsigned neg() const { return bits(w1, 31, 29); }
+  [[nodiscard]] unsigned abs() const { return bits(w0, 10, 8); }      // VOP3P: neg_hi
+  [[nodiscard]] unsigned op_sel() const { return bits(w0, 14, 11); }  // VOP3P: op_sel[2:0], op_sel_hi[2]
+  [[nodiscard]] unsigned omod() const { return bits(w1, 28, 27); }    // VOP3P: op_sel_hi[1:0]
+  [[nodiscard]] bool clamp() const { return bit(w0, 15); }
+  uint32_t w0, w1;
+};
+
+// The source number of an operand, or -1.
+int source_index(Slot slot) {
+  switch (slot) {
+    case Slot::src0:
+      return 0;
+    case Slot::src1:
+      return 1;
+    case Slot::src2:
+      return 2;
+    default:
+      return -1;
+  }
+}
+
+bool has_attr(const Row& row) {
+  for (const OperandSpec& spec : row.specs())
+    if (spec.is_attr) return true;
+  return false;
+}
+
+bool decode_vop3_plain(Decoding& d, const Vop3Fields& f, bool with_sdst) {
+  const Row& row = *d.row;
+  Instruction& out = d.out;
+  unsigned used = 0, neg_allowed = 0, abs_allowed = 0;
+  const bool interp = has_attr(row);
+  for (const OperandSpec& spec : row.specs()) {
+    // Interpolation has its VGPR in src1 and the attribute in src0.
+    const int index = interp && spec.slot == Slot::src0 ? 1 : source_index(spec.slot);
+    if (spec.is_attr) {
+      used |= 1;
+      out.attr = static_cast<uint8_t>(f.src(0) & 63);
+      out.attr_chan = static_cast<uint8_t>(f.src(0) >> 6 & 3);
+      d.reject_if(row.format == Format::vintrp && f.src(0) > 0xff);
+      out.op_sel = static_cast<uint8_t>(f.src(0) >> 8);  // "high": the 16-bit half
+      continue;
+    }
+    if (index < 0) {
+      if (spec.slot == Slot::vdst)
+        d.vector(spec, f.vdst());
+      else if (with_sdst)
+        d.scalar(spec, f.sdst());
+      else {  // VOPC results, v_readlane_b32
+        d.reject_if(f.vdst() > 127);
+        d.scalar(spec, f.vdst() & 127);
+      }
+      continue;
+    }
+    used |= 1u << index;
+    if (out.opcode == Opcode::v_interp_mov_f32) {
+      d.immediate(spec, f.src(1));
+      d.reject_if(f.src(1) > 2);
+      continue;
+    }
+    if (spec.type == Type::mask64) {
+      d.scalar(spec, f.src(2) & 127);
+      d.reject_if(f.src(2) > 127);
+      continue;
+    }
+    d.source(spec, f.src(static_cast<unsigned>(index)));
+    Operand& op = out.operands[out.num_operands - 1];
+    const unsigned mask = 1u << index;
+    const bool neg = (f.neg() & mask) != 0, abs = !with_sdst && (f.abs() & mask) != 0;
+    const Mods mods = spec.mods == Mods::standard && is_float(spec.type) ? Mods::both : spec.mods;
+    if (mods != Mods::standard) {
+      neg_allowed |= mask;
+      abs_allowed |= mask;
+    }
+    if (mods == Mods::both) {
+      op.neg = neg;
+      op.abs = abs;
+    } else if (mods == Mods::sext) {
+      op.sext = neg;
+    }
+  }
+  for (unsigned i = 0; i < 3; ++i) d.reject_if((used >> i & 1) == 0 && f.src(i) != 0);
+  d.reject_if((f.neg() & ~neg_allowed) != 0);
+  d.reject_if(!row.has(flag::clamp) && f.clamp());
+  d.reject_if(!row.has(flag::omod) && f.omod() != 0);
+  out.clamp = f.clamp();
+  out.omod = static_cast<uint8_t>(f.omod());
+  if (with_sdst) return true;
+  d.reject_if((f.abs() & ~abs_allowed) != 0);
+  if (row.has(flag::op_sel)) {
+    out.op_sel = static_cast<uint8_t>(f.op_sel());
+    d.reject_if((f.op_sel() & 7 & ~used) != 0);
+  }
+  return true;
+}
+
+bool decode_vop3p(Decoding& d, const Vop3Fields& f) {
+  const Row& row = *d.row;
+  Instruction& out = d.out;
+  out.op_sel = static_cast<uint8_t>(f.op_sel() & 7);
+  out.op_sel_hi = static_cast<uint8_t>(f.omod() | (f.op_sel() >> 3) << 2);
+  out.neg_lo = static_cast<uint8_t>(f.neg());
+  out.neg_hi = static_cast<uint8_t>(f.abs());
+  out.clamp = f.clamp();
+  const bool mix = row.has(flag::mix);
+  unsigned used = 0, neg_allowed = 0;
+  for (OperandSpec spec : row.specs()) {
+    const int index = source_index(spec.slot);
+    if (index < 0) {
+      d.vector(spec, f.vdst());
+      continue;
+    }
+    const unsigned mask = 1u << index;
+    used |= mask;
+    // v_mad_mix and v_fma_mix: op_sel_hi says whether the source is an f16 half; neg_hi is abs.
+    if (mix && (out.op_sel_hi & mask) != 0) spec.type = Type::f16;
+    d.source(spec, f.src(static_cast<unsigned>(index)));
+    if (mix) {
+      Operand& op = out.operands[out.num_operands - 1];
+      op.neg = (out.neg_lo & mask) != 0;
+      op.abs = (out.neg_hi & mask) != 0;
+    }
+    if (spec.mods == Mods::both || is_float(spec.type) || spec.type == Type::v2f16 || spec.type == Type::v2f32)
+      neg_allowed |= mask;
+  }
+  for (unsigned i = 0; i < 3; ++i) d.reject_if((used >> i & 1) == 0 && f.src(i) != 0);
+  d.reject_if(((out.neg_lo | out.neg_hi) & ~neg_allowed) != 0);
+  d.reject_if(!row.has(flag::clamp) && out.clamp);
+  d.reject_if((out.op_sel & ~used) != 0);
+  return true;
+}
+
+// MFMA: accumulation registers for src0/src1 by one bit each; vdst and src2 are AGPRs on gfx908, chosen by bit 15 on
+// gfx90a.
+bool decode_mai(Decoding& d, const Vop3Fields& f) {
+  Instruction& out = d.out;
+  const bool acc_cd = d.gfx90a() ? f.clamp() : true;
+  const bool mfma = out.opcode != Opcode::v_accvgpr_read_b32 && out.opcode != Opcode::v_accvgpr_write_b32;
+  unsigned used = 0;
+  for (OperandSpec spec : d.row->specs()) {
+    const int index = source_index(spec.slot);
+    if (index < 0) {
+      if (mfma && acc_cd) spec.reg_class = RegClass::accumulator;
+      d.vector(spec, f.vdst());
+      continue;
+    }
+    used |= 1u << index;
+    const unsigned field = f.src(static_cast<unsigned>(index));
+    if (!mfma && spec.reg_class == RegClass::accumulator) {
+      d.vector(spec, field & 0xff);
+      continue;
+    }
+    if (mfma) {
+      const bool acc = index == 2 ? acc_cd : (f.omod() >> index & 1) != 0;
+      if (acc) spec.reg_class = RegClass::accumulator;
+    }
+    d.source(spec, field);
+    if (mfma && index < 2) d.reject_if(out.operands[out.num_operands - 1].kind == OperandKind::constant);
+  }
+  if (mfma) {
+    out.cbsz = static_cast<uint8_t>(f.abs());
+    out.abid = static_cast<uint8_t>(f.op_sel());
+    out.blgp = static_cast<uint8_t>(f.neg());
+    return true;
+  }
+  for (unsigned i = 0; i < 3; ++i) d.reject_if((used >> i & 1) == 0 && f.src(i) != 0);
+  d.reject_if(bits(f.w0, 13, 8) != 0 || f.neg() != 0);
+  return true;
+}
+
+}  // namespace
+
+bool decode_vop3(Decoding& d) {
+  const uint32_t w0 = d.word(0);
+  if (!d.begin(Space::vop3, bits(w0, 25, 16), Format::vop3)) return false;
+  if (!d.need(2)) return true;
+  const Vop3Fields fields(d);
+  const Row& row = *d.row;
+  d.out.format = row.format == Format::vop3b || row.format == Format::vop3p || row.format == Format::mai ? row.format
+                                                                                                         : Format::vop3;
+  if (row.format == Format::vop3p) return decode_vop3p(d, fields);
+  if (row.format == Format::mai) return decode_mai(d, fields);
+  d.out.is_e64 = row.format == Format::vop1 || row.format == Format::vop2 || row.format == Format::vopc ||
+                 row.format == Format::vintrp;
+  bool with_sdst = row.format == Format::vop3b;
+  if (row.format == Format::vop2)
+    for (const OperandSpec& spec : row.specs()) with_sdst |= spec.slot == Slot::sdst;
+  if (with_sdst) d.out.format = Format::vop3b;
+  return decode_vop3_plain(d, fields, with_sdst);
+}
+
+}  // namespace wavejit::isa
