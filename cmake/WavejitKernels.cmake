@@ -1,0 +1,110 @@
+# Compiles GPU kernels to code objects at build time, with the tools of Debian's clang-15, lld-15, hipcc and
+# rocm-device-libs packages.
+#
+#   wavejit_add_code_objects(OUTPUTS_VARIABLE
+#     SOURCES file...              .cl, .s, .hip
+#     TARGETS gfx906...            processors
+#     LEVELS O0 O3                 optimisation levels
+#     [OBJECT_VERSION 5]           code object version; 4, the compiler's default, without it
+#     [SUFFIX -v5])                appended to the processor in the output path
+#
+# Outputs are ${WAVEJIT_KERNEL_DIR}/<target><suffix>/<level>/<name>.co. HIP sources become one offload bundle with all targets,
+# ${WAVEJIT_KERNEL_DIR}/hip<suffix>/<level>/<name>.co.
+set(WAVEJIT_KERNEL_DIR "${PROJECT_BINARY_DIR}/kernels")
+
+function(wavejit_find_kernel_tool variable name apt)
+  find_program(${variable} NAMES ${name})
+  if(NOT ${variable})
+    message(FATAL_ERROR "wavejit's kernel tests need ${name}: apt-get install ${apt} (or run scripts/setup.sh)")
+  endif()
+endfunction()
+
+wavejit_find_kernel_tool(WAVEJIT_CLANG clang-15 clang-15)
+wavejit_find_kernel_tool(WAVEJIT_LLD ld.lld-15 lld-15)
+wavejit_find_kernel_tool(WAVEJIT_HIPCC hipcc hipcc)
+find_path(WAVEJIT_DEVICE_LIBS ockl.bc PATHS /usr/lib/x86_64-linux-gnu/amdgcn/bitcode /usr/lib/amdgcn/bitcode
+                                            /opt/rocm/amdgcn/bitcode NO_DEFAULT_PATH)
+if(NOT WAVEJIT_DEVICE_LIBS)
+  message(FATAL_ERROR "wavejit's kernel tests need the ROCm device libraries: apt-get install rocm-device-libs "
+                      "(or run scripts/setup.sh)")
+endif()
+
+# The device libraries for one processor, as compiler flags. The oclc_* files are the libraries' switches.
+function(wavejit_device_lib_flags target object_version result)
+  string(REPLACE gfx "" isa ${target})
+  # Processors before GFX9 flush single-precision denormals by default (no fast v_fma with denormals).
+  if(isa MATCHES "^[678]")
+    set(daz on)
+  else()
+    set(daz off)
+  endif()
+  if(object_version GREATER_EQUAL 5)
+    set(abi 500)
+  else()
+    set(abi 400)
+  endif()
+  set(flags -nogpulib)
+  foreach(lib opencl ocml ockl oclc_isa_version_${isa} oclc_wavefrontsize64_on oclc_daz_opt_${daz} oclc_finite_only_off
+              oclc_unsafe_math_off oclc_correctly_rounded_sqrt_off oclc_abi_version_${abi})
+    list(APPEND flags -Xclang -mlink-builtin-bitcode -Xclang "${WAVEJIT_DEVICE_LIBS}/${lib}.bc")
+  endforeach()
+  set(${result} ${flags} PARENT_SCOPE)
+endfunction()
+
+function(wavejit_add_code_objects outputs_variable)
+  cmake_parse_arguments(arg "" "OBJECT_VERSION;SUFFIX" "SOURCES;TARGETS;LEVELS" ${ARGN})
+  set(version 4)
+  set(version_flags)
+  if(arg_OBJECT_VERSION)
+    set(version ${arg_OBJECT_VERSION})
+    set(version_flags -mcode-object-version=${version})
+  endif()
+  set(outputs)
+  foreach(source IN LISTS arg_SOURCES)
+    get_filename_component(source "${source}" ABSOLUTE)
+    get_filename_component(name "${source}" NAME_WE)
+    get_filename_component(folder "${source}" DIRECTORY)
+    get_filename_component(extension "${source}" LAST_EXT)
+    foreach(level IN LISTS arg_LEVELS)
+      if(extension STREQUAL ".hip")
+        set(output "${WAVEJIT_KERNEL_DIR}/hip${arg_SUFFIX}/${level}/${name}.co")
+        file(MAKE_DIRECTORY "${WAVEJIT_KERNEL_DIR}/hip${arg_SUFFIX}/${level}")
+        list(JOIN arg_TARGETS "," archs)
+        add_custom_command(
+          OUTPUT "${output}"
+          COMMAND "${WAVEJIT_HIPCC}" --genco --offload-arch=${archs} -${level} ${version_flags} -o "${output}" "${source}"
+          DEPENDS "${source}"
+          COMMENT "Kernel hip/${level}/${name}"
+          VERBATIM)
+        list(APPEND outputs "${output}")
+        continue()
+      endif()
+      foreach(target IN LISTS arg_TARGETS)
+        set(directory "${WAVEJIT_KERNEL_DIR}/${target}${arg_SUFFIX}/${level}")
+        set(output "${directory}/${name}.co")
+        set(depends "${source}")
+        file(MAKE_DIRECTORY "${directory}")
+        if(extension STREQUAL ".s")
+          file(GLOB includes CONFIGURE_DEPENDS "${folder}/*.inc")
+          list(APPEND depends ${includes})
+          set(flags -x assembler-with-cpp -nogpulib)
+        else()
+          wavejit_device_lib_flags(${target} ${version} libs)
+          set(flags -x cl -cl-std=CL2.0 -${level} -gline-tables-only -Xclang -fdeclare-opencl-builtins
+                    -Xclang -finclude-default-header ${libs})
+        endif()
+        add_custom_command(
+          OUTPUT "${output}"
+          COMMAND "${WAVEJIT_CLANG}" -target amdgcn-amd-amdhsa -mcpu=${target} ${flags} ${version_flags} -c
+                  -o "${output}.o" "${source}"
+          COMMAND "${WAVEJIT_LLD}" -shared --no-undefined -o "${output}" "${output}.o"
+          DEPENDS ${depends}
+          BYPRODUCTS "${output}.o"
+          COMMENT "Kernel ${target}${arg_SUFFIX}/${level}/${name}"
+          VERBATIM)
+        list(APPEND outputs "${output}")
+      endforeach()
+    endforeach()
+  endforeach()
+  set(${outputs_variable} ${outputs} PARENT_SCOPE)
+endfunction()
