@@ -1,0 +1,57 @@
+// The text format of directed instruction tests.
+//
+//   # comment
+//   case NAME                        starts a case
+//   targets gfx906 gfx90a            optional; default: gfx803 gfx900 gfx906 gfx908 gfx90a
+//   mode 0x3c0                       optional MODE register; default 0x3c0 (IEEE, DX10_CLAMP, f16/f64 denormals; f32
+//   flushed) exec 0x00000000ffffffff          optional; default all ones v0 = 1.0 lane 0x7fc00000 -3      values of
+//   lanes 0, 1, ..., repeated cyclically; `lane` is the lane number s4 = 7      s[4:5] = 0x1p3       32 and 64 bits;
+//   vcc = ..  m0 = ..  scc = 1 lds[16] = 5                      32-bit word at byte address 16 (LDS has 4 KiB, zeros)
+//   ---
+//   v_add_f32 v2, v0, v1             assembly
+//   ---
+//   v2 = 2.0 ...                     expected; registers that are not named must be unchanged
+//   v3 = *                           this register may hold anything
+//
+// Numbers: integers (decimal, hexadecimal, negative), floats with a point ("1.0", "-0.0", "inf", "nan" = quiet NaN of
+// any payload) of 32 bits; with suffix h 16 bits, d 64 bits (v[0:1] = 1.5d).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/isa/target.h"
+#include "internal/error.h"
+
+namespace wavejit::test {
+
+struct IsaValue {
+  enum class Kind : uint8_t { bits, lane, nan, any };
+  Kind kind = Kind::bits;
+  uint64_t bits = 0;
+};
+
+struct IsaAssignment {
+  enum class Where : uint8_t { vgpr, agpr, sgpr, scc, lds };
+  Where where = Where::sgpr;
+  unsigned index = 0;
+  unsigned dwords = 1;
+  std::vector<IsaValue> values;
+};
+
+struct IsaCase {
+  std::string name;
+  unsigned line = 0;
+  std::vector<isa::Target> targets;
+  uint32_t mode = 0x3c0;
+  uint64_t exec = ~uint64_t{0};
+  std::vector<IsaAssignment> initial, expected;
+  std::string assembly;
+};
+
+[[nodiscard]] Expected<std::vector<IsaCase>> parse_isa_file(std::string_view text);
+
+}  // namespace wavejit::test

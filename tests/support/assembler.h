@@ -1,0 +1,16 @@
+// Assembles GCN source with LLVM, for tests.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "frontend/isa/target.h"
+#include "internal/error.h"
+
+namespace wavejit::test {
+
+// The bytes of .text. The error has the assembler's messages. Runs clang-15 (WAVEJIT_TEST_CLANG).
+[[nodiscard]] Expected<std::vector<uint8_t>> assemble(isa::Target target, std::string_view source);
+
+}  // namespace wavejit::test
