@@ -1,0 +1,60 @@
+// Memory that one work-group needs while it runs on a host thread: wave states, LDS and scratch.
+//
+// Arenas are expensive to map and are reused between work-groups and launches: acquire_arena() takes one from a free
+// list. An arena is used by one thread at a time. Contents left by an earlier work-group are not cleared, as on the
+// hardware.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "internal/error.h"
+#include "internal/wave_state.h"
+
+namespace wavejit::runtime {
+
+inline constexpr unsigned kMaxWavesPerGroup = 16;    // 1,024 work-items
+inline constexpr uint32_t kMaxLdsBytes = 64 * 1024;  // per work-group, GFX7 to GFX90A
+inline constexpr uint32_t kLdsGranularity = 512;     // bytes; GFX8/GFX9 allocate LDS in 128-dword units
+// Scratch per work-item that kernels with a dynamic stack (recursion, indirect calls) get in addition to their fixed
+// size. LLVM itself assumes 16 KiB for an unknown callee's frame (AMDGPU -amdgpu-assume-external-call-stack-size).
+inline constexpr uint32_t kDynamicStackBytes = 16 * 1024;
+inline constexpr uint32_t kMaxScratchBytesPerLane = 512 * 1024;
+
+class Arena {
+ public:
+  Arena() = default;
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // Makes room for `waves` wave states and gives each `scratch_bytes_per_lane` bytes of swizzled scratch (a multiple of
+  // 4), with an inaccessible page behind each wave's part. kOutOfMemory when the host refuses.
+  [[nodiscard]] Expected<void> prepare(unsigned waves, uint32_t lds_bytes, uint32_t scratch_bytes_per_lane);
+
+  [[nodiscard]] WaveState& wave(unsigned index) { return waves_[index]; }
+  // LDS of the prepared size, ending exactly before 4 GiB + 64 KiB of inaccessible addresses.
+  [[nodiscard]] uint64_t lds_base() const { return lds_base_; }
+  [[nodiscard]] uint32_t lds_size() const { return lds_size_; }
+  [[nodiscard]] uint64_t scratch_base() const { return scratch_base_; }      // of wave 0
+  [[nodiscard]] uint64_t scratch_stride() const { return scratch_stride_; }  // bytes between the waves' parts
+  [[nodiscard]] uint64_t scratch_bytes() const { return scratch_stride_ * scratch_waves_; }
+  [[nodiscard]] uint32_t scratch_bytes_per_lane() const { return scratch_bytes_per_lane_; }
+
+ private:
+  WaveState* waves_ = nullptr;
+  unsigned wave_capacity_ = 0;
+  uint64_t lds_mapping_ = 0;
+  uint64_t lds_base_ = 0;
+  uint32_t lds_size_ = 0;
+  uint64_t scratch_base_ = 0;
+  uint64_t scratch_stride_ = 0;
+  unsigned scratch_waves_ = 0;
+  uint32_t scratch_bytes_per_lane_ = 0;
+};
+
+[[nodiscard]] std::unique_ptr<Arena> acquire_arena();
+void release_arena(std::unique_ptr<Arena> arena);
+
+}  // namespace wavejit::runtime

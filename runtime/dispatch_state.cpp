@@ -1,0 +1,272 @@
+#include "runtime/dispatch_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+namespace wavejit::runtime {
+namespace {
+
+using codeobject::ArgKind;
+using codeobject::Kernel;
+using codeobject::KernelArg;
+
+uint32_t scratch_size(const codeobject::KernelDescriptor& descriptor) {
+  uint32_t bytes = descriptor.private_segment_size;
+  if (descriptor.uses_dynamic_stack) bytes += kDynamicStackBytes;
+  return (bytes + 15) / 16 * 16;
+}
+
+}  // namespace
+
+Expected<void> check_shape(const Kernel& kernel, const Shape& shape) {
+  const auto bad = [&](std::string message) {
+    Error error{.code = ErrorCode::kInvalidArgument, .message = std::move(message), .kernel = kernel.name};
+    return tl::unexpected<Error>(std::move(error));
+  };
+  static constexpr const char* kDims = "xyz";
+  uint64_t flat = 1;
+  for (unsigned i = 0; i < 3; ++i) {
+    if (shape.grid[i] == 0) return bad(fmt::format("The global size in {} is 0.", kDims[i]));
+    if (shape.workgroup[i] == 0) return bad(fmt::format("The work-group size in {} is 0.", kDims[i]));
+    if (shape.workgroup[i] > 1024)
+      return bad(
+          fmt::format("The work-group size {} in {} is more than 1024 work-items.", shape.workgroup[i], kDims[i]));
+    flat *= shape.workgroup[i];
+  }
+  const auto& size = shape.workgroup;
+  if (flat > 1024)
+    return bad(
+        fmt::format("A work-group of {}x{}x{} has {} work-items; the limit is 1024.", size[0], size[1], size[2], flat));
+  const auto& required = kernel.required_workgroup_size;
+  if (required[0] && required != size)
+    return bad(fmt::format("Kernel '{}' requires a work-group size of {}x{}x{}, not {}x{}x{}.", kernel.name,
+                           required[0], required[1], required[2], size[0], size[1], size[2]));
+  if (kernel.max_flat_workgroup_size && flat > kernel.max_flat_workgroup_size)
+    return bad(fmt::format("Kernel '{}' was compiled for at most {} work-items per work-group, not {}.", kernel.name,
+                           kernel.max_flat_workgroup_size, flat));
+  return {};
+}
+
+void fill_hidden_args(const Kernel& kernel, const Shape& shape, uint32_t dynamic_lds, uint64_t queue,
+                      uint32_t first_hidden_byte, std::span<uint8_t> kernarg) {
+  for (const KernelArg& arg : kernel.args) {
+    if (!codeobject::is_hidden(arg.kind) || arg.offset < first_hidden_byte) continue;
+    uint64_t value = 0;
+    const auto dim = [&](ArgKind x) { return static_cast<unsigned>(arg.kind) - static_cast<unsigned>(x); };
+    switch (arg.kind) {
+      case ArgKind::hidden_global_offset_x:
+      case ArgKind::hidden_global_offset_y:
+      case ArgKind::hidden_global_offset_z:
+        value = shape.global_offset[dim(ArgKind::hidden_global_offset_x)];
+        break;
+      case ArgKind::hidden_block_count_x:
+      case ArgKind::hidden_block_count_y:
+      case ArgKind::hidden_block_count_z: {  // complete work-groups only
+        const unsigned d = dim(ArgKind::hidden_block_count_x);
+        value = shape.grid[d] / shape.workgroup[d];
+        break;
+      }
+      case ArgKind::hidden_group_size_x:
+      case ArgKind::hidden_group_size_y:
+      case ArgKind::hidden_group_size_z:
+        value = shape.workgroup[dim(ArgKind::hidden_group_size_x)];
+        break;
+      case ArgKind::hidden_remainder_x:
+      case ArgKind::hidden_remainder_y:
+      case ArgKind::hidden_remainder_z: {
+        const unsigned d = dim(ArgKind::hidden_remainder_x);
+        value = shape.grid[d] % shape.workgroup[d];
+        break;
+      }
+      case ArgKind::hidden_grid_dims:
+        value = shape.dimensions();
+        break;
+      case ArgKind::hidden_dynamic_lds_size:
+        value = dynamic_lds;
+        break;
+      case ArgKind::hidden_private_base:
+        value = kPrivateApertureHi;
+        break;
+      case ArgKind::hidden_shared_base:
+        value = kSharedApertureHi;
+        break;
+      case ArgKind::hidden_queue_ptr:
+        value = queue;
+        break;
+      default:  // buffers of host services (printf, hostcall, heap, device enqueue): absent
+        break;
+    }
+    if (arg.offset >= kernarg.size()) continue;
+    const size_t bytes = std::min<size_t>({arg.size, sizeof value, kernarg.size() - arg.offset});
+    std::memcpy(kernarg.data() + arg.offset, &value, bytes);
+  }
+}
+
+AmdQueue& DispatchState::queue() {
+  static AmdQueue queue = [] {
+    AmdQueue q;
+    q.group_segment_aperture_base_hi = kSharedApertureHi;
+    q.private_segment_aperture_base_hi = kPrivateApertureHi;
+    return q;
+  }();
+  return queue;
+}
+
+DispatchState::DispatchState(isa::Target target, const Kernel& kernel, const Shape& shape, uint32_t lds_bytes,
+                             uint64_t kernarg, uint64_t kernel_object)
+    : target_(target),
+      packed_ids_(isa::family_of(target) == isa::Family::gfx90a || isa::family_of(target) == isa::Family::gfx940),
+      architected_flat_scratch_(isa::family_of(target) == isa::Family::gfx940),
+      descriptor_(kernel.descriptor),
+      shape_(shape),
+      lds_bytes_(lds_bytes),
+      scratch_bytes_per_lane_(scratch_size(kernel.descriptor)) {
+  static std::atomic<uint64_t> next_dispatch_id{0};
+  packet_.setup = static_cast<uint16_t>(shape.dimensions());
+  for (unsigned i = 0; i < 3; ++i) {
+    packet_.workgroup_size[i] = static_cast<uint16_t>(shape.workgroup[i]);
+    packet_.grid_size[i] = shape.grid[i];
+  }
+  packet_.private_segment_size = scratch_bytes_per_lane_;
+  packet_.group_segment_size = lds_bytes;
+  packet_.kernel_object = kernel_object;
+  packet_.kernarg_address = kernarg;
+
+  // User SGPRs, in the order of AMDGPUUsage's "SGPR Register Set Up Order".
+  const codeobject::KernelDescriptor& d = descriptor_;
+  unsigned next = 0;
+  const auto put = [&](unsigned dwords, uint64_t value) {
+    const unsigned at = next;
+    if (at + dwords <= sreg::kFlatScratchLo) std::memcpy(&sgprs_[at], &value, std::min(dwords, 2u) * 4);
+    next += dwords;
+    return static_cast<int>(at);
+  };
+  if (d.enable_private_segment_buffer) private_segment_buffer_ = put(4, 0);
+  if (d.enable_dispatch_ptr) put(2, reinterpret_cast<uint64_t>(&packet_));
+  if (d.enable_queue_ptr) put(2, reinterpret_cast<uint64_t>(&queue()));
+  if (d.enable_kernarg_segment_ptr) put(2, kernarg);
+  if (d.enable_dispatch_id) put(2, next_dispatch_id.fetch_add(1, std::memory_order_relaxed));
+  if (d.enable_flat_scratch_init) flat_scratch_init_ = put(2, 0);
+  if (d.enable_private_segment_size) put(1, scratch_bytes_per_lane_);
+  for (unsigned i = 0; i < d.kernarg_preload_length && next < 16; ++i) {
+    uint32_t dword;
+    std::memcpy(&dword, reinterpret_cast<const void*>(kernarg + 4 * i), sizeof dword);
+    put(1, dword);
+  }
+  if (d.enable_grid_workgroup_count_x) put(1, shape.groups(0));
+  if (d.enable_grid_workgroup_count_y) put(1, shape.groups(1));
+  if (d.enable_grid_workgroup_count_z) put(1, shape.groups(2));
+
+  // System SGPRs follow the declared number of user SGPRs.
+  next = std::min(d.user_sgpr_count, 16u + 16u);
+  if (d.enable_workgroup_id_x) group_id_[0] = put(1, 0);
+  if (d.enable_workgroup_id_y) group_id_[1] = put(1, 0);
+  if (d.enable_workgroup_id_z) group_id_[2] = put(1, 0);
+  if (d.enable_workgroup_info) group_info_ = put(1, 0);
+  if (d.enable_private_segment_wave_offset) wave_offset_ = put(1, 0);
+
+  // M0: compilers set it in the prolog where they need it (GFX8 for LDS); all ones lifts every LDS clamp.
+  sgprs_[sreg::kM0] = 0xffffffff;
+}
+
+unsigned DispatchState::init_group(Arena& arena, uint64_t group, const volatile uint32_t* stop_flag) const {
+  std::array<uint32_t, 3> id, size;
+  for (unsigned i = 0; i < 3; ++i) {
+    id[i] = static_cast<uint32_t>(group % shape_.groups(i));
+    group /= shape_.groups(i);
+    size[i] = std::min(shape_.workgroup[i], shape_.grid[i] - id[i] * shape_.workgroup[i]);
+  }
+  const unsigned waves = (size[0] * size[1] * size[2] + kWaveSize - 1) / kWaveSize;
+  for (unsigned i = 0; i < waves; ++i) init_wave(arena.wave(i), arena, id, size, i, waves, stop_flag);
+  return waves;
+}
+
+void DispatchState::init_wave(WaveState& wave, Arena& arena, const std::array<uint32_t, 3>& group_id,
+                              const std::array<uint32_t, 3>& group_size, unsigned index, unsigned count,
+                              const volatile uint32_t* stop_flag) const {
+  const codeobject::KernelDescriptor& d = descriptor_;
+  std::memcpy(wave.sgpr, sgprs_.data(), sizeof wave.sgpr);
+
+  const uint64_t wave_offset = index * arena.scratch_stride();
+  if (private_segment_buffer_ >= 0) {
+    // Swizzled buffer of 4-byte elements over 64 lanes; the fields ROCm's runtime sets (base, SWIZZLE_ENABLE,
+    // NUM_RECORDS, DST_SEL xyzw, NUM_FORMAT uint, ELEMENT_SIZE 4 (GFX8), INDEX_STRIDE 64, ADD_TID_ENABLE). DATA_FORMAT
+    // stays 0: with ADD_TID_ENABLE it holds stride bits 17:14 (LLVM SIInstrInfo::getScratchRsrcWords23).
+    uint32_t* srd = &wave.sgpr[private_segment_buffer_];
+    srd[0] = static_cast<uint32_t>(arena.scratch_base());
+    srd[1] = static_cast<uint32_t>(arena.scratch_base() >> 32 & 0xffff) | 1u << 31;
+    srd[2] = static_cast<uint32_t>(std::min<uint64_t>(arena.scratch_bytes(), 0xffffffff));
+    const uint32_t dst_sel = 4 | 5 << 3 | 6 << 6 | 7 << 9;
+    const uint32_t element_size = isa::family_of(target_) <= isa::Family::gfx8 ? 1u << 19 : 0;
+    srd[3] = dst_sel | 4u << 12 | element_size | 3u << 21 | 1u << 23;
+  }
+  if (flat_scratch_init_ >= 0) {
+    if (isa::family_of(target_) <= isa::Family::gfx8) {
+      // Low: byte offset of the dispatch's scratch from SH_HIDDEN_PRIVATE_BASE_VIMID (taken as 0 here); high: bytes per
+      // lane.
+      wave.sgpr[flat_scratch_init_] = static_cast<uint32_t>(arena.scratch_base());
+      wave.sgpr[flat_scratch_init_ + 1] = scratch_bytes_per_lane_;
+    } else {
+      wave.set_sgpr64(flat_scratch_init_, arena.scratch_base());
+    }
+  }
+  for (unsigned i = 0; i < 3; ++i)
+    if (group_id_[i] >= 0) wave.sgpr[group_id_[i]] = group_id[i];
+  if (group_info_ >= 0) wave.sgpr[group_info_] = (index == 0 ? 1u << 31 : 0) | count;
+  if (wave_offset_ >= 0) wave.sgpr[wave_offset_] = static_cast<uint32_t>(wave_offset);
+
+  wave.pc = d.entry;
+  wave.scc = 0;
+  wave.vccz = 1;
+  wave.mode = d.mode;
+  wave.trapsts = 0;
+  wave.status = 0;
+  wave.hw_id = index;
+  wave.lds_base = arena.lds_base();
+  wave.lds_size = arena.lds_size();
+  wave.scratch_bytes_per_lane = scratch_bytes_per_lane_;
+  wave.scratch_base = arena.scratch_base() + wave_offset;
+  if (architected_flat_scratch_) wave.set_sgpr64(sreg::kFlatScratchLo, wave.scratch_base);
+  wave.stop_flag = stop_flag;
+  wave.exit_reason = ExitReason::kEnd;
+  wave.trap_id = 0;
+  wave.fault_address = 0;
+  wave.fault_lane = kWaveSize;
+  wave.fault_write = 0;
+  wave.instructions = 0;
+  for (unsigned i = 0; i < 3; ++i) wave.workgroup_id[i] = group_id[i];
+  wave.wave_in_group = index;
+  std::memset(wave.engine_private, 0, sizeof wave.engine_private);
+
+  const uint32_t items = group_size[0] * group_size[1] * group_size[2];
+  const uint32_t first = index * kWaveSize;
+  const uint32_t lanes = std::min(items - first, kWaveSize);
+  wave.set_exec(lanes == kWaveSize ? ~uint64_t{0} : (uint64_t{1} << lanes) - 1);
+
+  // Work-item ids: x fastest. Lanes beyond the work-group hold ids too, they are just inactive.
+  uint32_t x = first % group_size[0];
+  uint32_t y = first / group_size[0] % group_size[1];
+  uint32_t z = first / group_size[0] / group_size[1];
+  const unsigned dims = d.enable_vgpr_workitem_id;
+  for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+    if (packed_ids_) {
+      wave.vgpr[0][lane] = x | (dims >= 1 ? y << 10 : 0) | (dims >= 2 ? z << 20 : 0);
+    } else {
+      wave.vgpr[0][lane] = x;
+      if (dims >= 1) wave.vgpr[1][lane] = y;
+      if (dims >= 2) wave.vgpr[2][lane] = z;
+    }
+    if (++x == group_size[0]) {
+      x = 0;
+      if (++y == group_size[1]) {
+        y = 0;
+        ++z;
+      }
+    }
+  }
+}
+
+}  // namespace wavejit::runtime

@@ -1,0 +1,232 @@
+#include "runtime/fault.h"
+
+#include <immintrin.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "frontend/interp/interpreter.h"
+#include "internal/check.h"
+
+namespace wavejit::runtime {
+namespace {
+
+struct ThreadState {
+  sigjmp_buf landing;
+  WaveState* wave = nullptr;                    // executing, or last executed
+  const backend::CompiledCode* code = nullptr;  // nullptr in the interpreter
+  uint64_t code_begin = 0, code_end = 0;        // host addresses of `code`
+  volatile sig_atomic_t executing = 0;
+};
+
+// Initial-exec: the handlers read it in threads that never called wavejit, where a lazily allocated TLS block would
+// mean malloc inside a signal handler.
+__attribute__((tls_model("initial-exec"))) thread_local ThreadState* t_state = nullptr;
+
+constexpr int kFaultSignals[] = {SIGSEGV, SIGBUS, SIGFPE};
+int interrupt_signal() {
+  return SIGRTMIN + 7;
+}
+
+struct sigaction g_previous[3];
+struct sigaction g_previous_interrupt;
+
+void chain(const struct sigaction& previous, int signal, siginfo_t* info, void* context) {
+  if (previous.sa_flags & SA_SIGINFO) {
+    previous.sa_sigaction(signal, info, context);
+  } else if (previous.sa_handler == SIG_DFL) {
+    // Returning re-executes the faulting instruction under the default action, which ends the process as it would have
+    // without wavejit.
+    ::signal(signal, SIG_DFL);
+    if (info->si_code <= 0) raise(signal);  // sent by kill(): it will not come again by itself
+  } else if (previous.sa_handler != SIG_IGN) {
+    previous.sa_handler(signal);
+  }
+}
+
+// The range of `code` that holds the host address, nullptr when none does.
+const backend::FaultRange* find_range(const backend::CompiledCode& code, uint64_t host_pc) {
+  const auto ranges = code.fault_ranges();
+  const auto offset = static_cast<uint32_t>(host_pc - reinterpret_cast<uint64_t>(code.code().data()));
+  auto it = std::upper_bound(ranges.begin(), ranges.end(), offset,
+                             [](uint32_t o, const backend::FaultRange& r) { return o < r.begin; });
+  if (it == ranges.begin()) return nullptr;
+  --it;
+  return offset < it->end ? &*it : nullptr;
+}
+
+void describe_translated_fault(ThreadState& state, uint64_t host_pc, uint64_t address) {
+  WaveState& wave = *state.wave;
+  const backend::FaultRange* range = find_range(*state.code, host_pc);
+  if (!range) return;
+  wave.pc = range->guest_pc;
+  wave.fault_write = range->write;
+  wave.fault_lane = range->first_lane;
+  (void)address;
+}
+
+void on_fault(int signal, siginfo_t* info, void* context) {
+  ThreadState* state = t_state;
+  if (!state || !state->executing) {
+    for (unsigned i = 0; i < 3; ++i)
+      if (kFaultSignals[i] == signal) chain(g_previous[i], signal, info, context);
+    return;
+  }
+  state->executing = 0;
+  WaveState& wave = *state->wave;
+  const auto* machine = &static_cast<ucontext_t*>(context)->uc_mcontext;
+  const auto host_pc = static_cast<uint64_t>(machine->gregs[REG_RIP]);
+  // A non-canonical address raises a general protection fault, for which the kernel reports no address.
+  const bool has_address = signal != SIGFPE && info->si_code > 0 && info->si_code != SI_KERNEL;
+  const uint64_t address = has_address ? reinterpret_cast<uint64_t>(info->si_addr) : 0;
+  wave.exit_reason = ExitReason::kFault;
+  wave.fault_address = address;
+  wave.fault_lane = kWaveSize;
+  if (state->code)
+    describe_translated_fault(*state, host_pc, address);
+  else
+    wave.fault_lane = interp::find_fault_lane(wave, address);
+  siglongjmp(state->landing, static_cast<int>(GuestOutcome::fault));
+}
+
+void on_interrupt(int signal, siginfo_t* info, void* context) {
+  ThreadState* state = t_state;
+  if (!state) {
+    if (info->si_code != SI_TKILL) chain(g_previous_interrupt, signal, info, context);
+    return;
+  }
+  if (!state->executing || !state->code || !*state->wave->stop_flag) return;
+  const auto host_pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+  if (host_pc < state->code_begin || host_pc >= state->code_end) return;
+  state->executing = 0;
+  state->wave->exit_reason = ExitReason::kStopped;
+  siglongjmp(state->landing, static_cast<int>(GuestOutcome::stopped));
+}
+
+void install_handlers() {
+  struct sigaction action {};
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  action.sa_sigaction = on_fault;
+  for (unsigned i = 0; i < 3; ++i)
+    WAVEJIT_CHECK(sigaction(kFaultSignals[i], &action, &g_previous[i]) == 0, "cannot install a signal handler");
+  action.sa_flags |= SA_RESTART;
+  action.sa_sigaction = on_interrupt;
+  WAVEJIT_CHECK(sigaction(interrupt_signal(), &action, &g_previous_interrupt) == 0, "cannot install a signal handler");
+}
+
+// The thread's alternate stack. A stack that the application has set up is kept if it is large enough for an AVX-512
+// signal frame and the handlers.
+class AlternateStack {
+ public:
+  AlternateStack() {
+    stack_t current{};
+    if (sigaltstack(nullptr, &current) == 0 && !(current.ss_flags & SS_DISABLE) && current.ss_size >= kWanted / 2)
+      return;
+    void* memory = mmap(nullptr, kWanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return;  // faults then use the ordinary stack
+    stack_t mine{};
+    mine.ss_sp = memory;
+    mine.ss_size = kWanted;
+    if (sigaltstack(&mine, &previous_) == 0)
+      memory_ = memory;
+    else
+      munmap(memory, kWanted);
+  }
+  ~AlternateStack() {
+    if (!memory_) return;
+    stack_t current{};
+    if (sigaltstack(nullptr, &current) == 0 && current.ss_sp == memory_) sigaltstack(&previous_, nullptr);
+    munmap(memory_, kWanted);
+  }
+  AlternateStack(const AlternateStack&) = delete;
+  AlternateStack& operator=(const AlternateStack&) = delete;
+
+ private:
+  static constexpr size_t kWanted = 64 * 1024;
+  void* memory_ = nullptr;
+  stack_t previous_{};
+};
+
+ThreadState& thread_state() {
+  thread_local ThreadState state;
+  thread_local AlternateStack stack;
+  // The handlers must not see the state after it is gone.
+  struct Clear {
+    ~Clear() { t_state = nullptr; }
+  };
+  thread_local Clear clear;
+  (void)stack;
+  (void)clear;
+  t_state = &state;
+  return state;
+}
+
+}  // namespace
+
+GuestThread::GuestThread() {
+  static std::once_flag once;
+  std::call_once(once, install_handlers);
+  thread_state();
+  sigset_t wanted, saved;
+  sigemptyset(&wanted);
+  for (const int signal : kFaultSignals) sigaddset(&wanted, signal);
+  sigaddset(&wanted, interrupt_signal());
+  pthread_sigmask(SIG_UNBLOCK, &wanted, &saved);
+  static_assert(sizeof saved <= sizeof saved_mask_);
+  std::memcpy(saved_mask_, &saved, sizeof saved);
+}
+
+GuestThread::~GuestThread() {
+  sigset_t saved;
+  std::memcpy(&saved, saved_mask_, sizeof saved);
+  pthread_sigmask(SIG_SETMASK, &saved, nullptr);
+}
+
+GuestOutcome run_guest(void (*body)(void*), void* context, WaveState*& wave) {
+  ThreadState& state = *t_state;
+  const unsigned mxcsr = _mm_getcsr();
+  const int landed = sigsetjmp(state.landing, 0);
+  if (landed == 0)
+    body(context);
+  else
+    _mm_setcsr(mxcsr);
+  state.executing = 0;
+  wave = state.wave;
+  return static_cast<GuestOutcome>(landed);
+}
+
+GuestScope::GuestScope(WaveState& wave, const backend::CompiledCode* code) {
+  ThreadState& state = *t_state;
+  state.wave = &wave;
+  if (state.code != code) {
+    state.code = code;
+    state.code_begin = code ? reinterpret_cast<uint64_t>(code->code().data()) : 0;
+    state.code_end = code ? state.code_begin + code->code().size() : 0;
+  }
+  __atomic_signal_fence(__ATOMIC_SEQ_CST);
+  state.executing = 1;
+}
+
+GuestScope::~GuestScope() {
+  t_state->executing = 0;
+}
+
+pid_t current_thread_id() {
+  return static_cast<pid_t>(syscall(SYS_gettid));
+}
+
+void interrupt_thread(pid_t thread) {
+  syscall(SYS_tgkill, getpid(), thread, interrupt_signal());
+}
+
+}  // namespace wavejit::runtime

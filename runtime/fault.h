@@ -1,0 +1,68 @@
+// Turning host signals in guest code into errors, and interrupting guest code from outside.
+//
+// A thread runs guest code inside run_guest(). While it is marked as executing (GuestScope), these signals are
+// wavejit's:
+//   SIGSEGV, SIGBUS, SIGFPE  a memory access (or division) of the guest failed. The handler fills in the wave's fault
+//                            fields, and unwinds to run_guest() with siglongjmp.
+//   SIGRTMIN + 7             sent by interrupt_thread(). If the host PC is inside translated code the handler unwinds
+//   at
+//                            once, provided the wave's stop flag is set. Anywhere else it does nothing: the interpreter
+//                            and out-of-line helpers return soon and the dispatcher polls the flag. The sender repeats
+//                            the signal until the thread has left, so a missed moment costs a repetition, never a hang.
+// Signals that arrive while the thread is not executing guest code go to the handlers installed before wavejit's.
+//
+// What is skipped by unwinding are frames of the interpreter, translated code and its helpers. Those hold no locks and
+// own no memory while they access guest memory; that is their contract. The signal mask needs no restoring (SA_NODEFER,
+// empty sa_mask), MXCSR does and run_guest() does it.
+//
+// How the faulting lane is found: translated code has tables from host PC to guest PC and lanes
+// (backend-x86/fault_decode.h); the interpreter leaves a description in the wave (frontend/interp/interpreter.h).
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "backend-x86/compiler.h"
+#include "internal/error.h"
+#include "internal/wave_state.h"
+
+namespace wavejit::runtime {
+
+enum class GuestOutcome : uint8_t {
+  returned,  // `body` returned
+  fault,     // wave.pc, fault_address, fault_lane, fault_write and exit_reason = kFault are set
+  stopped,   // unwound because of the stop flag; exit_reason = kStopped
+};
+
+// Installs the handlers once per process and gives the calling thread an alternate signal stack, with the signals above
+// unblocked until the object goes out of scope. Every thread that calls run_guest() holds one.
+class GuestThread {
+ public:
+  GuestThread();
+  ~GuestThread();
+  GuestThread(const GuestThread&) = delete;
+  GuestThread& operator=(const GuestThread&) = delete;
+
+ private:
+  uint64_t saved_mask_[16];  // sigset_t
+};
+
+// Calls body(context) such that faults and interruptions inside a GuestScope end it. `wave` is left pointing to the
+// wave that was executing (as set by the last GuestScope). Frames between here and the GuestScope must not own
+// anything.
+GuestOutcome run_guest(void (*body)(void*), void* context, WaveState*& wave);
+
+// Marks the calling thread as executing `wave`, in `code` (translated) or in the interpreter (nullptr).
+class GuestScope {
+ public:
+  GuestScope(WaveState& wave, const backend::CompiledCode* code);
+  ~GuestScope();
+  GuestScope(const GuestScope&) = delete;
+  GuestScope& operator=(const GuestScope&) = delete;
+};
+
+[[nodiscard]] pid_t current_thread_id();
+void interrupt_thread(pid_t thread);
+
+}  // namespace wavejit::runtime

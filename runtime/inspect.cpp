@@ -1,0 +1,244 @@
+#include "runtime/inspect.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "frontend/interp/interpreter.h"
+#include "frontend/isa/decoder.h"
+#include "frontend/isa/info.h"
+#include "frontend/lift/lifter.h"
+#include "ir/pass.h"
+#include "ir/text.h"
+#include "runtime/names.h"
+
+namespace wavejit::runtime {
+namespace {
+
+using codeobject::Kernel;
+
+// Instructions of the kernel in address order: those reachable from its entry by direct control flow.
+struct Listing {
+  std::map<uint64_t, isa::Instruction> instructions;
+  std::map<uint64_t, isa::Instruction> illegal;  // only `words` and `size` mean something
+  std::set<uint64_t> targets;
+};
+
+Listing walk(const Module& module, const Kernel& kernel) {
+  Listing listing;
+  const uint64_t entry = kernel.descriptor.entry;
+  const std::span<const uint8_t> region = code_region(module.object(), entry);
+  if (region.empty()) return listing;
+  const auto base = reinterpret_cast<uint64_t>(region.data());
+  std::vector<uint64_t> work{entry};
+  while (!work.empty()) {
+    uint64_t pc = work.back();
+    work.pop_back();
+    for (;;) {
+      if (pc < base || pc >= base + region.size() || listing.instructions.contains(pc) || listing.illegal.contains(pc))
+        break;
+      isa::Instruction inst;
+      if (isa::decode(module.target(), region.subspan(pc - base), pc, inst) != isa::DecodeStatus::ok) {
+        inst.pc = pc;
+        listing.illegal.emplace(pc, inst);
+        break;
+      }
+      listing.instructions.emplace(pc, inst);
+      const isa::ControlFlow flow = isa::info(inst.opcode).control_flow;
+      if (const isa::Operand* target = inst.find(isa::Slot::target)) {
+        const uint64_t to = inst.next_pc() + target->value;
+        listing.targets.insert(to);
+        work.push_back(to);
+      }
+      if (flow == isa::ControlFlow::branch || flow == isa::ControlFlow::jump || flow == isa::ControlFlow::end) break;
+      pc = inst.next_pc();
+    }
+  }
+  return listing;
+}
+
+std::string encoding(const isa::Instruction& inst) {
+  std::string text;
+  for (unsigned i = 0; i < inst.size / 4u && i < inst.words.size(); ++i)
+    text += fmt::format("{}{:08x}", i ? " " : "", inst.words[i]);
+  return text;
+}
+
+lift::LiftOptions lift_options(const Module& module, const Kernel& kernel) {
+  const std::span<const uint8_t> region = code_region(module.object(), kernel.descriptor.entry);
+  lift::LiftOptions options;
+  options.target = module.target();
+  options.name = kernel.name;
+  options.entry_pc = kernel.descriptor.entry;
+  options.code = region;
+  options.code_base = reinterpret_cast<uint64_t>(region.data());
+  options.mode = kernel.descriptor.mode;
+  options.exec_full = true;
+  options.is_kernel_entry = true;
+  return options;
+}
+
+tl::unexpected<Error> with_kernel(Error error, const Kernel& kernel) {
+  if (error.kernel.empty()) error.kernel = kernel.name;
+  return tl::unexpected<Error>(std::move(error));
+}
+
+}  // namespace
+
+Expected<std::string> dump_gcn(const Module& module, const Kernel& kernel) {
+  const uint64_t entry = kernel.descriptor.entry;
+  const std::span<const uint8_t> region = code_region(module.object(), entry);
+  if (region.empty())
+    return make_error(ErrorCode::kBadCodeObject,
+                      fmt::format("The entry of kernel '{}' is outside of the code.", kernel.name));
+  // The kernel's own code in full, so that what only a call or jump through a register reaches is shown too.
+  const auto base = reinterpret_cast<uint64_t>(region.data());
+  Listing listing = walk(module, kernel);
+  const uint64_t end = std::min<uint64_t>(entry + kernel.code_size, base + region.size());
+  for (uint64_t pc = entry; pc < end;) {
+    isa::Instruction inst;
+    if (isa::decode(module.target(), region.subspan(pc - base), pc, inst) != isa::DecodeStatus::ok) {
+      inst.pc = pc;
+      inst.size = 4;
+      inst.words[0] = 0;
+      std::memcpy(&inst.words[0], region.data() + (pc - base), std::min<size_t>(4, end - pc));
+      listing.illegal.emplace(pc, inst);
+      pc += 4;
+      continue;
+    }
+    if (const isa::Operand* target = inst.find(isa::Slot::target))
+      listing.targets.insert(inst.next_pc() + target->value);
+    listing.instructions.emplace(pc, inst);
+    pc += inst.size;
+  }
+
+  std::map<uint64_t, unsigned> labels;
+  for (const uint64_t target : listing.targets) labels.emplace(target, static_cast<unsigned>(labels.size()));
+  std::map<uint64_t, std::string> lines;
+  for (const auto& [pc, inst] : listing.instructions) {
+    std::string text = isa::disassemble(inst);
+    if (const isa::Operand* target = inst.find(isa::Slot::target))
+      text += fmt::format("  ; -> L{}", labels.at(inst.next_pc() + target->value));
+    lines.emplace(pc, std::move(text));
+  }
+  for (const auto& [pc, inst] : listing.illegal) lines.emplace(pc, "; not an instruction");
+  std::string out = fmt::format("{}: ; {}, {} bytes\n", kernel.name, module.target_id(), kernel.code_size);
+  for (const auto& [pc, text] : lines) {
+    if (const auto label = labels.find(pc); label != labels.end()) out += fmt::format("L{}:\n", label->second);
+    const auto it = listing.instructions.find(pc);
+    const isa::Instruction& inst = it != listing.instructions.end() ? it->second : listing.illegal.at(pc);
+    out += fmt::format("  {:08x}  {:<26}  {}\n", pc - module.object().load_bias(), encoding(inst), text);
+  }
+  return out;
+}
+
+Expected<void> check_passes(const std::vector<std::string>& passes) {
+  std::vector<std::string_view> known;
+  for (const ir::Pass& pass : ir::pipeline()) known.push_back(pass.name);
+  for (const std::string& pass : passes) {
+    if (std::find(known.begin(), known.end(), pass) != known.end()) continue;
+    return make_error(ErrorCode::kInvalidArgument,
+                      fmt::format("There is no IR pass '{}'.{}", pass, did_you_mean(pass, known)));
+  }
+  return {};
+}
+
+Expected<std::string> dump_ir(const Module& module, const Kernel& kernel, std::string_view stage,
+                              const std::vector<std::string>& disabled_passes) {
+  if (Expected<void> ok = check_passes(disabled_passes); !ok) return tl::unexpected<Error>(ok.error());
+  ir::PassContext context;
+  context.disabled = disabled_passes;
+  std::string out;
+  if (!stage.empty()) {
+    const size_t colon = stage.find(':');
+    const std::string_view when = stage.substr(0, colon);
+    if (colon == std::string_view::npos || (when != "before" && when != "after"))
+      return make_error(ErrorCode::kInvalidArgument,
+                        fmt::format("'{}' is not a stage; write before:<pass> or after:<pass>.", stage));
+    const std::string pass(stage.substr(colon + 1));
+    if (pass != "all")
+      if (Expected<void> ok = check_passes({pass}); !ok) return tl::unexpected<Error>(ok.error());
+    context.dump.emplace_back(stage);
+    context.dump_sink = [&out](std::string_view title, const ir::Function& function) {
+      out += fmt::format("; {}\n{}\n", title, ir::print(function));
+    };
+  }
+  Expected<lift::LiftResult> lifted = lift::lift(lift_options(module, kernel));
+  if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
+  ir::optimise(*lifted->function, context);
+  if (stage.empty()) out = ir::print(*lifted->function);
+  return out;
+}
+
+Expected<std::string> dump_x86(const Module& module, const Kernel& kernel, backend::Tier tier,
+                               const std::vector<std::string>& disabled_passes) {
+  if (Expected<void> ok = check_passes(disabled_passes); !ok) return tl::unexpected<Error>(ok.error());
+  Expected<lift::LiftResult> lifted = lift::lift(lift_options(module, kernel));
+  if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
+  ir::PassContext context;
+  context.disabled = disabled_passes;
+  ir::optimise(*lifted->function, context);
+  auto code = backend::compile(*lifted->function, {.tier = tier, .keep_listing = true});
+  if (!code) return with_kernel(std::move(code.error()), kernel);
+  return fmt::format("; {} for {}: {} instructions, {} bytes\n{}", kernel.name, backend::to_string(tier),
+                     (*code)->host_instructions(), (*code)->code().size(), (*code)->listing());
+}
+
+Coverage coverage(const Module& module, const Kernel& kernel, backend::Tier tier) {
+  Coverage result;
+  const Listing listing = walk(module, kernel);
+  std::map<std::pair<std::string, std::string>, CoverageIssue> issues;
+  const auto note = [&](const char* stage, std::string what, std::string detail, uint64_t pc) {
+    CoverageIssue& issue = issues[{stage, what}];
+    if (issue.count++ == 0) issue = {.stage = stage, .what = what, .detail = std::move(detail), .pc = pc, .count = 1};
+  };
+  result.instructions = listing.instructions.size() + listing.illegal.size();
+  for (const auto& [pc, inst] : listing.illegal) {
+    ++result.illegal;
+    note("decode", "illegal", encoding(inst), pc);
+  }
+  for (const auto& [pc, inst] : listing.instructions) {
+    const std::string name(isa::opcode_name(inst.opcode));
+    if (!interp::Interpreter::supports(inst.opcode)) {
+      ++result.interp_unsupported;
+      note("interp", name, isa::describe(inst), pc);
+    }
+    if (!lift::supports(static_cast<uint16_t>(inst.opcode))) {
+      ++result.lift_unsupported;
+      note("lift", name, isa::describe(inst), pc);
+    }
+  }
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<lift::Unsupported> unsupported;
+  Expected<lift::LiftResult> lifted = lift::lift(lift_options(module, kernel), &unsupported);
+  if (!lifted) {
+    note("lift", lifted.error().message, lifted.error().message, lifted.error().pc.value_or(kernel.descriptor.entry));
+    ++result.lift_unsupported;
+  } else {
+    // A supported opcode may still be refused in a particular form (modifiers, addressing).
+    for (const lift::Unsupported& u : unsupported) {
+      const auto it = listing.instructions.find(u.pc);
+      if (it != listing.instructions.end() && !lift::supports(static_cast<uint16_t>(it->second.opcode))) continue;
+      ++result.lift_unsupported;
+      note("lift", u.what.substr(0, u.what.find(' ')), u.what, u.pc);
+    }
+    ir::optimise(*lifted->function);
+    auto code = backend::compile(*lifted->function, {.tier = tier});
+    if (!code) {
+      note("compile", code.error().message, code.error().message, code.error().pc.value_or(kernel.descriptor.entry));
+    } else {
+      result.compiled = unsupported.empty();
+      result.host_instructions = (*code)->host_instructions();
+      result.host_bytes = (*code)->code().size();
+    }
+  }
+  result.translate_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  for (auto& [key, issue] : issues) result.issues.push_back(std::move(issue));
+  return result;
+}
+
+}  // namespace wavejit::runtime

@@ -1,0 +1,42 @@
+// Looking at kernels without running them: disassembly, IR, host code, coverage. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend-x86/compiler.h"
+#include "frontend/codeobject/code_object.h"
+#include "internal/error.h"
+#include "runtime/module.h"
+
+namespace wavejit::runtime {
+
+// One line per instruction: ELF address, encoding, text; labels at branch targets.
+[[nodiscard]] Expected<std::string> dump_gcn(const Module& module, const codeobject::Kernel& kernel);
+// `stage`: "before:<pass>", "after:<pass>" (of each run of that pass), or empty for the result of the pipeline.
+[[nodiscard]] Expected<std::string> dump_ir(const Module& module, const codeobject::Kernel& kernel,
+                                            std::string_view stage, const std::vector<std::string>& disabled_passes);
+[[nodiscard]] Expected<std::string> dump_x86(const Module& module, const codeobject::Kernel& kernel, backend::Tier tier,
+                                             const std::vector<std::string>& disabled_passes);
+
+// kInvalidArgument naming the first that is no pass, with the nearest name.
+[[nodiscard]] Expected<void> check_passes(const std::vector<std::string>& passes);
+
+struct CoverageIssue {
+  std::string stage, what, detail;  // see wavejit_coverage_issue
+  uint64_t pc = 0;
+  uint64_t count = 0;
+};
+
+struct Coverage {
+  uint64_t instructions = 0, illegal = 0, interp_unsupported = 0, lift_unsupported = 0;
+  bool compiled = false;
+  std::vector<CoverageIssue> issues;
+  uint64_t translate_ns = 0, host_instructions = 0, host_bytes = 0;
+};
+
+[[nodiscard]] Coverage coverage(const Module& module, const codeobject::Kernel& kernel, backend::Tier tier);
+
+}  // namespace wavejit::runtime

@@ -1,0 +1,310 @@
+#include "runtime/launch.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <optional>
+
+#include "internal/check.h"
+#include "runtime/arena.h"
+#include "runtime/fault.h"
+#include "runtime/memory_registry.h"
+#include "runtime/thread_pool.h"
+#include "runtime/watchdog.h"
+
+namespace wavejit::runtime {
+namespace {
+
+// Instructions the interpreter executes before the dispatcher looks at the stop flag and the other waves.
+constexpr uint64_t kInterpreterBudget = 100'000;
+
+// What the workers of one launch share.
+struct Shared {
+  const LaunchRequest& request;
+  const DispatchState& state;
+  Watch& watch;
+  const interp::Interpreter* interpreter;  // also for the JIT: it words the errors of unsupported instructions
+  uint32_t config = 0;                     // TranslationCache configuration
+  std::atomic<uint64_t>& done_groups;      // those whose waves have all ended
+  uint64_t total_groups = 0;
+  uint64_t chunk = 1;
+  std::atomic<uint64_t> next_group{0};
+
+  std::mutex mutex;
+  std::optional<Error> error;  // the first one
+  LaunchStats stats;
+
+  void fail(Error e) {
+    {
+      const std::lock_guard lock(mutex);
+      if (e.kernel.empty()) e.kernel = request.kernel->name;
+      if (!error) error = std::move(e);
+    }
+    watch.stop();
+  }
+};
+
+std::string where(const Shared& shared, const WaveState& wave) {
+  return fmt::format("{} (pc {:#x}), work-group ({}, {}, {}), wave {}",
+                     symbolise(shared.request.module->object(), wave.pc), wave.pc, wave.workgroup_id[0],
+                     wave.workgroup_id[1], wave.workgroup_id[2], wave.wave_in_group);
+}
+
+Error fault_error(const Shared& shared, const WaveState& wave) {
+  const bool has_lane = wave.fault_lane < kWaveSize;
+  std::string message =
+      fmt::format("Kernel '{}' {} memory it may not access at address {:#x}: {}", shared.request.kernel->name,
+                  wave.fault_write ? "wrote" : "read", wave.fault_address, where(shared, wave));
+  message += has_lane ? fmt::format(", lane {}", wave.fault_lane) : std::string(", scalar access");
+  const std::string near = describe_address(wave.fault_address);
+  message += near.empty() ? "." : fmt::format("; the address is {}.", near);
+  Error error{
+      .code = ErrorCode::kGuestFault, .message = std::move(message), .pc = wave.pc, .address = wave.fault_address};
+  if (has_lane) error.lane = wave.fault_lane;
+  return error;
+}
+
+class Worker {
+ public:
+  explicit Worker(Shared& shared) : shared_(shared), arena_(acquire_arena()) {}
+  ~Worker() { release_arena(std::move(arena_)); }
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  void run() {
+    const DispatchState& state = shared_.state;
+    Expected<void> prepared =
+        arena_->prepare(state.shape().max_waves(), state.lds_bytes(), state.scratch_bytes_per_lane());
+    if (!prepared) return shared_.fail(std::move(prepared.error()));
+    const GuestThread guest;
+    const pid_t thread = current_thread_id();
+    shared_.watch.enter(thread);
+    while (!shared_.watch.stopping()) {
+      const uint64_t first = shared_.next_group.fetch_add(shared_.chunk, std::memory_order_relaxed);
+      if (first >= shared_.total_groups) break;
+      const uint64_t last = std::min(first + shared_.chunk, shared_.total_groups);
+      for (uint64_t group = first; group < last && !shared_.watch.stopping(); ++group) run_group(group);
+    }
+    shared_.watch.leave(thread);
+    const std::lock_guard lock(shared_.mutex);
+    LaunchStats& stats = shared_.stats;
+    stats.guest_instructions += instructions_;
+    stats.workgroups += groups_;
+    stats.waves += waves_;
+    stats.translate_ns += counters_.translate_ns;
+    stats.host_instructions += counters_.host_instructions;
+    stats.translations += counters_.units;
+    stats.threads += groups_ != 0;
+  }
+
+ private:
+  enum class Status : uint8_t { ready, at_barrier, ended };
+
+  void run_group(uint64_t group) {
+    count_ = shared_.state.init_group(*arena_, group, shared_.watch.stop_flag());
+    status_.fill(Status::ready);
+    WaveState* wave = nullptr;
+    const GuestOutcome outcome = run_guest([](void* self) { static_cast<Worker*>(self)->run_waves(); }, this, wave);
+    if (outcome == GuestOutcome::fault) shared_.fail(fault_error(shared_, *wave));
+    for (unsigned i = 0; i < count_; ++i) instructions_ += arena_->wave(i).instructions;
+    waves_ += count_;
+    ++groups_;
+    bool ended = true;
+    for (unsigned i = 0; i < count_; ++i) ended &= status_[i] == Status::ended;
+    if (ended) shared_.done_groups.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // Resumes the waves in turn until all have ended. Waves that have ended do not take part in barriers (Vega ISA
+  // manual, S_BARRIER).
+  void run_waves() {
+    for (;;) {
+      unsigned ready = 0, waiting = 0, yielded = 0;
+      for (unsigned i = 0; i < count_; ++i) {
+        if (status_[i] == Status::at_barrier) ++waiting;
+        if (status_[i] != Status::ready) continue;
+        ++ready;
+        WaveState& wave = arena_->wave(i);
+        const ExitReason reason = run_wave(wave);
+        if (shared_.watch.stopping()) return;
+        switch (reason) {
+          case ExitReason::kEnd:
+            status_[i] = Status::ended;
+            break;
+          case ExitReason::kBarrier:
+            status_[i] = Status::at_barrier;
+            break;
+          case ExitReason::kYield:
+            ++yielded;
+            break;
+          case ExitReason::kTrap:
+            // Trap 3 is llvm.debugtrap, which does nothing without a debugger (AMDGPUUsage "Trap Handler ABI").
+            if (wave.trap_id != 3) return trap(wave);
+            wave.pc += 4;
+            break;
+          default:
+            return fail(wave, reason);
+        }
+      }
+      if (ready == 0) {
+        if (waiting == 0) return;
+        for (Status& s : status_)
+          if (s == Status::at_barrier) s = Status::ready;
+      } else if (yielded == ready) {
+        sched_yield();  // they may be waiting for a work-group on another thread
+      }
+    }
+  }
+
+  ExitReason run_wave(WaveState& wave) {
+    if (shared_.request.engine == Engine::interpreter) {
+      const GuestScope scope(wave, nullptr);
+      return shared_.interpreter->run(wave, kInterpreterBudget);
+    }
+    for (;;) {
+      const TranslationCache::Entry entry = lookup(wave);
+      if (!entry.code) return ExitReason::kStopped;  // lookup() has reported the error
+      ExitReason reason;
+      {
+        const GuestScope scope(wave, entry.code);
+        reason = backend::enter(*entry.code, wave, entry.index);
+      }
+      if (reason != ExitReason::kJump || shared_.watch.stopping()) return reason;
+    }
+  }
+
+  TranslationCache::Entry lookup(const WaveState& wave) {
+    const bool exec_full = wave.exec() == ~uint64_t{0};
+    Cached& cached = cache_[(wave.pc / 4 + exec_full) % cache_.size()];
+    if (cached.entry.code && cached.pc == wave.pc && cached.mode == wave.mode && cached.exec_full == exec_full)
+      return cached.entry;
+    Expected<TranslationCache::Entry> found = shared_.request.module->translations().find(
+        shared_.config, wave.pc, wave.mode, exec_full, wave.pc == shared_.request.kernel->descriptor.entry, counters_);
+    if (!found) {
+      shared_.fail(std::move(found.error()));
+      return {};
+    }
+    cached = {.pc = wave.pc, .mode = wave.mode, .exec_full = exec_full, .entry = *found};
+    return *found;
+  }
+
+  void trap(const WaveState& wave) {
+    shared_.fail(
+        {.code = ErrorCode::kGuestTrap,
+         .message = fmt::format("Kernel '{}' executed s_trap {}{}: {}.", shared_.request.kernel->name, wave.trap_id,
+                                wave.trap_id == 2 ? " (abort or failed assertion)" : "", where(shared_, wave)),
+         .pc = wave.pc});
+  }
+
+  void fail(const WaveState& wave, ExitReason reason) {
+    if (reason == ExitReason::kFault) return shared_.fail(fault_error(shared_, wave));
+    if (reason == ExitReason::kUnsupported || reason == ExitReason::kIllegal) {
+      Error error;
+      if (code_region(shared_.request.module->object(), wave.pc).empty()) {
+        error = {.code = ErrorCode::kIllegalInstruction, .message = "Control flow left the code.", .pc = wave.pc};
+      } else {
+        error = shared_.interpreter->describe_exit(wave);
+      }
+      error.message += fmt::format(" At {}.", where(shared_, wave));
+      if (!error.pc) error.pc = wave.pc;
+      return shared_.fail(std::move(error));
+    }
+    if (shared_.watch.stopping()) return;
+    shared_.fail({.code = ErrorCode::kInternal,
+                  .message = fmt::format("The engine left with reason {} at {}.", static_cast<unsigned>(reason),
+                                         where(shared_, wave)),
+                  .pc = wave.pc});
+  }
+
+  struct Cached {
+    uint64_t pc = 0;
+    uint32_t mode = 0;
+    bool exec_full = false;
+    TranslationCache::Entry entry;
+  };
+
+  Shared& shared_;
+  std::unique_ptr<Arena> arena_;
+  unsigned count_ = 0;
+  std::array<Status, kMaxWavesPerGroup> status_{};
+  std::array<Cached, 64> cache_{};
+  TranslationCounters counters_;
+  uint64_t instructions_ = 0, groups_ = 0, waves_ = 0;
+};
+
+Error timeout_error(const LaunchRequest& request, const Shared& shared) {
+  return {.code = ErrorCode::kTimeout,
+          .message = fmt::format("Kernel '{}' did not end within {:g} s; {} of {} work-groups had ended.",
+                                 request.kernel->name, static_cast<double>(request.timeout_ns) / 1e9,
+                                 shared.done_groups.load(), shared.total_groups),
+          .kernel = request.kernel->name};
+}
+
+}  // namespace
+
+Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
+  const codeobject::Kernel& kernel = *request.kernel;
+  if (Expected<void> ok = check_shape(kernel, request.shape); !ok) return ok;
+  const auto invalid = [&](std::string message) {
+    return tl::unexpected<Error>(
+        Error{.code = ErrorCode::kInvalidArgument, .message = std::move(message), .kernel = kernel.name});
+  };
+  if (request.lds_bytes > kMaxLdsBytes)
+    return invalid(fmt::format("Kernel '{}' would need {} bytes of LDS per work-group; the hardware has {}.",
+                               kernel.name, request.lds_bytes, kMaxLdsBytes));
+  if (kernel.descriptor.private_segment_size > kMaxScratchBytesPerLane)
+    return invalid(fmt::format("Kernel '{}' asks for {} bytes of scratch per work-item; the limit is {}.", kernel.name,
+                               kernel.descriptor.private_segment_size, kMaxScratchBytesPerLane));
+
+  Module& module = *request.module;
+  const DispatchState state(module.target(), kernel, request.shape, request.lds_bytes, request.kernarg,
+                            kernel.descriptor.entry);
+  const uint64_t total_groups = request.shape.total_groups();
+  std::atomic<uint64_t> done_groups{0};  // outlives the watch, which reads it for progress reports
+  std::function<void()> progress;
+  if (request.progress) progress = [&] { request.progress(done_groups.load(std::memory_order_relaxed), total_groups); };
+  Watch watch(request.timeout_ns, std::move(progress));
+  Shared shared{.request = request,
+                .state = state,
+                .watch = watch,
+                .interpreter = &module.interpreter(),
+                .done_groups = done_groups,
+                .total_groups = total_groups};
+  const auto threads = static_cast<uint32_t>(std::clamp<uint64_t>(request.threads, 1, shared.total_groups));
+  shared.chunk = std::clamp<uint64_t>(shared.total_groups / (uint64_t{threads} * 64), 1, 32);
+
+  if (request.engine == Engine::jit) {
+    shared.config = module.translations().config_id({.tier = request.tier, .disabled_passes = request.disabled_passes});
+    // The entry is translated before the clock starts; all but the tail of a grid runs the variant for full waves.
+    const auto& size = request.shape.workgroup;
+    const bool exec_full = size[0] * size[1] * size[2] >= kWaveSize;
+    TranslationCounters counters;
+    auto entry = module.translations().find(shared.config, kernel.descriptor.entry, kernel.descriptor.mode, exec_full,
+                                            true, counters);
+    shared.stats.translate_ns = counters.translate_ns;
+    shared.stats.host_instructions = counters.host_instructions;
+    shared.stats.translations = counters.units;
+    stats = shared.stats;
+    if (!entry) {
+      Error error = std::move(entry.error());
+      if (error.kernel.empty()) error.kernel = kernel.name;
+      return tl::unexpected<Error>(std::move(error));
+    }
+  }
+
+  const auto start = std::chrono::steady_clock::now();
+  run_on_threads(threads, [&shared](uint32_t) { Worker(shared).run(); });
+  shared.stats.wall_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  const auto& grid = request.shape.grid;
+  shared.stats.work_items = uint64_t{grid[0]} * grid[1] * grid[2];
+  stats = shared.stats;
+  if (shared.error) return tl::unexpected<Error>(std::move(*shared.error));
+  if (watch.timed_out() && done_groups < total_groups) return tl::unexpected<Error>(timeout_error(request, shared));
+  return {};
+}
+
+}  // namespace wavejit::runtime

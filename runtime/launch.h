@@ -1,0 +1,51 @@
+// Running a kernel over a grid.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend-x86/compiler.h"
+#include "frontend/codeobject/code_object.h"
+#include "internal/error.h"
+#include "runtime/dispatch_state.h"
+#include "runtime/module.h"
+
+namespace wavejit::runtime {
+
+enum class Engine : uint8_t { interpreter, jit };
+
+struct LaunchRequest {
+  std::shared_ptr<Module> module;
+  const codeobject::Kernel* kernel = nullptr;  // of `module`
+  Shape shape;
+  uint64_t kernarg = 0;    // address of the complete kernarg segment, hidden arguments included
+  uint32_t lds_bytes = 0;  // per work-group: static, argument and dynamic
+  Engine engine = Engine::interpreter;
+  backend::Tier tier = backend::Tier::avx2;  // for the JIT
+  std::vector<std::string> disabled_passes;
+  uint32_t threads = 1;
+  uint64_t timeout_ns = 0;                                      // 0: none
+  std::function<void(uint64_t done, uint64_t total)> progress;  // see wavejit_progress_fn
+};
+
+struct LaunchStats {
+  uint64_t wall_ns = 0;
+  uint64_t translate_ns = 0;
+  uint64_t guest_instructions = 0;
+  uint64_t workgroups = 0;
+  uint64_t waves = 0;
+  uint64_t work_items = 0;
+  uint64_t host_instructions = 0;
+  uint32_t translations = 0;
+  uint32_t threads = 0;
+};
+
+// Returns when all work-groups have ended, or with the first error: kInvalidArgument, kGuestFault, kGuestTrap,
+// kTimeout, kUnsupported, kIllegalInstruction, kOutOfMemory. `stats` is filled in either way. Thread-safe.
+[[nodiscard]] Expected<void> launch(const LaunchRequest& request, LaunchStats& stats);
+
+}  // namespace wavejit::runtime

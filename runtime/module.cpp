@@ -1,0 +1,102 @@
+#include "runtime/module.h"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+namespace wavejit::runtime {
+namespace {
+
+using codeobject::CodeObject;
+using codeobject::Container;
+using codeobject::ContainerEntry;
+using codeobject::TargetId;
+
+// Engines execute GFX8 and GFX9; other processors can be listed but not run.
+bool can_run(isa::Target target) {
+  const isa::Family family = isa::family_of(target);
+  return family == isa::Family::gfx8 || family == isa::Family::gfx9 || family == isa::Family::gfx90a;
+}
+
+std::string list_targets(const Container& container) {
+  std::vector<std::string> names;
+  for (const ContainerEntry& entry : container.entries()) {
+    std::string name = entry.target.to_string();
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(std::move(name));
+  }
+  return names.empty() ? "no code objects" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+Expected<std::vector<const ContainerEntry*>> candidates(const Container& container, std::string_view target) {
+  std::vector<const ContainerEntry*> found;
+  if (target.empty()) {
+    for (const ContainerEntry& entry : container.entries()) {
+      const auto processor = isa::parse_target(entry.target.processor);
+      if (processor && can_run(*processor)) found.push_back(&entry);
+    }
+    if (found.empty())
+      return make_error(
+          ErrorCode::kTargetMismatch,
+          fmt::format("The file has no code object for a GFX8 or GFX9 processor; it has {}.", list_targets(container)));
+    return found;
+  }
+  const Expected<TargetId> wanted = codeobject::parse_target_id(target);
+  if (!wanted) return tl::unexpected<Error>(wanted.error());
+  Expected<std::vector<const ContainerEntry*>> selected = container.select(*wanted);
+  if (selected) return selected;
+  // A processor named without feature settings stands for any setting.
+  if (target.find(':') == std::string_view::npos)
+    for (const ContainerEntry& entry : container.entries())
+      if (entry.target.processor == wanted->processor) found.push_back(&entry);
+  if (found.empty()) return selected;
+  return found;
+}
+
+}  // namespace
+
+Expected<std::shared_ptr<Module>> Module::load(std::span<const uint8_t> image) {
+  Expected<std::shared_ptr<const CodeObject>> object = CodeObject::load(image);
+  if (!object) return tl::unexpected<Error>(std::move(object.error()));
+  const std::string& processor = (*object)->target().processor;
+  const std::optional<isa::Target> target = isa::parse_target(processor);
+  if (!target || !can_run(*target))
+    return make_error(
+        ErrorCode::kTargetMismatch,
+        fmt::format("The code object is for {}; wavejit runs GFX8 and GFX9 processors (gfx801 to gfx90c).",
+                    (*object)->target().to_string()));
+  return std::make_shared<Module>(std::move(*object), *target);
+}
+
+Expected<std::shared_ptr<Module>> Module::load(const Container& container, std::string_view target,
+                                               std::string_view kernel) {
+  const Expected<std::vector<const ContainerEntry*>> entries = candidates(container, target);
+  if (!entries) return tl::unexpected<Error>(entries.error());
+  std::optional<Error> missing;
+  for (const ContainerEntry* entry : *entries) {
+    Expected<std::shared_ptr<Module>> module = load(entry->bytes);
+    if (!module || kernel.empty()) return module;
+    auto found = (*module)->object().find_kernel(kernel);
+    if (found) return module;
+    if (!missing) missing = std::move(found.error());
+  }
+  if (missing) return tl::unexpected<Error>(std::move(*missing));
+  return make_error(ErrorCode::kTargetMismatch, fmt::format("No code object for {}.", target));
+}
+
+Module::Module(std::shared_ptr<const CodeObject> object, isa::Target target)
+    : object_(std::move(object)),
+      target_(target),
+      target_id_(object_->target().to_string()),
+      translations_(object_, target) {}
+
+const interp::Interpreter& Module::interpreter() {
+  std::call_once(interpreter_once_, [this] {
+    std::vector<interp::CodeRegion> regions;
+    for (const std::span<const uint8_t> region : object_->code())
+      regions.push_back({.base = reinterpret_cast<uint64_t>(region.data()), .bytes = region});
+    interpreter_.emplace(target_, regions);
+  });
+  return *interpreter_;
+}
+
+}  // namespace wavejit::runtime

@@ -1,0 +1,47 @@
+// A loaded code object with what running it needs. Shared by everything that refers to it; thread-safe.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "frontend/codeobject/code_object.h"
+#include "frontend/codeobject/containers.h"
+#include "frontend/interp/interpreter.h"
+#include "frontend/isa/target.h"
+#include "internal/error.h"
+#include "runtime/translation_cache.h"
+
+namespace wavejit::runtime {
+
+class Module {
+ public:
+  // Loads `image`, one ELF. kTargetMismatch when wavejit does not run its processor (what it holds can still be listed
+  // through codeobject::CodeObject).
+  [[nodiscard]] static Expected<std::shared_ptr<Module>> load(std::span<const uint8_t> image);
+  // Chooses among a container's entries. An empty target: the first entry whose processor wavejit runs. A kernel name
+  // restricts the choice to entries that define it.
+  [[nodiscard]] static Expected<std::shared_ptr<Module>> load(const codeobject::Container& container,
+                                                              std::string_view target, std::string_view kernel);
+
+  Module(std::shared_ptr<const codeobject::CodeObject> object, isa::Target target);
+
+  [[nodiscard]] const codeobject::CodeObject& object() const { return *object_; }
+  [[nodiscard]] isa::Target target() const { return target_; }
+  [[nodiscard]] const std::string& target_id() const { return target_id_; }
+  [[nodiscard]] const interp::Interpreter& interpreter();
+  [[nodiscard]] TranslationCache& translations() { return translations_; }
+
+ private:
+  const std::shared_ptr<const codeobject::CodeObject> object_;
+  const isa::Target target_;
+  const std::string target_id_;
+  std::once_flag interpreter_once_;
+  std::optional<interp::Interpreter> interpreter_;
+  TranslationCache translations_;
+};
+
+}  // namespace wavejit::runtime
