@@ -1,0 +1,59 @@
+// Runs kernel cases through wavejit's public API.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernel_case.h"
+#include "wavejit/wavejit.h"
+
+namespace wavejit::kernels {
+
+struct EngineChoice {
+  const char* name;
+  wavejit_engine engine;
+  wavejit_isa isa;
+};
+inline constexpr EngineChoice kInterpreter = {"interp", WAVEJIT_ENGINE_INTERP, WAVEJIT_ISA_AUTO};
+inline constexpr EngineChoice kAvx2 = {"avx2", WAVEJIT_ENGINE_JIT, WAVEJIT_ISA_AVX2};
+inline constexpr EngineChoice kAvx512 = {"avx512", WAVEJIT_ENGINE_JIT, WAVEJIT_ISA_AVX512};
+
+// Path of a case's code object below the directory of built kernels, e.g. variant "gfx906" or "gfx906-v5", level "O3".
+[[nodiscard]] std::string code_object_path(const std::string& kernel_dir, const KernelCase& kernel_case,
+                                           const std::string& variant, const std::string& level);
+
+// One case loaded, with its arguments set and its buffers allocated right before guard pages. Not thread-safe.
+class WavejitRun {
+ public:
+  // `target` chooses the entry of a bundle ("gfx906"). Null with the reason in *why on failure.
+  static std::unique_ptr<WavejitRun> create(const KernelCase& kernel_case, const std::string& path,
+                                            const std::string& target, std::string* why);
+  ~WavejitRun();
+  WavejitRun(const WavejitRun&) = delete;
+  WavejitRun& operator=(const WavejitRun&) = delete;
+
+  // Gives every buffer its initial content again.
+  void reset();
+  // All launches of the case. Stops at the first that fails and returns its status, with the message in *why.
+  // wavejit having used another engine than the chosen one is WAVEJIT_INTERNAL.
+  wavejit_status launch(const EngineChoice& engine, uint32_t threads, uint64_t timeout_ns, std::string* why);
+  // The buffers' contents now.
+  [[nodiscard]] std::vector<Buffer> read() const;
+  // Time in nanoseconds spent translating in all launches so far.
+  [[nodiscard]] uint64_t translate_ns() const { return translate_ns_; }
+  // Wall time of the launches of the last launch(), as reported by wavejit.
+  [[nodiscard]] uint64_t wall_ns() const { return wall_ns_; }
+
+ private:
+  WavejitRun() = default;
+
+  KernelCase kernel_case_;
+  wavejit_module* module_ = nullptr;
+  std::vector<wavejit_kernel*> kernels_;  // one per launch
+  std::vector<void*> memory_;             // one per buffer
+  uint64_t translate_ns_ = 0;
+  uint64_t wall_ns_ = 0;
+};
+
+}  // namespace wavejit::kernels
