@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -51,11 +52,12 @@ class ByteView {
     std::memcpy(&value, bytes_.data() + offset, sizeof(T));
     return value;
   }
-  // The NUL-terminated string at `offset`; nothing if the terminator is missing.
-  [[nodiscard]] std::optional<std::string_view> c_string(uint64_t offset) const {
+  // The NUL-terminated string at `offset`; nothing if the terminator is missing or the string is longer than `limit`.
+  // The limit matters where many headers may name one long string.
+  [[nodiscard]] std::optional<std::string_view> c_string(uint64_t offset, uint64_t limit) const {
     if (offset >= bytes_.size()) return std::nullopt;
     const auto* begin = reinterpret_cast<const char*>(bytes_.data() + offset);
-    const auto* end = static_cast<const char*>(std::memchr(begin, 0, bytes_.size() - offset));
+    const auto* end = static_cast<const char*>(std::memchr(begin, 0, std::min(bytes_.size() - offset, limit + 1)));
     if (end == nullptr) return std::nullopt;
     return std::string_view(begin, static_cast<size_t>(end - begin));
   }

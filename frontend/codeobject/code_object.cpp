@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "frontend/codeobject/dynamic.h"
 #include "frontend/codeobject/elf_file.h"
 #include "frontend/codeobject/identity.h"
 #include "frontend/codeobject/image.h"
@@ -52,7 +53,8 @@ Error not_found(std::string_view what, std::string_view name, std::span<const It
   }
   const Item* best = nullptr;
   size_t best_distance = std::numeric_limits<size_t>::max();
-  for (const Item& item : items) {
+  constexpr size_t kMaxCompared = 4096;
+  for (const Item& item : items.first(std::min(items.size(), kMaxCompared))) {
     // A mangled name that contains the wanted one is nearer than any misspelling.
     const bool contains = name.size() >= 3 && item.name.find(name) != std::string::npos;
     const size_t distance = contains ? 0 : edit_distance(name, item.name);
@@ -134,8 +136,8 @@ Expected<void> LoadedCodeObject::load_from(ByteView bytes) {
   if (auto done = read_symbols(); !done) return done;
   if (auto done = read_metadata_notes(); !done) return done;
   if (auto done = add_kernels(); !done) return done;
-  add_functions_and_variables();
   if (auto done = image_.protect(elf_); !done) return done;
+  add_functions_and_variables();
   build_indices();
   elf_ = {};
   notes_ = {};
@@ -161,13 +163,21 @@ Expected<void> LoadedCodeObject::identify() {
 Expected<void> LoadedCodeObject::read_symbols() {
   // .symtab has everything, .dynsym survives stripping.
   std::set<std::pair<std::string_view, uint64_t>> seen;
-  for (const uint32_t type : {SHT_DYNSYM, SHT_SYMTAB}) {
-    auto symbols = elf_.symbols(type);
+  const auto add = [&](Expected<std::vector<ElfSymbol>>&& symbols) -> Expected<void> {
     if (!symbols) return forward_error(std::move(symbols));
     for (const ElfSymbol& symbol : *symbols) {
       if (!symbol.defined() || symbol.name.empty() || symbol.raw.st_shndx == SHN_ABS) continue;
       if (seen.emplace(symbol.name, symbol.raw.st_value).second) symbols_.push_back(symbol);
     }
+    return {};
+  };
+  if (elf_.sections().empty()) {
+    auto table = read_dynamic_table(elf_);
+    if (!table) return forward_error(std::move(table));
+    if (auto done = add(read_dynamic_symbols(*table, image_, elf_.bytes().size())); !done) return done;
+  } else {
+    if (auto done = add(elf_.symbols(SHT_DYNSYM)); !done) return done;
+    if (auto done = add(elf_.symbols(SHT_SYMTAB)); !done) return done;
   }
   symbol_by_name_.reserve(symbols_.size());
   for (const ElfSymbol& symbol : symbols_) {
@@ -315,7 +325,7 @@ void LoadedCodeObject::add_functions_and_variables() {
       variables_.push_back({.name = std::string(symbol.name),
                             .address = address,
                             .size = symbol.raw.st_size,
-                            .writable = segment->writable});
+                            .writable = image_.is_writable(symbol.raw.st_value, symbol.raw.st_size)});
     }
   }
   if (version_ == 2) {

@@ -11,10 +11,6 @@
 namespace wavejit::codeobject {
 namespace {
 
-// Code compresses 3 to 20 times (more when many targets share it). A far larger ratio is believed only for small sizes.
-constexpr uint64_t kMaxRatio = 1024;
-constexpr uint64_t kUnquestionedSize = 16u << 20;
-constexpr uint64_t kMaxPlainSize = uint64_t{8} << 30;
 constexpr int kMaxWindowLog = 27;  // 128 MiB, zstd's own default limit
 
 Expected<uint64_t> inflate_zlib(ByteView data, std::span<uint8_t> out, uint64_t& consumed) {
@@ -75,9 +71,7 @@ DecompressedBundle::~DecompressedBundle() {
 
 Expected<std::unique_ptr<DecompressedBundle>> decompress(Compression method, ByteView data, uint64_t plain_size,
                                                          uint64_t& consumed) {
-  const uint64_t believable =
-      std::max(kUnquestionedSize, data.size() > kMaxPlainSize ? kMaxPlainSize : data.size() * kMaxRatio);
-  if (plain_size == 0 || plain_size > kMaxPlainSize || plain_size > believable) {
+  if (plain_size == 0 || plain_size > max_plausible_size(data.size())) {
     return bad("an uncompressed size of {} bytes is not plausible for {} compressed bytes.", plain_size, data.size());
   }
   void* base = mmap(nullptr, plain_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

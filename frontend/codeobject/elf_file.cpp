@@ -84,7 +84,7 @@ Expected<std::string_view> ElfFile::section_name(const Elf64_Shdr& section) cons
   if (index >= sections_.size()) return bad("The section name table is section {} of {}.", index, sections_.size());
   auto names = section_bytes(sections_[index]);
   if (!names) return forward_error(std::move(names));
-  const auto name = names->c_string(section.sh_name);
+  const auto name = names->c_string(section.sh_name, kMaxSectionName);
   if (!name) return bad("A section name at {:#x} is beyond the section name table.", section.sh_name);
   return *name;
 }
@@ -101,14 +101,16 @@ Expected<ByteView> ElfFile::section_bytes(const Elf64_Shdr& section) const {
 
 Expected<std::vector<ElfNote>> ElfFile::notes() const {
   std::vector<ElfNote> notes;
+  WorkBudget budget(bytes_.size());  // note segments do not overlap
   bool has_segment = false;
   for (const Elf64_Phdr& segment : segments_) {
     if (segment.p_type != PT_NOTE) continue;
     has_segment = true;
     const auto bytes = bytes_.slice(segment.p_offset, segment.p_filesz);
-    if (!bytes) {
-      return bad("The note segment of {} bytes at offset {:#x} ends beyond the {} bytes of the file.", segment.p_filesz,
-                 segment.p_offset, bytes_.size());
+    if (!bytes || !budget.spend(segment.p_filesz)) {
+      return bad(
+          "The note segment of {} bytes at offset {:#x} ends beyond the {} bytes of the file or overlaps another.",
+          segment.p_filesz, segment.p_offset, bytes_.size());
     }
     if (auto done = append_notes(*bytes, segment.p_offset, segment.p_align, notes); !done)
       return forward_error(std::move(done));
@@ -118,6 +120,8 @@ Expected<std::vector<ElfNote>> ElfFile::notes() const {
     if (section.sh_type != SHT_NOTE) continue;
     auto bytes = section_bytes(section);
     if (!bytes) return forward_error(std::move(bytes));
+    if (!budget.spend(section.sh_size))
+      return bad("The note section at offset {:#x} overlaps another.", section.sh_offset);
     if (auto done = append_notes(*bytes, section.sh_offset, section.sh_addralign, notes); !done) {
       return forward_error(std::move(done));
     }
@@ -127,6 +131,7 @@ Expected<std::vector<ElfNote>> ElfFile::notes() const {
 
 Expected<std::vector<ElfSymbol>> ElfFile::symbols(uint32_t section_type) const {
   std::vector<ElfSymbol> symbols;
+  WorkBudget budget = symbol_name_budget(bytes_.size());
   bool seen = false;
   for (const Elf64_Shdr& section : sections_) {
     if (section.sh_type != section_type) continue;
@@ -149,10 +154,12 @@ Expected<std::vector<ElfSymbol>> ElfFile::symbols(uint32_t section_type) const {
     if (count > 1) symbols.reserve(count - 1);
     for (uint64_t i = 1; i < count; ++i) {
       ElfSymbol symbol{.raw = *table->get<Elf64_Sym>(i * sizeof(Elf64_Sym))};
-      const auto name = strings->c_string(symbol.raw.st_name);
-      if (!name) {
-        return bad("The name of symbol {} of the table at offset {:#x} is beyond its string table.", i,
-                   section.sh_offset);
+      const auto name = strings->c_string(symbol.raw.st_name, kMaxSymbolName);
+      if (!name || !budget.spend(name->size())) {
+        return bad(
+            "The name of symbol {} of the table at offset {:#x} is beyond its string table, or the names are "
+            "impossibly long.",
+            i, section.sh_offset);
       }
       symbol.name = *name;
       symbols.push_back(symbol);

@@ -23,6 +23,27 @@ struct ElfNote {
   uint64_t offset = 0;  // of the description in the file
 };
 
+inline constexpr uint64_t kMaxSectionName = 4096;
+inline constexpr uint64_t kMaxSymbolName = 1u << 20;  // template-heavy C++ reaches tens of KiB
+
+// Bounds the work that a small file can cause by naming the same bytes again and again.
+class WorkBudget {
+ public:
+  explicit WorkBudget(uint64_t limit) : left_(limit) {}
+  [[nodiscard]] bool spend(uint64_t amount) {
+    if (amount > left_) return false;
+    left_ -= amount;
+    return true;
+  }
+
+ private:
+  uint64_t left_;
+};
+// Symbol names in tables of a file of this size; linkers share tails of names at most a few times.
+[[nodiscard]] inline WorkBudget symbol_name_budget(uint64_t file_size) {
+  return WorkBudget(4 * file_size + 65536);
+}
+
 struct ElfSymbol {
   std::string_view name;
   Elf64_Sym raw{};

@@ -36,6 +36,7 @@ LoadedImage& LoadedImage::operator=(LoadedImage&& other) noexcept {
     reserved_ = std::exchange(other.reserved_, 0);
     bias_ = std::exchange(other.bias_, 0);
     segments_ = std::move(other.segments_);
+    relro_ = std::move(other.relro_);
   }
   return *this;
 }
@@ -51,6 +52,7 @@ void LoadedImage::release() {
 
 Expected<LoadedImage> LoadedImage::map(const ElfFile& elf) {
   std::vector<const Elf64_Phdr*> loads;
+  WorkBudget file_budget(2 * elf.bytes().size());  // segments have disjoint bytes, but for shared page ends
   for (const Elf64_Phdr& segment : elf.segments()) {
     if (segment.p_type != PT_LOAD || segment.p_memsz == 0) continue;
     if (segment.p_filesz > segment.p_memsz) {
@@ -61,6 +63,7 @@ Expected<LoadedImage> LoadedImage::map(const ElfFile& elf) {
       return bad("The segment of {} bytes at offset {:#x} ends beyond the {} bytes of the file.", segment.p_filesz,
                  segment.p_offset, elf.bytes().size());
     }
+    if (!file_budget.spend(segment.p_filesz)) return bad("The loadable segments overlap in the file.");
     if (segment.p_vaddr > kMaxImageSize || segment.p_memsz > kMaxImageSize) {
       return bad("The segment at offset {:#x} (address {:#x}, {} bytes) is larger than the {} GiB wavejit loads.",
                  segment.p_offset, segment.p_vaddr, segment.p_memsz, kMaxImageSize >> 30);
@@ -136,6 +139,7 @@ Expected<void> LoadedImage::protect(const ElfFile& elf) {
       const uint64_t end = relro.p_memsz > limit - relro.p_vaddr ? limit : relro.p_vaddr + relro.p_memsz;
       auto done = set(page_floor(relro.p_vaddr), page_floor(end), PROT_READ);
       if (!done) return done;
+      relro_.emplace_back(page_floor(relro.p_vaddr), page_floor(end));
     }
   }
   return {};
@@ -148,6 +152,13 @@ const LoadedImage::Segment* LoadedImage::segment_of(uint64_t vaddr, uint64_t siz
     if (offset <= segment.size && size <= segment.size - offset) return &segment;
   }
   return nullptr;
+}
+
+bool LoadedImage::is_writable(uint64_t vaddr, uint64_t size) const {
+  const Segment* segment = segment_of(vaddr, size);
+  if (segment == nullptr || !segment->writable) return false;
+  return std::ranges::none_of(relro_,
+                              [&](const auto& range) { return vaddr < range.second && range.first < vaddr + size; });
 }
 
 std::span<uint8_t> LoadedImage::at(uint64_t vaddr, uint64_t size) const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "frontend/codeobject/elf_file.h"
@@ -34,6 +35,8 @@ class LoadedImage {
   [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
   // The segment that holds [vaddr, vaddr + size) wholly; null when there is none.
   [[nodiscard]] const Segment* segment_of(uint64_t vaddr, uint64_t size) const;
+  // Whether the guest may write to all of it, once protect() is done.
+  [[nodiscard]] bool is_writable(uint64_t vaddr, uint64_t size) const;
   // The bytes of [vaddr, vaddr + size); they must lie in one segment.
   [[nodiscard]] std::span<uint8_t> at(uint64_t vaddr, uint64_t size) const;
 
@@ -43,7 +46,8 @@ class LoadedImage {
   uint8_t* base_ = nullptr;  // start of the reservation, including the guard page
   uint64_t reserved_ = 0;
   uint64_t bias_ = 0;
-  std::vector<Segment> segments_;  // ascending
+  std::vector<Segment> segments_;                     // ascending
+  std::vector<std::pair<uint64_t, uint64_t>> relro_;  // page ranges that PT_GNU_RELRO made read-only
 };
 
 }  // namespace wavejit::codeobject

@@ -5,10 +5,11 @@
 namespace wavejit::codeobject {
 namespace {
 
-// Copies the shape of a YAML document. Aliases share nodes in yaml-cpp but would be copied here, hence the counter.
+// Copies the shape of a YAML document. Aliases share nodes in yaml-cpp but would be copied here, hence the
+// counters.
 class TreeCopier {
  public:
-  explicit TreeCopier(uint64_t max_values) : values_left_(max_values) {}
+  explicit TreeCopier(uint64_t bytes) : values_left_(max_metadata_values(bytes)), text_left_(bytes) {}
 
   bool copy(const YAML::Node& node, MetadataValue& out, unsigned depth = 0) {
     if (values_left_ == 0) {
@@ -25,6 +26,11 @@ class TreeCopier {
       case YAML::NodeType::Null:
         return true;
       case YAML::NodeType::Scalar:
+        if (node.Scalar().size() > text_left_) {
+          problem = "more text than its size";
+          return false;
+        }
+        text_left_ -= node.Scalar().size();
         out.kind = MetadataValue::Kind::text;
         out.text = node.Scalar();
         return true;
@@ -49,6 +55,7 @@ class TreeCopier {
 
  private:
   uint64_t values_left_;
+  uint64_t text_left_;
 };
 
 }  // namespace
@@ -64,7 +71,7 @@ Expected<std::vector<KernelMetadata>> parse_yaml_metadata(ByteView bytes, uint64
   try {
     const YAML::Node root = YAML::Load(std::string(text));
     MetadataValue tree;
-    TreeCopier copier(max_metadata_values(bytes.size()));
+    TreeCopier copier(bytes.size());
     if (!copier.copy(root, tree)) {
       return bad("The metadata note at offset {:#x} cannot be read: {}.", offset, copier.problem);
     }

@@ -92,7 +92,7 @@ Expected<uint64_t> read_plain(ByteView bytes, uint64_t offset, BundleContents& o
 // Reads one compressed bundle at the start of `bytes` and returns its size. Header: magic, u16 version, u16 method,
 // then V1: u32 uncompressed size; V2: u32 file size, u32 uncompressed size; V3: the same as u64; then a u64 hash, which
 // is only a cache key of the tools (its function changed between LLVM releases) and is not checked.
-Expected<uint64_t> read_compressed(ByteView bytes, uint64_t offset, BundleContents& out) {
+Expected<uint64_t> read_compressed(ByteView bytes, uint64_t offset, uint64_t max_decompressed, BundleContents& out) {
   const auto version = bytes.get<uint16_t>(4);
   const auto method = bytes.get<uint16_t>(6);
   if (!version || !method) return bad("The compressed offload bundle at offset {:#x} is cut short.", offset);
@@ -127,6 +127,13 @@ Expected<uint64_t> read_compressed(ByteView bytes, uint64_t offset, BundleConten
   }
   const uint64_t stored = (file_size ? *file_size : bytes.size()) - header_size;
   const ByteView data = *bytes.slice(header_size, stored);
+  // decompress() bounds one bundle; a file of many small ones is bounded here.
+  if (*plain_size > max_decompressed || out.decompressed_size > max_decompressed - *plain_size) {
+    return bad(
+        "The compressed offload bundle at offset {:#x} would make {} bytes; {} in all are plausible for this file.",
+        offset, *plain_size, max_decompressed);
+  }
+  out.decompressed_size += *plain_size;
   uint64_t consumed = 0;
   auto plain = decompress(*method == 0 ? Compression::zlib : Compression::zstd, data, *plain_size, consumed);
   if (!plain) {
@@ -137,7 +144,6 @@ Expected<uint64_t> read_compressed(ByteView bytes, uint64_t offset, BundleConten
     return bad("The compressed offload bundle at offset {:#x} does not contain an offload bundle.", offset);
   }
   out.owned.push_back(*std::move(plain));
-  out.compressed = true;
   // Offsets in messages are then those of the decompressed bundle.
   if (auto size = read_plain(contents, 0, out); !size) {
     return bad("In the compressed offload bundle at offset {:#x}: {}", offset, size.error().message);
@@ -152,6 +158,7 @@ bool starts_with_bundle(ByteView bytes) {
 }
 
 Expected<void> read_bundles(ByteView bytes, uint64_t offset, BundleContents& out) {
+  const uint64_t max_decompressed = max_plausible_size(bytes.size());
   uint64_t at = 0;
   while (at < bytes.size()) {
     // Linkers align each bundle, usually to a page, and fill with zeros.
@@ -165,7 +172,7 @@ Expected<void> read_bundles(ByteView bytes, uint64_t offset, BundleContents& out
     if (rest.starts_with(kBundleMagic)) {
       size = read_plain(rest, offset + at, out);
     } else if (rest.starts_with(kCompressedBundleMagic)) {
-      size = read_compressed(rest, offset + at, out);
+      size = read_compressed(rest, offset + at, max_decompressed, out);
     } else {
       return bad("Expected an offload bundle at offset {:#x}, found other data.", offset + at);
     }

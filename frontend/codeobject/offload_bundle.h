@@ -37,7 +37,7 @@ struct BundleContents {
   std::vector<std::string> skipped;
   std::vector<std::unique_ptr<DecompressedBundle>> owned;
   uint32_t bundle_count = 0;
-  bool compressed = false;
+  uint64_t decompressed_size = 0;  // of all in `owned`, and of what failed
 };
 
 [[nodiscard]] bool starts_with_bundle(ByteView bytes);

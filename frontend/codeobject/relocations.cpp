@@ -2,8 +2,7 @@
 //
 // A linked code object has ABS64 and RELATIVE64 (GOT entries are filled by these); the 32-bit forms appear in
 // hand-written objects. GOTPCREL* need the linker's GOT and never survive a link.
-#include <optional>
-
+#include "frontend/codeobject/dynamic.h"
 #include "frontend/codeobject/image.h"
 
 namespace wavejit::codeobject {
@@ -24,13 +23,6 @@ enum Relocation : uint32_t {
   kRel32Hi = 11,
   kRelative64 = 13,
   kRel16 = 14,
-};
-
-struct DynamicTable {
-  uint64_t symbols = 0, strings = 0, string_size = 0;
-  uint64_t rela = 0, rela_size = 0, jump = 0, jump_size = 0;
-  uint64_t rel_size = 0, relr_size = 0;
-  bool has_symbols = false;
 };
 
 class Relocator {
@@ -73,7 +65,7 @@ class Relocator {
 
   std::string symbol_name(const Elf64_Sym& symbol) {
     if (image_.segment_of(table_.strings, table_.string_size) == nullptr) return fmt::format("#{}", symbol.st_name);
-    const auto name = ByteView(image_.at(table_.strings, table_.string_size)).c_string(symbol.st_name);
+    const auto name = ByteView(image_.at(table_.strings, table_.string_size)).c_string(symbol.st_name, kMaxSymbolName);
     return name ? printable(*name) : fmt::format("#{}", symbol.st_name);
   }
 
@@ -153,55 +145,16 @@ class Relocator {
 }  // namespace
 
 Expected<void> LoadedImage::relocate(const ElfFile& elf) {
-  DynamicTable table;
-  for (const Elf64_Phdr& segment : elf.segments()) {
-    if (segment.p_type != PT_DYNAMIC) continue;
-    const auto bytes = elf.bytes().slice(segment.p_offset, segment.p_filesz);
-    if (!bytes) {
-      return bad("The dynamic segment of {} bytes at offset {:#x} ends beyond the file.", segment.p_filesz,
-                 segment.p_offset);
-    }
-    for (uint64_t at = 0;; at += sizeof(Elf64_Dyn)) {
-      const auto entry = bytes->get<Elf64_Dyn>(at);
-      if (!entry || entry->d_tag == DT_NULL) break;
-      const uint64_t value = entry->d_un.d_val;
-      switch (entry->d_tag) {
-        case DT_SYMTAB:
-          table.symbols = value;
-          table.has_symbols = true;
-          break;
-        case DT_STRTAB:
-          table.strings = value;
-          break;
-        case DT_STRSZ:
-          table.string_size = value;
-          break;
-        case DT_RELA:
-          table.rela = value;
-          break;
-        case DT_RELASZ:
-          table.rela_size = value;
-          break;
-        case DT_JMPREL:
-          table.jump = value;
-          break;
-        case DT_PLTRELSZ:
-          table.jump_size = value;
-          break;
-        case DT_RELSZ:
-          table.rel_size = value;
-          break;
-        case 35:  // DT_RELRSZ
-          table.relr_size = value;
-          break;
-        default:
-          break;
-      }
-    }
-  }
+  auto read = read_dynamic_table(elf);
+  if (!read) return forward_error(std::move(read));
+  const DynamicTable& table = *read;
   if (table.rel_size != 0)
     return bad("The code object has relocations without addends (DT_REL), which AMDGPU does not use.");
   if (table.relr_size != 0) return bad("The code object has packed relocations (DT_RELR), which are not supported.");
+  // Tables come from the file; one in .bss would be all zeros and could be of any size.
+  if (table.rela_size > elf.bytes().size() || table.jump_size > elf.bytes().size()) {
+    return bad("The relocation tables ({} and {} bytes) are larger than the file.", table.rela_size, table.jump_size);
+  }
   Relocator relocator(*this, table);
   if (auto done = relocator.apply(table.rela, table.rela_size); !done) return done;
   return relocator.apply(table.jump, table.jump_size);

@@ -1,0 +1,8 @@
+#include <cstddef>
+
+#include "codeobject_entries.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  wavejit::fuzz::fuzz_metadata({data, size});
+  return 0;
+}
