@@ -9,7 +9,9 @@ namespace wavejit::ir {
 namespace {
 
 constexpr Pass kPipeline[] = {
-    {"dce", "removes instructions nobody uses", passes::dce},
+    {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
+    {"gvn", "common subexpressions", passes::gvn},
+    {"dce", "unreachable blocks and instructions nobody uses", passes::dce},
 };
 
 bool listed(const std::vector<std::string>& list, std::string_view when, std::string_view pass) {

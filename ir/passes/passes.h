@@ -6,5 +6,7 @@
 namespace wavejit::ir::passes {
 
 PassResult dce(Function& function, const PassContext& context);
+PassResult peephole(Function& function, const PassContext& context);
+PassResult gvn(Function& function, const PassContext& context);
 
 }  // namespace wavejit::ir::passes

@@ -1,0 +1,349 @@
+#include "ir/interpret.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <map>
+
+#include "ir/fold.h"
+#include "ir/signature.h"
+#include "ir/text.h"
+
+namespace wavejit::ir {
+namespace {
+
+uint64_t scramble(uint64_t x) {  // splitmix64
+  x += 0x9e3779b97f4a7c15;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+// Scalars and masks are one word; vectors 64 per element, element by element.
+using Value = std::vector<uint64_t>;
+
+class Interpreter {
+ public:
+  Interpreter(const Function& function, uint64_t seed) : seed_(seed), values_(function.num_values()) {}
+
+  Expected<Interpretation> run(const Block* block, uint64_t max_steps) {
+    const Block* from = nullptr;
+    while (block != nullptr) {
+      if (result_.steps > max_steps) return make_error(ErrorCode::kTimeout, "Too many steps.");
+      enter_phis(block, from);
+      const Block* next = nullptr;
+      for (const Inst* inst : block->insts) {
+        ++result_.steps;
+        if (inst->op == Op::phi) continue;
+        if (is_terminator(inst->op)) {
+          next = leave(block, *inst);
+        } else if (!execute(*inst)) {
+          return make_error(ErrorCode::kUnsupported, print(*inst) + " has no defined value.");
+        }
+      }
+      from = block;
+      block = next;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  Value& value(const Inst* inst) { return values_[inst->id]; }
+  uint64_t scalar(const Inst* inst) { return value(inst).at(0); }
+  // The value in a lane: the bit of a mask, the scalar for scalars.
+  uint64_t in_lane(const Inst* inst, unsigned lane) {
+    const Value& v = value(inst);
+    if (inst->type.is_mask()) return v.at(0) >> lane & 1;
+    return inst->type.is_scalar() ? v.at(0) : v.at(lane);
+  }
+
+  void enter_phis(const Block* block, const Block* from) {
+    if (from == nullptr) return;
+    // With two edges between the blocks both carry a value; the branch said which one is taken.
+    size_t edge = 0;
+    for (unsigned skip = edge_; edge < block->predecessors.size(); ++edge) {
+      if (block->predecessors[edge] == from && skip-- == 0) break;
+    }
+    std::vector<std::pair<const Inst*, Value>> incoming;
+    for (const Inst* inst : block->insts) {
+      if (inst->op != Op::phi) break;
+      incoming.emplace_back(inst, value(inst->operands.at(edge)));
+    }
+    for (auto& [inst, v] : incoming) value(inst) = std::move(v);
+  }
+
+  const Block* leave(const Block* block, const Inst& inst) {
+    edge_ = 0;
+    switch (inst.op) {
+      case Op::br:
+        return block->successors.at(0);
+      case Op::cond_br: {
+        const bool taken = scalar(inst.operands[0]) != 0;
+        if (!taken && block->successors[0] == block->successors[1]) edge_ = 1;
+        return block->successors.at(taken ? 0 : 1);
+      }
+      default:
+        break;
+    }
+    for (const auto& [name, v] : state_) event(name, v);
+    Value v{inst.attr, inst.imm, inst.imm2};
+    if (inst.op == Op::exit_jump) v.push_back(scalar(inst.operands[0]));
+    event(std::string(op_info(inst.op).mnemonic), v);
+    return nullptr;
+  }
+
+  void event(const std::string& what, const Value& v) {
+    std::string text = what;
+    for (const uint64_t word : v) text += fmt::format(" {:x}", word);
+    result_.events.push_back(std::move(text));
+  }
+
+  bool execute(const Inst& inst) {
+    switch (inst.op) {
+      case Op::undef:
+        return false;
+      case Op::get_sgpr:
+        return read_state(inst, {sgpr_name(inst.imm)});
+      case Op::get_sgpr64:
+      case Op::get_mask: {
+        const uint64_t lo = state(sgpr_name(inst.imm), 1, 32)[0];
+        const uint64_t hi = state(sgpr_name(inst.imm + 1), 1, 32)[0];
+        value(&inst) = {lo | hi << 32};
+        return true;
+      }
+      case Op::get_vgpr:
+        return read_state(inst, fmt::format("v{}", inst.imm));
+      case Op::get_scc:
+        return read_state(inst, "scc");
+      case Op::get_vccz:
+        return read_state(inst, "vccz");
+      case Op::get_field:
+        return read_state(inst, fmt::format("field{}", inst.imm));
+      case Op::set_sgpr:
+        return write_state(sgpr_name(inst.imm), inst);
+      case Op::set_sgpr64:
+      case Op::set_mask: {
+        const uint64_t v = scalar(inst.operands[0]);
+        state_[sgpr_name(inst.imm)] = {v & 0xffffffff};
+        state_[sgpr_name(inst.imm + 1)] = {v >> 32};
+        return true;
+      }
+      case Op::set_vgpr:
+        return write_state(fmt::format("v{}", inst.imm), inst);
+      case Op::set_scc:
+        return write_state("scc", inst);
+      case Op::set_vccz:
+        return write_state("vccz", inst);
+      case Op::set_field:
+        return write_state(fmt::format("field{}", inst.imm), inst);
+      case Op::load:
+      case Op::store:
+      case Op::atomic:
+        access(inst);
+        return true;
+      case Op::load_scalar: {
+        uint64_t address = scalar(inst.operands[0]) + inst.imm;
+        if (inst.operands.size() > 1) address += scalar(inst.operands[1]);
+        event("load_scalar", {address, inst.type.count});
+        Value& v = value(&inst);
+        v.clear();
+        for (unsigned i = 0; i < inst.type.count; ++i) v.push_back(memory(address + 4 * i) & 0xffffffff);
+        return true;
+      }
+      case Op::fence:
+        event("fence", {});
+        return true;
+      case Op::clock:
+        value(&inst) = {scramble(seed_ ^ ++epoch_)};
+        return true;
+      default:
+        pure(inst);
+        return true;
+    }
+  }
+
+  static std::string sgpr_name(uint64_t index) { return fmt::format("s{}", index); }
+
+  Value state(const std::string& name, size_t words, unsigned bits) const {
+    if (const auto it = state_.find(name); it != state_.end()) return it->second;
+    const uint64_t mask = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+    uint64_t x = scramble(seed_ ^ std::hash<std::string>{}(name));
+    Value v;
+    for (size_t i = 0; i < words; ++i) v.push_back((x = scramble(x)) & mask);
+    return v;
+  }
+  bool read_state(const Inst& inst, const std::string& name) {
+    value(&inst) = state(name, inst.type.is_vector() ? kWaveSize : 1, inst.type.bits());
+    return true;
+  }
+  bool write_state(const std::string& name, const Inst& inst) {
+    state_[name] = value(inst.operands[0]);
+    return true;
+  }
+
+  uint64_t memory(uint64_t address) const { return scramble(scramble(address ^ seed_) + epoch_); }
+
+  uint64_t address_of(const Inst& inst, unsigned lane) {
+    const MemAttr& mem = inst.mem;
+    const auto imm = static_cast<uint64_t>(mem.imm);
+    const auto operand = [&](unsigned i) { return in_lane(inst.operands[i], lane); };
+    switch (mem.form) {
+      case AddressForm::base_offset:
+        return operand(1) + operand(2) + imm;
+      case AddressForm::base_only:
+      case AddressForm::vector64:
+      case AddressForm::lds_offset:
+        return operand(1) + imm;
+      case AddressForm::scratch_off:
+      case AddressForm::scratch_base: {
+        const uint64_t b = (mem.form == AddressForm::scratch_off ? operand(2) : 0) + imm;
+        return operand(1) + (b / 4) * 256 + lane * 4 + b % 4;
+      }
+    }
+    return 0;
+  }
+
+  void access(const Inst& inst) {
+    const MemAttr& mem = inst.mem;
+    const uint64_t mask = scalar(inst.operands[0]);
+    const unsigned first_data = 1 + address_operands(mem.form);
+    Value loaded(size_t{kWaveSize} * mem.count, 0);
+    Value log{static_cast<uint64_t>(mem.space), mem.bytes, mem.count, mem.sign_extend, mem.glc};
+    if (inst.op == Op::atomic) log.push_back(static_cast<uint64_t>(mem.atomic_op));
+    for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+      if ((mask >> lane & 1) == 0) continue;
+      const uint64_t address = address_of(inst, lane);
+      log.push_back(lane);
+      log.push_back(address);
+      for (unsigned i = first_data; i < inst.operands.size(); ++i) log.push_back(in_lane(inst.operands[i], lane));
+      for (unsigned element = 0; element < mem.count; ++element) {
+        uint64_t v = memory(address + element * mem.bytes) >> 7;
+        if (mem.bytes < 8) v &= (uint64_t{1} << (8 * mem.bytes)) - 1;
+        if (mem.sign_extend && mem.bytes < 4 && (v >> (8 * mem.bytes - 1)) != 0) v |= ~uint64_t{0} << (8 * mem.bytes);
+        loaded[element * kWaveSize + lane] = mem.bytes == 8 ? v : v & 0xffffffff;
+      }
+    }
+    event(std::string(op_info(inst.op).mnemonic), log);
+    if (inst.op != Op::load) ++epoch_;
+    if (inst.type != kNone) value(&inst) = std::move(loaded);
+  }
+
+  // Some function of what a lane-wise operation may depend on.
+  uint64_t stand_in(const Inst& inst, std::span<const uint64_t> arguments) {
+    const bool compare = inst.op == Op::fcmp_f16 || inst.op == Op::fcmp_f32 || inst.op == Op::fcmp_f64;
+    const uint32_t attr = compare ? inst.attr & ((1u << fpenv::kFCmpShift) - 1) : inst.attr;
+    uint64_t x = scramble(static_cast<uint64_t>(inst.op) << 32 | attr);
+    for (const uint64_t argument : arguments) x = scramble(x ^ argument);
+    // Two numbers are less, equal, greater or unordered: one of four cases, each a bit of the predicate.
+    if (compare) return inst.attr >> fpenv::kFCmpShift >> (x % 4) & 1;
+    return x & (inst.type.bits() >= 64 ? ~uint64_t{0} : (uint64_t{1} << inst.type.bits()) - 1);
+  }
+
+  void pure(const Inst& inst) {
+    if (cross_lane(inst)) return;
+    Value& v = value(&inst);
+    v.clear();
+    std::vector<uint64_t> arguments(inst.operands.size());
+    const auto lane_value = [&](unsigned lane) {
+      for (size_t i = 0; i < arguments.size(); ++i) arguments[i] = in_lane(inst.operands[i], lane);
+      const std::optional<uint64_t> known = evaluate(inst, arguments);
+      return known ? *known : stand_in(inst, arguments);
+    };
+    const bool whole_mask = inst.op == Op::const_ || inst.op == Op::splat_mask || inst.op == Op::i64_to_mask ||
+                            inst.op == Op::mask_to_i64 || inst.op == Op::mask_any || inst.op == Op::mask_all;
+    if (inst.op == Op::extract) {
+      const Value& tuple = value(inst.operands[0]);
+      const size_t words = inst.type.is_vector() ? kWaveSize : 1;
+      v.assign(tuple.begin() + static_cast<ptrdiff_t>(inst.imm * words),
+               tuple.begin() + static_cast<ptrdiff_t>((inst.imm + 1) * words));
+    } else if (inst.op == Op::tuple) {
+      for (const Inst* operand : inst.operands) v.insert(v.end(), value(operand).begin(), value(operand).end());
+    } else if (inst.op == Op::select && inst.operands[0]->type == kI1) {
+      v = value(inst.operands[scalar(inst.operands[0]) != 0 ? 1 : 2]);
+    } else if (inst.type.is_vector()) {
+      for (unsigned lane = 0; lane < kWaveSize; ++lane) v.push_back(lane_value(lane));
+    } else if (inst.type.is_mask() && !whole_mask) {
+      uint64_t mask = 0;
+      for (unsigned lane = 0; lane < kWaveSize; ++lane) mask |= (lane_value(lane) & 1) << lane;
+      v = {mask};
+    } else {
+      for (size_t i = 0; i < arguments.size(); ++i) arguments[i] = scalar(inst.operands[i]);
+      v = {evaluate(inst, arguments).value_or(0)};
+    }
+  }
+
+  bool cross_lane(const Inst& inst) {
+    const auto lane_of = [&](unsigned operand, unsigned lane) { return in_lane(inst.operands[operand], lane); };
+    Value result(kWaveSize, 0);
+    switch (inst.op) {
+      case Op::lane_id:
+        for (unsigned lane = 0; lane < kWaveSize; ++lane) result[lane] = lane;
+        break;
+      case Op::mbcnt: {
+        const uint64_t mask = scalar(inst.operands[0]);
+        for (unsigned lane = 0; lane < kWaveSize; ++lane)
+          result[lane] = std::popcount(mask & ((uint64_t{1} << lane) - 1));
+        break;
+      }
+      case Op::readlane:
+        result = {lane_of(0, scalar(inst.operands[1]) % 64)};
+        break;
+      case Op::readfirstlane: {
+        const uint64_t mask = scalar(inst.operands[1]);
+        result = {lane_of(0, mask == 0 ? 0 : static_cast<unsigned>(std::countr_zero(mask)))};
+        break;
+      }
+      case Op::writelane:
+        result = value(inst.operands[0]);
+        result[scalar(inst.operands[2]) % 64] = scalar(inst.operands[1]);
+        break;
+      case Op::bpermute:
+        for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+          const unsigned source = static_cast<unsigned>((lane_of(0, lane) + inst.imm) / 4 % 64);
+          if (lane_of(2, source) != 0) result[lane] = lane_of(1, source);
+        }
+        break;
+      case Op::permute:
+        for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+          if (lane_of(2, lane) != 0) result[(lane_of(0, lane) + inst.imm) / 4 % 64] = lane_of(1, lane);
+        }
+        break;
+      // Some movement of lanes that depends on the control word stands for all of them.
+      case Op::dpp:
+      case Op::swizzle:
+        for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+          const unsigned source = static_cast<unsigned>(scramble(inst.attr) + lane * 5) % 64;
+          if (lane_of(1, source) != 0) result[lane] = lane_of(0, source);
+        }
+        break;
+      case Op::dpp_valid: {
+        uint64_t mask = 0;
+        for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+          mask |= lane_of(0, static_cast<unsigned>(scramble(inst.attr) + lane * 5) % 64) << lane;
+        }
+        result = {mask};
+        break;
+      }
+      default:
+        return false;
+    }
+    value(&inst) = std::move(result);
+    return true;
+  }
+
+  uint64_t seed_;
+  uint64_t epoch_ = 0;
+  unsigned edge_ = 0;
+  std::vector<Value> values_;
+  std::map<std::string, Value> state_;  // what was written
+  Interpretation result_;
+};
+
+}  // namespace
+
+Expected<Interpretation> interpret(const Function& function, unsigned entry, uint64_t seed, uint64_t max_steps) {
+  if (entry >= function.entries.size()) return make_error(ErrorCode::kInvalidArgument, "No such entry.");
+  return Interpreter(function, seed).run(function.entries[entry].block, max_steps);
+}
+
+}  // namespace wavejit::ir

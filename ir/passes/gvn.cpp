@@ -1,0 +1,91 @@
+// Common subexpressions: a pure instruction gives way to an equal one that dominates it.
+#include <algorithm>
+#include <unordered_map>
+
+#include "ir/analysis/dominators.h"
+#include "ir/passes/passes.h"
+
+namespace wavejit::ir::passes {
+namespace {
+
+uint64_t mix(uint64_t hash, uint64_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15 + (hash << 6) + (hash >> 2);
+  return hash * 0xff51afd7ed558ccd;
+}
+
+uint64_t hash_of(const Inst& inst) {
+  uint64_t hash = static_cast<uint64_t>(inst.op);
+  hash = mix(hash, static_cast<uint64_t>(inst.type.kind) << 8 | inst.type.count);
+  hash = mix(hash, inst.attr);
+  hash = mix(hash, inst.imm);
+  if (inst.op == Op::phi) hash = mix(hash, inst.parent->id);
+  for (const Inst* operand : inst.operands) hash = mix(hash, operand->id);
+  return hash;
+}
+
+bool equal(const Inst& a, const Inst& b) {
+  return a.op == b.op && a.type == b.type && a.attr == b.attr && a.imm == b.imm && a.imm2 == b.imm2 &&
+         a.operands == b.operands && (a.op != Op::phi || a.parent == b.parent);
+}
+
+bool swappable(Op op) {
+  switch (op) {
+    case Op::add:
+    case Op::mul:
+    case Op::and_:
+    case Op::or_:
+    case Op::xor_:
+    case Op::mul_wide_u:
+    case Op::mul_wide_s:
+    case Op::mulhi_u:
+    case Op::mulhi_s:
+    case Op::addc:
+    case Op::addc_carry:
+    case Op::smin:
+    case Op::smax:
+    case Op::umin:
+    case Op::umax:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Candidates of one hash value that do not dominate the instruction are other branches' copies; few are worth keeping.
+constexpr size_t kMaxCandidates = 8;
+
+}  // namespace
+
+PassResult gvn(Function& function, const PassContext&) {
+  function.remove_unreachable();
+  const Dominators dominators(function);
+  std::unordered_map<uint64_t, std::vector<Inst*>> table;
+  table.reserve(function.num_insts());
+  bool changed = false;
+  for (Block* block : dominators.order()) {
+    bool removed = false;
+    for (Inst* inst : block->insts) {
+      if (!is_pure(inst->op)) continue;
+      if (swappable(inst->op) && !inst->operands[1]->is_const() && inst->operands[0]->id > inst->operands[1]->id) {
+        std::swap(inst->operands[0], inst->operands[1]);
+      }
+      std::vector<Inst*>& candidates = table[hash_of(*inst)];
+      const auto found = std::find_if(candidates.rbegin(), candidates.rend(), [&](const Inst* other) {
+        return equal(*other, *inst) && dominators.dominates(other->parent, block);
+      });
+      if (found == candidates.rend()) {
+        if (candidates.size() >= kMaxCandidates) candidates.erase(candidates.begin());
+        candidates.push_back(inst);
+        continue;
+      }
+      function.replace_all_uses(inst, *found);
+      function.unlink(inst);
+      removed = true;
+    }
+    if (removed) std::erase_if(block->insts, [](const Inst* inst) { return inst->parent == nullptr; });
+    changed |= removed;
+  }
+  return {.changed = changed};
+}
+
+}  // namespace wavejit::ir::passes

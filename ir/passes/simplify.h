@@ -1,0 +1,22 @@
+// Local rules of the peephole pass. Each function returns what the instruction can be replaced by, or null.
+#pragma once
+
+#include "ir/passes/rewriter.h"
+
+namespace wavejit::ir::passes {
+
+Inst* simplify_arithmetic(Rewriter& r, Inst* inst);  // integer arithmetic, shifts, fields, compares
+Inst* simplify_bitwise(Rewriter& r, Inst* inst);     // and, or, xor, andn, not; on integers, masks and booleans
+Inst* simplify_select(Rewriter& r, Inst* inst);
+Inst* simplify_convert(Rewriter& r, Inst* inst);  // halves and pairs, splats, masks as numbers, lanes
+
+// For rules of every file.
+[[nodiscard]] inline bool is_all_ones(const Inst* inst) {
+  const unsigned bits = inst->type.is_mask() ? 64 : inst->type.bits();
+  return inst->is_const() && inst->imm == (bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1);
+}
+[[nodiscard]] inline bool single_use(const Inst* inst) {
+  return inst->users.size() == 1;
+}
+
+}  // namespace wavejit::ir::passes

@@ -1,0 +1,307 @@
+// Integer arithmetic, shifts, bit fields and compares.
+#include "ir/analysis/known_bits.h"
+#include "ir/fold.h"
+#include "ir/passes/simplify.h"
+#include "ir/signature.h"
+
+namespace wavejit::ir::passes {
+namespace {
+
+bool zero(const Inst* inst) {
+  return inst->is_const(0);
+}
+unsigned width(const Inst* inst) {
+  return inst->type.bits();
+}
+uint64_t low_bits(unsigned count) {
+  return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+}
+bool is_power_of_two(uint64_t value) {
+  return value != 0 && (value & (value - 1)) == 0;
+}
+unsigned log2_of(uint64_t value) {
+  return static_cast<unsigned>(__builtin_ctzll(value));
+}
+
+Inst* simplify_add(Rewriter& r, Inst* inst) {
+  Inst* a = inst->operands[0];
+  Inst* b = inst->operands[1];
+  if (b->is_const() && a->op == Op::add && a->operands[1]->is_const()) {
+    return r.make(Op::add, {a->operands[0], r.constant(inst->type, a->operands[1]->imm + b->imm)});
+  }
+  for (auto [x, y] : {std::pair{a, b}, std::pair{b, a}}) {
+    if (x->op == Op::sub && x->operands[1] == y) return x->operands[0];
+    if (x->op == Op::sub && zero(x->operands[0])) return r.make(Op::sub, {y, x->operands[1]});
+    // (p + c) + y -> (p + y) + c, so that constants meet at the end of a chain.
+    if (x->op == Op::add && x->operands[1]->is_const() && !y->is_const() && single_use(x)) {
+      return r.make(Op::add, {r.make(Op::add, {x->operands[0], y}), x->operands[1]});
+    }
+  }
+  // Counts below the lane in disjoint halves, as v_mbcnt_lo and v_mbcnt_hi give them.
+  if (a->op == Op::mbcnt && b->op == Op::mbcnt && a->operands[0]->is_const() && b->operands[0]->is_const() &&
+      (a->operands[0]->imm & b->operands[0]->imm) == 0) {
+    return r.make(Op::mbcnt, {r.constant(kMask, a->operands[0]->imm | b->operands[0]->imm)});
+  }
+  return nullptr;
+}
+
+Inst* simplify_sub(Rewriter& r, Inst* inst) {
+  Inst* a = inst->operands[0];
+  Inst* b = inst->operands[1];
+  if (a == b) return r.constant(inst->type, 0);
+  if (b->is_const()) return r.make(Op::add, {a, r.constant(inst->type, 0 - b->imm)});
+  if (a->op == Op::add && a->operands[0] == b) return a->operands[1];
+  if (a->op == Op::add && a->operands[1] == b) return a->operands[0];
+  if (b->op == Op::sub && b->operands[0] == a) return b->operands[1];
+  return nullptr;
+}
+
+// Carries with a known carry-in.
+Inst* simplify_carry(Rewriter& r, Inst* inst) {
+  Inst* a = inst->operands[0];
+  Inst* b = inst->operands[1];
+  Inst* carry = inst->operands[2];
+  switch (inst->op) {
+    case Op::addc:
+      if (zero(carry)) return r.make(Op::add, {a, b});
+      if (is_all_ones(carry)) return r.make(Op::add, {r.make(Op::add, {a, b}), r.constant(inst->type, 1)});
+      return nullptr;
+    case Op::subb:
+      if (zero(carry)) return r.make(Op::sub, {a, b});
+      if (is_all_ones(carry)) return r.make(Op::sub, {r.make(Op::sub, {a, b}), r.constant(inst->type, 1)});
+      return nullptr;
+    case Op::addc_carry:
+      if (zero(carry) && (zero(a) || zero(b))) return r.constant(inst->type, 0);
+      if (zero(carry) && unsigned_maximum(a) <= low_bits(width(a)) - unsigned_maximum(b))
+        return r.constant(inst->type, 0);
+      return nullptr;
+    default:
+      if (zero(carry)) return r.make(Op::icmp, {a, b}, static_cast<uint32_t>(ICmp::ult));
+      return nullptr;
+  }
+}
+
+Inst* simplify_mul(Rewriter& r, Inst* inst) {
+  Inst* a = inst->operands[0];
+  Inst* b = inst->operands[1];
+  if (!b->is_const()) return nullptr;
+  if (is_power_of_two(b->imm)) return r.make(Op::shl, {a, r.constant(inst->type, log2_of(b->imm))});
+  if (is_all_ones(b)) return r.make(Op::sub, {r.constant(inst->type, 0), a});
+  if (a->op == Op::mul && a->operands[1]->is_const()) {
+    return r.make(Op::mul, {a->operands[0], r.constant(inst->type, a->operands[1]->imm * b->imm)});
+  }
+  return nullptr;
+}
+
+Inst* simplify_shift(Rewriter& r, Inst* inst) {
+  Inst* a = inst->operands[0];
+  Inst* b = inst->operands[1];
+  const unsigned bits = width(inst);
+  if (zero(a)) return a;
+  if (!b->is_const()) {
+    // The amount is taken modulo the width already.
+    if (b->op == Op::and_ && b->operands[1]->is_const() && (b->operands[1]->imm & (bits - 1)) == bits - 1) {
+      return r.make(inst->op, {a, b->operands[0]});
+    }
+    return nullptr;
+  }
+  const unsigned amount = static_cast<unsigned>(b->imm % bits);
+  if (b->imm >= bits) return r.make(inst->op, {a, r.constant(inst->type, amount)});
+  if (inst->op == Op::ashr && (possible_bits(a) >> (bits - 1)) == 0) return r.make(Op::lshr, {a, b});
+  if (inst->op == Op::lshr && (possible_bits(a) >> amount) == 0) return r.constant(inst->type, 0);
+  if (a->operands.size() < 2 || !a->operands[1]->is_const()) return nullptr;
+  const unsigned inner = static_cast<unsigned>(a->operands[1]->imm % bits);
+  if (a->op == inst->op) {
+    const unsigned sum = amount + inner;
+    if (sum < bits) return r.make(inst->op, {a->operands[0], r.constant(inst->type, sum)});
+    if (inst->op != Op::ashr) return r.constant(inst->type, 0);
+    return r.make(Op::ashr, {a->operands[0], r.constant(inst->type, bits - 1)});
+  }
+  if (inst->op == Op::lshr && a->op == Op::shl && inner == amount) {
+    return r.make(Op::and_, {a->operands[0], r.constant(inst->type, low_bits(bits - amount))});
+  }
+  if (inst->op == Op::shl && a->op == Op::lshr && inner == amount) {
+    return r.make(Op::and_, {a->operands[0], r.constant(inst->type, ~low_bits(amount))});
+  }
+  return nullptr;
+}
+
+Inst* simplify_fields(Rewriter& r, Inst* inst) {
+  Inst* a = inst->operands[0];
+  Inst* b = inst->operands[1];
+  Inst* c = inst->operands[2];
+  const unsigned bits = width(inst);
+  if (inst->op == Op::bfi) {
+    if (zero(c)) return r.make(Op::and_, {a, b});
+    if (zero(b)) return r.make(Op::andn, {c, a});
+    return nullptr;
+  }
+  if (inst->op == Op::alignbit) {
+    if (zero(a) && c->is_const()) return r.make(Op::lshr, {b, c});
+    return nullptr;
+  }
+  if (!b->is_const() || !c->is_const()) return nullptr;
+  const unsigned offset = static_cast<unsigned>(b->imm % bits);
+  const unsigned count = static_cast<unsigned>(c->imm % bits);
+  if (count == 0) return r.constant(inst->type, 0);
+  const bool top = offset + count >= bits;
+  if (inst->op == Op::bfe_u) {
+    if (top) return r.make(Op::lshr, {a, r.constant(inst->type, offset)});
+    if (offset == 0) return r.make(Op::and_, {a, r.constant(inst->type, low_bits(count))});
+  } else if (top) {
+    return r.make(Op::ashr, {a, r.constant(inst->type, offset)});
+  }
+  return nullptr;
+}
+
+ICmp swapped(ICmp predicate) {
+  switch (predicate) {
+    case ICmp::ult:
+      return ICmp::ugt;
+    case ICmp::ule:
+      return ICmp::uge;
+    case ICmp::ugt:
+      return ICmp::ult;
+    case ICmp::uge:
+      return ICmp::ule;
+    case ICmp::slt:
+      return ICmp::sgt;
+    case ICmp::sle:
+      return ICmp::sge;
+    case ICmp::sgt:
+      return ICmp::slt;
+    case ICmp::sge:
+      return ICmp::sle;
+    default:
+      return predicate;
+  }
+}
+
+bool evaluate_compare(const Inst* compare, uint64_t a, uint64_t b) {
+  const uint64_t values[] = {a, b};
+  return *evaluate(*compare, values) != 0;
+}
+
+// Compare of a value that is one of two constants: the condition, its complement, or a constant.
+Inst* compare_of_choice(Rewriter& r, Inst* inst) {
+  Inst* a = inst->operands[0];
+  const Inst* b = inst->operands[1];
+  Inst* condition = nullptr;
+  uint64_t if_true = 1;
+  uint64_t if_false = 0;
+  if (a->op == Op::zext_i1) {
+    condition = a->operands[0];
+  } else if (a->op == Op::select && a->operands[1]->is_const() && a->operands[2]->is_const()) {
+    condition = a->operands[0];
+    if_true = a->operands[1]->imm;
+    if_false = a->operands[2]->imm;
+  }
+  if (condition == nullptr || !b->is_const()) return nullptr;
+  if (inst->type == kMask && condition->type == kI1) condition = r.make(Op::splat_mask, {condition});
+  const bool when_true = evaluate_compare(inst, if_true, b->imm);
+  const bool when_false = evaluate_compare(inst, if_false, b->imm);
+  if (when_true == when_false) return r.constant(inst->type, when_true ? ~uint64_t{0} : 0);
+  return when_true ? condition : r.make(Op::not_, {condition});
+}
+
+Inst* simplify_icmp(Rewriter& r, Inst* inst) {
+  Inst* a = inst->operands[0];
+  Inst* b = inst->operands[1];
+  const auto predicate = static_cast<ICmp>(inst->attr);
+  if (a == b) return r.constant(inst->type, evaluate_compare(inst, 0, 0) ? ~uint64_t{0} : 0);
+  if (a->is_const()) return r.make(Op::icmp, {b, a}, static_cast<uint32_t>(swapped(predicate)));
+  if (Inst* choice = compare_of_choice(r, inst)) return choice;
+  if (!b->is_const()) return nullptr;
+  const uint64_t bound = unsigned_maximum(a, 4);
+  const auto always = [&](bool value) { return r.constant(inst->type, value ? ~uint64_t{0} : 0); };
+  switch (predicate) {
+    case ICmp::ult:
+      if (zero(b)) return always(false);
+      if (bound < b->imm) return always(true);
+      if (b->is_const(1)) return r.make(Op::icmp, {a, r.constant(b->type, 0)}, static_cast<uint32_t>(ICmp::eq));
+      break;
+    case ICmp::uge:
+      if (zero(b)) return always(true);
+      if (bound < b->imm) return always(false);
+      break;
+    case ICmp::ugt:
+      if (bound <= b->imm) return always(false);
+      if (zero(b)) return r.make(Op::icmp, {a, b}, static_cast<uint32_t>(ICmp::ne));
+      break;
+    case ICmp::ule:
+      if (bound <= b->imm) return always(true);
+      break;
+    case ICmp::eq:
+    case ICmp::ne: {
+      if (bound < b->imm) return always(predicate == ICmp::ne);
+      if (a->op == Op::mask_to_i64 && zero(b)) {
+        Inst* any = r.make(Op::mask_any, {a->operands[0]});
+        return predicate == ICmp::ne ? any : r.make(Op::not_, {any});
+      }
+      if (a->op == Op::mask_to_i64 && is_all_ones(b)) {
+        Inst* all = r.make(Op::mask_all, {a->operands[0]});
+        return predicate == ICmp::eq ? all : r.make(Op::not_, {all});
+      }
+      // lo | hi == 0 is the whole == 0.
+      if (a->op == Op::or_ && zero(b) && a->operands[0]->op == Op::lo32 && a->operands[1]->op == Op::hi32 &&
+          a->operands[0]->operands[0] == a->operands[1]->operands[0]) {
+        Inst* whole = a->operands[0]->operands[0];
+        return r.make(Op::icmp, {whole, r.constant(whole->type, 0)}, inst->attr);
+      }
+      if (a->op == Op::add && a->operands[1]->is_const() && single_use(a)) {
+        return r.make(Op::icmp, {a->operands[0], r.constant(b->type, b->imm - a->operands[1]->imm)}, inst->attr);
+      }
+      break;
+    }
+    default:
+      break;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Inst* simplify_arithmetic(Rewriter& r, Inst* inst) {
+  switch (inst->op) {
+    case Op::add:
+      return simplify_add(r, inst);
+    case Op::sub:
+      return simplify_sub(r, inst);
+    case Op::addc:
+    case Op::addc_carry:
+    case Op::subb:
+    case Op::subb_borrow:
+      return simplify_carry(r, inst);
+    case Op::mul:
+      return simplify_mul(r, inst);
+    case Op::mulhi_u:
+    case Op::mul_wide_u:
+    case Op::mulhi_s:
+    case Op::mul_wide_s:
+      if (zero(inst->operands[1])) return r.constant(inst->type, 0);
+      return nullptr;
+    case Op::shl:
+    case Op::lshr:
+    case Op::ashr:
+      return simplify_shift(r, inst);
+    case Op::bfe_u:
+    case Op::bfe_s:
+    case Op::bfi:
+    case Op::alignbit:
+      return simplify_fields(r, inst);
+    case Op::and_: {
+      // A mask that clears nothing.
+      const Inst* mask = inst->operands[1];
+      const bool integer = inst->type.kind != TypeKind::i1 && inst->type.kind != TypeKind::mask;
+      if (integer && mask->is_const() && (possible_bits(inst->operands[0], 4) & ~mask->imm) == 0)
+        return inst->operands[0];
+      return nullptr;
+    }
+    case Op::icmp:
+      return simplify_icmp(r, inst);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace wavejit::ir::passes

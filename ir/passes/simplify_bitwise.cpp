@@ -1,0 +1,159 @@
+// Bitwise algebra: integers, lane masks and booleans follow the same laws.
+#include "ir/passes/simplify.h"
+
+namespace wavejit::ir::passes {
+namespace {
+
+bool has_operand(const Inst* inst, const Inst* value) {
+  return inst->operands[0] == value || inst->operands[1] == value;
+}
+Inst* other_operand(const Inst* inst, const Inst* value) {
+  return inst->operands[0] == value ? inst->operands[1] : inst->operands[0];
+}
+bool complements(const Inst* a, const Inst* b) {
+  return (a->op == Op::not_ && a->operands[0] == b) || (b->op == Op::not_ && b->operands[0] == a);
+}
+Inst* all_ones(Rewriter& r, Type type) {
+  return r.constant(type, ~uint64_t{0});
+}
+
+// (x op c1) op c2 -> x op (c1 op c2), for the associative operations.
+Inst* merge_constants(Rewriter& r, Inst* inst) {
+  Inst* inner = inst->operands[0];
+  if (!inst->operands[1]->is_const() || inner->op != inst->op || !inner->operands[1]->is_const()) return nullptr;
+  return r.make(inst->op, {inner->operands[0], r.make(inst->op, {inner->operands[1], inst->operands[1]})});
+}
+
+Inst* simplify_and(Rewriter& r, Inst* inst) {
+  Inst* a = inst->operands[0];
+  Inst* b = inst->operands[1];
+  if (complements(a, b)) return r.constant(inst->type, 0);
+  for (auto [x, y] : {std::pair{a, b}, std::pair{b, a}}) {
+    if (x->op == Op::not_) return r.make(Op::andn, {y, x->operands[0]});
+    if (x->op == Op::andn && x->operands[1] == y) return r.constant(inst->type, 0);                 // (p & ~y) & y
+    if (x->op == Op::xor_ && has_operand(x, y)) return r.make(Op::andn, {y, other_operand(x, y)});  // (y ^ p) & y
+    // (y & p) & (y & q): y once is enough.
+    if (x->op == Op::and_ && y->op == Op::and_ && single_use(y)) {
+      for (Inst* common : {x->operands[0], x->operands[1]}) {
+        if (has_operand(y, common)) return r.make(Op::and_, {x, other_operand(y, common)});
+      }
+    }
+  }
+  return merge_constants(r, inst);
+}
+
+Inst* simplify_or(Rewriter& r, Inst* inst) {
+  Inst* a = inst->operands[0];
+  Inst* b = inst->operands[1];
+  if (complements(a, b)) return all_ones(r, inst->type);
+  for (auto [x, y] : {std::pair{a, b}, std::pair{b, a}}) {
+    if (x->op == Op::andn && x->operands[1] == y) return r.make(Op::or_, {x->operands[0], y});  // (p & ~y) | y
+    if (x->op == Op::xor_ && has_operand(x, y)) return r.make(Op::or_, {y, other_operand(x, y)});
+    // (p & ~q) | (p & q) with the two spelled differently was folded; (p & ~q) | (q & ~p) stays an xor's form.
+    if (x->op == Op::andn && y->op == Op::andn && x->operands[0] == y->operands[1] &&
+        x->operands[1] == y->operands[0]) {
+      return r.make(Op::xor_, {x->operands[0], x->operands[1]});
+    }
+  }
+  return merge_constants(r, inst);
+}
+
+Inst* simplify_xor(Rewriter& r, Inst* inst) {
+  Inst* a = inst->operands[0];
+  Inst* b = inst->operands[1];
+  if (a == b) return r.constant(inst->type, 0);
+  if (complements(a, b)) return all_ones(r, inst->type);
+  if (is_all_ones(b)) return r.make(Op::not_, {a});
+  for (auto [x, y] : {std::pair{a, b}, std::pair{b, a}}) {
+    if (x->op == Op::and_ && has_operand(x, y)) return r.make(Op::andn, {y, other_operand(x, y)});
+    if (x->op == Op::or_ && has_operand(x, y)) return r.make(Op::andn, {other_operand(x, y), y});
+    if (x->op == Op::andn && x->operands[0] == y) return r.make(Op::and_, {y, x->operands[1]});
+    if (x->op == Op::andn && x->operands[1] == y) return r.make(Op::or_, {x->operands[0], y});
+    if (x->op == Op::not_ && single_use(x)) return r.make(Op::not_, {r.make(Op::xor_, {x->operands[0], y})});
+  }
+  return merge_constants(r, inst);
+}
+
+Inst* simplify_andn(Rewriter& r, Inst* inst) {
+  Inst* a = inst->operands[0];
+  Inst* b = inst->operands[1];
+  if (a == b || is_all_ones(b)) return r.constant(inst->type, 0);
+  if (is_all_ones(a)) return r.make(Op::not_, {b});
+  if (b->is_const()) return r.make(Op::and_, {a, r.constant(inst->type, ~b->imm)});
+  if (b->op == Op::not_) return r.make(Op::and_, {a, b->operands[0]});
+  if (b->op == Op::and_ && has_operand(b, a)) return r.make(Op::andn, {a, other_operand(b, a)});  // a & ~(a & p)
+  if (b->op == Op::andn && b->operands[0] == a) return r.make(Op::and_, {a, b->operands[1]});     // a & ~(a & ~p)
+  if (b->op == Op::or_ && has_operand(b, a)) return r.constant(inst->type, 0);
+  if (b->op == Op::xor_ && has_operand(b, a)) return r.make(Op::and_, {a, other_operand(b, a)});  // a & ~(a ^ p)
+  if (a->op == Op::or_ && has_operand(a, b)) return r.make(Op::andn, {other_operand(a, b), b});   // (b | p) & ~b
+  if (a->op == Op::xor_ && has_operand(a, b)) return r.make(Op::andn, {other_operand(a, b), b});
+  if (a->op == Op::and_ && has_operand(a, b)) return r.constant(inst->type, 0);
+  if (a->op == Op::andn && a->operands[0] == b) return r.constant(inst->type, 0);
+  return nullptr;
+}
+
+ICmp inverse(ICmp predicate) {
+  switch (predicate) {
+    case ICmp::eq:
+      return ICmp::ne;
+    case ICmp::ne:
+      return ICmp::eq;
+    case ICmp::ult:
+      return ICmp::uge;
+    case ICmp::ule:
+      return ICmp::ugt;
+    case ICmp::ugt:
+      return ICmp::ule;
+    case ICmp::uge:
+      return ICmp::ult;
+    case ICmp::slt:
+      return ICmp::sge;
+    case ICmp::sle:
+      return ICmp::sgt;
+    case ICmp::sgt:
+      return ICmp::sle;
+    case ICmp::sge:
+      return ICmp::slt;
+  }
+  return predicate;
+}
+
+Inst* simplify_not(Rewriter& r, Inst* inst) {
+  Inst* a = inst->operands[0];
+  if (!single_use(a)) return nullptr;
+  switch (a->op) {
+    case Op::icmp:
+      return r.make(Op::icmp, {a->operands[0], a->operands[1]},
+                    static_cast<uint32_t>(inverse(static_cast<ICmp>(a->attr))));
+    case Op::fcmp_f16:
+    case Op::fcmp_f32:
+    case Op::fcmp_f64:
+      // The 16 predicates are ordered so that p and 15 - p are complements, NaN included.
+      return r.make(a->op, {a->operands[0], a->operands[1]}, a->attr ^ (15u << fpenv::kFCmpShift));
+    case Op::splat_mask:
+      return r.make(Op::splat_mask, {r.make(Op::not_, {a->operands[0]})});
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
+Inst* simplify_bitwise(Rewriter& r, Inst* inst) {
+  switch (inst->op) {
+    case Op::and_:
+      return simplify_and(r, inst);
+    case Op::or_:
+      return simplify_or(r, inst);
+    case Op::xor_:
+      return simplify_xor(r, inst);
+    case Op::andn:
+      return simplify_andn(r, inst);
+    case Op::not_:
+      return simplify_not(r, inst);
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace wavejit::ir::passes
