@@ -49,8 +49,9 @@ bool decode_ds(Decoding& d) {
   out.gds = bit(w0, 16);
   d.reject_if(d.row->has(flag::gds_only) && !out.gds);
   d.reject_if(d.row->has(flag::no_gds) && out.gds);
-  d.reject_if(out.opcode == Opcode::ds_nop && (w0 & 0x0201ffff) != 0);
-  d.reject_if(out.opcode != Opcode::ds_nop && bit(w0, 25) && d.row->num_operands == 1 &&
+  d.reject_if(out.opcode == Opcode::ds_nop && (w0 & 0x0001ffff) != 0);
+  d.reject_if(bit(w0, 25) && d.row->num_operands == 0);
+  d.reject_if(bit(w0, 25) && !d.row->has(flag::gds_only) && d.row->num_operands == 1 &&
               d.row->operands[0].slot == Slot::addr);
   return true;
 }
@@ -70,7 +71,7 @@ bool decode_flat(Decoding& d) {
   out.slc = bit(w0, 17);
   out.scc = d.gfx90a() && bit(w0, 25);
   out.lds = bit(w0, 13);
-  d.reject_if(out.lds && !row.has(flag::lds_load));
+  d.reject_if(out.lds && (!row.has(flag::lds_load) || bit(w1, 23)));
   if (is_float_atomic(d)) {
     d.reject_if(bit(w0, 25));
     d.reject_if(out.glc && !d.gfx90a());
@@ -156,9 +157,6 @@ bool decode_mubuf(Decoding& d) {
     const bool write_back = out.opcode == Opcode::buffer_wbl2;
     d.reject_if(bit(w0, 16) || bits(w0, 13, 12) != 0 || (!write_back && bits(w0, 15, 14) != 0));
     d.reject_if((write_back || out.opcode == Opcode::buffer_invl2) && bit(w1, 23));
-    out.glc = write_back && bit(w0, 14);
-    out.slc = write_back && bit(w0, 17);
-    out.scc = write_back && bit(w0, 15);
     return true;
   }
   const bool lds_store = out.opcode == Opcode::buffer_store_lds_dword;
@@ -242,16 +240,19 @@ bool decode_mimg(Decoding& d) {
     switch (spec.slot) {
       case Slot::vdata: {
         unsigned count = static_cast<unsigned>(std::popcount(out.dmask));
-        if (row.name.starts_with("image_gather4")) count = 4;
+        const bool gather4 = row.name.starts_with("image_gather4");
+        if (gather4) count = 4;
         if (count == 0) count = 1;
         if (out.d16 && !d.gfx8()) count = (count + 1) / 2;
         count += out.tfe;
+        if (gather4 && count == 3) count = 4;  // there is no gather4 of three registers
         if (row.has(flag::atomic)) {
           // Only the sizes that an atomic can have; other masks mean the smallest.
           const bool compare = out.opcode == Opcode::image_atomic_cmpswap;
           if (compare ? count != 4 : count != 2) count = compare ? 2 : 1;
           spec.dst = out.glc;
         }
+        d.reject_if(gather4 && bits(w1, 15, 8) + 4 > 256);
         spec.dwords = static_cast<uint8_t>(count);
         d.vector(with_acc(spec, acc), bits(w1, 15, 8));
         break;
@@ -268,6 +269,7 @@ bool decode_mimg(Decoding& d) {
         break;
     }
   }
+  d.reject_if(out.d16 && !row.has(flag::d16_legal));
   d.reject_if(!sampler && bits(w1, 25, 21) != 0);
   return true;
 }
@@ -280,6 +282,7 @@ bool decode_exp(Decoding& d) {
   Instruction& out = d.out;
   out.exp_enable = static_cast<uint8_t>(bits(w0, 3, 0));
   out.exp_target = static_cast<uint8_t>(bits(w0, 9, 4));
+  d.reject_if((out.exp_target > 9 && out.exp_target < 12) || (out.exp_target > 15 && out.exp_target < 32));
   out.exp_compr = bit(w0, 10);
   out.exp_done = bit(w0, 11);
   out.exp_vm = bit(w0, 12);

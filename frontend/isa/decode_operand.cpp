@@ -128,6 +128,7 @@ void Decoding::source(const OperandSpec& spec, unsigned encoding) {
   op.encoding = static_cast<uint16_t>(encoding);
   if (encoding < kInlineIntZero) return set_scalar(op, encoding);
   if (encoding <= kInlineIntLast || (encoding >= kInlineFloatFirst && encoding <= kInlineFloatLast)) {
+    reject_if(spec.reg_class != RegClass::any);
     op.kind = OperandKind::constant;
     op.value = inline_constant(encoding, spec.type);
     return;
@@ -135,7 +136,7 @@ void Decoding::source(const OperandSpec& spec, unsigned encoding) {
   if (encoding == kLiteral) {
     op.kind = OperandKind::constant;
     op.is_literal = true;
-    reject_if(!literal_allowed);
+    reject_if(!literal_allowed || spec.reg_class != RegClass::any);
     if (literal_allowed) op.value = literal_constant(literal(), spec.type);
     return;
   }

@@ -128,12 +128,12 @@ bool decode_smem(Decoding& d) {
   }
   const bool imm = bit(w0, 17);
   if (has_address) {
-    const uint32_t raw = d.gfx8() ? bits(w1, 19, 0) : bits(w1, 20, 0);
-    if (imm) {
-      out.offset = d.gfx8() ? static_cast<int32_t>(raw) : sign_extend(raw, 21);
-    } else {
+    const bool soffset_en = !d.gfx8() && bit(w0, 14);
+    if (imm) out.offset = d.gfx8() ? static_cast<int32_t>(bits(w1, 19, 0)) : sign_extend(bits(w1, 20, 0), 21);
+    if (soffset_en || !imm) {
       out.offset_is_sgpr = true;
-      d.scalar({.slot = Slot::soffset, .type = Type::u32, .dwords = 1, .src = true}, bits(w1, 6, 0));
+      d.scalar({.slot = Slot::soffset, .type = Type::u32, .dwords = 1, .src = true},
+               soffset_en ? bits(w1, 31, 25) : bits(w1, 6, 0));
     }
   } else {
     d.reject_if(imm);

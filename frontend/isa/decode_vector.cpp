@@ -9,9 +9,9 @@ struct SourceMods {
   bool neg, abs, sext;
 };
 
-bool has_64bit_operand(const Row& row) {
+bool has_64bit_source(const Row& row) {
   for (const OperandSpec& spec : row.specs())
-    if (spec.dwords == 2 && spec.type != Type::mask64) return true;
+    if (spec.slot == Slot::src0) return spec.dwords == 2;
   return false;
 }
 
@@ -116,7 +116,7 @@ class DppWord {
     dpp.bound_ctrl = bit(w_, 19);
     dpp.bank_mask = static_cast<uint8_t>(bits(w_, 27, 24));
     dpp.row_mask = static_cast<uint8_t>(bits(w_, 31, 28));
-    d_.reject_if(!dpp_ctrl_legal(dpp.ctrl, d_.gfx90a(), has_64bit_operand(*d_.row)));
+    d_.reject_if(!dpp_ctrl_legal(dpp.ctrl, d_.gfx90a(), has_64bit_source(*d_.row)));
     bool source_present[2] = {};
     for (const OperandSpec& spec : d_.row->specs()) {
       if (spec.slot == Slot::src0) source_present[0] = true;
@@ -129,7 +129,7 @@ class DppWord {
     d_.vector(spec, vgpr);
     Operand& op = d_.out.operands[d_.out.num_operands - 1];
     const bool neg = bit(w_, 20 + 2 * index), abs = bit(w_, 21 + 2 * index);
-    if (is_float(spec.type)) {
+    if (is_float(spec.type) || spec.type == Type::v2f16) {
       op.neg = neg;
       op.abs = abs;
     } else if (spec.mods == Mods::sext) {
@@ -151,17 +151,17 @@ namespace {
 // The common shape of VOP1, VOP2 and VOPC.
 bool decode_vop(Decoding& d, uint32_t w, unsigned vdst, unsigned vsrc1) {
   const unsigned src0 = bits(w, 8, 0);
-  const bool nothing = d.row->num_operands == 0;  // v_nop, v_clrexcp
+  d.reject_if(d.row->num_operands == 0 && vdst != 0);  // v_nop, v_clrexcp
   if ((src0 == kSdwa && sdwa_legal(d)) || (src0 == kDpp && dpp_legal(d))) {
     if (!d.need(2)) return true;
     const uint32_t w1 = d.word(1);
     (src0 == kSdwa ? d.out.is_sdwa : d.out.is_dpp) = true;
     SdwaWord sdwa(d, d.out.format);
     DppWord dpp(d);
-    if (d.out.is_sdwa)
-      sdwa.modifiers();
-    else
+    if (d.out.is_dpp)
       dpp.modifiers();
+    else if (d.row->num_operands != 0)
+      sdwa.modifiers();
     for (const OperandSpec& spec : d.row->specs()) {
       const unsigned index = spec.slot == Slot::src1 ? 1 : 0;
       const unsigned vgpr = index == 0 ? w1 & 0xff : vsrc1;
@@ -189,7 +189,6 @@ bool decode_vop(Decoding& d, uint32_t w, unsigned vdst, unsigned vsrc1) {
     return true;
   }
   d.literal_allowed = true;
-  if (nothing) d.reject_if(vdst != 0);
   for (const OperandSpec& spec : d.row->specs()) {
     switch (spec.slot) {
       case Slot::vdst:

@@ -92,6 +92,7 @@ bool decode_vop3_plain(Decoding& d, const Vop3Fields& f, bool with_sdst) {
       op.sext = neg;
     }
   }
+  d.reject_if(row.num_operands == 0 && f.vdst() != 0);
   for (unsigned i = 0; i < 3; ++i) d.reject_if((used >> i & 1) == 0 && f.src(i) != 0);
   d.reject_if((f.neg() & ~neg_allowed) != 0);
   d.reject_if(!row.has(flag::clamp) && f.clamp());
@@ -165,10 +166,14 @@ bool decode_mai(Decoding& d, const Vop3Fields& f) {
     }
     if (mfma) {
       const bool acc = index == 2 ? acc_cd : (f.omod() >> index & 1) != 0;
-      if (acc) spec.reg_class = RegClass::accumulator;
+      if (acc && field >= kVgprBase) spec.reg_class = RegClass::accumulator;
     }
     d.source(spec, field);
-    if (mfma && index < 2) d.reject_if(out.operands[out.num_operands - 1].kind == OperandKind::constant);
+    // Scalar registers are not legal sources; only src2 may be an inline constant (MI100 ISA, "VOP3P-MAI").
+    const OperandKind kind = out.operands[out.num_operands - 1].kind;
+    if (mfma)
+      d.reject_if(kind == OperandKind::sgpr || kind == OperandKind::special ||
+                  (index < 2 && kind == OperandKind::constant));
   }
   if (mfma) {
     out.cbsz = static_cast<uint8_t>(f.abs());

@@ -19,18 +19,27 @@ struct Implicit {
   bool reads_mode : 1, writes_mode : 1;
 };
 
-enum class ControlFlow : uint8_t { none, branch, cond_branch, jump /* s_setpc */, call /* s_swappc, s_call */, end, barrier, trap };
+enum class ControlFlow : uint8_t {
+  none,
+  branch,
+  cond_branch,
+  jump /* s_setpc */,
+  call /* s_swappc, s_call */,
+  end,
+  barrier,
+  trap
+};
 
 struct OpcodeInfo {
   std::string_view name;
-  Format format;          // base format of the row
+  Format format;  // base format of the row
   Implicit implicit;
   ControlFlow control_flow;
-  bool is_memory;         // SMEM and vector memory
+  bool is_memory;  // SMEM and vector memory
   bool is_store;
   bool is_atomic;
-  bool is_cross_lane;     // reads other lanes' registers irrespective of DPP (readlane, permute, swizzle, mfma, ...)
-  bool is_graphics;       // EXP, VINTRP, image sampling with derivatives: decoded and printed, never executed
+  bool is_cross_lane;  // reads other lanes' registers irrespective of DPP (readlane, permute, swizzle, mfma, ...)
+  bool is_graphics;    // EXP, VINTRP, image sampling with derivatives: decoded and printed, never executed
   std::array<int16_t, kNumFamilies> number;  // opcode number in the base format per family; -1 where absent
 };
 

@@ -117,9 +117,10 @@ void print_literal(std::string& out, uint32_t literal, Type type) {
     fmt::format_to(std::back_inserter(out), "{}", value);
     return;
   }
+  const uint32_t all_bits = literal;  // an f16 name is printed only if the upper half is zero
   if (half) literal &= 0xffff;
   for (size_t i = 0; i < std::size(kFloatNames); ++i) {
-    if ((is_float16(type) && literal == kFloat16[i]) || (!half && !is_64bit(type) && literal == kFloat32[i])) {
+    if ((is_float16(type) && all_bits == kFloat16[i]) || (!half && !is_64bit(type) && literal == kFloat32[i])) {
       out += kFloatNames[i];
       return;
     }
@@ -135,7 +136,9 @@ void print_constant(std::string& out, const Instruction& inst, const Operand& op
     return;
   }
   const unsigned index = op.encoding - kInlineFloatFirst;
-  if (is_int16(op.type)) return print_hex(out, kFloat16[index]);
+  // LLVM describes these integer sources as 32-bit operands.
+  const bool as_32bit = inst.opcode == Opcode::v_ldexp_f16 || inst.opcode == Opcode::v_dot2c_i32_i16;
+  if (is_int16(op.type) && !as_32bit) return print_hex(out, kFloat16[index]);
   if (is_64bit(op.type) && op.encoding == kInlineFloatLast)
     out += "0.15915494309189532";
   else

@@ -82,6 +82,8 @@ class Printer {
       separate();
       if (op.kind == OperandKind::immediate)
         immediate(op);
+      else if (op.slot == Slot::literal)
+        append("{:#x}", inst_.words[1]);
       else
         print_operand(out_, inst_, op);
       if (interp && op.slot == Slot::src0) {
@@ -125,7 +127,8 @@ class Printer {
       default:
         break;
     }
-    if (inst_.format == Format::sopk)
+    const bool small = imm <= 64 || inst_.opcode == Opcode::s_endpgm;
+    if (inst_.format == Format::sopk || !small)
       append("{:#x}", imm);
     else
       append("{}", imm);
@@ -236,7 +239,8 @@ class Printer {
       separate();
       print_operand(out_, inst_, *soffset);
     }
-    if (inst_.find(Slot::sbase) != nullptr && (soffset == nullptr || inst_.offset != 0)) {
+    const bool has_immediate = bit(inst_.words[0], 17);
+    if (inst_.find(Slot::sbase) != nullptr && has_immediate) {
       if (soffset == nullptr)
         separate();
       else
@@ -263,11 +267,13 @@ class Printer {
     flag_word(inst_.idxen, "idxen");
     flag_word(inst_.offen, "offen");
     if (inst_.offset != 0) append(" offset:{}", inst_.offset);
+    const bool lds_store = inst_.opcode == Opcode::buffer_store_lds_dword;
+    flag_word(inst_.lds && lds_store, "lds");
     flag_word(inst_.glc, "glc");
     flag_word(inst_.slc, "slc");
     flag_word(inst_.scc, "scc");
     flag_word(inst_.tfe, "tfe");
-    flag_word(inst_.lds, "lds");
+    flag_word(inst_.lds && !lds_store, "lds");
   }
 
   void image_modifiers() {

@@ -47,7 +47,8 @@ inline constexpr uint64_t clamp = 1ull << 30, omod = 1ull << 31, op_sel = 1ull <
 // DS, FLAT and MUBUF particulars.
 inline constexpr uint64_t offset2 = 1ull << 34, gds_only = 1ull << 35, no_gds = 1ull << 36, flat_segment = 1ull << 37,
                           global_segment = 1ull << 38, scratch_segment = 1ull << 39,
-                          lds_load = 1ull << 40 /* LDS bit: the data goes to LDS instead of VGPRs */;
+                          lds_load = 1ull << 40 /* LDS bit: the data goes to LDS instead of VGPRs */,
+                          d16_legal = 1ull << 41 /* MIMG with a D16 form */;
 }  // namespace flag
 
 // Opcode numbers: -1 absent; kVop3Only + n: the family has the instruction only as VOP3 opcode n.
