@@ -1,0 +1,232 @@
+// Times the kernel cases (bench size, gfx906, -O3, one thread) on each engine, on PoCL from the same OpenCL source, and
+// as a plain C++ loop. perf/table.py runs it and prints the comparison.
+//
+// Benchmarks are named <case>/<engine>. An iteration is all launches of the case; buffers are restored outside the
+// timing, translation and compilation happen before it. The first result of every engine is checked against the host
+// reference.
+#include <benchmark/benchmark.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "kernel_case.h"
+#include "native.h"
+#include "wavejit_run.h"
+#ifdef WAVEJIT_HAVE_OPENCL
+#include "opencl_peer.h"
+#endif
+
+namespace wavejit::perf {
+namespace {
+
+using kernels::Buffer;
+using kernels::EngineChoice;
+using kernels::KernelCase;
+
+constexpr uint64_t kTimeoutNs = 120'000'000'000;
+// Medians of these many runs, in random order among the engines of a case.
+constexpr int kRepetitions = 9;
+constexpr int kInterpreterRepetitions = 3;
+
+// One way of running a case. Prepared once; run() is the timed part.
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  virtual bool reset(std::string* why) = 0;
+  virtual bool run(std::string* why) = 0;
+  virtual bool result(std::vector<Buffer>* buffers, std::string* why) = 0;
+  // Whether a first run compiles, so that it must not be timed.
+  [[nodiscard]] virtual bool needs_warmup() const { return true; }
+  virtual void add_counters(benchmark::State&) {}
+};
+
+class EngineRunner final : public Runner {
+ public:
+  EngineRunner(std::unique_ptr<kernels::WavejitRun> run, EngineChoice engine) : run_(std::move(run)), engine_(engine) {}
+  bool reset(std::string*) override {
+    run_->reset();
+    return true;
+  }
+  bool run(std::string* why) override { return run_->launch(engine_, 1, kTimeoutNs, why) == WAVEJIT_OK; }
+  bool result(std::vector<Buffer>* buffers, std::string*) override {
+    *buffers = run_->read();
+    return true;
+  }
+  [[nodiscard]] bool needs_warmup() const override { return engine_.engine != WAVEJIT_ENGINE_INTERP; }
+  void add_counters(benchmark::State& state) override {
+    state.counters["translate_ms"] = static_cast<double>(run_->translate_ns()) * 1e-6;
+  }
+
+ private:
+  std::unique_ptr<kernels::WavejitRun> run_;
+  EngineChoice engine_;
+};
+
+#ifdef WAVEJIT_HAVE_OPENCL
+class OpenClRunner final : public Runner {
+ public:
+  explicit OpenClRunner(std::unique_ptr<kernels::OpenClRun> run) : run_(std::move(run)) {}
+  bool reset(std::string* why) override { return run_->reset(why); }
+  bool run(std::string* why) override { return run_->launch(why); }
+  bool result(std::vector<Buffer>* buffers, std::string* why) override { return run_->read(buffers, why); }
+
+ private:
+  std::unique_ptr<kernels::OpenClRun> run_;
+};
+#endif
+
+class NativeRunner final : public Runner {
+ public:
+  NativeRunner(const KernelCase& kernel_case, NativeFunction function)
+      : kernel_case_(kernel_case), buffers_(kernel_case.buffers), function_(function) {}
+  bool reset(std::string*) override {
+    for (size_t i = 0; i < buffers_.size(); ++i)
+      std::copy(kernel_case_.buffers[i].bytes.begin(), kernel_case_.buffers[i].bytes.end(), buffers_[i].bytes.begin());
+    return true;
+  }
+  bool run(std::string*) override {
+    function_(kernel_case_, buffers_);
+    benchmark::ClobberMemory();
+    return true;
+  }
+  bool result(std::vector<Buffer>* buffers, std::string*) override {
+    *buffers = buffers_;
+    return true;
+  }
+
+ private:
+  const KernelCase& kernel_case_;
+  std::vector<Buffer> buffers_;
+  NativeFunction function_;
+};
+
+// The data of the case and its prepared runners, kept from repetition to repetition. Only one case is kept at a time.
+struct Session {
+  std::string name;
+  KernelCase kernel_case;
+  struct Prepared {
+    std::unique_ptr<Runner> runner;
+    std::string error;
+  };
+  std::map<std::string, Prepared> runners;
+};
+
+std::unique_ptr<Runner> make_runner(const KernelCase& kernel_case, const std::string& engine, std::string* why) {
+  if (engine == "native") return std::make_unique<NativeRunner>(kernel_case, native_function(kernel_case.name));
+#ifdef WAVEJIT_HAVE_OPENCL
+  if (engine == "pocl") {
+    auto run = kernels::OpenClRun::create(kernel_case, WAVEJIT_KERNEL_SOURCE_DIR, why);
+    return run ? std::make_unique<OpenClRunner>(std::move(run)) : nullptr;
+  }
+#endif
+  for (const EngineChoice& choice : {kernels::kInterpreter, kernels::kAvx2, kernels::kAvx512}) {
+    if (engine != choice.name) continue;
+    const std::string path = kernels::code_object_path(WAVEJIT_KERNEL_DIR, kernel_case, "gfx906", "O3");
+    auto run = kernels::WavejitRun::create(kernel_case, path, "gfx906", why);
+    return run ? std::make_unique<EngineRunner>(std::move(run), choice) : nullptr;
+  }
+  *why = "no engine " + engine;
+  return nullptr;
+}
+
+bool verify(const KernelCase& kernel_case, Runner& runner, std::string* why) {
+  std::vector<Buffer> buffers;
+  return runner.result(&buffers, why) && kernel_case.check(buffers, why);
+}
+
+Session::Prepared prepare(const KernelCase& kernel_case, const std::string& engine) {
+  Session::Prepared prepared;
+  prepared.runner = make_runner(kernel_case, engine, &prepared.error);
+  if (prepared.runner == nullptr) return prepared;
+  if (!prepared.runner->needs_warmup()) return prepared;
+  Runner& runner = *prepared.runner;
+  if (!runner.reset(&prepared.error) || !runner.run(&prepared.error) || !verify(kernel_case, runner, &prepared.error))
+    prepared.runner = nullptr;
+  return prepared;
+}
+
+void run_benchmark(benchmark::State& state, const kernels::KernelCaseFactory* factory, const std::string& engine) {
+  static Session session;
+  if (session.name != factory->name) {
+    session.runners.clear();
+    session.name = factory->name;
+    session.kernel_case = factory->make(kernels::Size::kBench);
+  }
+  auto found = session.runners.find(engine);
+  const bool first = found == session.runners.end();
+  if (first) found = session.runners.emplace(engine, prepare(session.kernel_case, engine)).first;
+  Session::Prepared& prepared = found->second;
+  if (prepared.runner == nullptr) {
+    state.SkipWithError(prepared.error.c_str());
+    return;
+  }
+  Runner& runner = *prepared.runner;
+  std::string why;
+  bool checked = !first || runner.needs_warmup();
+  for (auto _ : state) {
+    if (!runner.reset(&why)) {
+      state.SkipWithError(why.c_str());
+      return;
+    }
+    const auto start = std::chrono::steady_clock::now();
+    const bool ok = runner.run(&why);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    state.SetIterationTime(seconds.count());
+    if (!ok || (!checked && !verify(session.kernel_case, runner, &why))) {
+      prepared.error = why;
+      prepared.runner = nullptr;
+      state.SkipWithError(prepared.error.c_str());
+      return;
+    }
+    checked = true;
+  }
+  state.counters[session.kernel_case.unit + "/s"] =
+      benchmark::Counter(session.kernel_case.work, benchmark::Counter::kIsIterationInvariantRate);
+  runner.add_counters(state);
+}
+
+void register_all() {
+  for (const kernels::KernelCaseFactory& factory : kernels::all_cases()) {
+    const KernelCase small = factory.make(kernels::Size::kTest);
+    if (small.expect_trap) continue;
+    auto add = [&](const char* engine) {
+      benchmark::RegisterBenchmark(
+          (std::string(factory.name) + "/" + engine).c_str(),
+          [&factory, engine](benchmark::State& state) { run_benchmark(state, &factory, engine); })
+          ->UseManualTime()
+          ->Unit(benchmark::kMillisecond)
+          ->Iterations(1)
+          ->Repetitions(std::string_view(engine) == "interp" ? kInterpreterRepetitions : kRepetitions);
+    };
+    add("interp");
+    add("avx2");
+    if (wavejit_isa_supported(WAVEJIT_ISA_AVX512) != 0) add("avx512");
+#ifdef WAVEJIT_HAVE_OPENCL
+    if (small.opencl_exclusion.empty()) add("pocl");
+#endif
+    if (native_function(factory.name) != nullptr) add("native");
+  }
+}
+
+}  // namespace
+}  // namespace wavejit::perf
+
+int main(int argc, char** argv) {
+  // PoCL reads this when its device is opened: one worker thread, as for the other engines.
+  setenv("POCL_MAX_PTHREAD_COUNT", "1", 1);
+  wavejit::perf::register_all();
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::AddCustomContext("wavejit", wavejit_version_string());
+  benchmark::AddCustomContext("cpu", wavejit_host_cpu());
+#ifdef WAVEJIT_HAVE_OPENCL
+  benchmark::AddCustomContext("opencl_device", wavejit::kernels::OpenClRun::device_name());
+#endif
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Runs the kernel benchmarks and prints them as a Markdown table with ratios and their geometric means.
+
+    perf/table.py [--build DIR] [--kernels a,b,...] [--skip interp,...] [--json FILE]
+
+Each kernel runs in one process with all its engines, whose repetitions alternate in random order, so that a slow phase of the
+machine hits all of them; figures are medians. Everything uses one thread.
+"""
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+
+ENGINES = ["interp", "avx2", "avx512", "pocl", "native"]
+TITLES = {"interp": "interpreter", "avx2": "AVX2", "avx512": "AVX-512", "pocl": "PoCL", "native": "native C++"}
+
+
+def find_bench(build):
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    candidates = [build] if build else [os.path.join(root, "build", p) for p in ("release", "ci")]
+    for directory in candidates:
+        path = os.path.join(directory, "kernel_bench")
+        if os.access(path, os.X_OK):
+            return path
+    sys.exit("kernel_bench is not built: cmake --preset release && cmake --build --preset release (looked in "
+             + ", ".join(candidates) + ")")
+
+
+def list_cases(bench):
+    lines = subprocess.run([bench, "--benchmark_list_tests"], check=True, capture_output=True, text=True).stdout.split()
+    cases = {}
+    for line in lines:
+        name, engine = line.split("/")[:2]
+        cases.setdefault(name, []).append(engine)
+    return cases
+
+
+def run_case(bench, name, engines):
+    """Median milliseconds by engine, error texts by engine, unit and work per second by engine, context."""
+    command = [bench, "--benchmark_filter=^%s/(%s)/" % (name, "|".join(engines)), "--benchmark_format=json",
+               "--benchmark_enable_random_interleaving=true"]
+    run = subprocess.run(command, capture_output=True, text=True)
+    try:
+        report = json.loads(run.stdout)
+    except ValueError:
+        message = (run.stderr.strip().splitlines() or ["no output"])[-1]
+        return {}, {e: "exit code %d: %s" % (run.returncode, message) for e in engines}, {}, {}
+    times, errors, rates = {}, {}, {}
+    for entry in report["benchmarks"]:
+        if entry.get("run_type") == "aggregate":
+            continue
+        engine = entry["name"].split("/")[1]
+        if entry.get("error_occurred"):
+            errors[engine] = entry["error_message"]
+            continue
+        times.setdefault(engine, []).append(entry["real_time"])
+        for key, value in entry.items():
+            if key.endswith("/s"):
+                rates.setdefault(engine, (key, []))[1].append(value)
+    return ({e: statistics.median(t) for e, t in times.items()}, errors,
+            {e: (unit, statistics.median(v)) for e, (unit, v) in rates.items()}, report["context"])
+
+
+def show_time(ms):
+    return "-" if ms is None else "%.3g" % ms if ms < 1000 else "%.0f" % ms
+
+
+def show_ratio(ratio):
+    return "-" if ratio is None else "%.2fx" % ratio if ratio < 10 else "%.0fx" % ratio
+
+
+def geometric_mean(values):
+    return math.exp(statistics.fmean(math.log(v) for v in values)) if values else None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", help="directory of kernel_bench (default: build/release, then build/ci)")
+    parser.add_argument("--kernels", help="comma-separated cases (default: all)")
+    parser.add_argument("--skip", default="", help="comma-separated engines to leave out")
+    parser.add_argument("--json", help="also write the medians to this file")
+    options = parser.parse_args()
+
+    bench = find_bench(options.build)
+    cases = list_cases(bench)
+    if options.kernels:
+        unknown = [k for k in options.kernels.split(",") if k not in cases]
+        if unknown:
+            sys.exit("no such kernel: %s (there are: %s)" % (", ".join(unknown), ", ".join(cases)))
+        cases = {k: cases[k] for k in options.kernels.split(",")}
+    skipped = set(options.skip.split(","))
+    columns = [e for e in ENGINES if e not in skipped and any(e in engines for engines in cases.values())]
+    best = "avx512" if "avx512" in columns else "avx2"
+
+    context, results, problems = {}, {}, []
+    for number, (name, engines) in enumerate(cases.items(), 1):
+        print("[%d/%d] %s" % (number, len(cases), name), file=sys.stderr)
+        medians, errors, rates, new_context = run_case(bench, name, [e for e in engines if e not in skipped])
+        context = new_context or context
+        results[name] = {"ms": medians, "rates": rates, "errors": errors}
+        problems += ["%s on %s: %s" % (name, TITLES[e], text.splitlines()[0]) for e, text in errors.items()]
+
+    # Ratios above 1 mean the translated code is faster.
+    ratios = [("%s / %s" % (TITLES[best], TITLES[other]), best, other) for other in ("interp", "pocl", "native")
+              if other in columns]
+    if best == "avx512":
+        ratios.insert(1, ("AVX2 / interpreter", "avx2", "interp"))
+        ratios.append(("AVX2 / PoCL", "avx2", "pocl"))
+    ratios = [r for r in ratios if r[1] in columns and r[2] in columns]
+
+    print("CPU: %s; OpenCL: %s; wavejit %s; one thread, milliseconds (median)\n" %
+          (context.get("cpu", "?"), context.get("opencl_device", "none"), context.get("wavejit", "?")))
+    header = ["kernel", "rate of " + TITLES[best]] + [TITLES[e] for e in columns] + [title for title, _, _ in ratios]
+    print("| " + " | ".join(header) + " |")
+    print("|---|" + "---:|" * (len(header) - 1))
+    collected = {title: [] for title, _, _ in ratios}
+    for name, result in results.items():
+        medians = result["ms"]
+        rate = result["rates"].get(best)
+        row = [name, "%.3g %s" % (rate[1], rate[0]) if rate else "-"]
+        row += ["error" if e in result["errors"] else show_time(medians.get(e)) for e in columns]
+        for title, fast, slow in ratios:
+            ratio = medians[slow] / medians[fast] if medians.get(fast) and medians.get(slow) else None
+            if ratio:
+                collected[title].append(ratio)
+            row.append(show_ratio(ratio))
+        print("| " + " | ".join(row) + " |")
+    print("| **geometric mean** | |" + " |" * len(columns) + " " +
+          " | ".join("**%s** (%d)" % (show_ratio(geometric_mean(v)), len(v)) for v in collected.values()) + " |")
+    if problems:
+        print("\nNot measured:\n" + "\n".join("- " + p for p in problems))
+    if options.json:
+        with open(options.json, "w") as out:
+            json.dump({"context": context, "results": results}, out, indent=1)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
