@@ -12,10 +12,16 @@ using codeobject::Container;
 using codeobject::ContainerEntry;
 using codeobject::TargetId;
 
-// Engines execute GFX8 and GFX9; other processors can be listed but not run.
-bool can_run(isa::Target target) {
-  const isa::Family family = isa::family_of(target);
-  return family == isa::Family::gfx8 || family == isa::Family::gfx9 || family == isa::Family::gfx90a;
+// How to execute code for `processor`, nullopt when wavejit cannot: engines execute GFX8 and GFX9. Generic code uses
+// only what all GFX9 processors it covers share (AMDGPUUsage "Generic Processor Versioning"), so it runs as the first
+// of them.
+std::optional<isa::Target> runnable_target(const std::string& processor) {
+  const std::optional<isa::Target> target =
+      processor == "gfx9-generic" ? isa::Target::gfx900 : isa::parse_target(processor);
+  if (!target) return std::nullopt;
+  const isa::Family family = isa::family_of(*target);
+  const bool can_run = family == isa::Family::gfx8 || family == isa::Family::gfx9 || family == isa::Family::gfx90a;
+  return can_run ? target : std::nullopt;
 }
 
 std::string list_targets(const Container& container) {
@@ -30,10 +36,8 @@ std::string list_targets(const Container& container) {
 Expected<std::vector<const ContainerEntry*>> candidates(const Container& container, std::string_view target) {
   std::vector<const ContainerEntry*> found;
   if (target.empty()) {
-    for (const ContainerEntry& entry : container.entries()) {
-      const auto processor = isa::parse_target(entry.target.processor);
-      if (processor && can_run(*processor)) found.push_back(&entry);
-    }
+    for (const ContainerEntry& entry : container.entries())
+      if (runnable_target(entry.target.processor)) found.push_back(&entry);
     if (found.empty())
       return make_error(
           ErrorCode::kTargetMismatch,
@@ -57,9 +61,8 @@ Expected<std::vector<const ContainerEntry*>> candidates(const Container& contain
 Expected<std::shared_ptr<Module>> Module::load(std::span<const uint8_t> image) {
   Expected<std::shared_ptr<const CodeObject>> object = CodeObject::load(image);
   if (!object) return tl::unexpected<Error>(std::move(object.error()));
-  const std::string& processor = (*object)->target().processor;
-  const std::optional<isa::Target> target = isa::parse_target(processor);
-  if (!target || !can_run(*target))
+  const std::optional<isa::Target> target = runnable_target((*object)->target().processor);
+  if (!target)
     return make_error(
         ErrorCode::kTargetMismatch,
         fmt::format("The code object is for {}; wavejit runs GFX8 and GFX9 processors (gfx801 to gfx90c).",

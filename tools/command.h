@@ -1,0 +1,53 @@
+// What the sub-commands of `wavejit` share: errors and exit codes, options, text helpers.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "wavejit/wavejit.hpp"
+
+namespace wavejit::tools {
+
+// Exit codes of the command, documented in `wavejit --help`.
+enum ExitCode : int {
+  kExitOk = 0,
+  kExitInternal = 1,     // a defect of wavejit
+  kExitBadInput = 2,     // command line, launch file, code object, sizes, arguments, missing files and kernels
+  kExitUnsupported = 3,  // instruction or feature that wavejit does not execute
+  kExitGuestFault = 4,
+  kExitTimeout = 5,
+  kExitGuestTrap = 6,
+  kExitOutOfMemory = 7,
+};
+[[nodiscard]] int exit_code(wavejit_status status);
+
+// Something the user gave is wrong: exit code 2.
+class InputError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Options for loading a code object, common to the sub-commands.
+struct FileOptions {
+  std::string file;
+  std::string target;
+  std::string kernel;
+};
+
+[[nodiscard]] std::vector<uint8_t> read_file(const std::string& path);
+void write_file(const std::string& path, const void* data, size_t bytes);
+
+// "1.234 ms"
+[[nodiscard]] std::string format_ns(double ns);
+
+// Each adds its sub-command to `app`; its callback runs the command and throws on failure.
+void add_info(CLI::App& app);
+void add_disasm(CLI::App& app);
+void add_run(CLI::App& app);
+void add_bench(CLI::App& app);
+void add_coverage(CLI::App& app);
+
+}  // namespace wavejit::tools

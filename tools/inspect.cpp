@@ -1,0 +1,320 @@
+// `wavejit info`, `wavejit disasm` and `wavejit coverage`.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "tools/runner.h"
+
+namespace wavejit::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json describe_kernel(const Kernel& kernel) {
+  const wavejit_kernel_info info = kernel.info();
+  Json json;
+  json["name"] = info.name;
+  json["kernarg_bytes"] = info.kernarg_size;
+  json["lds_bytes"] = info.lds_size;
+  json["scratch_bytes"] = info.scratch_size;
+  json["sgprs"] = info.sgpr_count;
+  json["vgprs"] = info.vgpr_count;
+  json["agprs"] = info.agpr_count;
+  if (info.required_workgroup_size[0])
+    json["required_workgroup_size"] = {info.required_workgroup_size[0], info.required_workgroup_size[1],
+                                       info.required_workgroup_size[2]};
+  json["max_workgroup_size"] = info.max_workgroup_size;
+  json["code_bytes"] = info.code_size;
+  json["args"] = Json::array();
+  for (uint32_t i = 0; i < info.arg_count + info.hidden_arg_count; ++i) {
+    const wavejit_arg_info arg = kernel.arg(i);
+    Json a;
+    if (*arg.name) a["name"] = arg.name;
+    if (*arg.type_name) a["type"] = arg.type_name;
+    a["kind"] = arg.kind_name;
+    if (*arg.address_space) a["address_space"] = arg.address_space;
+    a["offset"] = arg.offset;
+    a["bytes"] = arg.bytes;
+    json["args"].push_back(a);
+  }
+  return json;
+}
+
+void print_kernel(const Kernel& kernel, bool hidden) {
+  const wavejit_kernel_info info = kernel.info();
+  fmt::print("  kernel {}\n", info.name);
+  fmt::print("    {} bytes of code, {} SGPRs, {} VGPRs", info.code_size, info.sgpr_count, info.vgpr_count);
+  if (info.agpr_count) fmt::print(", {} AGPRs", info.agpr_count);
+  fmt::print(", kernarg {} bytes, LDS {} bytes, scratch {} bytes", info.kernarg_size, info.lds_size, info.scratch_size);
+  if (info.required_workgroup_size[0])
+    fmt::print(", work-group {}x{}x{}", info.required_workgroup_size[0], info.required_workgroup_size[1],
+               info.required_workgroup_size[2]);
+  else
+    fmt::print(", work-group up to {}", info.max_workgroup_size);
+  fmt::print("\n");
+  for (uint32_t i = 0; i < info.arg_count + (hidden ? info.hidden_arg_count : 0); ++i) {
+    const wavejit_arg_info arg = kernel.arg(i);
+    fmt::print("    arg {:<2} offset {:<4} {:>2} bytes  {}", i, arg.offset, arg.bytes, arg.kind_name);
+    if (*arg.address_space) fmt::print(" {}", arg.address_space);
+    if (*arg.type_name) fmt::print("  {}", arg.type_name);
+    if (*arg.name) fmt::print("  {}", arg.name);
+    fmt::print("\n");
+  }
+  if (!hidden && info.hidden_arg_count) fmt::print("    and {} hidden arguments\n", info.hidden_arg_count);
+}
+
+struct InfoState {
+  FileOptions file;
+  bool json = false, brief = false, hidden = false;
+};
+
+void info(const InfoState& state) {
+  const Container container = Container::open(state.file.file);
+  Json out;
+  out["file"] = state.file.file;
+  out["kind"] = container.kind();
+  out["entries"] = Json::array();
+  if (!state.json)
+    fmt::print("{}: {}, {} code object{}\n", state.file.file, container.kind(), container.size(),
+               container.size() == 1 ? "" : "s");
+  bool kernel_found = state.file.kernel.empty();
+  bool target_found = state.file.target.empty();
+  for (size_t i = 0; i < container.size(); ++i) {
+    const wavejit_entry_info entry = container.entry(i);
+    if (!state.file.target.empty() && std::string(entry.target).rfind(state.file.target, 0) != 0) continue;
+    target_found = true;
+    Json json;
+    json["target"] = entry.target;
+    json["id"] = entry.triple;
+    json["bundle"] = entry.bundle_index;
+    json["bytes"] = entry.data_size;
+    std::string heading = fmt::format("[{}] {}, {} bytes", i, entry.target, entry.data_size);
+    try {
+      const Module module = container.load(i);
+      json["version"] = module.object_version();
+      json["kernels"] = Json::array();
+      json["variables"] = Json::array();
+      const std::vector<std::string> names = module.kernel_names();
+      const size_t variables = wavejit_module_variable_count(module.handle());
+      if (!state.json)
+        fmt::print("{}, code object V{}, {} kernel{}, {} variable{}\n", heading, module.object_version(), names.size(),
+                   names.size() == 1 ? "" : "s", variables, variables == 1 ? "" : "s");
+      if (!state.brief) {
+        for (size_t k = 0; k < names.size(); ++k) {
+          if (!state.file.kernel.empty() && names[k] != state.file.kernel) continue;
+          kernel_found = true;
+          const Kernel kernel = module.kernel(k);
+          if (state.json)
+            json["kernels"].push_back(describe_kernel(kernel));
+          else
+            print_kernel(kernel, state.hidden);
+        }
+        for (size_t v = 0; v < variables; ++v) {
+          wavejit_variable_info variable{};
+          variable.size = sizeof variable;
+          check(wavejit_module_variable(module.handle(), v, &variable));
+          if (state.json)
+            json["variables"].push_back(
+                Json{{"name", variable.name}, {"bytes", variable.bytes}, {"writable", variable.writable != 0}});
+          else if (state.file.kernel.empty())
+            fmt::print("  variable {}, {} bytes{}\n", variable.name, variable.bytes,
+                       variable.writable ? "" : ", read-only");
+        }
+      }
+    } catch (const Exception& e) {
+      // Other entries may be fine; a single bad one is the file's problem.
+      if (container.size() == 1 && e.status() != WAVEJIT_TARGET_MISMATCH) throw;
+      json["error"] = e.what();
+      if (!state.json) fmt::print("{}: {}\n", heading, e.what());
+    }
+    out["entries"].push_back(json);
+  }
+  if (state.json) fmt::print("{}\n", out.dump(2));
+  if (!target_found) throw InputError(fmt::format("The file has no code object for '{}'.", state.file.target));
+  if (!kernel_found && !state.brief) {
+    // The lookup names the nearest kernel.
+    const Module module = Module::load_file(state.file.file, state.file.target);
+    (void)module.kernel(state.file.kernel);
+  }
+}
+
+struct DisasmState {
+  FileOptions file;
+  bool gcn = false, x86 = false;
+  std::string ir;
+  std::string isa = "auto", disabled_passes;
+};
+
+void disasm(const DisasmState& state, bool ir) {
+  const Module module = Module::load_file(state.file.file, state.file.target, state.file.kernel);
+  std::vector<std::string> names = {state.file.kernel};
+  if (state.file.kernel.empty()) names = module.kernel_names();
+  if (names.empty()) throw InputError("The code object has no kernels.");
+  wavejit_dump_options options{};
+  options.size = sizeof options;
+  options.kind = state.x86 ? WAVEJIT_DUMP_X86 : ir ? WAVEJIT_DUMP_IR : WAVEJIT_DUMP_GCN;
+  options.isa = parse_isa(state.isa);
+  options.stage = state.ir.empty() ? nullptr : state.ir.c_str();
+  options.disabled_passes = state.disabled_passes.empty() ? nullptr : state.disabled_passes.c_str();
+  for (const std::string& name : names) {
+    const Kernel kernel = module.kernel(name);
+    check(wavejit_kernel_dump(
+        kernel.handle(), &options, [](void*, const char* text, size_t length) { std::fwrite(text, 1, length, stdout); },
+        nullptr));
+    fmt::print("\n");
+  }
+}
+
+struct CoverageState {
+  std::vector<std::string> files;
+  std::string target, isa = "auto";
+  bool json = false, strict = false, verbose = false;
+};
+
+struct Total {
+  uint64_t kernels = 0, compiled = 0, instructions = 0, illegal = 0, interp = 0, lift = 0, host = 0, ns = 0;
+};
+
+int coverage(const CoverageState& state) {
+  const wavejit_isa isa = parse_isa(state.isa);
+  Total total;
+  std::map<std::string, Total> by_target;
+  struct Issue {
+    uint64_t count = 0, kernels = 0;
+    std::string example, kernel;
+  };
+  std::map<std::pair<std::string, std::string>, Issue> issues;
+  for (const std::string& file : state.files) {
+    const Container container = Container::open(file);
+    for (size_t i = 0; i < container.size(); ++i) {
+      const wavejit_entry_info entry = container.entry(i);
+      if (!state.target.empty() && std::string(entry.target).rfind(state.target, 0) != 0) continue;
+      std::optional<Module> module;
+      try {
+        module.emplace(container.load(i));
+      } catch (const Exception& e) {
+        if (e.status() != WAVEJIT_TARGET_MISMATCH) throw;
+        fmt::print(stderr, "wavejit: skipping {} of {}: {}\n", entry.target, file, e.what());
+        continue;
+      }
+      const size_t kernels = wavejit_module_kernel_count(module->handle());
+      for (size_t k = 0; k < kernels; ++k) {
+        const Kernel kernel = module->kernel(k);
+        const wavejit_coverage result = kernel.coverage(isa);
+        for (Total* t : {&total, &by_target[module->target()]}) {
+          ++t->kernels;
+          t->compiled += result.compiled;
+          t->instructions += result.instructions;
+          t->illegal += result.illegal;
+          t->interp += result.interp_unsupported;
+          t->lift += result.lift_unsupported;
+          t->host += result.host_instructions;
+          t->ns += result.translate_ns;
+        }
+        for (uint32_t n = 0; n < result.issue_count; ++n) {
+          const wavejit_coverage_issue& issue = result.issues[n];
+          Issue& sum = issues[{issue.stage, issue.what}];
+          if (sum.count == 0) {
+            sum.example = issue.detail;
+            sum.kernel = wavejit_module_kernel_name(module->handle(), k);
+          }
+          sum.count += issue.count;
+          ++sum.kernels;
+        }
+        if (total.kernels % 500 == 0) fmt::print(stderr, "wavejit: {} kernels\n", total.kernels);
+      }
+    }
+  }
+  if (total.kernels == 0) throw InputError("There are no kernels to look at.");
+  if (state.json) {
+    const auto row = [](const Total& t) {
+      return Json{{"kernels", t.kernels},           {"compiled", t.compiled},
+                  {"instructions", t.instructions}, {"illegal", t.illegal},
+                  {"interp_unsupported", t.interp}, {"lift_unsupported", t.lift},
+                  {"host_instructions", t.host},    {"translate_ns", t.ns}};
+    };
+    Json out = row(total);
+    for (const auto& [target, t] : by_target) out["targets"][target] = row(t);
+    out["issues"] = Json::array();
+    for (const auto& [key, issue] : issues)
+      out["issues"].push_back(Json{{"stage", key.first},
+                                   {"what", key.second},
+                                   {"count", issue.count},
+                                   {"kernels", issue.kernels},
+                                   {"example", issue.example},
+                                   {"kernel", issue.kernel}});
+    fmt::print("{}\n", out.dump(2));
+  } else {
+    fmt::print("{:<24} {:>8} {:>9} {:>13} {:>8} {:>8} {:>8} {:>10} {:>10}\n", "target", "kernels", "compiled",
+               "instructions", "illegal", "interp-", "lift-", "x86/GCN", "translate");
+    by_target["total"] = total;
+    for (const auto& [target, t] : by_target)
+      fmt::print("{:<24} {:>8} {:>9} {:>13} {:>8} {:>8} {:>8} {:>10.1f} {:>10}\n", target, t.kernels, t.compiled,
+                 t.instructions, t.illegal, t.interp, t.lift,
+                 t.instructions ? static_cast<double>(t.host) / static_cast<double>(t.instructions) : 0.0,
+                 format_ns(static_cast<double>(t.ns)));
+    for (const auto& [key, issue] : issues)
+      fmt::print("unsupported ({}): {} x{} in {} kernels, e.g. {} in {}\n", key.first, key.second, issue.count,
+                 issue.kernels, issue.example, issue.kernel);
+  }
+  return issues.empty() || !state.strict ? kExitOk : kExitUnsupported;
+}
+
+}  // namespace
+
+void add_info(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("info", "List code objects, targets, kernels, arguments and variables of a file");
+  auto state = std::make_shared<InfoState>();
+  command->add_option("file", state->file.file, "Code object, offload bundle, or host binary with HIP kernels")
+      ->required();
+  command->add_option("--target", state->file.target, "Only code objects whose target id starts like this");
+  command->add_option("--kernel,-k", state->file.kernel, "Only this kernel");
+  command->add_flag("--brief", state->brief, "Without kernels");
+  command->add_flag("--hidden", state->hidden, "With hidden arguments");
+  command->add_flag("--json", state->json, "As JSON");
+  command->callback([state] { info(*state); });
+}
+
+void add_disasm(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("disasm", "Show the code of a kernel: GCN, IR or x86");
+  auto state = std::make_shared<DisasmState>();
+  command->add_option("file", state->file.file, "Code object, offload bundle, or host binary with HIP kernels")
+      ->required();
+  command->add_option("--kernel,-k", state->file.kernel, "Kernel (default: all)");
+  command->add_option("--target", state->file.target, "Target id to choose from the file");
+  CLI::Option* gcn = command->add_flag("--gcn", state->gcn, "GCN instructions with addresses and encodings (default)");
+  CLI::Option* ir = command->add_option("--ir", state->ir, "IR after all passes, or --ir=before:PASS, --ir=after:PASS")
+                        ->expected(0, 1)
+                        ->type_name("[STAGE]");
+  CLI::Option* x86 = command->add_flag("--x86", state->x86, "Annotated x86 code");
+  gcn->excludes(ir)->excludes(x86);
+  ir->excludes(x86);
+  command->add_option("--isa", state->isa, "With --x86: avx2, avx512 or auto (default)");
+  command->add_option("--disable-pass", state->disabled_passes, "IR passes not to run, comma-separated");
+  command->callback([state, ir] {
+    DisasmState s = *state;
+    if (s.ir == "true") s.ir.clear();  // the option without a value
+    disasm(s, ir->count() > 0);
+  });
+}
+
+void add_coverage(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("coverage", "Decode, lift and compile every kernel; count what is unsupported");
+  auto state = std::make_shared<CoverageState>();
+  command->add_option("files", state->files, "Code objects, bundles or host binaries")->required();
+  command->add_option("--target", state->target, "Only code objects whose target id starts like this");
+  command->add_option("--isa", state->isa, "Compile for avx2, avx512 or auto (default)");
+  command->add_flag("--strict", state->strict, "Exit with 3 if anything is unsupported");
+  command->add_flag("--json", state->json, "As JSON");
+  command->callback([state] {
+    if (const int code = coverage(*state); code != kExitOk) throw CLI::RuntimeError(code);
+  });
+}
+
+}  // namespace wavejit::tools

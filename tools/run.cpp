@@ -1,0 +1,216 @@
+// `wavejit run` and `wavejit bench`.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "tools/runner.h"
+
+namespace wavejit::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json timing_json(const Timing& timing) {
+  Json json;
+  json["engine"] = wavejit_engine_string(timing.last.engine);
+  json["isa"] = timing.last.engine == WAVEJIT_ENGINE_JIT ? Json(wavejit_isa_string(timing.last.isa)) : Json(nullptr);
+  json["threads"] = timing.last.threads;
+  json["repeat"] = timing.wall_ns.size();
+  json["median_ns"] = timing.median();
+  json["min_ns"] = timing.wall_ns.front();
+  json["max_ns"] = timing.wall_ns.back();
+  json["translate_ns"] = timing.translate_ns;
+  // Only the interpreter counts what it executes.
+  json["instructions"] =
+      timing.last.engine == WAVEJIT_ENGINE_INTERP ? Json(timing.last.guest_instructions) : Json(nullptr);
+  json["host_instructions"] = timing.host_instructions;
+  json["workgroups"] = timing.last.workgroups;
+  json["waves"] = timing.last.waves;
+  return json;
+}
+
+Json base_json(const Plan& plan, const Runner& runner) {
+  Json json;
+  json["kernel"] = runner.kernel().info().name;
+  json["target"] = runner.module().target();
+  json["cpu"] = wavejit_host_cpu();
+  json["global"] = plan.global;
+  if (!plan.local.empty()) json["local"] = plan.local;
+  return json;
+}
+
+// Errors of the launch as JSON too, so that scripts need not parse text. Rethrows.
+template <typename Body>
+void with_json_errors(bool json, Body&& body) {
+  try {
+    body();
+  } catch (const Exception& e) {
+    if (json) {
+      Json error;
+      error["status"] = wavejit_status_string(e.status());
+      error["message"] = e.what();
+      if (!e.kernel().empty()) error["kernel"] = e.kernel();
+      if (e.pc()) error["pc"] = *e.pc();
+      if (e.lane()) error["lane"] = *e.lane();
+      if (e.address()) error["address"] = *e.address();
+      fmt::print("{}\n", Json{{"error", error}}.dump(2));
+    }
+    throw;
+  } catch (const InputError& e) {
+    if (json) fmt::print("{}\n", Json{{"error", {{"status", "bad input"}, {"message", e.what()}}}}.dump(2));
+    throw;
+  }
+}
+
+void print_buffers(const Plan& plan, const Runner& runner, Json* json) {
+  for (uint32_t i = 0; i < plan.args.size(); ++i) {
+    const Argument& arg = plan.args[i];
+    if (!arg.print || arg.kind != Argument::Kind::buffer) continue;
+    const uint64_t count = std::min<uint64_t>(*arg.print, arg.bytes.size() / size_of(arg.type));
+    const uint8_t* data = runner.buffer(i);
+    if (json) {
+      Json values = Json::array();
+      for (uint64_t e = 0; e < count; ++e) {
+        // Numbers where JSON has them; infinities and NaNs as text.
+        const std::string text = print_scalar(arg.type, data + e * size_of(arg.type));
+        const Json number = Json::parse(text, nullptr, false);
+        values.push_back(number.is_discarded() ? Json(text) : number);
+      }
+      (*json)["buffers"].push_back(Json{{"arg", i}, {"type", to_string(arg.type)}, {"values", values}});
+      continue;
+    }
+    fmt::print("arg {}:", i);
+    for (uint64_t e = 0; e < count; ++e)
+      fmt::print("{}{}", e % 16 == 0 && count > 16 ? "\n  " : " ",
+                 print_scalar(arg.type, data + e * size_of(arg.type)));
+    fmt::print("\n");
+  }
+}
+
+void run(const Plan& plan, bool json) {
+  with_json_errors(json, [&] {
+    Runner runner(plan);
+    const Timing timing = runner.run(parse_engine(plan.engine), parse_isa(plan.isa));
+    runner.save_outputs();
+    if (json) {
+      Json out = base_json(plan, runner);
+      out.update(timing_json(timing));
+      print_buffers(plan, runner, &out);
+      fmt::print("{}\n", out.dump(2));
+      return;
+    }
+    print_buffers(plan, runner, nullptr);
+    const LaunchStats& stats = timing.last;
+    fmt::print("{} ({}) on {}{}{}, {} thread{}: {}", runner.kernel().info().name, runner.module().target(),
+               wavejit_engine_string(stats.engine), stats.engine == WAVEJIT_ENGINE_JIT ? " " : "",
+               stats.engine == WAVEJIT_ENGINE_JIT ? wavejit_isa_string(stats.isa) : "", stats.threads,
+               stats.threads == 1 ? "" : "s", format_ns(timing.median()));
+    if (timing.wall_ns.size() > 1)
+      fmt::print(" (median of {}; {} to {})", timing.wall_ns.size(),
+                 format_ns(static_cast<double>(timing.wall_ns.front())),
+                 format_ns(static_cast<double>(timing.wall_ns.back())));
+    fmt::print(", {} work-groups, {} waves", stats.workgroups, stats.waves);
+    if (stats.engine == WAVEJIT_ENGINE_JIT)
+      fmt::print(", translated in {} to {} instructions\n", format_ns(static_cast<double>(timing.translate_ns)),
+                 timing.host_instructions);
+    else
+      fmt::print(", {} instructions\n", stats.guest_instructions);
+  });
+}
+
+struct Contender {
+  std::string name;
+  wavejit_engine engine;
+  wavejit_isa isa;
+};
+
+void bench(const Plan& plan, bool json) {
+  with_json_errors(json, [&] {
+    std::vector<Contender> contenders = {{"interp", WAVEJIT_ENGINE_INTERP, WAVEJIT_ISA_AUTO}};
+    for (const wavejit_isa isa : {WAVEJIT_ISA_AVX2, WAVEJIT_ISA_AVX512})
+      if (wavejit_isa_supported(isa)) contenders.push_back({wavejit_isa_string(isa), WAVEJIT_ENGINE_JIT, isa});
+    Runner runner(plan);
+    Json out = base_json(plan, runner);
+    out["engines"] = Json::array();
+    if (!json) {
+      fmt::print("{} ({}) on {}\n", runner.kernel().info().name, runner.module().target(), wavejit_host_cpu());
+      fmt::print("{:<8} {:>7} {:>12} {:>12} {:>12} {:>12} {:>9}  {}\n", "engine", "threads", "median", "min", "max",
+                 "translate", "speed-up", "output");
+    }
+    std::vector<std::vector<uint8_t>> expected;
+    double base = 0;
+    for (const Contender& contender : contenders) {
+      const Timing timing = runner.run(contender.engine, contender.isa);
+      const bool first = base == 0;
+      if (first) {
+        expected = runner.contents();
+        base = timing.median();
+      }
+      const bool same = first || runner.contents() == expected;
+      if (json) {
+        Json row = timing_json(timing);
+        row["same_output"] = same;
+        row["speedup"] = base / timing.median();
+        out["engines"].push_back(row);
+        continue;
+      }
+      fmt::print("{:<8} {:>7} {:>12} {:>12} {:>12} {:>12} {:>8.1f}x  {}\n", contender.name, timing.last.threads,
+                 format_ns(timing.median()), format_ns(static_cast<double>(timing.wall_ns.front())),
+                 format_ns(static_cast<double>(timing.wall_ns.back())),
+                 format_ns(static_cast<double>(timing.translate_ns)), base / timing.median(),
+                 first  ? ""
+                 : same ? "same"
+                        : "differs");
+      std::fflush(stdout);
+    }
+    runner.save_outputs();
+    if (json) fmt::print("{}\n", out.dump(2));
+  });
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("run", "Run a kernel");
+  struct State {
+    PlanOptions options;
+    std::string engine, isa;
+    bool json = false;
+  };
+  auto state = std::make_shared<State>();
+  state->options.add(*command);
+  command->add_option("--engine", state->engine, "interp, jit or auto (default)");
+  command->add_option("--isa", state->isa, "Host code of the JIT: avx2, avx512 or auto (default)");
+  command->add_flag("--json", state->json, "Result as JSON");
+  command->callback([state] {
+    Plan plan;
+    with_json_errors(state->json, [&] {
+      plan = state->options.parse();
+      if (!state->engine.empty()) plan.engine = state->engine;
+      if (!state->isa.empty()) plan.isa = state->isa;
+    });
+    run(plan, state->json);
+  });
+}
+
+void add_bench(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("bench", "Run a kernel on every engine and compare speed and results");
+  struct State {
+    PlanOptions options;
+    bool json = false;
+  };
+  auto state = std::make_shared<State>();
+  state->options.add(*command);
+  command->add_flag("--json", state->json, "Result as JSON");
+  command->callback([state, command] {
+    Plan plan;
+    with_json_errors(state->json, [&] { plan = state->options.parse(); });
+    if (command->count("--repeat") == 0 && command->count("--launch") == 0) plan.repeat = 5;
+    if (command->count("--warmup") == 0 && command->count("--launch") == 0) plan.warmup = 1;
+    bench(plan, state->json);
+  });
+}
+
+}  // namespace wavejit::tools
