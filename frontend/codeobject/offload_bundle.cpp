@@ -90,8 +90,8 @@ Expected<uint64_t> read_plain(ByteView bytes, uint64_t offset, BundleContents& o
 }
 
 // Reads one compressed bundle at the start of `bytes` and returns its size. Header: magic, u16 version, u16 method,
-// then V1: u32 uncompressed size; V2: u32 file size, u32 uncompressed size; V3: the same as u64; then a u64 hash, which
-// is only a cache key of the tools (its function changed between LLVM releases) and is not checked.
+// then V1: u32 uncompressed size; V2: u32 file size, u32 uncompressed size; V3: the same as u64; then a u64 hash of the
+// contents. The manual does not say which hash (LLVM 19: half of MD5) and LLVM's own reader does not check it either.
 Expected<uint64_t> read_compressed(ByteView bytes, uint64_t offset, uint64_t max_decompressed, BundleContents& out) {
   const auto version = bytes.get<uint16_t>(4);
   const auto method = bytes.get<uint16_t>(6);
