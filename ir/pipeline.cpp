@@ -11,6 +11,13 @@ namespace {
 constexpr Pass kPipeline[] = {
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
     {"gvn", "common subexpressions", passes::gvn},
+    {"mask-algebra", "masks that contain or exclude each other; EXEC restored", passes::mask_algebra},
+    {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
+    {"demanded-lanes", "merges and mask operations whose other lanes nobody reads", passes::demanded_lanes},
+    {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
+    {"gvn", "common subexpressions", passes::gvn},
+    {"mask-algebra", "masks that contain or exclude each other; EXEC restored", passes::mask_algebra},
+    {"demanded-lanes", "merges and mask operations whose other lanes nobody reads", passes::demanded_lanes},
     {"dce", "unreachable blocks and instructions nobody uses", passes::dce},
 };
 

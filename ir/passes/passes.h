@@ -7,6 +7,8 @@ namespace wavejit::ir::passes {
 
 PassResult dce(Function& function, const PassContext& context);
 PassResult peephole(Function& function, const PassContext& context);
+PassResult mask_algebra(Function& function, const PassContext& context);
+PassResult demanded_lanes(Function& function, const PassContext& context);
 PassResult gvn(Function& function, const PassContext& context);
 
 }  // namespace wavejit::ir::passes

@@ -1,0 +1,380 @@
+// Demanded lanes: for every per-lane value, which lanes anyone ever looks at. A merge under EXEC whose other lanes
+// nobody looks at is just the new value, and a compare that was cut down to EXEC is just the compare.
+//
+// A demand is a union of terms "lanes in mask `include`, but not in the masks `minus`". Masks are SSA values; a term
+// speaks of their latest instance at the place that looks (see MaskFacts). Crossing a phi backwards changes which
+// instance is meant, so terms are rewritten there: a phi of the same block becomes its operand, values from above the
+// block stay, anything else is replaced by something larger.
+#include <algorithm>
+#include <array>
+
+#include "ir/analysis/mask_facts.h"
+#include "ir/passes/passes.h"
+#include "ir/passes/rewriter.h"
+
+namespace wavejit::ir::passes {
+namespace {
+
+constexpr size_t kMaxTerms = 4;
+constexpr size_t kMaxMinus = 3;
+constexpr int kMaxRounds = 24;
+
+struct Term {
+  Inst* include = nullptr;  // null: all lanes
+  std::array<Inst*, kMaxMinus> minus{};
+
+  bool operator==(const Term&) const = default;
+  [[nodiscard]] bool everything() const { return include == nullptr && minus[0] == nullptr; }
+};
+
+struct Demand {
+  std::array<Term, kMaxTerms> terms{};
+  uint8_t count = 0;
+  bool all = false;
+};
+
+enum class Decision : uint8_t { keep, operand0, operand1, operand2, not_operand0, not_operand1, none };
+
+bool lane_wise(Op op) {
+  if (!is_pure(op)) return false;
+  switch (op) {
+    case Op::phi:
+    case Op::mask_to_i64:
+    case Op::mask_any:
+    case Op::mask_all:
+    case Op::tuple:
+    case Op::extract:
+    case Op::readlane:
+    case Op::readfirstlane:
+    case Op::bpermute:
+    case Op::permute:
+    case Op::dpp:
+    case Op::dpp_valid:
+    case Op::swizzle:
+    case Op::mbcnt:
+      return false;
+    default:
+      return true;
+  }
+}
+
+bool per_lane(const Inst* inst) {
+  return (inst->type.is_vector() || inst->type.is_mask()) && !inst->type.is_tuple();
+}
+
+class Analysis {
+ public:
+  Analysis(Function& function, const Dominators& dominators)
+      : dominators_(dominators), facts_(dominators), demands_(function.num_values()) {}
+
+  // False when it did not settle; nothing may be concluded then.
+  bool run() {
+    for (int round = 0; round < kMaxRounds; ++round) {
+      changed_ = false;
+      const auto& order = dominators_.order();
+      for (auto block = order.rbegin(); block != order.rend(); ++block) {
+        for (auto inst = (*block)->insts.rbegin(); inst != (*block)->insts.rend(); ++inst) propagate(*inst);
+      }
+      if (!changed_) return true;
+    }
+    return false;
+  }
+
+  // What the instruction amounts to for all who look at it.
+  Decision decide(const Inst* inst) {
+    const Demand& demand = demands_[inst->id];
+    if (demand.all || demand.count == 0) return Decision::keep;
+    const auto inside = [&](Inst* mask) {
+      return every(demand, [&](const Term& term) { return term_inside(term, mask); });
+    };
+    const auto outside = [&](Inst* mask) {
+      return every(demand, [&](const Term& term) { return term_outside(term, mask); });
+    };
+    Inst* a = inst->operands.empty() ? nullptr : inst->operands[0];
+    Inst* b = inst->operands.size() < 2 ? nullptr : inst->operands[1];
+    if (inst->op == Op::select && a->type == kMask) {
+      if (inside(a)) return Decision::operand1;
+      return outside(a) ? Decision::operand2 : Decision::keep;
+    }
+    if (inst->type != kMask) return Decision::keep;
+    switch (inst->op) {
+      case Op::and_:
+        if (inside(a)) return Decision::operand1;
+        if (inside(b)) return Decision::operand0;
+        return outside(a) || outside(b) ? Decision::none : Decision::keep;
+      case Op::or_:
+        if (outside(a) || inside(b)) return Decision::operand1;
+        return outside(b) || inside(a) ? Decision::operand0 : Decision::keep;
+      case Op::andn:
+        if (outside(b)) return Decision::operand0;
+        if (inside(b) || outside(a)) return Decision::none;
+        return inside(a) ? Decision::not_operand1 : Decision::keep;
+      case Op::xor_:
+        if (outside(a)) return Decision::operand1;
+        if (outside(b)) return Decision::operand0;
+        if (inside(a)) return Decision::not_operand1;
+        return inside(b) ? Decision::not_operand0 : Decision::keep;
+      default:
+        return Decision::keep;
+    }
+  }
+
+ private:
+  template <typename Predicate>
+  static bool every(const Demand& demand, Predicate&& predicate) {
+    return std::all_of(demand.terms.begin(), demand.terms.begin() + demand.count, predicate);
+  }
+
+  bool term_inside(const Term& term, Inst* mask) {
+    std::vector<const Inst*> masks{mask};
+    for (Inst* minus : term.minus) {
+      if (minus != nullptr) masks.push_back(minus);
+    }
+    std::vector<const Inst*> conjunction;
+    if (term.include != nullptr) conjunction.push_back(term.include);
+    if (conjunction.empty() && masks.size() == 1) return mask->is_const(~uint64_t{0});
+    return facts_.covered(std::move(conjunction), std::move(masks));
+  }
+  bool term_outside(const Term& term, Inst* mask) {
+    for (Inst* minus : term.minus) {
+      if (minus != nullptr && facts_.implies(mask, minus)) return true;
+    }
+    return term.include != nullptr && facts_.disjoint(term.include, mask);
+  }
+
+  void add(Inst* value, const Term& term) {
+    if (!per_lane(value) || value->is_const()) return;
+    Demand& demand = demands_[value->id];
+    if (demand.all) return;
+    for (size_t i = 0; i < demand.count; ++i) {
+      if (contains(demand.terms[i], term)) return;
+    }
+    changed_ = true;
+    if (term.everything() || demand.count == kMaxTerms) {
+      demand.all = true;
+      return;
+    }
+    // Terms are only ever added: dropping one that the new term contains could make the process go in circles.
+    demand.terms[demand.count++] = term;
+  }
+  void add_all(Inst* value) { add(value, Term{}); }
+
+  bool contains(const Term& large, const Term& small) {
+    if (large == small) return true;
+    for (Inst* minus : large.minus) {
+      if (minus != nullptr && std::find(small.minus.begin(), small.minus.end(), minus) == small.minus.end())
+        return false;
+    }
+    return large.include == nullptr || (small.include != nullptr && facts_.implies(small.include, large.include));
+  }
+
+  // A superset of the lanes of the term that are in the mask.
+  Term restricted(Term term, Inst* mask) {
+    if (mask->is_const(~uint64_t{0})) return term;
+    if (term.include == nullptr || (term.include != mask && facts_.implies(mask, term.include))) term.include = mask;
+    return term;
+  }
+  // A superset of the lanes of the term that are not in the mask.
+  static Term without(Term term, Inst* mask) {
+    for (Inst*& minus : term.minus) {
+      if (minus == mask) return term;
+      if (minus == nullptr) {
+        minus = mask;
+        return term;
+      }
+    }
+    return term;
+  }
+
+  template <typename Action>
+  void for_each_term(const Inst* inst, Action&& action) {
+    const Demand demand = demands_[inst->id];
+    if (demand.all) {
+      action(Term{});
+      return;
+    }
+    for (size_t i = 0; i < demand.count; ++i) action(demand.terms[i]);
+  }
+
+  void propagate(Inst* inst) {
+    switch (inst->op) {
+      case Op::load:
+      case Op::store:
+      case Op::atomic: {
+        Inst* mask = inst->operands[0];
+        add_all(mask);
+        for (size_t i = 1; i < inst->operands.size(); ++i) add(inst->operands[i], restricted({}, mask));
+        return;
+      }
+      case Op::phi:
+        propagate_phi(inst);
+        return;
+      case Op::bpermute:
+        add_all(inst->operands[2]);
+        for_each_term(inst, [&](const Term& term) { add(inst->operands[0], term); });
+        add(inst->operands[1], restricted({}, inst->operands[2]));
+        return;
+      case Op::permute:
+        add_all(inst->operands[2]);
+        for (unsigned i = 0; i < 2; ++i) add(inst->operands[i], restricted({}, inst->operands[2]));
+        return;
+      case Op::dpp:
+      case Op::swizzle:
+        add_all(inst->operands[1]);
+        add(inst->operands[0], restricted({}, inst->operands[1]));
+        return;
+      case Op::select:
+        if (per_lane(inst) && inst->operands[0]->type == kMask) {
+          for_each_term(inst, [&](const Term& term) {
+            add(inst->operands[0], term);
+            add(inst->operands[1], restricted(term, inst->operands[0]));
+            add(inst->operands[2], without(term, inst->operands[0]));
+          });
+          return;
+        }
+        break;
+      case Op::and_:
+      case Op::andn:
+        if (inst->type == kMask) {
+          propagate_guard(inst);
+          return;
+        }
+        break;
+      default:
+        break;
+    }
+    if (lane_wise(inst->op) && per_lane(inst)) {
+      for_each_term(inst, [&](const Term& term) {
+        for (Inst* operand : inst->operands) add(operand, term);
+      });
+      return;
+    }
+    // Reads of single lanes included: readfirstlane takes lane 0 when its mask is empty.
+    for (Inst* operand : inst->operands) add_all(operand);
+  }
+
+  // One side of an `and` only matters where the other is set. Compares gain most from that; what guards them is
+  // demanded whole.
+  void propagate_guard(Inst* inst) {
+    const auto computed = [](const Inst* value) {
+      return lane_wise(value->op) && value->op != Op::and_ && value->op != Op::andn && value->op != Op::or_ &&
+             value->op != Op::xor_ && value->op != Op::not_ && value->op != Op::i64_to_mask;
+    };
+    unsigned guarded = 1;
+    if (inst->op == Op::and_ && !computed(inst->operands[1]) && computed(inst->operands[0])) guarded = 0;
+    Inst* guard = inst->operands[1 - guarded];
+    for_each_term(inst, [&](const Term& term) {
+      add(guard, term);
+      add(inst->operands[guarded], restricted(term, guard));
+    });
+  }
+
+  void propagate_phi(Inst* phi) {
+    for_each_term(phi, [&](const Term& term) {
+      std::vector<Inst*> larger;  // in terms of values that mean the same at the end of the predecessors
+      bool bounded = term.include != nullptr;
+      if (bounded) {
+        std::vector<const Inst*> seen;
+        bounded = collect_bounds(term.include, phi->parent, larger, seen);
+      }
+      for (unsigned edge = 0; edge < phi->operands.size(); ++edge) {
+        const auto at_edge = [&](Inst* mask) -> Inst* {
+          if (mask->op == Op::phi && mask->parent == phi->parent) return mask->operands[edge];
+          return facts_.precedes(mask, phi->parent) ? mask : nullptr;
+        };
+        Term translated;
+        size_t kept = 0;
+        for (Inst* minus : term.minus) {
+          if (minus == nullptr) continue;
+          if (Inst* same = at_edge(minus)) translated.minus[kept++] = same;
+        }
+        if (!bounded) {
+          add(phi->operands[edge], translated);
+          continue;
+        }
+        for (Inst* mask : larger) {
+          translated.include = at_edge(mask);
+          if (!translated.include->is_const(0)) add(phi->operands[edge], translated);
+        }
+      }
+    });
+  }
+
+  // Masks that are phis of the block or come from above it and together contain `mask`; false when there are none.
+  bool collect_bounds(Inst* mask, const Block* block, std::vector<Inst*>& bounds, std::vector<const Inst*>& seen) {
+    if ((mask->op == Op::phi && mask->parent == block) || facts_.precedes(mask, block)) {
+      if (std::find(bounds.begin(), bounds.end(), mask) == bounds.end()) bounds.push_back(mask);
+      return bounds.size() <= kMaxTerms;
+    }
+    if (std::find(seen.begin(), seen.end(), mask) != seen.end()) return true;
+    if (seen.size() > 24) return false;
+    seen.push_back(mask);
+    switch (mask->op) {
+      case Op::and_: {
+        const std::vector<Inst*> saved = bounds;
+        const std::vector<const Inst*> saved_seen = seen;
+        if (collect_bounds(mask->operands[0], block, bounds, seen)) return true;
+        bounds = saved;
+        seen = saved_seen;
+        return collect_bounds(mask->operands[1], block, bounds, seen);
+      }
+      case Op::andn:
+        return collect_bounds(mask->operands[0], block, bounds, seen);
+      case Op::or_:
+      case Op::xor_:
+        return collect_bounds(mask->operands[0], block, bounds, seen) &&
+               collect_bounds(mask->operands[1], block, bounds, seen);
+      case Op::phi:
+        // Defined below the block: all that can flow into it since the block was entered.
+        if (!dominators_.dominates(block, mask->parent)) return false;
+        return std::all_of(mask->operands.begin(), mask->operands.end(),
+                           [&](Inst* operand) { return collect_bounds(operand, block, bounds, seen); });
+      default:
+        return false;
+    }
+  }
+
+  const Dominators& dominators_;
+  MaskFacts facts_;
+  std::vector<Demand> demands_;  // by id
+  bool changed_ = false;
+};
+
+}  // namespace
+
+PassResult demanded_lanes(Function& function, const PassContext&) {
+  function.remove_unreachable();
+  const Dominators dominators(function);
+  Analysis analysis(function, dominators);
+  if (!analysis.run()) return {};
+  // Facts are about the function as it is, so everything is decided before anything changes.
+  std::vector<Decision> decisions(function.num_values(), Decision::keep);
+  for (const Block* block : dominators.order()) {
+    for (const Inst* inst : block->insts) decisions[inst->id] = analysis.decide(inst);
+  }
+  Rewriter rewriter(function);
+  const bool changed = rewriter.run([&](Inst* inst) -> Inst* {
+    if (inst->id >= decisions.size()) return nullptr;
+    switch (decisions[inst->id]) {
+      case Decision::keep:
+        return nullptr;
+      case Decision::operand0:
+        return inst->operands[0];
+      case Decision::operand1:
+        return inst->operands[1];
+      case Decision::operand2:
+        return inst->operands[2];
+      case Decision::not_operand0:
+        return rewriter.make(Op::not_, {inst->operands[0]});
+      case Decision::not_operand1:
+        return rewriter.make(Op::not_, {inst->operands[1]});
+      case Decision::none:
+        return rewriter.constant(kMask, 0);
+    }
+    return nullptr;
+  });
+  if (changed) function.sweep();
+  return {.changed = changed};
+}
+
+}  // namespace wavejit::ir::passes
