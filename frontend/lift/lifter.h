@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,13 +17,18 @@ namespace wavejit::lift {
 
 struct LiftOptions {
   isa::Target target = isa::Target::gfx906;
-  std::string name;          // for messages and dumps: kernel or function symbol
-  uint64_t entry_pc = 0;     // host address of the first instruction
+  std::string name;               // for messages and dumps: kernel or function symbol
+  uint64_t entry_pc = 0;          // host address of the first instruction
   std::span<const uint8_t> code;  // executable region containing entry_pc
-  uint64_t code_base = 0;    // guest address of code[0]
-  uint32_t mode = 0;         // MODE register assumed at every entry (specialisation)
-  bool exec_full = false;    // EXEC is all ones at every entry (the runtime checks before entering)
+  uint64_t code_base = 0;         // guest address of code[0]
+  uint32_t mode = 0;              // MODE register assumed at every entry (specialisation)
+  bool exec_full = false;         // EXEC is all ones at every entry (the runtime checks before entering)
   bool is_kernel_entry = false;
+  // Set when every work-group this code runs for has exactly this WaveState::lds_size (specialisation).
+  std::optional<uint32_t> lds_size = {};
+  // First of the four SGPRs that hold the private segment buffer descriptor at the kernel's entry (s[0:3] when the
+  // kernel descriptor asks for it), -1 when unknown. Accesses through it are then lifted as scratch accesses.
+  int scratch_srd_sgpr = -1;
 };
 
 struct LiftResult {

@@ -1,0 +1,274 @@
+#include "frontend/lift/cfg.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "frontend/isa/decoder.h"
+#include "frontend/lift/handlers.h"
+
+namespace wavejit::lift {
+namespace {
+
+using isa::Instruction;
+using isa::Opcode;
+
+// How `inst` ends a block; fallthrough when it does not.
+Ending ending_of(const Instruction& inst) {
+  switch (inst.opcode) {
+    case Opcode::s_branch:
+      return Ending::branch;
+    case Opcode::s_cbranch_scc0:
+    case Opcode::s_cbranch_scc1:
+    case Opcode::s_cbranch_vccz:
+    case Opcode::s_cbranch_vccnz:
+    case Opcode::s_cbranch_execz:
+    case Opcode::s_cbranch_execnz:
+      return Ending::cond_branch;
+    case Opcode::s_setpc_b64:
+      return Ending::jump;
+    case Opcode::s_swappc_b64:
+    case Opcode::s_call_b64:
+      return Ending::call;
+    case Opcode::s_endpgm:
+    case Opcode::s_endpgm_saved:
+      return Ending::end;
+    case Opcode::s_barrier:
+      return Ending::barrier;
+    case Opcode::s_sleep:
+      return Ending::yield;
+    case Opcode::s_trap:
+      return Ending::trap;
+    case Opcode::s_setreg_b32:
+      return mode_write(inst).is_mode ? Ending::new_mode : Ending::fallthrough;
+    default:
+      return Ending::fallthrough;
+  }
+}
+
+uint64_t branch_target(const Instruction& inst) {
+  const int64_t distance = static_cast<int16_t>(inst.words[0] & 0xffff) * int64_t{4};
+  return inst.next_pc() + static_cast<uint64_t>(distance);
+}
+
+class CfgBuilder {
+ public:
+  explicit CfgBuilder(const LiftOptions& options) : options_(options) {}
+
+  Expected<Cfg> build();
+
+ private:
+  struct Decoded {
+    Instruction inst;
+    Ending ending = Ending::fallthrough;
+    bool lifted = true;  // false: illegal or unsupported, `ending` says which
+  };
+
+  const Decoded& decode(uint64_t pc);
+  void discover();
+  void make_block(uint64_t pc);
+  void assign_modes(Cfg& cfg) const;
+  [[nodiscard]] std::vector<uint32_t> reverse_post_order() const;
+
+  const LiftOptions& options_;
+  std::unordered_map<uint64_t, Decoded> decoded_;
+  std::map<uint64_t, bool> leaders_;  // pc -> is an entry
+  std::vector<GuestBlock> blocks_;
+  std::unordered_map<uint64_t, uint32_t> block_at_;
+  std::vector<Unsupported> unsupported_;
+};
+
+const CfgBuilder::Decoded& CfgBuilder::decode(uint64_t pc) {
+  const auto [it, is_new] = decoded_.try_emplace(pc);
+  Decoded& result = it->second;
+  if (!is_new) return result;
+  const uint64_t offset = pc - options_.code_base;
+  if (pc < options_.code_base || offset >= options_.code.size() || offset % 4 != 0 ||
+      isa::decode(options_.target, options_.code.subspan(offset), pc, result.inst) != isa::DecodeStatus::ok) {
+    result.ending = Ending::illegal;
+    result.lifted = false;
+  } else if (!can_lift(result.inst)) {
+    result.ending = Ending::unsupported;
+    result.lifted = false;
+    unsupported_.push_back({.pc = pc, .what = isa::describe(result.inst)});
+  } else {
+    result.ending = ending_of(result.inst);
+  }
+  return result;
+}
+
+// Finds every reachable instruction and the starts of blocks.
+void CfgBuilder::discover() {
+  std::vector<uint64_t> work{options_.entry_pc};
+  std::unordered_map<uint64_t, bool> seen;
+  leaders_[options_.entry_pc] = true;
+  const auto reach = [&](uint64_t pc, bool entry) {
+    leaders_[pc] |= entry;
+    work.push_back(pc);
+  };
+  while (!work.empty()) {
+    uint64_t pc = work.back();
+    work.pop_back();
+    while (!std::exchange(seen[pc], true)) {
+      const Decoded& d = decode(pc);
+      if (!d.lifted) break;
+      const uint64_t next = d.inst.next_pc();
+      if (d.ending == Ending::branch || d.ending == Ending::cond_branch) reach(branch_target(d.inst), false);
+      if (d.ending == Ending::cond_branch) reach(next, false);
+      if (d.ending == Ending::barrier || d.ending == Ending::yield || d.ending == Ending::call) reach(next, true);
+      if (d.ending != Ending::fallthrough) break;
+      pc = next;
+    }
+  }
+}
+
+void CfgBuilder::make_block(uint64_t pc) {
+  GuestBlock block;
+  block.pc = pc;
+  block.is_entry = leaders_[pc];
+  while (true) {
+    const Decoded& d = decode(pc);
+    block.end_pc = pc;
+    block.ending = d.ending;
+    if (!d.lifted) break;
+    block.insts.push_back(d.inst);
+    pc = d.inst.next_pc();
+    block.end_pc = pc;
+    block.has_setreg_mode |= d.inst.opcode == Opcode::s_setreg_imm32_b32 && mode_write(d.inst).is_mode;
+    if (d.ending != Ending::fallthrough || leaders_.contains(pc)) break;
+  }
+  block_at_[block.pc] = static_cast<uint32_t>(blocks_.size());
+  blocks_.push_back(std::move(block));
+}
+
+// Depth first from the unit's entry; what follows a barrier or call counts as a successor here, so that the order
+// follows the program text.
+std::vector<uint32_t> CfgBuilder::reverse_post_order() const {
+  std::vector<uint32_t> order;
+  std::vector<bool> seen(blocks_.size());
+  std::vector<std::pair<uint32_t, unsigned>> stack;
+  const uint32_t root = block_at_.at(options_.entry_pc);
+  stack.emplace_back(root, 0);
+  seen[root] = true;
+  while (!stack.empty()) {
+    auto& [block, index] = stack.back();
+    if (index == 2) {
+      order.push_back(block);
+      stack.pop_back();
+      continue;
+    }
+    const uint32_t next = blocks_[block].next[index++];
+    if (next == kNoBlock || seen[next]) continue;
+    seen[next] = true;
+    stack.emplace_back(next, 0);
+  }
+  std::reverse(order.begin(), order.end());
+  return order;
+}
+
+uint32_t mode_after(const GuestBlock& block) {
+  uint32_t mode = block.mode;
+  if (!block.has_setreg_mode) return mode;
+  for (const Instruction& inst : block.insts) {
+    if (inst.opcode != Opcode::s_setreg_imm32_b32) continue;
+    const ModeWrite write = mode_write(inst);
+    if (write.is_mode) mode = (mode & ~(write.mask << write.offset)) | ((inst.words[1] & write.mask) << write.offset);
+  }
+  return mode;
+}
+
+// MODE at the start of each block. The first edge found decides; an edge that arrives with another MODE leaves the
+// unit.
+void CfgBuilder::assign_modes(Cfg& cfg) const {
+  std::vector<bool> known(cfg.blocks.size());
+  for (size_t i = 0; i < cfg.blocks.size(); ++i)
+    if (cfg.blocks[i].is_entry) {
+      cfg.blocks[i].mode = options_.mode;
+      known[i] = true;
+    }
+  for (GuestBlock& block : cfg.blocks) {  // reverse post-order: some predecessor is visited before
+    const uint32_t mode = mode_after(block);
+    for (unsigned i = 0; i < 2; ++i) {
+      if (block.next[i] == kNoBlock) continue;
+      GuestBlock& next = cfg.blocks[block.next[i]];
+      const bool edge = i == 0 || block.ending == Ending::cond_branch;
+      if (edge && !known[block.next[i]]) {
+        known[block.next[i]] = true;
+        next.mode = mode;
+      }
+      block.mode_differs[i] = next.mode != mode;
+    }
+  }
+}
+
+Expected<Cfg> CfgBuilder::build() {
+  if (options_.entry_pc < options_.code_base || options_.entry_pc - options_.code_base >= options_.code.size())
+    return make_error(ErrorCode::kBadCodeObject,
+                      fmt::format("{}: the entry {:#x} is outside of the code", options_.name, options_.entry_pc));
+  discover();
+  for (const auto& [pc, is_entry] : leaders_) make_block(pc);
+  for (GuestBlock& block : blocks_) {
+    switch (block.ending) {
+      case Ending::fallthrough:
+        block.next[0] = block_at_.at(block.end_pc);
+        break;
+      case Ending::branch:
+        block.next[0] = block_at_.at(branch_target(block.insts.back()));
+        break;
+      case Ending::cond_branch:
+        block.next = {block_at_.at(branch_target(block.insts.back())), block_at_.at(block.end_pc)};
+        break;
+      case Ending::barrier:
+      case Ending::yield:
+      case Ending::call:
+        block.next[1] = block_at_.at(block.end_pc);
+        break;
+      default:
+        break;
+    }
+  }
+
+  Cfg cfg;
+  const std::vector<uint32_t> order = reverse_post_order();
+  std::vector<uint32_t> position(blocks_.size(), kNoBlock);
+  for (uint32_t i = 0; i < order.size(); ++i) position[order[i]] = i;
+  for (const uint32_t index : order) {
+    GuestBlock& block = cfg.blocks.emplace_back(std::move(blocks_[index]));
+    for (uint32_t& next : block.next)
+      if (next != kNoBlock) next = position[next];
+    cfg.instructions += static_cast<uint32_t>(block.insts.size());
+  }
+  cfg.unsupported = std::move(unsupported_);
+  std::sort(cfg.unsupported.begin(), cfg.unsupported.end(),
+            [](const Unsupported& a, const Unsupported& b) { return a.pc < b.pc; });
+  assign_modes(cfg);
+  return cfg;
+}
+
+}  // namespace
+
+std::vector<uint32_t> Cfg::successors(uint32_t index) const {
+  const GuestBlock& block = blocks[index];
+  std::vector<uint32_t> result;
+  const unsigned count = block.ending == Ending::cond_branch                                     ? 2
+                         : block.ending == Ending::fallthrough || block.ending == Ending::branch ? 1
+                                                                                                 : 0;
+  for (unsigned i = 0; i < count; ++i)
+    if (!block.mode_differs[i]) result.push_back(block.next[i]);
+  return result;
+}
+
+ModeWrite mode_write(const Instruction& inst) {
+  const uint32_t simm16 = inst.words[0] & 0xffff;
+  const unsigned size = (simm16 >> 11) + 1;
+  // hwreg id 1 is MODE (GCN3 ISA manual, table "Hardware register IDs").
+  return {
+      .is_mode = (simm16 & 63) == 1, .offset = (simm16 >> 6) & 31, .mask = size == 32 ? UINT32_MAX : (1u << size) - 1};
+}
+
+Expected<Cfg> build_cfg(const LiftOptions& options) {
+  return CfgBuilder(options).build();
+}
+
+}  // namespace wavejit::lift

@@ -1,0 +1,99 @@
+// Control-flow graph of the guest code reachable from one entry by direct branches.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/isa/instruction.h"
+#include "frontend/lift/lifter.h"
+
+namespace wavejit::lift {
+
+// How control leaves a guest block.
+enum class Ending : uint8_t {
+  fallthrough,  // the next instruction is the start of another block
+  branch,
+  cond_branch,
+  jump,         // s_setpc_b64
+  call,         // s_swappc_b64, s_call_b64: the next instruction is an entry
+  end,          // s_endpgm
+  barrier,      // s_barrier: the next instruction is an entry
+  yield,        // s_sleep: the next instruction is an entry
+  trap,         // s_trap
+  new_mode,     // s_setreg wrote MODE with a value that is not known here: go on in a unit specialised on it
+  unsupported,  // no handler; end_pc is the instruction
+  illegal,      // undecodable bytes at end_pc, or end_pc is outside of the code region
+};
+
+inline constexpr uint32_t kNoBlock = UINT32_MAX;
+
+struct GuestBlock {
+  uint64_t pc = 0;                      // first instruction
+  uint64_t end_pc = 0;                  // behind the last lifted instruction
+  std::vector<isa::Instruction> insts;  // including the one that ends the block
+  Ending ending = Ending::illegal;
+  // Indices of blocks. cond_branch: taken, not taken. barrier, yield and call: [1] is the entry behind it (not an
+  // edge).
+  std::array<uint32_t, 2> next{kNoBlock, kNoBlock};
+  std::array<bool, 2> mode_differs{};  // the successor is lifted for another MODE: leave instead
+  uint32_t mode = 0;                   // MODE at the start of the block
+  bool is_entry = false;               // control may come from outside of the unit
+  bool has_setreg_mode = false;
+};
+
+struct Cfg {
+  std::vector<GuestBlock> blocks;  // reverse post-order over edges, entries being roots; [0] is the unit's entry
+  std::vector<Unsupported> unsupported;
+  uint32_t instructions = 0;
+
+  // Indices of the blocks control can go to inside the unit.
+  [[nodiscard]] std::vector<uint32_t> successors(uint32_t block) const;
+};
+
+// Errors: kBadCodeObject when entry_pc is outside of the region.
+[[nodiscard]] Expected<Cfg> build_cfg(const LiftOptions& options);
+
+// The bits of MODE that s_setreg_b32 / s_setreg_imm32_b32 with this simm16 replaces (bit offset in bits 10:6, size - 1
+// in bits 15:11); empty when it addresses another register.
+struct ModeWrite {
+  bool is_mode = false;
+  unsigned offset = 0;
+  uint32_t mask = 0;  // unshifted
+};
+[[nodiscard]] ModeWrite mode_write(const isa::Instruction& inst);
+
+// In which form the value of a scalar register pair is wanted by the code that follows. It only steers how phis
+// represent a pair (one mask, one 64-bit number, or two halves); any choice is correct.
+enum class PairView : uint8_t { halves, i64, mask };
+
+struct PairDemand {
+  std::vector<std::array<PairView, 64>> at_start;  // per block, per pair
+  // Blocks' bitwise 64-bit operations whose result is wanted as a mask, by pc.
+  std::unordered_map<uint64_t, bool> result_is_mask;
+};
+[[nodiscard]] PairDemand analyse_demand(const Cfg& cfg);
+
+// Pairs (bit i: s[2i:2i+1], bit 63 EXEC) that hold all ones at the start of each block.
+[[nodiscard]] std::vector<uint64_t> analyse_full_masks(const Cfg& cfg, bool exec_full);
+
+// Where words 0..3 of the private segment buffer descriptor are, followed through copies and through the prologue that
+// adds the wave's scratch offset to the base address.
+class ScratchDescriptor {
+ public:
+  ScratchDescriptor() = default;
+  explicit ScratchDescriptor(unsigned sgpr) {
+    for (unsigned i = 0; i < 4 && sgpr + i < words_.size(); ++i) words_[sgpr + i] = static_cast<uint8_t>(i + 1);
+  }
+  void step(const isa::Instruction& inst);
+  [[nodiscard]] bool at(unsigned reg) const;  // all four words are in reg..reg+3
+  bool merge(const ScratchDescriptor& other);
+
+ private:
+  std::array<uint8_t, 128> words_{};  // word number + 1, 0 for anything else
+};
+[[nodiscard]] std::vector<ScratchDescriptor> analyse_scratch_descriptor(const Cfg& cfg, int entry_sgpr);
+
+}  // namespace wavejit::lift

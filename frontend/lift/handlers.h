@@ -1,0 +1,45 @@
+// The table opcode -> handler. Each unit (SALU, VALU integer, DS, ...) has its own file and adds its rows.
+#pragma once
+
+#include <array>
+
+#include "frontend/isa/instruction.h"
+
+namespace wavejit::lift {
+
+class Context;
+using Handler = void (*)(Context&);
+
+class HandlerTable {
+ public:
+  void add(isa::Opcode opcode, Handler handler);
+  [[nodiscard]] Handler find(isa::Opcode opcode) const { return handlers_[static_cast<unsigned>(opcode)]; }
+
+ private:
+  std::array<Handler, isa::kNumOpcodes> handlers_{};
+};
+
+void add_control(HandlerTable& table);
+void add_salu(HandlerTable& table);
+void add_salu_compare(HandlerTable& table);
+void add_smem(HandlerTable& table);
+void add_valu_int(HandlerTable& table);
+void add_valu_int16(HandlerTable& table);
+void add_valu_fp32(HandlerTable& table);
+void add_valu_fp64(HandlerTable& table);
+void add_valu_fp16(HandlerTable& table);
+void add_packed(HandlerTable& table);
+void add_convert(HandlerTable& table);
+void add_compare(HandlerTable& table);
+void add_cross_lane(HandlerTable& table);
+void add_ds(HandlerTable& table);
+void add_flat(HandlerTable& table);
+void add_buffer(HandlerTable& table);
+void add_mfma(HandlerTable& table);
+
+[[nodiscard]] Handler handler_for(isa::Opcode opcode);  // null when there is none
+
+// Whether this instruction, with its modifiers and operands, can be lifted.
+[[nodiscard]] bool can_lift(const isa::Instruction& inst);
+
+}  // namespace wavejit::lift

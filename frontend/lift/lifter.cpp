@@ -1,0 +1,357 @@
+#include "frontend/lift/lifter.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "frontend/isa/decoder.h"
+#include "frontend/lift/cfg.h"
+#include "frontend/lift/context.h"
+#include "frontend/lift/handlers.h"
+#include "frontend/lift/ssa.h"
+#include "ir/text.h"
+
+namespace wavejit::lift {
+namespace {
+
+using ir::Block;
+
+// What the terminator of a block needs from the instructions in it.
+struct BlockEnd {
+  Inst* condition = nullptr;
+  Inst* jump_target = nullptr;
+  Inst* new_mode = nullptr;
+  uint32_t mode = 0;  // MODE behind the last instruction
+};
+
+class Lifter {
+ public:
+  Lifter(const LiftOptions& options, Cfg cfg)
+      : options_(options),
+        cfg_(std::move(cfg)),
+        function_(std::make_unique<ir::Function>(options.name)),
+        builder_(*function_) {}
+
+  LiftResult run();
+
+ private:
+  // Blocks are numbered as in the CFG; behind them come stubs, one per entry that is also reached from inside.
+  void make_blocks();
+  void fill();
+  void leave();
+  void terminate(uint32_t block);
+  Block* make_mode_exit(uint32_t block, unsigned edge);
+  void leave_for_mode(uint32_t block, uint64_t pc);
+  void set_mode_field(const BlockEnd& end);
+
+  const LiftOptions& options_;
+  Cfg cfg_;
+  std::unique_ptr<ir::Function> function_;
+  ir::Builder builder_;
+  std::vector<Block*> blocks_;     // by number
+  std::vector<uint32_t> stub_of_;  // per guest block: number of its stub, or kNoBlock
+  std::vector<uint32_t> stubs_;    // targets
+  std::vector<std::vector<uint32_t>> successors_;
+  std::unique_ptr<Ssa> ssa_;
+  std::vector<BlockEnd> ends_;
+  std::unordered_map<uint64_t, bool> result_is_mask_;
+  std::map<std::pair<uint32_t, unsigned>, Block*> mode_exits_;  // by block and way of its conditional branch
+};
+
+void Lifter::make_blocks() {
+  const auto count = static_cast<uint32_t>(cfg_.blocks.size());
+  std::vector<bool> has_predecessor(count);
+  for (uint32_t i = 0; i < count; ++i)
+    for (const uint32_t next : cfg_.successors(i)) has_predecessor[next] = true;
+
+  successors_.resize(count);
+  for (uint32_t i = 0; i < count; ++i) successors_[i] = cfg_.successors(i);
+  stub_of_.assign(count, kNoBlock);
+  std::vector<Block*> guest_blocks(count);
+  // Layout: the unit's entry comes first, stubs in front of what they lead to.
+  for (uint32_t i = 0; i < count; ++i) {
+    const GuestBlock& guest = cfg_.blocks[i];
+    Block* stub = nullptr;
+    if (guest.is_entry && has_predecessor[i]) {
+      stub = function_->add_block(guest.pc);
+      stub_of_[i] = count + static_cast<uint32_t>(stubs_.size());
+      stubs_.push_back(i);
+      successors_.push_back({i});
+      blocks_.push_back(stub);
+    }
+    guest_blocks[i] = function_->add_block(guest.pc);
+    if (guest.is_entry) function_->entries.push_back({.guest_pc = guest.pc, .block = stub ? stub : guest_blocks[i]});
+  }
+  blocks_.insert(blocks_.begin(), guest_blocks.begin(), guest_blocks.end());
+
+  const PairDemand demand = analyse_demand(cfg_);
+  const std::vector<uint64_t> full = analyse_full_masks(cfg_, options_.exec_full);
+  std::vector<Ssa::BlockInfo> infos(blocks_.size());
+  for (uint32_t i = 0; i < infos.size(); ++i) {
+    const uint32_t guest = i < count ? i : stubs_[i - count];
+    infos[i].block = blocks_[i];
+    infos[i].demand = demand.at_start[guest];
+    infos[i].known_full = full[guest];
+    infos[i].is_entry = i >= count || (cfg_.blocks[i].is_entry && stub_of_[i] == kNoBlock);
+  }
+  // Predecessors in the order in which the terminators will be made: stubs first, then the blocks.
+  for (uint32_t i = count; i < infos.size(); ++i) infos[stubs_[i - count]].predecessors.push_back(i);
+  for (uint32_t i = 0; i < count; ++i)
+    for (const uint32_t next : successors_[i]) infos[next].predecessors.push_back(i);
+  ssa_ = std::make_unique<Ssa>(builder_, std::move(infos));
+  result_is_mask_ = demand.result_is_mask;
+}
+
+void Lifter::fill() {
+  const auto count = static_cast<uint32_t>(cfg_.blocks.size());
+  for (uint32_t i = count; i < blocks_.size(); ++i) {
+    builder_.set_guest_pc(blocks_[i]->guest_pc);
+    ssa_->start_block(i);
+    ssa_->finish_block();
+  }
+  const std::vector<ScratchDescriptor> scratch = analyse_scratch_descriptor(cfg_, options_.scratch_srd_sgpr);
+  Context context(options_, builder_, *ssa_);
+  ends_.resize(blocks_.size());
+  for (uint32_t i = 0; i < count; ++i) {
+    const GuestBlock& guest = cfg_.blocks[i];
+    builder_.set_guest_pc(guest.pc);
+    ssa_->start_block(i);
+    context.condition = context.jump_target = context.new_mode = nullptr;
+    context.mode = guest.mode;
+    ScratchDescriptor descriptor = scratch[i];
+    for (const Instruction& inst : guest.insts) {
+      builder_.set_guest_pc(inst.pc);
+      context.inst = &inst;
+      context.result_is_mask = result_is_mask_.contains(inst.pc);
+      if (const Operand* srsrc = inst.find(Slot::srsrc)) context.srd_is_scratch = descriptor.at(srsrc->reg);
+      handler_for(inst.opcode)(context);
+      descriptor.step(inst);
+      if (inst.opcode == Opcode::s_setreg_imm32_b32) {
+        const ModeWrite write = mode_write(inst);
+        if (write.is_mode)
+          context.mode =
+              (context.mode & ~(write.mask << write.offset)) | ((inst.words[1] & write.mask) << write.offset);
+      }
+    }
+    ends_[i] = {context.condition, context.jump_target, context.new_mode, context.mode};
+    ssa_->finish_block();
+  }
+}
+
+// Writes registers back to the wave state where control leaves.
+void Lifter::leave() {
+  const auto count = static_cast<uint32_t>(cfg_.blocks.size());
+  std::vector<Ssa::Leaving> leaving(blocks_.size());
+  for (uint32_t i = 0; i < blocks_.size(); ++i) {
+    leaving[i].successors = successors_[i];
+    if (i >= count) continue;
+    const GuestBlock& guest = cfg_.blocks[i];
+    switch (guest.ending) {
+      case Ending::fallthrough:
+      case Ending::branch:
+      case Ending::cond_branch:
+        leaving[i].unknown = guest.mode_differs[0] || guest.mode_differs[1];
+        break;
+      case Ending::barrier:
+      case Ending::yield:
+        if (guest.mode_differs[1])
+          leaving[i].unknown = true;
+        else
+          leaving[i].resumes_at = guest.next[1];
+        break;
+      case Ending::end:
+        break;
+      default:
+        leaving[i].unknown = true;
+    }
+  }
+  ssa_->compute_modified(leaving);
+  ssa_->compute_liveness(leaving);
+
+  VarSet exec;
+  exec.set(sreg::kExecLo).set(sreg::kExecLo + 1);
+  for (uint32_t i = 0; i < count; ++i) {
+    const GuestBlock& guest = cfg_.blocks[i];
+    builder_.set_guest_pc(guest.insts.empty() ? guest.pc : guest.insts.back().pc);
+    if (guest.ending == Ending::cond_branch) {
+      for (unsigned k = 0; k < 2; ++k)
+        if (guest.mode_differs[k]) mode_exits_[{i, k}] = make_mode_exit(i, k);
+      continue;
+    }
+    if (leaving[i].unknown)
+      ssa_->write_back(i, ssa_->modified_at_end(i));
+    else if (leaving[i].resumes_at != kNoBlock)
+      // EXEC always: the runtime tests it before it enters code specialised on full masks.
+      ssa_->write_back(i, ssa_->modified_at_end(i) & (ssa_->live_at_start(leaving[i].resumes_at) | exec));
+  }
+}
+
+// One way of a conditional branch leaves for another MODE: the registers are written back on that way only.
+Block* Lifter::make_mode_exit(uint32_t block, unsigned edge) {
+  Block* exit = function_->add_block(cfg_.blocks[cfg_.blocks[block].next[edge]].pc);
+  ssa_->write_back(block, ssa_->modified_at_end(block), exit);
+  return exit;
+}
+
+void Lifter::set_mode_field(const BlockEnd& end) {
+  Inst* value = end.new_mode ? ssa_->resolve(end.new_mode) : nullptr;
+  if (!value && end.mode != options_.mode) value = builder_.i32(end.mode);
+  if (value) builder_.op(Op::set_field, {value}, 0, offsetof(WaveState, mode));
+}
+
+// Leaves for a pc of this unit with all registers written back, because the code there is lifted for another MODE.
+void Lifter::leave_for_mode(uint32_t block, uint64_t pc) {
+  set_mode_field(ends_[block]);
+  builder_.exit_jump(builder_.i64(pc));
+}
+
+void Lifter::terminate(uint32_t i) {
+  const GuestBlock& guest = cfg_.blocks[i];
+  const BlockEnd& end = ends_[i];
+  builder_.set_block(blocks_[i]);
+  const uint64_t last_pc = guest.insts.empty() ? guest.pc : guest.insts.back().pc;
+  builder_.set_guest_pc(last_pc);
+  switch (guest.ending) {
+    case Ending::fallthrough:
+    case Ending::branch:
+      if (guest.mode_differs[0])
+        leave_for_mode(i, cfg_.blocks[guest.next[0]].pc);
+      else
+        builder_.br(blocks_[guest.next[0]]);
+      break;
+    case Ending::cond_branch: {
+      std::array<Block*, 2> targets{};
+      for (unsigned k = 0; k < 2; ++k)
+        targets[k] = guest.mode_differs[k] ? mode_exits_.at({i, k}) : blocks_[guest.next[k]];
+      builder_.cond_br(ssa_->resolve(end.condition), targets[0], targets[1]);
+      for (unsigned k = 0; k < 2; ++k) {
+        if (!guest.mode_differs[k]) continue;
+        builder_.set_block(targets[k]);
+        leave_for_mode(i, cfg_.blocks[guest.next[k]].pc);
+      }
+      break;
+    }
+    case Ending::jump:
+    case Ending::call:
+      set_mode_field(end);
+      builder_.exit_jump(ssa_->resolve(end.jump_target));
+      break;
+    case Ending::new_mode:
+      set_mode_field(end);
+      builder_.exit_jump(builder_.i64(guest.end_pc));
+      break;
+    case Ending::end:
+      builder_.exit(ExitReason::kEnd, last_pc);
+      break;
+    case Ending::barrier:
+    case Ending::yield:
+      set_mode_field(end);
+      builder_.exit(guest.ending == Ending::barrier ? ExitReason::kBarrier : ExitReason::kYield, guest.end_pc);
+      break;
+    case Ending::trap:
+      set_mode_field(end);
+      builder_.exit(ExitReason::kTrap, last_pc, guest.insts.back().words[0] & 0xffff);
+      break;
+    case Ending::unsupported:
+    case Ending::illegal:
+      set_mode_field(end);
+      builder_.exit(guest.ending == Ending::illegal ? ExitReason::kIllegal : ExitReason::kUnsupported, guest.end_pc);
+      break;
+  }
+}
+
+LiftResult Lifter::run() {
+  make_blocks();
+  fill();
+  leave();
+  const auto count = static_cast<uint32_t>(cfg_.blocks.size());
+  for (uint32_t i = count; i < blocks_.size(); ++i) {
+    builder_.set_block(blocks_[i]);
+    builder_.set_guest_pc(blocks_[i]->guest_pc);
+    builder_.br(blocks_[stubs_[i - count]]);
+  }
+  for (uint32_t i = 0; i < count; ++i) terminate(i);
+  ssa_->finish();
+  return {.function = std::move(function_), .guest_instructions = cfg_.instructions};
+}
+
+HandlerTable make_table() {
+  HandlerTable table;
+  add_control(table);
+  add_salu(table);
+  add_salu_compare(table);
+  add_smem(table);
+  add_valu_int(table);
+  add_valu_int16(table);
+  add_valu_fp32(table);
+  add_valu_fp64(table);
+  add_valu_fp16(table);
+  add_packed(table);
+  add_convert(table);
+  add_compare(table);
+  add_cross_lane(table);
+  add_ds(table);
+  add_flat(table);
+  add_buffer(table);
+  return table;
+}
+
+}  // namespace
+
+void HandlerTable::add(isa::Opcode opcode, Handler handler) {
+  Handler& slot = handlers_[static_cast<unsigned>(opcode)];
+  WAVEJIT_CHECK(slot == nullptr, "two handlers for {}", isa::opcode_name(opcode));
+  slot = handler;
+}
+
+Handler handler_for(isa::Opcode opcode) {
+  static const HandlerTable table = make_table();
+  return table.find(opcode);
+}
+
+bool can_lift(const isa::Instruction& inst) {
+  if (!handler_for(inst.opcode)) return false;
+  if (inst.gds || inst.tfe || inst.lds || inst.addr64) return false;
+  for (unsigned i = 0; i < inst.num_operands; ++i) {
+    const Operand& operand = inst.operands[i];
+    if (operand.kind != OperandKind::special) continue;
+    const auto special = static_cast<isa::Special>(operand.reg);
+    if (special == isa::Special::lds_direct || special == isa::Special::pops_exiting_wave_id) return false;
+  }
+  const uint32_t imm = inst.words[0] & 0xffff;
+  switch (inst.opcode) {
+    case Opcode::s_setreg_imm32_b32: {  // relative register indexing and VSKIP are not modelled
+      const ModeWrite write = mode_write(inst);
+      const uint64_t bits = uint64_t{inst.words[1] & write.mask} << write.offset;
+      return !write.is_mode || !(bits & (mode::kGprIdxEn | mode::kVskip));
+    }
+    case Opcode::s_sendmsg: {  // docs/isa-decisions.md, "s_sendmsg"
+      const uint32_t message = imm & 15;
+      return message == 1 || message == 4 || message == 9 || message == 10;
+    }
+    case Opcode::s_sethalt:
+    case Opcode::s_setkill:
+      return imm == 0;
+    default:
+      return true;
+  }
+}
+
+Expected<LiftResult> lift(const LiftOptions& options, std::vector<Unsupported>* unsupported) {
+  if (options.mode & (mode::kGprIdxEn | mode::kVskip))
+    return make_error(ErrorCode::kUnsupported, fmt::format("{}: MODE {:#x} has relative register indexing or VSKIP on",
+                                                           options.name, options.mode));
+  Expected<Cfg> cfg = build_cfg(options);
+  if (!cfg) return tl::make_unexpected(std::move(cfg.error()));
+  if (unsupported) unsupported->insert(unsupported->end(), cfg->unsupported.begin(), cfg->unsupported.end());
+  LiftResult result = Lifter(options, std::move(*cfg)).run();
+  const std::string violation = ir::verify(*result.function);
+  WAVEJIT_CHECK(violation.empty(), "{}: the lifter made invalid IR: {}", options.name, violation);
+  return result;
+}
+
+bool supports(uint16_t opcode) {
+  return opcode < isa::kNumOpcodes && handler_for(static_cast<isa::Opcode>(opcode)) != nullptr;
+}
+
+}  // namespace wavejit::lift

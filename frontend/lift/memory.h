@@ -1,0 +1,41 @@
+// Parts shared by DS, FLAT/GLOBAL/SCRATCH and buffer instructions: an address, a data shape, and what moves between
+// them and the vector registers.
+#pragma once
+
+#include "frontend/lift/context.h"
+
+namespace wavejit::lift {
+
+struct Access {
+  ir::MemAttr mem;             // space, form, imm, glc; the element fields are filled in by the functions below
+  Inst* mask = nullptr;        // lanes that access memory
+  std::vector<Inst*> address;  // operands of the address form
+};
+
+enum class Half : uint8_t { none, low, high };  // D16: which half of the register takes part
+
+struct DataShape {
+  uint8_t bytes = 4;
+  uint8_t count = 1;
+  bool sign_extend = false;
+  Half half = Half::none;
+
+  [[nodiscard]] unsigned total() const { return unsigned{bytes} * count; }
+};
+
+// Loads into the registers of `dst` from `first` on. Lanes of EXEC that are not in access.mask get 0.
+void lift_load(Context& c, Access access, DataShape shape, const Operand& dst, unsigned first = 0);
+// Loaded rows, not written yet: for instructions whose accesses must all happen before the first register changes.
+std::vector<Inst*> load_rows(Context& c, Access access, DataShape shape);
+void write_rows(Context& c, const std::vector<Inst*>& rows, DataShape shape, const Operand& dst, unsigned first = 0);
+void lift_store(Context& c, Access access, DataShape shape, const Operand& data, unsigned first = 0);
+
+// `data` (and `compare` for cmpswap, the second operand for mskor) are v32 or v64 as `wide` says; the old value goes to
+// `result` if there is one.
+void lift_atomic(Context& c, Access access, ir::AtomicOp op, bool wide, Inst* data, Inst* second,
+                 const Operand* result);
+
+// Register `index` (or the pair from it on) of an operand.
+Inst* data_element(Context& c, const Operand& operand, bool wide, unsigned index);
+
+}  // namespace wavejit::lift
