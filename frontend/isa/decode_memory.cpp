@@ -37,10 +37,9 @@ bool decode_ds(Decoding& d) {
   const bool acc = d.gfx90a() && bit(w0, 25);
   uint32_t used = 0;
   for (const OperandSpec& spec : d.row->specs()) {
-    const unsigned shift = spec.slot == Slot::addr    ? 0
-                           : spec.slot == Slot::data0 ? 8
-                           : spec.slot == Slot::data1 ? 16
-                                                      : 24;
+    // GWS instructions have their only operand, a data register, in the address field.
+    const bool first = spec.slot == Slot::addr || (spec.slot == Slot::data0 && d.row->has(flag::gds_only));
+    const unsigned shift = first ? 0 : spec.slot == Slot::data0 ? 8 : spec.slot == Slot::data1 ? 16 : 24;
     used |= 0xffu << shift;
     d.vector(with_acc(spec, acc), w1 >> shift & 0xff);
   }

@@ -99,8 +99,7 @@ bool is_float16(Type type) {
   return type == Type::f16 || type == Type::v2f16;
 }
 bool is_64bit(Type type) {
-  return type == Type::b64 || type == Type::i64 || type == Type::u64 || type == Type::f64 || type == Type::mask64 ||
-         type == Type::v2f32;
+  return type == Type::b64 || type == Type::i64 || type == Type::u64 || type == Type::f64 || type == Type::mask64;
 }
 
 void print_hex(std::string& out, uint64_t value) {
@@ -128,17 +127,27 @@ void print_literal(std::string& out, uint32_t literal, Type type) {
   print_hex(out, literal);
 }
 
+// LLVM describes 16-bit sources of these instructions as 32-bit operands.
+bool described_as_32bit(const Instruction& inst, const Operand& op) {
+  switch (inst.opcode) {
+    case Opcode::v_ldexp_f16:
+      return op.slot == Slot::src1;
+    case Opcode::v_madmk_f16:
+      return op.slot == Slot::src0;
+    default:
+      return inst.opcode == Opcode::v_dot2c_i32_i16;
+  }
+}
+
 void print_constant(std::string& out, const Instruction& inst, const Operand& op) {
-  if (op.is_literal) return print_literal(out, inst.words[1], op.type);
+  if (op.is_literal) return print_literal(out, inst.words[1], described_as_32bit(inst, op) ? Type::b32 : op.type);
   if (op.encoding <= kInlineIntLast) {
     const int value = op.encoding <= 192 ? op.encoding - 128 : 192 - op.encoding;
     fmt::format_to(std::back_inserter(out), "{}", value);
     return;
   }
   const unsigned index = op.encoding - kInlineFloatFirst;
-  // LLVM describes these integer sources as 32-bit operands.
-  const bool as_32bit = inst.opcode == Opcode::v_ldexp_f16 || inst.opcode == Opcode::v_dot2c_i32_i16;
-  if (is_int16(op.type) && !as_32bit) return print_hex(out, kFloat16[index]);
+  if (is_int16(op.type) && !described_as_32bit(inst, op)) return print_hex(out, kFloat16[index]);
   if (is_64bit(op.type) && op.encoding == kInlineFloatLast)
     out += "0.15915494309189532";
   else
