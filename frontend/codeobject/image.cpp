@@ -34,6 +34,7 @@ LoadedImage& LoadedImage::operator=(LoadedImage&& other) noexcept {
     release();
     base_ = std::exchange(other.base_, nullptr);
     reserved_ = std::exchange(other.reserved_, 0);
+    low_ = std::exchange(other.low_, 0);
     bias_ = std::exchange(other.bias_, 0);
     segments_ = std::move(other.segments_);
     relro_ = std::move(other.relro_);
@@ -48,6 +49,10 @@ LoadedImage::~LoadedImage() {
 void LoadedImage::release() {
   if (base_ != nullptr) munmap(base_, reserved_);
   base_ = nullptr;
+}
+
+uint8_t* LoadedImage::host(uint64_t vaddr) const {
+  return base_ + kPage + (vaddr - low_);
 }
 
 Expected<LoadedImage> LoadedImage::map(const ElfFile& elf) {
@@ -93,16 +98,16 @@ Expected<LoadedImage> LoadedImage::map(const ElfFile& elf) {
   }
   image.base_ = static_cast<uint8_t*>(base);
   image.reserved_ = reserved;
+  image.low_ = low;
   image.bias_ = reinterpret_cast<uint64_t>(base) + kPage - low;
   for (const Elf64_Phdr* load : loads) {
     const uint64_t begin = page_floor(load->p_vaddr), end = page_ceil(load->p_vaddr + load->p_memsz);
-    if (mprotect(reinterpret_cast<void*>(image.bias_ + begin), end - begin, PROT_READ | PROT_WRITE) != 0) {
+    if (mprotect(image.host(begin), end - begin, PROT_READ | PROT_WRITE) != 0) {
       return make_error(ErrorCode::kOutOfMemory, fmt::format("Cannot make {} bytes for a code object accessible: {}.",
                                                              end - begin, std::strerror(errno)));
     }
     if (load->p_filesz != 0) {
-      std::memcpy(reinterpret_cast<void*>(image.bias_ + load->p_vaddr), elf.bytes().data() + load->p_offset,
-                  load->p_filesz);
+      std::memcpy(image.host(load->p_vaddr), elf.bytes().data() + load->p_offset, load->p_filesz);
     }
     image.segments_.push_back({.vaddr = load->p_vaddr,
                                .size = load->p_memsz,
@@ -115,7 +120,7 @@ Expected<LoadedImage> LoadedImage::map(const ElfFile& elf) {
 Expected<void> LoadedImage::protect(const ElfFile& elf) {
   const auto set = [&](uint64_t begin, uint64_t end, int protection) -> Expected<void> {
     if (begin >= end) return {};
-    if (mprotect(reinterpret_cast<void*>(bias_ + begin), end - begin, protection) != 0) {
+    if (mprotect(host(begin), end - begin, protection) != 0) {
       return make_error(ErrorCode::kOutOfMemory, fmt::format("Cannot protect {} bytes of a code object: {}.",
                                                              end - begin, std::strerror(errno)));
     }
@@ -163,7 +168,7 @@ bool LoadedImage::is_writable(uint64_t vaddr, uint64_t size) const {
 
 std::span<uint8_t> LoadedImage::at(uint64_t vaddr, uint64_t size) const {
   WAVEJIT_CHECK(segment_of(vaddr, size) != nullptr);
-  return {reinterpret_cast<uint8_t*>(bias_ + vaddr), size};
+  return {host(vaddr), size};
 }
 
 }  // namespace wavejit::codeobject

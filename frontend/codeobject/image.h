@@ -42,8 +42,10 @@ class LoadedImage {
 
  private:
   void release();
+  [[nodiscard]] uint8_t* host(uint64_t vaddr) const;
 
   uint8_t* base_ = nullptr;  // start of the reservation, including the guard page
+  uint64_t low_ = 0;         // ELF address of the first page after the guard page
   uint64_t reserved_ = 0;
   uint64_t bias_ = 0;
   std::vector<Segment> segments_;                     // ascending

@@ -59,10 +59,10 @@ void flip_bits(const char* name, unsigned rounds, Entry entry) {
 }
 
 TEST(Hostile, FlippedBitsInObjects) {
-  for (const char* name : kObjects) flip_bits(name, 2000, fuzz::fuzz_code_object);
+  for (const char* name : kObjects) flip_bits(name, 1000, fuzz::fuzz_code_object);
 }
 TEST(Hostile, FlippedBitsInContainers) {
-  for (const char* name : kContainers) flip_bits(name, 1000, fuzz::fuzz_container);
+  for (const char* name : kContainers) flip_bits(name, 500, fuzz::fuzz_container);
 }
 
 // Sets the fields of the headers to values that break arithmetic.
