@@ -8,8 +8,8 @@
 
 #include "frontend/isa/opcode.h"
 #include "frontend/isa/target.h"
-#include "internal/wave_state.h"
 #include "internal/error.h"
+#include "internal/wave_state.h"
 
 namespace wavejit::interp {
 
@@ -19,8 +19,16 @@ struct CodeRegion {
   std::span<const uint8_t> bytes;
 };
 
-// Decodes lazily and caches decoded instructions by address. One Interpreter may be used by several threads at once, each on
-// its own WaveState.
+// Before each memory access the interpreter leaves in wave.engine_private what the fault handler needs to find the
+// lane: [0] kFaultScalar or kFaultLanes; for kFaultLanes [1] = address of a uint64_t[64] with each lane's address, [2]
+// = bytes per lane, [3] = mask of the lanes that access memory. wave.fault_write tells load from store.
+inline constexpr uint64_t kFaultScalar = 0;
+inline constexpr uint64_t kFaultLanes = 1;
+// The lane whose access covers `address` (64 if none does, e.g. scalar loads), from that description.
+[[nodiscard]] uint32_t find_fault_lane(const WaveState& wave, uint64_t address);
+
+// Decodes lazily and caches decoded instructions by address. One Interpreter may be used by several threads at once,
+// each on its own WaveState.
 class Interpreter {
  public:
   Interpreter(isa::Target target, std::span<const CodeRegion> code);
@@ -29,9 +37,9 @@ class Interpreter {
   Interpreter& operator=(const Interpreter&) = delete;
 
   // Runs `wave` from wave.pc until something other than an ordinary instruction happens; the reason is also stored in
-  // wave.exit_reason. The host FP environment is set from wave.mode and restored. Never returns kJump. Returns kYield at
-  // s_sleep and after `budget` instructions. Memory faults arrive as host signals: the runtime's handler unwinds (see
-  // runtime/fault.h), finding the instruction in wave.pc, which is kept current before every memory access.
+  // wave.exit_reason. The host FP environment is set from wave.mode and restored. Never returns kJump. Returns kYield
+  // at s_sleep and after `budget` instructions. Memory faults arrive as host signals: the runtime's handler unwinds
+  // (see runtime/fault.h), finding the instruction in wave.pc, which is kept current before every memory access.
   ExitReason run(WaveState& wave, uint64_t budget = UINT64_MAX) const;
 
   // The typed error for kUnsupported / kIllegal at wave.pc: mnemonic, encoding, PC.

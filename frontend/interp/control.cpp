@@ -1,0 +1,211 @@
+// Control flow, hardware registers, messages and other SOPP/SOP1/SOPK instructions that act on the wave.
+#include <x86intrin.h>
+
+#include "frontend/interp/engine.h"
+
+namespace wavejit::interp {
+namespace {
+
+Step jump(Context& c, const Op& op, uint64_t target) {
+  // Backward jumps poll the stop flag so that endless loops can be ended.
+  const bool backward = target <= op.inst.pc;
+  c.wave.pc = target;
+  if (backward && c.wave.stop_flag != nullptr && *c.wave.stop_flag != 0) {
+    c.wave.exit_reason = ExitReason::kStopped;
+    return Step::exit;
+  }
+  return Step::jump;
+}
+
+uint64_t branch_target(const Op& op, unsigned source) {
+  return op.inst.next_pc() + op.sources[source].value;  // the distance is signed; the addition wraps
+}
+
+template <typename Condition>
+Step branch_if(Context& c, const Op& op, Condition condition) {
+  return condition ? jump(c, op, branch_target(op, 0)) : Step::next;
+}
+
+Step no_effect(Context&, const Op&) {
+  return Step::next;
+}
+
+void register_branches(Registry& r) {
+  r.handler(Opcode::s_branch, [](Context& c, const Op& o) { return jump(c, o, branch_target(o, 0)); });
+  r.handler(Opcode::s_cbranch_scc0, [](Context& c, const Op& o) { return branch_if(c, o, c.wave.scc == 0); });
+  r.handler(Opcode::s_cbranch_scc1, [](Context& c, const Op& o) { return branch_if(c, o, c.wave.scc != 0); });
+  r.handler(Opcode::s_cbranch_vccz, [](Context& c, const Op& o) { return branch_if(c, o, c.wave.vccz != 0); });
+  r.handler(Opcode::s_cbranch_vccnz, [](Context& c, const Op& o) { return branch_if(c, o, c.wave.vccz == 0); });
+  r.handler(Opcode::s_cbranch_execz, [](Context& c, const Op& o) { return branch_if(c, o, c.wave.exec() == 0); });
+  r.handler(Opcode::s_cbranch_execnz, [](Context& c, const Op& o) { return branch_if(c, o, c.wave.exec() != 0); });
+  // No debugger is attached.
+  r.handler(Opcode::s_cbranch_cdbgsys, no_effect);
+  r.handler(Opcode::s_cbranch_cdbguser, no_effect);
+  r.handler(Opcode::s_cbranch_cdbgsys_or_user, no_effect);
+  r.handler(Opcode::s_cbranch_cdbgsys_and_user, no_effect);
+  r.handler(Opcode::s_getpc_b64, [](Context& c, const Op& o) -> Step {
+    write_scalar64(c, o.mask_reg, o.inst.next_pc());
+    return Step::next;
+  });
+  r.handler(Opcode::s_setpc_b64, [](Context& c, const Op& o) { return jump(c, o, read_scalar64(c, o.sources[0])); });
+  r.handler(Opcode::s_swappc_b64, [](Context& c, const Op& o) {
+    const uint64_t target = read_scalar64(c, o.sources[0]);
+    write_scalar64(c, o.mask_reg, o.inst.next_pc());
+    return jump(c, o, target);
+  });
+  r.handler(Opcode::s_call_b64, [](Context& c, const Op& o) {
+    write_scalar64(c, o.mask_reg, o.inst.next_pc());
+    return jump(c, o, branch_target(o, 0));
+  });
+}
+
+Step leave(Context& c, const Op& op, ExitReason reason) {
+  c.wave.pc = op.inst.next_pc();
+  c.wave.exit_reason = reason;
+  return Step::exit;
+}
+
+void register_exits(Registry& r) {
+  r.handler(Opcode::s_endpgm, [](Context& c, const Op& o) { return c.exit(ExitReason::kEnd, o); });
+  r.handler(Opcode::s_endpgm_saved, [](Context& c, const Op& o) { return c.exit(ExitReason::kEnd, o); });
+  r.handler(Opcode::s_barrier, [](Context& c, const Op& o) { return leave(c, o, ExitReason::kBarrier); });
+  r.handler(Opcode::s_sleep, [](Context& c, const Op& o) { return leave(c, o, ExitReason::kYield); });
+  r.handler(Opcode::s_trap, [](Context& c, const Op& o) {
+    c.wave.trap_id = static_cast<uint32_t>(o.sources[0].value) & 0xff;
+    return c.exit(ExitReason::kTrap, o);
+  });
+  // Harmless messages do nothing; geometry-shader and unknown messages are not for compute (docs/isa-decisions.md).
+  const Handler message = [](Context& c, const Op& o) {
+    switch (o.sources[0].value & 15) {
+      case 1:   // MSG_INTERRUPT
+      case 4:   // MSG_SAVEWAVE
+      case 9:   // early primitive deallocation
+      case 10:  // MSG_GET_DOORBELL
+        return Step::next;
+      default:
+        return c.exit(ExitReason::kUnsupported, o);
+    }
+  };
+  r.handler(Opcode::s_sendmsg, message);
+  r.handler(Opcode::s_sendmsghalt, [](Context& c, const Op& o) { return c.exit(ExitReason::kEnd, o); });
+  // Halting a wave without a debugger to continue it would hang; only the "do not halt" form is accepted.
+  const Handler only_zero = [](Context& c, const Op& o) {
+    return o.sources[0].value == 0 ? Step::next : c.exit(ExitReason::kUnsupported, o);
+  };
+  r.handler(Opcode::s_sethalt, only_zero);
+  r.handler(Opcode::s_setkill, only_zero);
+  for (const Opcode op : {Opcode::s_nop,
+                          Opcode::s_waitcnt,
+                          Opcode::s_setprio,
+                          Opcode::s_icache_inv,
+                          Opcode::s_incperflevel,
+                          Opcode::s_decperflevel,
+                          Opcode::s_ttracedata,
+                          Opcode::s_wakeup,
+                          Opcode::v_nop,
+                          Opcode::v_clrexcp,
+                          Opcode::s_dcache_inv,
+                          Opcode::s_dcache_wb,
+                          Opcode::s_dcache_inv_vol,
+                          Opcode::s_dcache_wb_vol,
+                          Opcode::s_dcache_discard,
+                          Opcode::s_dcache_discard_x2,
+                          Opcode::buffer_wbinvl1,
+                          Opcode::buffer_wbinvl1_vol,
+                          Opcode::buffer_wbl2,
+                          Opcode::buffer_invl2,
+                          Opcode::ds_nop})
+    r.handler(op, no_effect);
+}
+
+// Hardware registers by number (Vega ISA manual, "S_GETREG_B32").
+enum HwReg : unsigned {
+  kMode = 1,
+  kStatus = 2,
+  kTrapsts = 3,
+  kHwId = 4,
+  kGprAlloc = 5,
+  kLdsAlloc = 6,
+  kIbSts = 7,
+  kShMemBases = 15
+};
+
+uint32_t read_hwreg(const Context& c, unsigned id) {
+  const WaveState& w = c.wave;
+  switch (id) {
+    case kMode:
+      return w.mode;
+    case kStatus:
+      return (w.status & ~0x10601u) | w.scc | uint32_t{w.exec() == 0} << 9 | w.vccz << 10 | 1u << 16;
+    case kTrapsts:
+      return w.trapsts;
+    case kHwId:
+      return w.hw_id;
+    case kLdsAlloc:
+      return (w.lds_size / 512 & 0x1ff) << 12;
+    case kShMemBases:
+      return (kSharedApertureHi >> 16) << 16 | kPrivateApertureHi >> 16;
+    default:
+      return 0;
+  }
+}
+
+Step set_hwreg(Context& c, const Op& op, uint32_t value) {
+  const auto simm = static_cast<uint32_t>(op.sources[0].value);
+  const unsigned id = simm & 63, offset = simm >> 6 & 31, size = (simm >> 11 & 31) + 1;
+  const uint32_t mask = (size >= 32 ? ~0u : (1u << size) - 1) << offset;
+  const auto merged = [&](uint32_t old) { return (old & ~mask) | (value << offset & mask); };
+  if (id == kMode) {
+    c.wave.mode = merged(c.wave.mode);
+    c.load_mode();
+    if ((c.wave.mode & mode::kVskip) != 0) return c.exit(ExitReason::kUnsupported, op);
+  } else if (id == kTrapsts) {
+    c.wave.trapsts = merged(c.wave.trapsts);
+  }
+  return Step::next;
+}
+
+void register_hwregs(Registry& r) {
+  r.handler(Opcode::s_getreg_b32, [](Context& c, const Op& o) -> Step {
+    const auto simm = static_cast<uint32_t>(o.sources[0].value);
+    const unsigned id = simm & 63, offset = simm >> 6 & 31, size = (simm >> 11 & 31) + 1;
+    const uint32_t value = read_hwreg(c, id) >> offset;
+    write_scalar32(c, o.mask_reg, size >= 32 ? value : value & ((1u << size) - 1));
+    return Step::next;
+  });
+  r.handler(Opcode::s_setreg_b32,
+            [](Context& c, const Op& o) { return set_hwreg(c, o, read_scalar32(c, o.sources[1])); });
+  r.handler(Opcode::s_setreg_imm32_b32,
+            [](Context& c, const Op& o) { return set_hwreg(c, o, read_scalar32(c, o.sources[1])); });
+  r.handler(Opcode::s_set_gpr_idx_on, [](Context& c, const Op& o) -> Step {
+    uint32_t& m0 = c.wave.sgpr[sreg::kM0];
+    m0 = (m0 & ~0xf0ffu) | (read_scalar32(c, o.sources[0]) & 0xff) |
+         (static_cast<uint32_t>(o.sources[1].value) & 15) << 12;
+    c.wave.mode |= mode::kGprIdxEn;
+    return Step::next;
+  });
+  r.handler(Opcode::s_set_gpr_idx_off, [](Context& c, const Op&) -> Step {
+    c.wave.mode &= ~mode::kGprIdxEn;
+    return Step::next;
+  });
+  r.handler(Opcode::s_set_gpr_idx_idx, [](Context& c, const Op& o) -> Step {
+    uint32_t& m0 = c.wave.sgpr[sreg::kM0];
+    m0 = (m0 & ~0xffu) | (read_scalar32(c, o.sources[0]) & 0xff);
+    return Step::next;
+  });
+  r.handler(Opcode::s_set_gpr_idx_mode, [](Context& c, const Op& o) -> Step {
+    uint32_t& m0 = c.wave.sgpr[sreg::kM0];
+    m0 = (m0 & ~0xf000u) | (static_cast<uint32_t>(o.sources[0].value) & 15) << 12;
+    return Step::next;
+  });
+}
+
+}  // namespace
+
+void register_control(Registry& r) {
+  register_branches(r);
+  register_exits(r);
+  register_hwregs(r);
+}
+
+}  // namespace wavejit::interp

@@ -1,0 +1,177 @@
+#include "frontend/interp/interpreter.h"
+
+#include <fmt/format.h>
+#include <immintrin.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+
+#include "frontend/interp/engine.h"
+#include "frontend/isa/decoder.h"
+#include "internal/check.h"
+
+namespace wavejit::interp {
+namespace {
+
+Step illegal(Context& c, const Op& op) {
+  return c.exit(ExitReason::kIllegal, op);
+}
+
+// The prepared instructions of one code region, by dword. Slots start out null; calloc leaves untouched pages unbacked,
+// so large regions cost what is executed.
+class Region {
+ public:
+  explicit Region(const CodeRegion& code)
+      : base_(code.base),
+        bytes_(code.bytes),
+        slots_(static_cast<Slot*>(std::calloc(code.bytes.size() / 4 + 1, sizeof(Slot)))) {
+    WAVEJIT_CHECK(slots_ != nullptr, "out of memory for {} bytes of code", code.bytes.size());
+  }
+  ~Region() { std::free(slots_); }
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+
+  [[nodiscard]] bool contains(uint64_t pc) const { return pc - base_ < bytes_.size(); }
+  [[nodiscard]] const Op* find(uint64_t pc) const { return slots_[(pc - base_) / 4].load(std::memory_order_acquire); }
+  void publish(uint64_t pc, const Op* op) { slots_[(pc - base_) / 4].store(op, std::memory_order_release); }
+  [[nodiscard]] std::span<const uint8_t> bytes_at(uint64_t pc) const { return bytes_.subspan(pc - base_); }
+
+ private:
+  using Slot = std::atomic<const Op*>;
+  uint64_t base_;
+  std::span<const uint8_t> bytes_;
+  Slot* slots_;
+};
+
+class SavedMxcsr {
+ public:
+  SavedMxcsr() : saved_(_mm_getcsr()) {}
+  ~SavedMxcsr() { _mm_setcsr(saved_); }
+  SavedMxcsr(const SavedMxcsr&) = delete;
+  SavedMxcsr& operator=(const SavedMxcsr&) = delete;
+  [[nodiscard]] uint32_t value() const { return saved_; }
+
+ private:
+  uint32_t saved_;
+};
+
+}  // namespace
+
+struct Interpreter::Impl {
+  isa::Target target;
+  std::deque<Region> regions;
+  std::mutex mutex;  // guards ops and arena
+  std::deque<Op> ops;
+  Arena arena;
+
+  Region* region_of(uint64_t pc) {
+    for (Region& r : regions)
+      if (r.contains(pc)) return &r;
+    return nullptr;
+  }
+
+  const Op* prepare_at(Region& region, uint64_t pc) {
+    const std::lock_guard lock(mutex);
+    if (const Op* op = region.find(pc); op != nullptr) return op;
+    Op& op = ops.emplace_back();
+    if (isa::decode(target, region.bytes_at(pc), pc, op.inst) == isa::DecodeStatus::ok) {
+      prepare(op, arena);
+    } else {
+      op.inst.pc = pc;
+      op.handler = illegal;
+    }
+    region.publish(pc, &op);
+    return &op;
+  }
+};
+
+Interpreter::Interpreter(isa::Target target, std::span<const CodeRegion> code) : impl_(std::make_unique<Impl>()) {
+  impl_->target = target;
+  for (const CodeRegion& region : code) impl_->regions.emplace_back(region);
+}
+
+Interpreter::~Interpreter() = default;
+
+ExitReason Interpreter::run(WaveState& wave, uint64_t budget) const {
+  const SavedMxcsr saved;
+  Context c(wave);
+  c.target = impl_->target;
+  c.is_gfx8 = isa::family_of(impl_->target) == isa::Family::gfx8;
+  c.mxcsr_now = saved.value();
+  wave.engine_private[0] = kFaultScalar;
+
+  uint64_t pc = wave.pc;
+  Region* region = nullptr;
+  for (uint64_t left = budget; left != 0; --left) {
+    if (region == nullptr || !region->contains(pc)) {
+      region = impl_->region_of(pc);
+      if (region == nullptr || pc % 4 != 0) {
+        wave.pc = pc;
+        wave.exit_reason = ExitReason::kIllegal;
+        return wave.exit_reason;
+      }
+    }
+    const Op* op = region->find(pc);
+    if (op == nullptr) [[unlikely]]
+      op = impl_->prepare_at(*region, pc);
+    wave.pc = pc;
+    const Step step = op->handler(c, *op);
+    if (step == Step::next) [[likely]] {
+      pc += op->size;
+    } else if (step == Step::jump) {
+      pc = wave.pc;
+      if (pc % 4 != 0) region = nullptr;
+    } else {
+      // Instructions that could not be executed are not counted.
+      const ExitReason reason = wave.exit_reason;
+      if (reason != ExitReason::kUnsupported && reason != ExitReason::kIllegal && reason != ExitReason::kFault)
+        ++wave.instructions;
+      return reason;
+    }
+    ++wave.instructions;
+  }
+  wave.pc = pc;
+  wave.exit_reason = ExitReason::kYield;
+  return wave.exit_reason;
+}
+
+Error Interpreter::describe_exit(const WaveState& wave) const {
+  Error error{.code = ErrorCode::kIllegalInstruction, .message = "", .pc = wave.pc};
+  Region* region = impl_->region_of(wave.pc);
+  if (region == nullptr || wave.pc % 4 != 0) {
+    error.message = fmt::format("The program counter {:#x} is outside the code.", wave.pc);
+    return error;
+  }
+  isa::Instruction inst;
+  const auto bytes = region->bytes_at(wave.pc);
+  if (isa::decode(impl_->target, bytes, wave.pc, inst) != isa::DecodeStatus::ok) {
+    std::string words;
+    for (size_t i = 0; i + 4 <= bytes.size() && i < 8; i += 4) {
+      uint32_t word;
+      std::memcpy(&word, bytes.data() + i, 4);
+      words += fmt::format(" {:#010x}", word);
+    }
+    error.message =
+        fmt::format("No {} instruction has the encoding{} at {:#x}.", isa::to_string(impl_->target), words, wave.pc);
+    return error;
+  }
+  error.code = ErrorCode::kUnsupported;
+  error.message = fmt::format("The interpreter does not execute {} at {:#x}.", isa::describe(inst), wave.pc);
+  return error;
+}
+
+bool Interpreter::supports(isa::Opcode opcode) {
+  return Registry::get()[opcode].handler != nullptr;
+}
+
+uint32_t find_fault_lane(const WaveState& wave, uint64_t address) {
+  if (wave.engine_private[0] != kFaultLanes) return kWaveSize;
+  const auto* addresses = reinterpret_cast<const uint64_t*>(wave.engine_private[1]);
+  for (uint32_t l = 0; l < kWaveSize; ++l)
+    if ((wave.engine_private[3] >> l & 1) != 0 && address - addresses[l] < wave.engine_private[2]) return l;
+  return kWaveSize;
+}
+
+}  // namespace wavejit::interp

@@ -1,0 +1,164 @@
+// Per-lane memory access shared by DS, FLAT/GLOBAL/SCRATCH and MUBUF: data shapes, the moves between memory and rows,
+// the description a fault handler needs, scratch swizzling.
+#pragma once
+
+#include <atomic>
+#include <cstring>
+
+#include "frontend/interp/engine.h"
+
+namespace wavejit::interp {
+
+// What an access moves.
+enum class Shape : uint8_t {
+  ubyte,
+  sbyte,
+  ushort,
+  sshort,
+  dword,
+  dwordx2,
+  dwordx3,
+  dwordx4,
+  ubyte_d16,
+  ubyte_d16_hi,
+  sbyte_d16,
+  sbyte_d16_hi,
+  short_d16,
+  short_d16_hi,  // loads into one half; stores: hi forms only
+};
+
+constexpr unsigned shape_bytes(Shape s) {
+  switch (s) {
+    case Shape::ubyte:
+    case Shape::sbyte:
+    case Shape::ubyte_d16:
+    case Shape::ubyte_d16_hi:
+    case Shape::sbyte_d16:
+    case Shape::sbyte_d16_hi:
+      return 1;
+    case Shape::ushort:
+    case Shape::sshort:
+    case Shape::short_d16:
+    case Shape::short_d16_hi:
+      return 2;
+    case Shape::dword:
+      return 4;
+    case Shape::dwordx2:
+      return 8;
+    case Shape::dwordx3:
+      return 12;
+    case Shape::dwordx4:
+      return 16;
+  }
+  return 0;
+}
+
+// Puts the bytes at `p` into lane `l` of the rows, extended or merged as the shape says.
+template <Shape shape>
+inline void lane_from_memory(uint32_t* rows, unsigned l, const void* p) {
+  constexpr unsigned kBytes = shape_bytes(shape);
+  if constexpr (kBytes >= 4) {
+    uint32_t words[kBytes / 4];
+    std::memcpy(words, p, kBytes);
+    for (unsigned w = 0; w < kBytes / 4; ++w) rows[w * kWaveSize + l] = words[w];
+  } else {
+    uint32_t v = 0;
+    std::memcpy(&v, p, kBytes);
+    constexpr bool kSigned =
+        shape == Shape::sbyte || shape == Shape::sshort || shape == Shape::sbyte_d16 || shape == Shape::sbyte_d16_hi;
+    if constexpr (kSigned) v = static_cast<uint32_t>(static_cast<int32_t>(v << (32 - 8 * kBytes)) >> (32 - 8 * kBytes));
+    if constexpr (shape == Shape::ubyte_d16 || shape == Shape::sbyte_d16 || shape == Shape::short_d16) {
+      v = (rows[l] & 0xffff0000u) | (v & 0xffff);
+    } else if constexpr (shape == Shape::ubyte_d16_hi || shape == Shape::sbyte_d16_hi || shape == Shape::short_d16_hi) {
+      v = (rows[l] & 0xffff) | v << 16;
+    }
+    rows[l] = v;
+  }
+}
+
+// The bytes lane `l` stores.
+template <Shape shape>
+inline void lane_to_memory(const uint32_t* rows, unsigned l, void* p) {
+  constexpr unsigned kBytes = shape_bytes(shape);
+  if constexpr (kBytes >= 4) {
+    uint32_t words[kBytes / 4];
+    for (unsigned w = 0; w < kBytes / 4; ++w) words[w] = rows[w * kWaveSize + l];
+    std::memcpy(p, words, kBytes);
+  } else {
+    constexpr bool kHigh = shape == Shape::ubyte_d16_hi || shape == Shape::short_d16_hi;
+    const uint32_t v = kHigh ? rows[l] >> 16 : rows[l];
+    std::memcpy(p, &v, kBytes);
+  }
+}
+
+// For the fault handler (interpreter.h): c.addresses holds the lanes' addresses.
+inline void describe_access(Context& c, uint64_t lanes, unsigned bytes, bool write) {
+  WaveState& w = c.wave;
+  w.fault_write = write ? 1 : 0;
+  w.engine_private[0] = kFaultLanes;
+  w.engine_private[1] = reinterpret_cast<uint64_t>(c.addresses);
+  w.engine_private[2] = bytes;
+  w.engine_private[3] = lanes;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+// Reports a fault that the host would not (or not usefully) raise itself.
+inline Step memory_fault(Context& c, const Op& op, uint64_t address, unsigned lane, bool write) {
+  c.wave.fault_address = address;
+  c.wave.fault_lane = lane;
+  c.wave.fault_write = write ? 1 : 0;
+  return c.exit(ExitReason::kFault, op);
+}
+
+// Host user-space pointers have the upper 17 bits clear. Anything else that is not an aperture would raise a
+// general-protection fault without an address.
+inline bool is_host_address(uint64_t address) {
+  return address >> 47 == 0;
+}
+
+// Byte `offset` of `lane` in the wave's swizzled scratch.
+inline uint8_t* scratch_byte(const WaveState& w, unsigned lane, uint32_t offset) {
+  return reinterpret_cast<uint8_t*>(w.scratch_base + static_cast<uint64_t>(offset / 4) * 256 + lane * 4 + offset % 4);
+}
+inline bool scratch_in_range(const WaveState& w, uint32_t offset, unsigned bytes) {
+  return uint64_t{offset} + bytes <= w.scratch_bytes_per_lane;
+}
+inline void scratch_read(const WaveState& w, unsigned lane, uint32_t offset, void* data, unsigned bytes) {
+  auto* out = static_cast<uint8_t*>(data);
+  if (offset % 4 == 0 && bytes % 4 == 0) {
+    for (unsigned i = 0; i < bytes; i += 4) std::memcpy(out + i, scratch_byte(w, lane, offset + i), 4);
+  } else {
+    for (unsigned i = 0; i < bytes; ++i) out[i] = *scratch_byte(w, lane, offset + i);
+  }
+}
+inline void scratch_write(const WaveState& w, unsigned lane, uint32_t offset, const void* data, unsigned bytes) {
+  const auto* in = static_cast<const uint8_t*>(data);
+  if (offset % 4 == 0 && bytes % 4 == 0) {
+    for (unsigned i = 0; i < bytes; i += 4) std::memcpy(scratch_byte(w, lane, offset + i), in + i, 4);
+  } else {
+    for (unsigned i = 0; i < bytes; ++i) *scratch_byte(w, lane, offset + i) = in[i];
+  }
+}
+
+// Do all 64 addresses follow each other in steps of `stride` bytes?
+inline bool is_contiguous(const uint64_t* addresses, uint64_t stride) {
+  uint64_t difference = 0;
+  for (unsigned l = 0; l < kWaveSize; ++l) difference |= addresses[l] ^ (addresses[0] + l * stride);
+  return difference == 0;
+}
+
+template <typename T>
+T lane_value(const uint32_t* rows, unsigned l) {
+  if constexpr (sizeof(T) == 8) {
+    return static_cast<T>(rows[kWaveSize + l]) << 32 | rows[l];
+  } else {
+    return rows[l];
+  }
+}
+template <typename T>
+void set_lane_value(uint32_t* rows, unsigned l, T v) {
+  rows[l] = static_cast<uint32_t>(v);
+  if constexpr (sizeof(T) == 8) rows[kWaveSize + l] = static_cast<uint32_t>(v >> 32);
+}
+
+}  // namespace wavejit::interp
