@@ -1,0 +1,305 @@
+// Memory faults, traps and other bad endings: typed errors with kernel, PC, lane and address, and life after them.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <thread>
+
+#include "test_kernels.h"
+
+namespace wavejit::test {
+namespace {
+
+// out[i] = i for the work-items of one-dimensional groups of 64.
+KernelSource portable_store(std::string_view target, const std::string& name = "store_index") {
+  return {.name = name,
+          .body = fmt::format(R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_lshl_b32 s6, s2, 6
+  v_add_u32_e32 v1, {}s6, v0
+  v_lshlrev_b32_e32 v2, 2, v1
+  v_mov_b32_e32 v3, 0
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v4, s5
+  add_co v6, s4, v2
+  addc v7, v4, v3
+  store v[6:7], v1
+)",
+                              is_gfx8(target) ? "vcc, " : ""),
+          .directives = "  .amdhsa_system_sgpr_workgroup_id_x 1\n",
+          .args = {{"out"}}};
+}
+
+KernelSource load_kernel(const std::string& name = "load_index") {
+  return {.name = name,
+          .body = R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v2, 2, v0
+  v_mov_b32_e32 v3, 0
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v4, s5
+  add_co v6, s4, v2
+  addc v7, v4, v3
+  flat_load_dword v8, v[6:7]
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  store v[6:7], v8
+)",
+          .args = {{"buffer"}}};
+}
+
+struct Case {
+  std::string target;
+  TestEngine engine;
+};
+
+class Faults : public testing::TestWithParam<Case> {};
+
+std::vector<Case> cases() {
+  std::vector<Case> all;
+  for (const char* target : {"gfx803", "gfx906", "gfx90a"})
+    for (const TestEngine& engine : engines()) all.push_back({target, engine});
+  return all;
+}
+
+void expect_works(const Module& module, const TestEngine& engine) {
+  Kernel kernel = module.kernel("store_index");
+  Buffer<uint32_t> out(256);
+  kernel.set_args(out);
+  (void)kernel.launch(launch_options(engine, 256, 64, 2));
+  for (unsigned i = 0; i < 256; ++i) ASSERT_EQ(out[i], i);
+}
+
+TEST_P(Faults, StorePastTheEndOfABuffer) {
+  const auto& [target, engine] = GetParam();
+  const Module module = load(target, {portable_store(target)});
+  Kernel kernel = module.kernel("store_index");
+  Buffer<uint32_t> out(48);  // 192 bytes: lanes 48 and up of the first wave are outside
+  ASSERT_EQ(wavejit_memory_register(out.data(), out.bytes(), "numbers"), WAVEJIT_OK);
+  kernel.set_args(out);
+  try {
+    (void)kernel.launch(launch_options(engine, 64, 64));
+    FAIL() << "the fault went unnoticed";
+  } catch (const Exception& e) {
+    EXPECT_EQ(e.status(), WAVEJIT_GUEST_FAULT) << e.what();
+    EXPECT_EQ(e.kernel(), "store_index");
+    ASSERT_TRUE(e.lane());
+    EXPECT_EQ(*e.lane(), 48u) << e.what();
+    ASSERT_TRUE(e.address());
+    EXPECT_EQ(*e.address(), reinterpret_cast<uint64_t>(out.data()) + 192);
+    ASSERT_TRUE(e.pc());
+    EXPECT_GT(*e.pc(), kernel.info().entry);
+    EXPECT_LT(*e.pc(), kernel.info().entry + kernel.info().code_size);
+    const std::string message = e.what();
+    EXPECT_NE(message.find("wrote"), std::string::npos) << message;
+    EXPECT_NE(message.find("0 bytes past the end of buffer 'numbers'"), std::string::npos) << message;
+    EXPECT_NE(message.find("store_index+0x"), std::string::npos) << message;
+  }
+  expect_works(module, engine);
+}
+
+TEST_P(Faults, LoadFromUnmappedMemory) {
+  const auto& [target, engine] = GetParam();
+  const Module module = load(target, {load_kernel(), portable_store(target)});
+  Kernel kernel = module.kernel("load_index");
+  void* hole = mmap(nullptr, 1 << 16, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(hole, MAP_FAILED);
+  kernel.set_arg_pointer(0, hole);
+  for (int round = 0; round < 20; ++round) {
+    try {
+      (void)kernel.launch(launch_options(engine, 1024, 64, 2));
+      FAIL() << "the fault went unnoticed";
+    } catch (const Exception& e) {
+      ASSERT_EQ(e.status(), WAVEJIT_GUEST_FAULT) << e.what();
+      ASSERT_TRUE(e.lane());
+      EXPECT_EQ(*e.lane(), 0u) << e.what();
+      EXPECT_EQ(e.address(), reinterpret_cast<uint64_t>(hole));
+      EXPECT_NE(std::string(e.what()).find("read"), std::string::npos) << e.what();
+    }
+  }
+  munmap(hole, 1 << 16);
+  expect_works(module, engine);
+}
+
+TEST_P(Faults, NullAndNonCanonicalPointers) {
+  const auto& [target, engine] = GetParam();
+  const Module module = load(target, {load_kernel(), portable_store(target)});
+  Kernel kernel = module.kernel("load_index");
+  for (const uint64_t address : {uint64_t{0}, uint64_t{0x0123456789abcde0}, ~uint64_t{0} - 255}) {
+    SCOPED_TRACE(address);
+    kernel.set_arg(0, &address, sizeof address);
+    try {
+      (void)kernel.launch(launch_options(engine, 64, 64));
+      FAIL() << "the fault went unnoticed";
+    } catch (const Exception& e) {
+      ASSERT_EQ(e.status(), WAVEJIT_GUEST_FAULT) << e.what();
+      ASSERT_TRUE(e.lane()) << e.what();
+      EXPECT_EQ(*e.lane(), 0u) << e.what();
+      EXPECT_EQ(e.address(), address) << e.what();
+    }
+  }
+  expect_works(module, engine);
+}
+
+TEST_P(Faults, ScalarLoad) {
+  const auto& [target, engine] = GetParam();
+  KernelSource k{.name = "scalar",
+                 .body = R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_waitcnt lgkmcnt(0)
+  s_load_dword s6, s[4:5], 0x10
+  s_waitcnt lgkmcnt(0)
+)",
+                 .args = {{"p"}}};
+  const Module module = load(target, {k, portable_store(target)});
+  Kernel kernel = module.kernel("scalar");
+  kernel.set_arg_pointer(0, nullptr);
+  try {
+    (void)kernel.launch(launch_options(engine, 64, 64));
+    FAIL() << "the fault went unnoticed";
+  } catch (const Exception& e) {
+    ASSERT_EQ(e.status(), WAVEJIT_GUEST_FAULT) << e.what();
+    EXPECT_FALSE(e.lane()) << e.what();
+    EXPECT_EQ(e.address(), 0x10u);
+    EXPECT_EQ(e.pc(), kernel.info().entry + 12);
+  }
+  expect_works(module, engine);
+}
+
+TEST_P(Faults, OnlyOneLane) {
+  const auto& [target, engine] = GetParam();
+  KernelSource k = load_kernel("one_lane");
+  // Lane 37 alone.
+  k.body.insert(0, "  s_mov_b32 exec_lo, 0\n  s_mov_b32 exec_hi, 0x20\n");
+  const Module module = load(target, {k, portable_store(target)});
+  Kernel kernel = module.kernel("one_lane");
+  const uint64_t address = 0x1000;
+  kernel.set_arg(0, &address, sizeof address);
+  try {
+    (void)kernel.launch(launch_options(engine, 64, 64));
+    FAIL() << "the fault went unnoticed";
+  } catch (const Exception& e) {
+    ASSERT_EQ(e.status(), WAVEJIT_GUEST_FAULT) << e.what();
+    EXPECT_EQ(e.lane(), 37u) << e.what();
+    EXPECT_EQ(e.address(), 0x1000u + 37 * 4);
+  }
+  expect_works(module, engine);
+}
+
+TEST_P(Faults, Traps) {
+  const auto& [target, engine] = GetParam();
+  KernelSource abort{.name = "aborts", .body = "  s_nop 0\n  s_trap 2\n", .args = {}};
+  KernelSource debug = portable_store(target);
+  debug.body.insert(0, "  s_trap 3\n");
+  const Module module = load(target, {abort, debug});
+  Kernel kernel = module.kernel("aborts");
+  try {
+    (void)kernel.launch(launch_options(engine, 64, 64));
+    FAIL() << "the trap went unnoticed";
+  } catch (const Exception& e) {
+    EXPECT_EQ(e.status(), WAVEJIT_GUEST_TRAP) << e.what();
+    EXPECT_EQ(e.kernel(), "aborts");
+    EXPECT_EQ(e.pc(), kernel.info().entry + 4);
+  }
+  expect_works(module, engine);  // with its trap 3
+}
+
+TEST_P(Faults, UnsupportedAndIllegalInstructions) {
+  const auto& [target, engine] = GetParam();
+  KernelSource graphics{.name = "graphics", .body = "  s_nop 0\n  exp mrt0 v0, v0, v0, v0 done vm\n", .args = {}};
+  if (target == "gfx90a") graphics.body = "  s_nop 0\n  s_sendmsg sendmsg(MSG_GS, GS_OP_CUT, 0)\n";
+  KernelSource garbage{.name = "garbage", .body = "  s_nop 0\n  .long 0xffffffff\n", .args = {}};
+  const Module module = load(target, {graphics, garbage, portable_store(target)});
+  for (const char* name : {"graphics", "garbage"}) {
+    Kernel kernel = module.kernel(name);
+    try {
+      (void)kernel.launch(launch_options(engine, 64, 64));
+      FAIL() << name << " ran";
+    } catch (const Exception& e) {
+      EXPECT_EQ(e.status(), name[1] == 'r' ? WAVEJIT_UNSUPPORTED : WAVEJIT_ILLEGAL_INSTRUCTION) << e.what();
+      EXPECT_EQ(e.kernel(), name);
+      EXPECT_EQ(e.pc(), kernel.info().entry + 4) << e.what();
+      const std::string message = e.what();
+      if (name[1] == 'r') {
+        EXPECT_NE(message.find(target == "gfx90a" ? "s_sendmsg" : "exp"), std::string::npos) << message;
+        EXPECT_NE(message.find("0x"), std::string::npos) << message;
+      }
+    }
+  }
+  expect_works(module, engine);
+}
+
+TEST_P(Faults, ManyThreadsFaultAtOnce) {
+  const auto& [target, engine] = GetParam();
+  const Module module = load(target, {load_kernel(), portable_store(target)});
+  const TestEngine chosen = engine;
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      Kernel faulty = module.kernel("load_index");
+      Kernel good = module.kernel("store_index");
+      Buffer<uint32_t> out(4096);
+      good.set_args(out);
+      faulty.set_arg_pointer(0, reinterpret_cast<void*>(0x1000 + 0x1000 * t));
+      for (int round = 0; round < 10; ++round) {
+        try {
+          (void)faulty.launch(launch_options(chosen, 4096, 64, 3));
+          ++wrong;
+        } catch (const Exception& e) {
+          if (e.status() != WAVEJIT_GUEST_FAULT || e.address() != 0x1000u + 0x1000 * t) ++wrong;
+        }
+        try {
+          (void)good.launch(launch_options(chosen, 4096, 64, 3));
+          for (unsigned i = 0; i < 4096; ++i) wrong += out[i] != i;
+        } catch (const Exception&) {
+          ++wrong;
+        }
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Faults, testing::ValuesIn(cases()), [](const testing::TestParamInfo<Case>& info) {
+  return info.param.target + "_" + info.param.engine.name;
+});
+
+sigjmp_buf g_landing;
+void on_segv(int) {
+  siglongjmp(g_landing, 1);
+}
+
+// The application's own handler, installed before the first launch, still gets the application's own faults.
+TEST(ForeignFaults, GoToTheHandlerThatWasThereBefore) {
+  EXPECT_EXIT(
+      {
+        struct sigaction action {};
+        action.sa_handler = on_segv;
+        sigaction(SIGSEGV, &action, nullptr);
+        const Module module = load("gfx906", {portable_store("gfx906")});
+        expect_works(module, engines().front());
+        if (sigsetjmp(g_landing, 1) == 0) {
+          *reinterpret_cast<volatile int*>(0x10) = 1;
+          _exit(3);
+        }
+        _exit(0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+TEST(ForeignFaults, EndTheProcessAsWithoutWavejit) {
+  EXPECT_EXIT(
+      {
+        const Module module = load("gfx906", {portable_store("gfx906")});
+        expect_works(module, engines().front());
+        signal(SIGABRT, SIG_DFL);
+        *reinterpret_cast<volatile int*>(0x10) = 1;
+      },
+      testing::KilledBySignal(SIGSEGV), "");
+}
+
+}  // namespace
+}  // namespace wavejit::test

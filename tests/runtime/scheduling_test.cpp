@@ -1,0 +1,242 @@
+// Barriers, spin-waits, time limits, many groups on many threads, launches in parallel.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "runtime/thread_pool.h"
+#include "test_kernels.h"
+
+namespace wavejit::test {
+namespace {
+
+class Scheduling : public testing::TestWithParam<TestEngine> {};
+constexpr const char* kTarget = "gfx906";
+
+// Work-items of a group exchange values through LDS over a barrier: out[i] = n - 1 - i within the group.
+KernelSource reverse(unsigned group) {
+  return {.name = "reverse",
+          .body = fmt::format(R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_mov_b32 m0, -1
+  v_lshlrev_b32_e32 v1, 2, v0
+  ds_write_b32 v1, v0
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  v_sub_u32_e32 v2, {0}, v0
+  v_lshlrev_b32_e32 v2, 2, v2
+  ds_read_b32 v3, v2
+  s_mul_i32 s6, s2, {1}
+  v_add_u32_e32 v1, s6, v1
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v4, s5
+  v_mov_b32_e32 v5, 0
+  add_co v6, s4, v1
+  addc v7, v4, v5
+  store v[6:7], v3
+)",
+                              group - 1, group * 4),
+          .directives = "  .amdhsa_system_sgpr_workgroup_id_x 1\n",
+          .args = {{"out"}},
+          .lds = group * 4};
+}
+
+TEST_P(Scheduling, BarrierBetweenAllWavesOfAGroup) {
+  for (const unsigned group : {64u, 256u, 1024u}) {
+    SCOPED_TRACE(group);
+    // Constants above 64 are literals, which VOP2 takes as src0.
+    const Module module = load(kTarget, {reverse(group)});
+    Kernel kernel = module.kernel("reverse");
+    Buffer<uint32_t> out(group * 37);
+    kernel.set_args(out);
+    (void)kernel.launch(launch_options(GetParam(), group * 37, group, 3));
+    for (unsigned i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], group - 1 - i % group) << i;
+  }
+}
+
+TEST_P(Scheduling, WavesThatEndedDoNotHoldUpABarrier) {
+  // The first wave ends; the others pass two barriers and store.
+  KernelSource k{.name = "early",
+                 .body = R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_cmp_gt_u32_e32 vcc, 64, v0
+  s_cbranch_vccz .Lgo
+  s_endpgm
+.Lgo:
+  s_barrier
+  s_barrier
+  v_lshlrev_b32_e32 v1, 2, v0
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v4, s5
+  v_mov_b32_e32 v5, 0
+  add_co v6, s4, v1
+  addc v7, v4, v5
+  store v[6:7], v0
+)",
+                 .args = {{"out"}}};
+  const Module module = load(kTarget, {k});
+  Kernel kernel = module.kernel("early");
+  Buffer<uint32_t> out(256);
+  for (uint32_t& value : out) value = 0xffffffff;
+  kernel.set_args(out);
+  (void)kernel.launch(launch_options(GetParam(), 256, 256));
+  for (unsigned i = 0; i < 256; ++i) ASSERT_EQ(out[i], i < 64 ? 0xffffffff : i);
+}
+
+// Wave 0 waits in a spin loop until wave 1 has set a flag in memory.
+KernelSource spinning(bool sleep) {
+  return {.name = "spin",
+          .body = fmt::format(R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_cmp_gt_u32_e32 vcc, 64, v0
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v6, s4
+  v_mov_b32_e32 v7, s5
+  v_mov_b32_e32 v8, 1
+  s_cbranch_vccz .Lset
+.Lwait:
+  {}
+  flat_load_dword v9, v[6:7] glc
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  v_readfirstlane_b32 s6, v9
+  s_cmp_eq_u32 s6, 0
+  s_cbranch_scc1 .Lwait
+  s_endpgm
+.Lset:
+  store v[6:7], v8
+)",
+                              sleep ? "s_sleep 1" : ""),
+          .args = {{"flag"}}};
+}
+
+TEST_P(Scheduling, SpinWaitWithSleepBetweenWaves) {
+  const Module module = load(kTarget, {spinning(true)});
+  Kernel kernel = module.kernel("spin");
+  Buffer<uint32_t> flag(1);
+  kernel.set_args(flag);
+  LaunchOptions options = launch_options(GetParam(), 128, 128);
+  options.timeout_ns = 20'000'000'000;
+  (void)kernel.launch(options);
+  EXPECT_EQ(flag[0], 1u);
+}
+
+TEST_P(Scheduling, EndlessLoopsEndAtTheTimeLimit) {
+  KernelSource tight{.name = "tight", .body = ".Lagain:\n  s_branch .Lagain\n", .args = {}};
+  KernelSource busy{.name = "busy",
+                    .body = ".Lagain2:\n  v_add_u32_e32 v0, 1, v0\n  v_mul_f32_e32 v1, v0, v1\n  s_branch .Lagain2\n",
+                    .args = {}};
+  KernelSource sleepy{.name = "sleepy", .body = ".Lagain3:\n  s_sleep 1\n  s_branch .Lagain3\n", .args = {}};
+  KernelSource deadlock{
+      .name = "deadlock",
+      .body =
+          "  v_cmp_gt_u32_e32 vcc, 64, v0\n  s_cbranch_vccz .Lspin\n  s_barrier\n  s_endpgm\n.Lspin:\n"
+          "  s_sleep 1\n  s_branch .Lspin\n",
+      .args = {}};
+  const Module module = load(kTarget, {tight, busy, sleepy, deadlock, reverse(64)});
+  for (const char* name : {"tight", "busy", "sleepy", "deadlock"}) {
+    SCOPED_TRACE(name);
+    Kernel kernel = module.kernel(name);
+    LaunchOptions options = launch_options(GetParam(), 1024, 128, 3);
+    options.timeout_ns = 100'000'000;
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      (void)kernel.launch(options);
+      FAIL() << "ended";
+    } catch (const Exception& e) {
+      EXPECT_EQ(e.status(), WAVEJIT_TIMEOUT) << e.what();
+      EXPECT_EQ(e.kernel(), name);
+    }
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    EXPECT_GE(seconds, 0.1);
+    EXPECT_LT(seconds, 10.0);
+  }
+  Kernel kernel = module.kernel("reverse");
+  Buffer<uint32_t> out(64);
+  kernel.set_args(out);
+  (void)kernel.launch(launch_options(GetParam(), 64, 64));
+  EXPECT_EQ(out[0], 63u);
+}
+
+TEST_P(Scheduling, AGenerousTimeLimitChangesNothing) {
+  const Module module = load(kTarget, {reverse(64)});
+  Kernel kernel = module.kernel("reverse");
+  Buffer<uint32_t> out(64 * 100);
+  kernel.set_args(out);
+  LaunchOptions options = launch_options(GetParam(), 64 * 100, 64, 2);
+  options.timeout_ns = UINT64_MAX;
+  const LaunchStats stats = kernel.launch(options);
+  EXPECT_EQ(stats.workgroups, 100u);
+  EXPECT_EQ(stats.waves, 100u);
+  if (GetParam().engine == WAVEJIT_ENGINE_INTERP) {
+    EXPECT_EQ(stats.guest_instructions, 100u * 19);
+  }
+}
+
+TEST_P(Scheduling, LaunchesInParallel) {
+  const Module module = load(kTarget, {reverse(128)});
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 6; ++t)
+    threads.emplace_back([&] {
+      Kernel kernel = module.kernel("reverse");
+      Buffer<uint32_t> out(128 * 50);
+      kernel.set_args(out);
+      for (int round = 0; round < 5; ++round) {
+        for (uint32_t& value : out) value = 0;
+        (void)kernel.launch(launch_options(GetParam(), 128 * 50, 128, 1 + round % 3));
+        for (unsigned i = 0; i < out.size(); ++i) wrong += out[i] != 127 - i % 128;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_P(Scheduling, ProgressIsReported) {
+  KernelSource tight{.name = "tight", .body = ".Lagain:\n  s_branch .Lagain\n", .args = {}};
+  const Module module = load(kTarget, {tight});
+  Kernel kernel = module.kernel("tight");
+  LaunchOptions options = launch_options(GetParam(), 64, 64);
+  options.timeout_ns = 1'300'000'000;
+  std::atomic<int> calls{0};
+  options.progress_user = &calls;
+  options.progress = [](void* user, uint64_t done, uint64_t total) {
+    EXPECT_EQ(done, 0u);
+    EXPECT_EQ(total, 1u);
+    ++*static_cast<std::atomic<int>*>(user);
+  };
+  EXPECT_THROW((void)kernel.launch(options), Exception);
+  EXPECT_GE(calls, 1);
+  EXPECT_LE(calls, 3);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Scheduling, testing::ValuesIn(engines()),
+                         [](const testing::TestParamInfo<TestEngine>& info) { return std::string(info.param.name); });
+
+TEST(ThreadPool, EveryThreadTakesPart) {
+  std::atomic<unsigned> arrived{0};
+  // Each waits until all four are there.
+  runtime::run_on_threads(4, [&](uint32_t) {
+    ++arrived;
+    while (arrived < 4) std::this_thread::yield();
+  });
+  EXPECT_EQ(arrived, 4u);
+}
+
+TEST(ThreadPool, NestedCallersDoNotWaitForEachOther) {
+  std::atomic<unsigned> sum{0};
+  runtime::run_on_threads(3, [&](uint32_t) {
+    std::atomic<unsigned> inner{0};
+    runtime::run_on_threads(2, [&](uint32_t) {
+      ++inner;
+      while (inner < 2) std::this_thread::yield();
+    });
+    sum += inner;
+  });
+  EXPECT_EQ(sum % 2, 0u);
+  EXPECT_GE(sum, 2u);
+}
+
+}  // namespace
+}  // namespace wavejit::test

@@ -1,0 +1,56 @@
+// Small assembled kernels and what it takes to run them, for the tests of dispatch, faults and timeouts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wavejit/wavejit.hpp"
+
+namespace wavejit::test {
+
+struct TestEngine {
+  const char* name;
+  wavejit_engine engine;
+  wavejit_isa isa;
+};
+// The interpreter and every tier this CPU has.
+[[nodiscard]] const std::vector<TestEngine>& engines();
+
+inline constexpr const char* kTargets[] = {"gfx803", "gfx900", "gfx906", "gfx908", "gfx90a"};
+[[nodiscard]] inline bool is_gfx8(std::string_view target) {
+  return target.substr(0, 4) == "gfx8";
+}
+
+struct TestArg {
+  std::string name;
+  unsigned size = 8;
+  std::string kind = "global_buffer";  // value_kind of the metadata
+};
+
+struct KernelSource {
+  std::string name = "k";
+  // GCN assembly. s_endpgm is appended. These macros exist on every target:
+  //   add_co v, src, vsrc     v = src + vsrc, carry to vcc
+  //   addc v, vsrc, vsrc2     v = vsrc + vsrc2 + vcc, carry to vcc
+  //   lane v                  v = lane number 0..63 (needs nothing, clobbers nothing else)
+  //   store vaddr, vdata      flat_store_dword of one dword
+  std::string body;
+  // Lines of .amdhsa_ directives; the kernarg pointer is enabled (s[0:1] if nothing precedes it).
+  std::string directives;
+  std::vector<TestArg> args;
+  unsigned kernarg_size = 0;  // 0: end of the arguments
+  unsigned lds = 0;
+  unsigned scratch = 0;
+  unsigned max_workgroup_size = 1024;
+};
+
+// The code object of the kernels. Aborts the test with the assembler's messages on failure.
+[[nodiscard]] std::vector<uint8_t> assemble(std::string_view target, const std::vector<KernelSource>& kernels);
+[[nodiscard]] Module load(std::string_view target, const std::vector<KernelSource>& kernels);
+
+[[nodiscard]] LaunchOptions launch_options(const TestEngine& engine, uint32_t global, uint32_t local,
+                                           uint32_t threads = 1);
+
+}  // namespace wavejit::test
