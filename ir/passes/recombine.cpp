@@ -1,0 +1,369 @@
+// 64-bit recombination: pairs of 32-bit operations whose results are packed become one 64-bit operation.
+#include <algorithm>
+#include <unordered_map>
+
+#include "ir/analysis/dominators.h"
+#include "ir/passes/passes.h"
+#include "ir/passes/rewriter.h"
+#include "ir/signature.h"
+
+namespace wavejit::ir::passes {
+namespace {
+
+constexpr unsigned kMaxDepth = 6;
+
+Type wide(Type half) {
+  return half == kV32 ? kV64 : kI64;
+}
+
+// Instructions that go right behind others, put in place in one walk at the end.
+class Placement {
+ public:
+  explicit Placement(Function& function) : function_(function) {}
+
+  Inst* create_after(Inst* anchor, Op op, Type type, std::vector<Inst*> operands) {
+    Inst* inst = function_.create(op, type, std::move(operands));
+    inst->parent = anchor->parent;
+    inst->guest_pc = anchor->guest_pc;
+    after_[anchor].push_back(inst);
+    anchor_of_[inst] = anchor;
+    return inst;
+  }
+  // The placed instruction this one comes behind: itself unless it is not in its block yet.
+  [[nodiscard]] Inst* anchor(Inst* inst) const {
+    const auto it = anchor_of_.find(inst);
+    return it == anchor_of_.end() ? inst : it->second;
+  }
+  [[nodiscard]] bool pending() const { return !after_.empty(); }
+
+  void flush() {
+    if (!pending()) return;
+    std::vector<Inst*> list;
+    for (const auto& block : function_.blocks) {
+      list.clear();
+      std::vector<Inst*> behind_phis;
+      for (Inst* inst : block->insts) {
+        if (inst->op != Op::phi && !behind_phis.empty()) {
+          list.insert(list.end(), behind_phis.begin(), behind_phis.end());
+          behind_phis.clear();
+        }
+        list.push_back(inst);
+        if (const auto it = after_.find(inst); it != after_.end()) {
+          std::vector<Inst*>& target = inst->op == Op::phi ? behind_phis : list;
+          target.insert(target.end(), it->second.begin(), it->second.end());
+        }
+      }
+      block->insts = list;
+    }
+    after_.clear();
+    anchor_of_.clear();
+  }
+
+ private:
+  Function& function_;
+  std::unordered_map<Inst*, std::vector<Inst*>> after_;
+  std::unordered_map<Inst*, Inst*> anchor_of_;
+};
+
+class Recombiner {
+ public:
+  explicit Recombiner(Function& function) : function_(function), dominators_(function), placement_(function) {
+    order_.assign(function.num_values(), 0);
+    uint32_t position = 0;
+    for (const Block* block : dominators_.order()) {
+      for (const Inst* inst : block->insts) order_[inst->id] = ++position;
+    }
+  }
+
+  bool run() {
+    std::vector<Inst*> packs;
+    for (const Block* block : dominators_.order()) {
+      for (Inst* inst : block->insts) {
+        if (inst->op == Op::pack64) packs.push_back(inst);
+      }
+    }
+    bool changed = false;
+    for (Inst* pack : packs) {
+      if (pack->parent == nullptr || pack->users.empty()) continue;
+      Inst* lo = pack->operands[0];
+      Inst* hi = pack->operands[1];
+      Inst* whole = combine(lo, hi, kMaxDepth);
+      if (whole == nullptr || whole == pack) continue;
+      function_.replace_all_uses(pack, whole);
+      use_halves_of(whole, lo, hi);
+      changed = true;
+    }
+    placement_.flush();
+    return changed;
+  }
+
+ private:
+  using Pair = std::pair<Inst*, Inst*>;
+  struct PairHash {
+    size_t operator()(const Pair& pair) const { return pair.first->id * 0x9e3779b97f4a7c15ull ^ pair.second->id; }
+  };
+
+  // Position of an instruction, placed ones counting as their anchor; both must be on one path of the dominator tree.
+  [[nodiscard]] uint32_t position(Inst* inst) const {
+    Inst* anchor = placement_.anchor(inst);
+    return anchor->id < order_.size() ? order_[anchor->id] : 0;
+  }
+  // Whichever is computed last. One dominates the other, as both reach a common user.
+  [[nodiscard]] Inst* later(Inst* a, Inst* b) const { return placement_.anchor(position(a) >= position(b) ? a : b); }
+
+  Inst* create(Inst* anchor, Op op, Type type, std::vector<Inst*> operands, uint32_t attr = 0) {
+    Inst* inst = placement_.create_after(anchor, op, type, std::move(operands));
+    inst->attr = attr;
+    return inst;
+  }
+  Inst* constant(Inst* anchor, Type type, uint64_t bits) {
+    Inst* inst = create(anchor, Op::const_, type, {});
+    inst->imm = truncate_to(type, bits);
+    return inst;
+  }
+
+  // The 64-bit value with these halves if it can be had without packing; placed behind the later of the two. Null
+  // otherwise.
+  Inst* combine(Inst* lo, Inst* hi, unsigned depth) {
+    if (const auto it = known_.find({lo, hi}); it != known_.end()) return it->second;
+    Inst* result = combine_uncached(lo, hi, depth);
+    // A failure for want of depth says nothing about other queries.
+    if (result != nullptr || depth == kMaxDepth) known_.emplace(Pair{lo, hi}, result);
+    return result;
+  }
+
+  // The same, packing if need be.
+  Inst* combine_or_pack(Inst* anchor, Inst* lo, Inst* hi, unsigned depth) {
+    if (Inst* whole = combine(lo, hi, depth)) return whole;
+    Inst* inst = create(anchor, Op::pack64, wide(lo->type), {lo, hi});
+    return inst;
+  }
+
+  Inst* combine_uncached(Inst* lo, Inst* hi, unsigned depth) {
+    if (lo->op == Op::lo32 && hi->op == Op::hi32 && lo->operands[0] == hi->operands[0]) return lo->operands[0];
+    Inst* anchor = later(lo, hi);
+    const Type type = wide(lo->type);
+    if (lo->is_const() && hi->is_const()) return constant(anchor, type, lo->imm | hi->imm << 32);
+    if (hi->is_const(0)) return create(anchor, Op::zext64, type, {lo});
+    if (hi->op == Op::ashr && hi->operands[0] == lo && hi->operands[1]->is_const(31))
+      return create(anchor, Op::sext64, type, {lo});
+    if (lo->op == Op::splat && hi->op == Op::splat) return splat_pair(anchor, lo->operands[0], hi->operands[0], depth);
+    if (lo->op == Op::splat && hi->is_const()) return splat_pair(anchor, lo->operands[0], nullptr, depth, hi->imm);
+    if (lo->op == Op::get_sgpr && hi->op == Op::get_sgpr) return read_pair(lo, hi);
+    if (depth == 0) return nullptr;
+    if (lo->op == Op::add && hi->op == Op::addc) return add_pair(anchor, lo, hi, depth - 1);
+    if ((lo->op == Op::sub || lo->op == Op::add) && hi->op == Op::subb) return subtract_pair(anchor, lo, hi, depth - 1);
+    if (lo->op == Op::mul && (hi->op == Op::mulhi_u || hi->op == Op::mulhi_s)) return multiply_pair(anchor, lo, hi);
+    if (lo->op == hi->op) return same_operation(anchor, lo, hi, depth - 1);
+    return half_of_shift(anchor, lo, hi);
+  }
+
+  Inst* splat_pair(Inst* anchor, Inst* lo, Inst* hi, unsigned depth, uint64_t high_bits = 0) {
+    if (hi == nullptr) hi = constant(anchor, kI32, high_bits);
+    Inst* scalar = depth == 0 ? nullptr : combine(lo, hi, depth - 1);
+    if (scalar == nullptr) scalar = create(anchor, Op::pack64, kI64, {lo, hi});
+    return create(anchor, Op::splat64, kV64, {scalar});
+  }
+
+  // Two reads of neighbouring scalar registers with no write of registers between them.
+  Inst* read_pair(Inst* lo, Inst* hi) {
+    if (hi->imm != lo->imm + 1 || lo->parent != hi->parent) return nullptr;
+    const uint32_t first = std::min(position(lo), position(hi));
+    const uint32_t last = std::max(position(lo), position(hi));
+    for (const Inst* inst : lo->parent->insts) {
+      if (inst->id >= order_.size() || order_[inst->id] <= first) continue;
+      if (order_[inst->id] >= last) break;
+      const bool writes = inst->op == Op::set_sgpr || inst->op == Op::set_sgpr64 || inst->op == Op::set_mask;
+      if (writes) return nullptr;
+    }
+    Inst* whole = create(later(lo, hi), Op::get_sgpr64, kI64, {});
+    whole->imm = lo->imm;
+    return whole;
+  }
+
+  static bool no_carry(const Inst* carry) { return carry->is_const(0); }
+
+  // Whether sum = a + b, seen through constants that were added up.
+  static bool is_sum(const Inst* sum, const Inst* a, const Inst* b) {
+    const auto split = [](const Inst* x) -> std::pair<const Inst*, uint64_t> {
+      if (x->op == Op::add && x->operands[1]->is_const()) return {x->operands[0], x->operands[1]->imm};
+      return {x, 0};
+    };
+    if (sum->op != Op::add) return false;
+    const auto same = [&](const Inst* x, const Inst* y) { return sum->operands[0] == x && sum->operands[1] == y; };
+    if (same(a, b) || same(b, a)) return true;
+    if (!b->is_const()) return false;
+    const auto [base, constant] = split(sum);
+    const auto [base_of_a, constant_of_a] = split(a);
+    return base == base_of_a && static_cast<uint32_t>(constant) == static_cast<uint32_t>(constant_of_a + b->imm);
+  }
+
+  // lo = a0 + b0, hi = a1 + b1 + carry(a0 + b0)
+  Inst* add_pair(Inst* anchor, Inst* lo, Inst* hi, unsigned depth) {
+    Inst* carry = hi->operands[2];
+    if (carry->op == Op::addc_carry && no_carry(carry->operands[2]) &&
+        is_sum(lo, carry->operands[0], carry->operands[1])) {
+      return add_halves(anchor, carry->operands[0], carry->operands[1], hi, depth);
+    }
+    // The carry as unsigned compare: a + b < a.
+    const bool less =
+        carry->op == Op::icmp && carry->attr == static_cast<uint32_t>(ICmp::ult) && carry->operands[0] == lo;
+    const bool of_addend = less && (carry->operands[1] == lo->operands[0] || carry->operands[1] == lo->operands[1]);
+    return of_addend ? add_halves(anchor, lo->operands[0], lo->operands[1], hi, depth) : nullptr;
+  }
+  Inst* add_halves(Inst* anchor, Inst* a0, Inst* b0, Inst* hi, unsigned depth) {
+    // Which high half belongs to which low half is free; the choice that packs better wins.
+    Inst* a1 = hi->operands[0];
+    Inst* b1 = hi->operands[1];
+    const auto score = [&](Inst* x0, Inst* x1, Inst* y0, Inst* y1) { return natural(x0, x1) + natural(y0, y1); };
+    if (score(a0, b1, b0, a1) > score(a0, a1, b0, b1)) std::swap(a1, b1);
+    return create(anchor, Op::add, wide(hi->type),
+                  {combine_or_pack(anchor, a0, a1, depth), combine_or_pack(anchor, b0, b1, depth)});
+  }
+  // lo = a0 - b0, hi = a1 - b1 - borrow(a0 - b0); a constant b0 has become an addition, and the borrow a compare.
+  Inst* subtract_pair(Inst* anchor, Inst* lo, Inst* hi, unsigned depth) {
+    Inst* borrow = hi->operands[2];
+    const bool subtraction = borrow->op == Op::subb_borrow && no_carry(borrow->operands[2]);
+    const bool compare = borrow->op == Op::icmp && borrow->attr == static_cast<uint32_t>(ICmp::ult);
+    if (!subtraction && !compare) return nullptr;
+    Inst* a0 = borrow->operands[0];
+    Inst* b0 = borrow->operands[1];
+    bool matches = lo->op == Op::sub && lo->operands[0] == a0 && lo->operands[1] == b0;
+    if (b0->is_const()) {
+      Inst negated;
+      negated.op = Op::const_;
+      negated.imm = static_cast<uint32_t>(0 - b0->imm);
+      matches = matches || is_sum(lo, a0, &negated);
+    }
+    if (!matches) return nullptr;
+    return create(
+        anchor, Op::sub, wide(lo->type),
+        {combine_or_pack(anchor, a0, hi->operands[0], depth), combine_or_pack(anchor, b0, hi->operands[1], depth)});
+  }
+  // How well two halves go together, without building anything.
+  static int natural(const Inst* lo, const Inst* hi) {
+    if (lo->op == Op::lo32 && hi->op == Op::hi32) return lo->operands[0] == hi->operands[0] ? 3 : 0;
+    if (lo->is_const() && hi->is_const()) return 3;
+    if (lo->op == Op::splat && hi->op == Op::splat) return 3;
+    if (hi->is_const(0)) return 2;
+    if (hi->op == Op::ashr && hi->operands[0] == lo) return 3;
+    if (lo->op == hi->op || (lo->op == Op::add && hi->op == Op::addc)) return 1;
+    return 0;
+  }
+
+  Inst* multiply_pair(Inst* anchor, Inst* lo, Inst* hi) {
+    const bool same = lo->operands[0] == hi->operands[0] && lo->operands[1] == hi->operands[1];
+    const bool swapped = lo->operands[0] == hi->operands[1] && lo->operands[1] == hi->operands[0];
+    if (!same && !swapped) return nullptr;
+    return create(anchor, hi->op == Op::mulhi_u ? Op::mul_wide_u : Op::mul_wide_s, wide(lo->type),
+                  {lo->operands[0], lo->operands[1]});
+  }
+
+  Inst* same_operation(Inst* anchor, Inst* lo, Inst* hi, unsigned depth) {
+    switch (lo->op) {
+      case Op::not_: {
+        Inst* whole = combine(lo->operands[0], hi->operands[0], depth);
+        return whole == nullptr ? nullptr : create(anchor, Op::not_, whole->type, {whole});
+      }
+      case Op::and_:
+      case Op::or_:
+      case Op::xor_:
+      case Op::andn: {
+        Inst* b0 = hi->operands[0];
+        Inst* b1 = hi->operands[1];
+        const bool commutes = lo->op != Op::andn;
+        if (commutes && natural(lo->operands[0], b1) + natural(lo->operands[1], b0) >
+                            natural(lo->operands[0], b0) + natural(lo->operands[1], b1)) {
+          std::swap(b0, b1);
+        }
+        // With one pack left it is as many instructions as before, and the result is whole.
+        Inst* x = combine(lo->operands[0], b0, depth);
+        Inst* y = combine(lo->operands[1], b1, depth);
+        if (x == nullptr && y == nullptr) return nullptr;
+        if (x == nullptr) x = create(anchor, Op::pack64, wide(lo->type), {lo->operands[0], b0});
+        if (y == nullptr) y = create(anchor, Op::pack64, wide(lo->type), {lo->operands[1], b1});
+        return create(anchor, lo->op, x->type, {x, y});
+      }
+      case Op::select: {
+        if (lo->operands[0] != hi->operands[0]) return nullptr;
+        Inst* x = combine(lo->operands[1], hi->operands[1], depth);
+        Inst* y = combine(lo->operands[2], hi->operands[2], depth);
+        if (x == nullptr && y == nullptr) return nullptr;
+        if (x == nullptr) x = create(anchor, Op::pack64, wide(lo->type), {lo->operands[1], hi->operands[1]});
+        if (y == nullptr) y = create(anchor, Op::pack64, wide(lo->type), {lo->operands[2], hi->operands[2]});
+        return create(anchor, Op::select, x->type, {lo->operands[0], x, y});
+      }
+      default:
+        return nullptr;
+    }
+  }
+
+  // (lo << c, alignbit(hi, lo, 32 - c)) is a 64-bit shift left, and so on.
+  Inst* half_of_shift(Inst* anchor, Inst* lo, Inst* hi) {
+    const Type type = wide(lo->type);
+    if (lo->op == Op::shl && hi->op == Op::alignbit && lo->operands[1]->is_const() && hi->operands[2]->is_const()) {
+      const uint64_t amount = lo->operands[1]->imm % 32;
+      if (amount == 0 || hi->operands[2]->imm % 32 != 32 - amount || hi->operands[1] != lo->operands[0]) return nullptr;
+      Inst* whole = combine_or_pack(anchor, lo->operands[0], hi->operands[0], 1);
+      return create(anchor, Op::shl, type, {whole, constant(anchor, type, amount)});
+    }
+    if (lo->op == Op::alignbit && (hi->op == Op::lshr || hi->op == Op::ashr) && lo->operands[2]->is_const() &&
+        hi->operands[1]->is_const()) {
+      const uint64_t amount = hi->operands[1]->imm % 32;
+      if (amount == 0 || lo->operands[2]->imm % 32 != amount || lo->operands[0] != hi->operands[0]) return nullptr;
+      Inst* whole = combine_or_pack(anchor, lo->operands[1], hi->operands[0], 1);
+      return create(anchor, hi->op, type, {whole, constant(anchor, type, amount)});
+    }
+    return nullptr;
+  }
+
+  // Who used the halves behind the new value now takes its halves, so that later packs and phis see that they belong
+  // together.
+  void use_halves_of(Inst* whole, Inst* lo, Inst* hi) {
+    if (whole->op == Op::zext64 || whole->op == Op::sext64 || whole->op == Op::splat64 || whole->is_const()) return;
+    if (lo->op == Op::lo32 || lo->is_const() || hi->is_const()) return;
+    Inst* anchor = placement_.anchor(whole);
+    if (anchor->id >= order_.size()) return;
+    for (Inst* half : {lo, hi}) {
+      Inst* part = nullptr;
+      const std::vector<Inst*> users = half->users;
+      for (Inst* user : users) {
+        if (user == whole || user->parent == nullptr || user->id >= order_.size() || !behind(anchor, user, half))
+          continue;
+        if (part == nullptr) part = create(anchor, half == lo ? Op::lo32 : Op::hi32, half->type, {whole});
+        for (unsigned i = 0; i < user->operands.size(); ++i) {
+          if (user->operands[i] == half && operand_behind(anchor, user, i)) function_.set_operand(user, i, part);
+        }
+      }
+    }
+  }
+  bool behind(Inst* anchor, Inst* user, Inst* half) const {
+    for (unsigned i = 0; i < user->operands.size(); ++i) {
+      if (user->operands[i] == half && operand_behind(anchor, user, i)) return true;
+    }
+    return false;
+  }
+  // Whether a value placed behind the anchor is available to that operand.
+  bool operand_behind(Inst* anchor, Inst* user, unsigned index) const {
+    if (user->op == Op::phi) return dominators_.dominates(anchor->parent, user->parent->predecessors[index]);
+    if (user->parent != anchor->parent) return dominators_.dominates(anchor->parent, user->parent);
+    return anchor->op == Op::phi ? user->op != Op::phi : order_[user->id] > order_[anchor->id];
+  }
+
+  Function& function_;
+  Dominators dominators_;
+  Placement placement_;
+  std::vector<uint32_t> order_;
+  std::unordered_map<Pair, Inst*, PairHash> known_;
+};
+
+}  // namespace
+
+PassResult recombine(Function& function, const PassContext&) {
+  function.remove_unreachable();
+  const bool changed = Recombiner(function).run();
+  function.sweep();  // also what attempts left behind
+  return {.changed = changed};
+}
+
+}  // namespace wavejit::ir::passes
