@@ -28,21 +28,25 @@ struct CompileOptions {
 };
 
 // Code range [begin, end) (byte offsets) may fault on behalf of a guest memory instruction.
+// fault_decode.h turns a fault inside the range into a lane.
 struct FaultRange {
   uint32_t begin = 0, end = 0;
   uint64_t guest_pc = 0;
-  uint8_t first_lane = 64;   // lanes served by the range: first_lane .. first_lane + lanes - 1; 64 = scalar access
+  uint8_t first_lane = 64;  // lanes served by the range: first_lane .. first_lane + lanes - 1; 64 = scalar access
   uint8_t lanes = 0;
-  uint8_t element_bytes = 4; // distance between consecutive lanes' addresses when the range is one contiguous access
+  uint8_t element_bytes = 4;  // distance between consecutive lanes' addresses when the range is one contiguous access
   bool contiguous = false;
   bool write = false;
+  bool lane_in_state = false;  // a loop over lanes, which keeps the current lane in WaveState::fault_lane
+  bool paired_order = false;   // a gather of AVX2 64-bit addresses: its elements are lanes 0 1 4 5 past first_lane
 };
 
-// Executable machine code of one ir::Function. Immutable and thread-safe; the memory is freed with the object. Code pages are
-// never writable and executable at once.
+// Executable machine code of one ir::Function. Immutable and thread-safe; the memory is freed with the object. Code
+// pages are never writable and executable at once.
 class CompiledCode {
  public:
-  using EntryFn = uint32_t (*)(WaveState* wave, uint32_t entry_index);  // returns ExitReason; wave->exit_reason/pc are set
+  using EntryFn = uint32_t (*)(WaveState* wave,
+                               uint32_t entry_index);  // returns ExitReason; wave->exit_reason/pc are set
 
   virtual ~CompiledCode() = default;
   [[nodiscard]] virtual EntryFn entry() const = 0;  // entry_index = index in ir::Function::entries
@@ -54,7 +58,8 @@ class CompiledCode {
 };
 
 // Errors: kUnsupported naming the IR operation and guest PC, kOutOfMemory.
-[[nodiscard]] Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& function, const CompileOptions& options);
+[[nodiscard]] Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& function,
+                                                                    const CompileOptions& options);
 
 // Runs compiled code with the host FP environment set from wave.mode and restored afterwards (fixed entry stub).
 ExitReason enter(const CompiledCode& code, WaveState& wave, uint32_t entry_index);

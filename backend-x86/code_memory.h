@@ -1,0 +1,33 @@
+// Executable memory for translations. Each block is mapped twice: once writable, once executable.
+#pragma once
+
+#include <asmjit/core.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "internal/error.h"
+
+namespace wavejit::backend {
+
+class CodeBlock {
+ public:
+  // Copies flattened and resolved code; relocates it to where it will run. Thread-safe.
+  static Expected<CodeBlock> create(asmjit::CodeHolder& code);
+  CodeBlock(CodeBlock&& other) noexcept : begin_(std::exchange(other.begin_, nullptr)), size_(other.size_) {}
+  CodeBlock(const CodeBlock&) = delete;
+  CodeBlock& operator=(const CodeBlock&) = delete;
+  CodeBlock& operator=(CodeBlock&&) = delete;
+  ~CodeBlock();
+
+  [[nodiscard]] const uint8_t* begin() const { return begin_; }
+  [[nodiscard]] std::span<const uint8_t> bytes() const { return {begin_, size_}; }
+
+ private:
+  CodeBlock(const uint8_t* begin, size_t size) : begin_(begin), size_(size) {}
+  const uint8_t* begin_;
+  size_t size_;
+};
+
+}  // namespace wavejit::backend

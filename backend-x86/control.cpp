@@ -1,0 +1,268 @@
+// Entries, branches, phi copies and exits.
+#include <algorithm>
+#include <functional>
+
+#include "backend-x86/emitter.h"
+
+namespace wavejit::backend {
+
+using ir::TypeKind;
+using x86::CondCode;
+
+CondCode scalar_condition(ir::ICmp p) {
+  switch (p) {
+    case ir::ICmp::eq:
+      return CondCode::kE;
+    case ir::ICmp::ne:
+      return CondCode::kNE;
+    case ir::ICmp::ult:
+      return CondCode::kB;
+    case ir::ICmp::ule:
+      return CondCode::kBE;
+    case ir::ICmp::ugt:
+      return CondCode::kA;
+    case ir::ICmp::uge:
+      return CondCode::kAE;
+    case ir::ICmp::slt:
+      return CondCode::kL;
+    case ir::ICmp::sle:
+      return CondCode::kLE;
+    case ir::ICmp::sgt:
+      return CondCode::kG;
+    case ir::ICmp::sge:
+      return CondCode::kGE;
+  }
+  return CondCode::kE;
+}
+
+void Emitter::emit_entry_dispatch() {
+  const auto& entries = function_.entries;
+  // Binary search over the entry number; the leaves jump.
+  const std::function<void(size_t, size_t)> search = [&](size_t low, size_t high) {
+    if (high - low == 1) {
+      cc_.jmp(labels_[entries[low].block->id]);
+      return;
+    }
+    const size_t middle = low + (high - low) / 2;
+    const Label upper = cc_.newLabel();
+    cc_.cmp(entry_index_, static_cast<uint32_t>(middle));
+    cc_.jae(upper);
+    search(low, middle);
+    cc_.bind(upper);
+    search(middle, high);
+  };
+  if (!entries.empty()) search(0, entries.size());
+}
+
+CondCode Emitter::emit_condition(const Inst* condition) {
+  if (is_fused(condition)) {
+    switch (condition->op) {
+      case Op::not_:
+        return x86::negateCond(emit_condition(condition->operands[0]));
+      case Op::icmp: {
+        const Inst* a = condition->operands[0];
+        const Operand b = gp_operand(condition->operands[1]);
+        if (b.isImm() && b.as<asmjit::Imm>().value() == 0 && !a->is_const()) {
+          const Gp r = gp(a);
+          cc_.test(r, r);
+        } else {
+          cc_.emit(I::kIdCmp, gp(a), b);
+        }
+        return scalar_condition(static_cast<ir::ICmp>(condition->attr));
+      }
+      case Op::mask_any:
+      case Op::mask_all: {
+        std::vector<MaskReg> masks;
+        const unsigned n = is_invariant(condition->operands[0]) ? 1 : chunks_;
+        for (unsigned c = 0; c < n; ++c) masks.push_back(mask(condition->operands[0], c));
+        return condition->op == Op::mask_any ? isa_->test_any(masks) : isa_->test_all(masks);
+      }
+      default:
+        break;
+    }
+  }
+  const Gp r = gp(condition);
+  cc_.test(r, r);
+  return CondCode::kNZ;
+}
+
+std::vector<Emitter::Copy> Emitter::edge_copies(const ir::Block& from, unsigned successor) {
+  const ir::Block& to = *from.successors[successor];
+  // A block may be the predecessor twice (both edges of one branch); the edges are listed in order.
+  unsigned skip = 0;
+  for (unsigned i = 0; i < successor; ++i) skip += from.successors[i] == &to;
+  size_t index = 0;
+  for (; index < to.predecessors.size(); ++index) {
+    if (to.predecessors[index] == &from && skip-- == 0) break;
+  }
+  WAVEJIT_CHECK(index < to.predecessors.size(), "edge {} -> {} is not in the predecessor list", from.id, to.id);
+
+  std::vector<Copy> copies;
+  for (const Inst* phi : to.insts) {
+    if (phi->op != Op::phi) break;
+    if (phi->users.empty()) continue;
+    const Inst* value = phi->operands[index];
+    if (value->op == Op::undef || classes_.representative(value) == phi) continue;
+    const unsigned chunks = phi->type.is_scalar() ? 1 : chunks_;
+    const unsigned parts = phi->type.kind == TypeKind::v64 ? 2 : 1;
+    for (unsigned chunk = 0; chunk < chunks; ++chunk) {
+      for (unsigned part = 0; part < parts; ++part) {
+        Copy copy;
+        copy.to = reg(phi, 0, chunk, part);
+        copy.chunk = chunk;
+        copy.part = part;
+        if (value->is_const() || value->op == Op::lane_id) {
+          copy.constant = value;
+        } else {
+          const Place place = resolve(value);
+          copy.from = reg(place.inst, place.element, chunk, part);
+        }
+        copies.push_back(copy);
+      }
+    }
+  }
+  return copies;
+}
+
+void Emitter::emit_copy(const Operand& to, const Operand& from) {
+  const auto& r = to.as<x86::Reg>();
+  if (r.isGp()) {
+    cc_.emit(I::kIdMov, to, from);
+  } else if (r.isKReg()) {
+    isa_->mov_mask(r, from.as<x86::Reg>());
+  } else {
+    isa_->mov(r.as<Vec>(), from);
+  }
+}
+
+// A parallel copy: a register is written only when no pending copy reads it any more; a cycle is cut with a temporary.
+void Emitter::emit_copies(std::vector<Copy> copies) {
+  std::erase_if(copies, [](const Copy& c) { return c.constant == nullptr && c.to.id() == c.from.id(); });
+  std::vector<Copy> constants;
+  std::copy_if(copies.begin(), copies.end(), std::back_inserter(constants), [](const Copy& c) { return c.constant; });
+  std::erase_if(copies, [](const Copy& c) { return c.constant != nullptr; });
+  while (!copies.empty()) {
+    const auto ready = std::find_if(copies.begin(), copies.end(), [&](const Copy& c) {
+      return std::none_of(copies.begin(), copies.end(),
+                          [&](const Copy& other) { return other.from.id() == c.to.id(); });
+    });
+    if (ready != copies.end()) {
+      emit_copy(ready->to, ready->from);
+      copies.erase(ready);
+      continue;
+    }
+    const Operand from = copies.front().from;
+    const auto& r = from.as<x86::Reg>();
+    Operand temporary;
+    if (r.isGp()) {
+      temporary = new_gp(r.size() * 8);
+    } else if (r.isKReg()) {
+      temporary = isa_->mask();
+    } else {
+      temporary = isa_->vec();
+    }
+    emit_copy(temporary, from);
+    for (Copy& c : copies) {
+      if (c.from.id() == from.id()) c.from = temporary;
+    }
+  }
+  for (const Copy& c : constants) {
+    const ir::Type type = c.constant->type;
+    const uint64_t bits = c.constant->imm;
+    switch (type.kind) {
+      case TypeKind::v32:
+        if (c.constant->op == Op::lane_id) {
+          isa_->mov(c.to.as<Vec>(), isa_->lane_table(c.chunk * isa_->lanes, 1));
+        } else {
+          isa_->set_const32(c.to.as<Vec>(), static_cast<uint32_t>(bits));
+        }
+        break;
+      case TypeKind::v64:
+        isa_->set_const64(c.to.as<Vec>(), bits);
+        break;
+      case TypeKind::mask:
+        isa_->set_mask_const(c.to.as<x86::Reg>(), static_cast<uint32_t>(bits >> (c.chunk * isa_->lanes)));
+        break;
+      case TypeKind::i64:
+        if (bits >> 32 == 0) {
+          cc_.mov(c.to.as<Gp>().r32(), static_cast<uint32_t>(bits));
+        } else {
+          cc_.mov(c.to.as<Gp>(), bits);
+        }
+        break;
+      default:
+        cc_.mov(c.to.as<Gp>(), static_cast<uint32_t>(bits));
+        break;
+    }
+  }
+}
+
+void Emitter::leave(ExitReason reason) {
+  const auto value = static_cast<uint32_t>(reason);
+  cc_.mov(wave_field(offsetof(WaveState, exit_reason), 4), value);
+  Gp r = cc_.newUInt32();
+  cc_.mov(r, value);
+  cc_.ret(r);
+}
+
+void Emitter::emit_terminator(const ir::Block& block, const ir::Block* next) {
+  flush_segment();
+  set_env({canonical_env_, kEnvAll});
+  if (error_) return;
+  const Inst& inst = *block.terminator();
+  annotate(inst);
+  switch (inst.op) {
+    case Op::br:
+      emit_copies(edge_copies(block, 0));
+      if (block.successors[0] != next) cc_.jmp(labels_[block.successors[0]->id]);
+      break;
+    case Op::cond_br: {
+      if (inst.operands[0]->is_const()) {
+        const unsigned taken = inst.operands[0]->imm != 0 ? 0 : 1;
+        emit_copies(edge_copies(block, taken));
+        if (block.successors[taken] != next) cc_.jmp(labels_[block.successors[taken]->id]);
+        break;
+      }
+      const CondCode condition = emit_condition(inst.operands[0]);
+      const auto if_true = edge_copies(block, 0), if_false = edge_copies(block, 1);
+      const Label true_label = labels_[block.successors[0]->id], false_label = labels_[block.successors[1]->id];
+      if (if_true.empty() && (block.successors[0] != next || !if_false.empty())) {
+        cc_.j(condition, true_label);
+        emit_copies(if_false);
+        if (block.successors[1] != next) cc_.jmp(false_label);
+      } else if (if_false.empty()) {
+        cc_.j(x86::negateCond(condition), false_label);
+        emit_copies(if_true);
+        if (block.successors[0] != next) cc_.jmp(true_label);
+      } else {
+        const Label other = cc_.newLabel();
+        cc_.j(x86::negateCond(condition), other);
+        emit_copies(if_true);
+        cc_.jmp(true_label);
+        cc_.bind(other);
+        emit_copies(if_false);
+        if (block.successors[1] != next) cc_.jmp(false_label);
+      }
+      break;
+    }
+    case Op::exit: {
+      Gp pc = cc_.newUInt64();
+      cc_.mov(pc, inst.imm);
+      cc_.mov(wave_field(offsetof(WaveState, pc), 8), pc);
+      const auto reason = static_cast<ExitReason>(inst.attr);
+      if (reason == ExitReason::kTrap)
+        cc_.mov(wave_field(offsetof(WaveState, trap_id), 4), static_cast<uint32_t>(inst.imm2));
+      leave(reason);
+      break;
+    }
+    case Op::exit_jump:
+      cc_.mov(wave_field(offsetof(WaveState, pc), 8), gp(inst.operands[0]));
+      leave(ExitReason::kJump);
+      break;
+    default:
+      fail(inst);
+      break;
+  }
+}
+
+}  // namespace wavejit::backend

@@ -1,0 +1,440 @@
+// The driver: order of blocks and segments, fusion of compares into their users, the floating-point environment.
+#include "backend-x86/emitter.h"
+
+#include <algorithm>
+#include <map>
+
+#include "ir/text.h"
+
+namespace wavejit::backend {
+
+using ir::Effect;
+using ir::Space;
+
+namespace {
+namespace fpenv = ir::fpenv;
+
+std::unique_ptr<VectorIsa> make_isa(Tier tier, x86::Compiler& cc, DataPool& pool, FaultLog& faults) {
+  return tier == Tier::avx512 ? make_avx512(cc, pool, faults) : make_avx2(cc, pool, faults);
+}
+
+uint32_t num_block_ids(const ir::Function& function) {
+  uint32_t n = 0;
+  for (const auto& block : function.blocks) n = std::max(n, block->id + 1);
+  return n;
+}
+
+// Memory that an access may touch, as a set: flat addresses reach all of it.
+unsigned space_bits(Space space) {
+  switch (space) {
+    case Space::global:
+      return 1;
+    case Space::lds:
+      return 2;
+    case Space::scratch:
+      return 4;
+    case Space::flat:
+      return 7;
+  }
+  return 7;
+}
+
+// Scalar registers [first, first + count) that an access to the wave state covers.
+struct StateRange {
+  uint64_t first, count;
+};
+StateRange state_range(const ir::Inst& inst) {
+  switch (inst.op) {
+    case ir::Op::get_sgpr:
+    case ir::Op::set_sgpr:
+      return {inst.imm, 1};
+    case ir::Op::get_sgpr64:
+    case ir::Op::set_sgpr64:
+    case ir::Op::get_mask:
+    case ir::Op::set_mask:
+      return {inst.imm, 2};
+    default:
+      return {0, 0};
+  }
+}
+bool overlap(StateRange a, StateRange b) {
+  return a.count != 0 && b.count != 0 && a.first < b.first + b.count && b.first < a.first + a.count;
+}
+
+uint32_t mxcsr(uint32_t attr) {
+  static constexpr uint32_t kRounding[4] = {0, 2, 1,
+                                            3};  // GCN: even, +inf, -inf, zero; MXCSR.RC: even, -inf, +inf, zero
+  uint32_t value = 0x1f80 | kRounding[attr & fpenv::kRoundMask] << 13;
+  if (!(attr & fpenv::kKeepInputDenorm)) value |= 1u << 6;    // DAZ
+  if (!(attr & fpenv::kKeepOutputDenorm)) value |= 1u << 15;  // FTZ
+  return value;
+}
+
+}  // namespace
+
+Emitter::Emitter(const ir::Function& function, x86::Compiler& cc, const CompileOptions& options, unsigned tile)
+    : function_(function),
+      cc_(cc),
+      options_(options),
+      tile_(tile),
+      pool_(cc),
+      faults_(cc),
+      isa_(make_isa(options.tier, cc, pool_, faults_)),
+      chunks_(tile / isa_->lanes),
+      classes_(function),
+      values_(function.num_values()),
+      invariant_(function.num_values()),
+      fused_(function.num_values()),
+      labels_(num_block_ids(function)) {}
+
+std::optional<Emitter::EnvNeed> Emitter::env_needed(const Inst& inst) {
+  constexpr uint32_t kKeep = fpenv::kKeepInputDenorm | fpenv::kKeepOutputDenorm;
+  const auto exactly = [](uint32_t attr) { return EnvNeed{mxcsr(attr), kEnvAll}; };
+  const auto rounding = [](uint32_t attr) { return EnvNeed{mxcsr((attr & fpenv::kRoundMask) | kKeep), kEnvRounding}; };
+  switch (inst.op) {
+    // To nearest whatever MODE says; denormals are flushed by the sequences where MXCSR does not (transcendental.cpp).
+    case Op::frcp_f32:
+    case Op::frsq_f32:
+    case Op::fsqrt_f32:
+    case Op::fexp_f32:
+    case Op::flog_f32:
+    case Op::fsin_f32:
+    case Op::fcos_f32:
+    case Op::frcp_f16:
+    case Op::frsq_f16:
+    case Op::fsqrt_f16:
+    case Op::fexp_f16:
+    case Op::flog_f16:
+    case Op::fsin_f16:
+    case Op::fcos_f16:
+    case Op::fma_f16:
+      return rounding(0);
+    case Op::frcp_f64:
+    case Op::frsq_f64:
+    case Op::fsqrt_f64:
+      return exactly(inst.attr & kKeep);
+    // Bit operations, or conversions that MXCSR does not affect.
+    case Op::fclass_f32:
+    case Op::fclass_f64:
+    case Op::fclass_f16:
+    case Op::ffrexp_exp_f32:
+    case Op::ffrexp_exp_f64:
+    case Op::ffrexp_exp_f16:
+    case Op::ffrexp_mant_f32:
+    case Op::ffrexp_mant_f64:
+    case Op::ffrexp_mant_f16:
+    case Op::cvt_f32_f16:
+    case Op::cvt_pkrtz_f16_f32:
+    case Op::fmin_f16:
+    case Op::fmax_f16:
+    case Op::fclamp_f16:
+    case Op::fcmp_f16:
+    case Op::fcanon_f16:
+    case Op::ftrunc_f16:
+    case Op::fceil_f16:
+    case Op::ffloor_f16:
+    case Op::frndne_f16:
+    case Op::cvt_i16_f16:
+    case Op::cvt_u16_f16:
+    case Op::cvt_f16_i16:
+    case Op::cvt_f16_u16:
+    case Op::cvt_f16_f32:
+      return std::nullopt;
+    // Computed in f32 on values that are never f32 denormals.
+    case Op::fadd_f16:
+    case Op::fsub_f16:
+    case Op::fmul_f16:
+    case Op::ffract_f16:
+      return rounding(inst.attr);
+    // Exact steps in helpers that want denormals.
+    case Op::div_scale_f32:
+    case Op::div_scale_vcc_f32:
+    case Op::div_scale_f64:
+    case Op::div_scale_vcc_f64:
+    case Op::div_fixup_f32:
+    case Op::div_fixup_f64:
+    case Op::div_fixup_f16:
+    case Op::trig_preop_f64:
+    case Op::fldexp_f16:
+      return exactly(kKeep);
+    default:
+      break;
+  }
+  if (inst.op >= Op::fadd_f32 && inst.op <= Op::cvt_u16_f16) return exactly(inst.attr);
+  return std::nullopt;
+}
+
+void Emitter::set_env(const EnvNeed& need) {
+  if ((env_ & need.care) == (need.bits & need.care)) return;
+  cc_.ldmxcsr(pool_.get(&need.bits, 4));
+  env_ = need.bits;
+}
+
+Emitter::Shape Emitter::shape(const Inst& inst) const {
+  const ir::OpInfo& info = ir::op_info(inst.op);
+  if (info.effect == Effect::control) return Shape::terminator;
+  switch (inst.op) {
+    case Op::mask_to_i64:
+    case Op::mask_any:
+    case Op::mask_all:
+    case Op::readlane:
+    case Op::readfirstlane:
+    case Op::writelane:
+    case Op::bpermute:
+    case Op::permute:
+    case Op::dpp:
+    case Op::dpp_valid:
+    case Op::swizzle:
+    case Op::mbcnt:
+    case Op::helper:
+    case Op::atomic:
+    case Op::fence:
+    case Op::clock:
+    case Op::trig_preop_f64:
+    case Op::div_scale_f32:
+    case Op::div_scale_f64:
+    case Op::div_scale_vcc_f32:
+    case Op::div_scale_vcc_f64:
+    case Op::div_fmas_f32:
+    case Op::div_fmas_f64:
+    case Op::div_fixup_f32:
+    case Op::div_fixup_f64:
+    case Op::div_fixup_f16:
+    case Op::fldexp_f32:
+    case Op::fldexp_f64:
+    case Op::fldexp_f16:
+    case Op::ffrexp_mant_f64:
+    case Op::ffrexp_exp_f64:
+    case Op::ffrexp_mant_f16:
+    case Op::ffrexp_exp_f16:
+    case Op::ffrexp_mant_f32:
+    case Op::ffrexp_exp_f32:
+    case Op::fma_f16:
+      return Shape::barrier;
+    default:
+      break;
+  }
+  // Operations on scalars only are scalar; everything else that remains works lane by lane.
+  const auto lanes = [](ir::Type t) { return t.is_vector() || t.is_mask(); };
+  const bool any = lanes(inst.type) || std::any_of(inst.operands.begin(), inst.operands.end(),
+                                                   [&](const Inst* o) { return lanes(o->type); });
+  return any ? Shape::chunk : Shape::scalar;
+}
+
+void Emitter::fail(const Inst& inst, const std::string& why) {
+  if (error_) return;
+  Error error{.code = ErrorCode::kUnsupported,
+              .message = fmt::format("The {} backend does not support the IR operation '{}'{}{} (guest pc {:#x}).",
+                                     to_string(options_.tier), ir::op_info(inst.op).mnemonic, why.empty() ? "" : ": ",
+                                     why, inst.guest_pc)};
+  if (inst.guest_pc != 0) error.pc = inst.guest_pc;
+  error_ = std::move(error);
+}
+
+void Emitter::annotate(const Inst& inst) {
+  if (options_.keep_listing) cc_.comment(("  " + ir::print(inst)).c_str());
+}
+
+void Emitter::cold(const std::function<void()>& body) {
+  if (cold_cursor_ == nullptr) cold_cursor_ = func_->endNode()->prev();
+  asmjit::BaseNode* hot = cc_.setCursor(cold_cursor_);
+  const uint32_t env = env_;
+  body();
+  env_ = env;
+  cold_cursor_ = cc_.setCursor(hot);
+}
+
+bool Emitter::can_sink(const Inst& inst, const Inst& user) const {
+  if (inst.parent != user.parent || classes_.is_shared(&inst)) return false;
+  return std::none_of(inst.operands.begin(), inst.operands.end(), [&](const Inst* operand) {
+    const Inst* place = operand->op == Op::extract ? operand->operands[0] : operand;
+    return classes_.rewritten_between(operand, inst, user) || classes_.rewritten_between(place, inst, user);
+  });
+}
+
+// Values that are not emitted where they stand, but as part of their only user.
+void Emitter::plan_fusions() {
+  const auto single = [&](const Inst* value, const Inst& user) {
+    return value->users.size() == 1 && can_sink(*value, user) && !fused_[user.id];
+  };
+  for (const auto& block : function_.blocks) {
+    for (const Inst* inst : block->insts) {
+      switch (inst->op) {
+        case Op::cond_br: {
+          const Inst* user = inst;
+          const Inst* condition = inst->operands[0];
+          while (condition->op == Op::not_ && single(condition, *user)) {
+            fused_[condition->id] = true;
+            user = condition;
+            condition = condition->operands[0];
+            if (condition->parent != block.get()) break;
+          }
+          const bool direct =
+              condition->op == Op::icmp || condition->op == Op::mask_any || condition->op == Op::mask_all;
+          if (direct && condition->type == ir::kI1 && condition->users.size() == 1 && can_sink(*condition, *inst)) {
+            fused_[condition->id] = true;
+          }
+          break;
+        }
+        case Op::and_: {
+          if (inst->type != ir::kMask) break;
+          for (const Inst* operand : inst->operands) {
+            const bool compare = operand->op == Op::icmp || operand->op == Op::fcmp_f32 || operand->op == Op::fcmp_f64;
+            if (compare && single(operand, *inst) && inst->operands[0] != inst->operands[1]) {
+              fused_[operand->id] = true;
+              break;
+            }
+          }
+          break;
+        }
+        case Op::select: {
+          if (!isa_->merges() || inst->type != ir::kV32 || inst->operands[0]->type != ir::kMask) break;
+          const Inst* value = inst->operands[1];
+          if (is_mergeable(*value) && single(value, *inst)) fused_[value->id] = true;
+          break;
+        }
+        default:
+          break;
+      }
+    }
+  }
+}
+
+Expected<void> Emitter::run() {
+  plan_fusions();
+  emit_prologue();
+  std::vector<const ir::Block*> order;
+  for (const auto& block : function_.blocks) order.push_back(block.get());
+  for (size_t i = 0; i < order.size() && !error_; ++i) {
+    emit_block(*order[i]);
+    if (!error_) emit_terminator(*order[i], i + 1 < order.size() ? order[i + 1] : nullptr);
+  }
+  if (error_) return tl::make_unexpected(*error_);
+  cc_.endFunc();
+  pool_.flush();
+  return {};
+}
+
+void Emitter::emit_prologue() {
+  func_ = cc_.addFunc(asmjit::FuncSignatureT<uint32_t, void*, uint32_t>());
+  func_->frame().setAvxEnabled();
+  if (options_.tier == Tier::avx512) func_->frame().setAvx512Enabled();
+  wave_ = cc_.newUInt64("wave");
+  entry_index_ = cc_.newUInt32("entry");
+  func_->setArg(0, wave_);
+  func_->setArg(1, entry_index_);
+
+  // The environment that most operations want is the one between blocks.
+  std::map<uint32_t, size_t> wanted;
+  for (const auto& block : function_.blocks) {
+    labels_[block->id] = cc_.newLabel();
+    for (const Inst* inst : block->insts) {
+      decide_invariance(*inst);
+      if (const auto need = env_needed(*inst)) ++wanted[need->bits];
+    }
+  }
+  const auto most =
+      std::max_element(wanted.begin(), wanted.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most != wanted.end()) {
+    env_ = 0;
+    canonical_env_ = most->first;
+    set_env({canonical_env_, kEnvAll});
+  }
+  emit_entry_dispatch();
+}
+
+bool Emitter::must_flush_before(const Inst& inst, Shape shape) const {
+  if (segment_.empty()) return false;
+  if (shape == Shape::barrier || shape == Shape::terminator) return true;
+  if (shape == Shape::chunk) {
+    // One environment per segment, so that it is not switched in every chunk.
+    const auto need = env_needed(inst);
+    if (need && segment_env_ && ((need->bits ^ segment_env_->bits) & need->care & segment_env_->care) != 0) return true;
+  }
+  const bool shared = classes_.is_shared(&inst);
+  const Inst* own = classes_.representative(&inst);
+  const bool memory = inst.op == Op::load || inst.op == Op::store || inst.op == Op::load_scalar;
+  const unsigned spaces = inst.op == Op::load_scalar ? 7 : space_bits(inst.mem.space);
+  return std::any_of(segment_.begin(), segment_.end(), [&](const Inst* pending) {
+    const bool pending_memory = pending->op == Op::load || pending->op == Op::store;
+    if (memory && pending_memory && (inst.op == Op::store || pending->op == Op::store) &&
+        (spaces & space_bits(pending->mem.space)) != 0) {
+      return true;
+    }
+    if (shape != Shape::scalar) return false;
+    // Scalar instructions overtake the pending segment.
+    const bool writes =
+        ir::op_info(inst.op).effect == Effect::writes || ir::op_info(pending->op).effect == Effect::writes;
+    if (writes && overlap(state_range(inst), state_range(*pending))) return true;
+    return shared && std::any_of(pending->operands.begin(), pending->operands.end(), [&](const Inst* o) {
+             if (classes_.representative(o) == own) return true;
+             return is_fused(o) && std::any_of(o->operands.begin(), o->operands.end(),
+                                               [&](const Inst* oo) { return classes_.representative(oo) == own; });
+           });
+  });
+}
+
+void Emitter::emit_block(const ir::Block& block) {
+  cc_.bind(labels_[block.id]);
+  env_ = canonical_env_;
+  for (const Inst* inst : block.insts) {
+    if (error_) return;
+    if (inst->op == Op::phi || is_fused(inst)) continue;
+    if (ir::is_pure(inst->op) && inst->users.empty()) continue;
+    const Shape s = shape(*inst);
+    if (must_flush_before(*inst, s)) flush_segment();
+    switch (s) {
+      case Shape::terminator:
+        break;
+      case Shape::chunk:
+        if (const auto need = env_needed(*inst); need && (!segment_env_ || need->care == kEnvAll)) segment_env_ = need;
+        segment_.push_back(inst);
+        break;
+      case Shape::scalar:
+        annotate(*inst);
+        emit_scalar(*inst);
+        break;
+      case Shape::barrier:
+        annotate(*inst);
+        if (const auto need = env_needed(*inst)) set_env(*need);
+        emit_barrier(*inst);
+        break;
+    }
+  }
+}
+
+void Emitter::flush_segment() {
+  if (segment_env_) set_env(*segment_env_);
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    for (const Inst* inst : segment_) {
+      if (error_) return;
+      if (chunk > 0 && is_invariant(inst)) continue;
+      annotate(*inst);
+      emit_chunk(*inst, chunk);
+    }
+  }
+  segment_.clear();
+  segment_env_.reset();
+}
+
+void Emitter::emit_chunk(const Inst& inst, unsigned chunk) {
+  if (inst.op == Op::const_ || inst.op == Op::undef || inst.op == Op::lane_id) return;  // made where they are used
+  if (inst.op == Op::extract && !classes_.is_shared(&inst)) return;  // an alias of a tuple's register
+  const bool done = emit_simple(inst, chunk) || emit_state(inst, chunk) || emit_int32(inst, chunk) ||
+                    emit_int64(inst, chunk) || emit_mask(inst, chunk) || emit_float(inst, chunk) ||
+                    emit_float16(inst, chunk) || emit_transcendental(inst, chunk) || emit_convert(inst, chunk) ||
+                    emit_memory(inst, chunk);
+  if (!done) fail(inst);
+}
+
+void Emitter::emit_scalar(const Inst& inst) {
+  if (inst.op == Op::const_ || inst.op == Op::undef) return;
+  if (inst.op == Op::extract && !classes_.is_shared(&inst)) return;
+  if (!(emit_scalar_state(inst) || emit_scalar_arithmetic(inst) || emit_load_scalar(inst))) fail(inst);
+}
+
+void Emitter::emit_barrier(const Inst& inst) {
+  if (!(emit_mask_number(inst) || emit_cross_lane(inst) || emit_atomic(inst) || emit_out_of_line(inst))) fail(inst);
+}
+
+}  // namespace wavejit::backend

@@ -1,0 +1,217 @@
+// IR -> asmjit Compiler instructions for one function, on either tier.
+//
+// Code model: a vector value is `chunks` registers (pairs of registers for 64-bit lanes), a mask one mask register per
+// chunk, a scalar one GPR. Within a block, instructions in which no lane sees another are collected into segments and
+// emitted chunk by chunk, so that intermediate values die within a chunk. Everything else is emitted between segments,
+// all chunks at once.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend-x86/host_code.h"
+#include "backend-x86/phi_classes.h"
+#include "backend-x86/vector_isa.h"
+#include "ir/function.h"
+
+namespace wavejit::backend {
+
+// Condition that holds after `cmp a, b` when the predicate does.
+[[nodiscard]] x86::CondCode scalar_condition(ir::ICmp p);
+
+class Emitter {
+ public:
+  // tile: lanes the function handles at once.
+  Emitter(const ir::Function& function, x86::Compiler& cc, const CompileOptions& options, unsigned tile = kWaveSize);
+
+  // Emits the whole function. The first IR operation that is not supported stops it.
+  Expected<void> run();
+  [[nodiscard]] FaultLog& faults() { return faults_; }
+
+ private:
+  using Inst = ir::Inst;
+  using Op = ir::Op;
+
+  // --- driver (emitter.cpp) ---
+  enum class Shape : uint8_t { scalar, chunk, barrier, terminator };
+  [[nodiscard]] Shape shape(const Inst& inst) const;
+  void emit_prologue();
+  void emit_block(const ir::Block& block);
+  void flush_segment();
+  [[nodiscard]] bool must_flush_before(const Inst& inst, Shape shape) const;
+  void emit_chunk(const Inst& inst, unsigned chunk);
+  void emit_scalar(const Inst& inst);
+  void emit_barrier(const Inst& inst);
+  void annotate(const Inst& inst);
+  void fail(const Inst& inst, const std::string& why = {});
+  void plan_fusions();
+  [[nodiscard]] bool can_sink(const Inst& inst, const Inst& user) const;
+  [[nodiscard]] bool is_fused(const Inst* inst) const { return fused_[inst->id]; }
+  // Code emitted by `body` goes to the cold section at the end of the function.
+  void cold(const std::function<void()>& body);
+
+  // --- floating-point environment (emitter.cpp) ---
+  struct EnvNeed {
+    uint32_t bits, care;  // MXCSR, and which of its bits matter
+  };
+  static constexpr uint32_t kEnvRounding = 0x6000, kEnvAll = 0xe040;
+  [[nodiscard]] static std::optional<EnvNeed> env_needed(const Inst& inst);
+  void set_env(const EnvNeed& need);
+
+  // --- values (values.cpp) ---
+  struct Storage {
+    std::vector<x86::Reg> regs;
+    bool invariant = false;  // the same register serves all chunks
+  };
+  struct Place {
+    const Inst* inst;
+    unsigned element;
+  };
+  [[nodiscard]] Place resolve(const Inst* inst) const;
+  Storage& storage(const Inst* inst);
+  x86::Reg reg(const Inst* inst, unsigned element, unsigned chunk, unsigned part);
+  Vec v32(const Inst* inst, unsigned chunk);              // constants are materialised
+  Operand v32_operand(const Inst* inst, unsigned chunk);  // constants as broadcast memory operands (32-bit elements)
+  Operand v32_full(const Inst* inst, unsigned chunk);     // constants as full vectors in memory
+  Vec64 v64(const Inst* inst, unsigned chunk);
+  Operand v64_operand(const Inst* inst, unsigned chunk, unsigned part);
+  MaskReg mask(const Inst* inst, unsigned chunk);
+  Gp gp(const Inst* inst);               // constants are materialised; must not be written
+  Operand gp_operand(const Inst* inst);  // immediate when it fits 32 bits sign-extended
+  Vec dst(const Inst& inst, unsigned chunk, unsigned element = 0);
+  Vec64 dst64(const Inst& inst, unsigned chunk);
+  MaskReg dst_mask(const Inst& inst, unsigned chunk);
+  Gp dst_gp(const Inst& inst, unsigned element = 0);
+  [[nodiscard]] bool is_invariant(const Inst* inst) const;
+  void decide_invariance(const Inst& inst);
+  // Null when the mask is known to be full.
+  const MaskReg* mask_or_full(const Inst* inst, unsigned chunk, MaskReg& holder);
+  [[nodiscard]] static bool is_full(const Inst* mask) { return mask->is_const(~uint64_t{0}); }
+  [[nodiscard]] Mem wave_field(size_t offset, uint32_t size) const {
+    return x86::ptr(wave_, static_cast<int32_t>(offset), size);
+  }
+  [[nodiscard]] Mem row(unsigned vgpr, unsigned chunk) const;
+  Gp new_gp(unsigned bits) { return bits == 64 ? Gp(cc_.newUInt64()) : Gp(cc_.newUInt32()); }
+
+  // --- control (control.cpp) ---
+  void emit_terminator(const ir::Block& block, const ir::Block* next);
+  x86::CondCode emit_condition(const Inst* condition);
+  struct Copy {
+    Operand to, from;  // from: register or constant instruction
+    const Inst* constant = nullptr;
+    unsigned chunk = 0, part = 0;
+  };
+  [[nodiscard]] std::vector<Copy> edge_copies(const ir::Block& from, unsigned successor);
+  void emit_copies(std::vector<Copy> copies);
+  void emit_copy(const Operand& to, const Operand& from);
+  void emit_entry_dispatch();
+  void leave(ExitReason reason);
+
+  // --- units; each returns false when the operation is not its own ---
+  bool emit_state(const Inst& inst, unsigned chunk);           // state.cpp: get_vgpr, set_vgpr, get_mask, set_mask
+  bool emit_scalar_state(const Inst& inst);                    // state.cpp
+  bool emit_scalar_arithmetic(const Inst& inst);               // scalar.cpp
+  bool emit_simple(const Inst& inst, unsigned chunk);          // vector_int.cpp: one host instruction per register
+  bool emit_int32(const Inst& inst, unsigned chunk);           // vector_int.cpp
+  bool emit_int64(const Inst& inst, unsigned chunk);           // vector_int64.cpp
+  bool emit_mask(const Inst& inst, unsigned chunk);            // masks.cpp
+  bool emit_mask_number(const Inst& inst);                     // masks.cpp: conversions between masks and scalars
+  bool emit_float(const Inst& inst, unsigned chunk);           // vector_float.cpp
+  bool emit_float16(const Inst& inst, unsigned chunk);         // vector_float16.cpp
+  bool emit_transcendental(const Inst& inst, unsigned chunk);  // transcendental.cpp
+  bool emit_convert(const Inst& inst, unsigned chunk);         // convert.cpp
+  bool emit_memory(const Inst& inst, unsigned chunk);          // memory.cpp
+  bool emit_load_scalar(const Inst& inst);                     // memory.cpp
+  bool emit_atomic(const Inst& inst);                          // atomics.cpp
+  bool emit_cross_lane(const Inst& inst);                      // cross_lane.cpp
+  bool emit_out_of_line(const Inst& inst);                     // helper_calls.cpp
+
+  friend class MemoryAccess;
+  friend class AtomicAccess;
+
+  // --- vector building blocks used by several units ---
+  Vec not32(const Vec& a) { return isa_->xor_(a, isa_->c32(~0u)); }
+  void emit_merged(const Inst& select, unsigned chunk);
+  bool emit_const_perm(const Inst& inst, unsigned chunk);
+  Mem full64(uint64_t bits);
+  Vec popcount32(const Vec& a);
+  Vec ctz32(const Vec& a);
+  Vec clz32(const Vec& a);
+  Vec bitrev32(const Vec& a);
+  Vec perm32(const Vec& a, const Vec& b, const Vec& selectors);
+  [[nodiscard]] static bool is_mergeable(const Inst& inst);  // emit_simple can put it under a merge mask
+  Vec mul_high(const Vec& a, const Vec& b, bool is_signed);
+  MaskReg cmp(ir::ICmp p, const Vec& a, const Operand_& b);
+  MaskReg fcmp(unsigned predicate, const Vec& a, const Operand_& b);
+  MaskReg fcmp64h(unsigned predicate, const Vec& a, const Operand_& b) { return isa_->fcmp64_half(predicate, a, b); }
+  MaskReg either(const MaskReg& a, const MaskReg& b);
+  MaskReg both(const MaskReg& a, const MaskReg& b);
+  Vec flush_denormals32(const Vec& a);
+  Vec quiet32(const Vec& a);  // sets the quiet bit of NaNs
+  Vec fma32(const Vec& a, const Vec& b, const Operand_& c);
+  Vec to_f32(const Vec& half, uint32_t env);  // f16 in the low words -> f32, input denormals as env says
+  Vec to_f16(const Vec& single, uint32_t env);
+  Vec frcp(const Vec& x);
+  Vec fsqrt(const Vec& x);
+  Vec frsq(const Vec& x);
+  Vec fexp(const Vec& x);
+  Vec flog(const Vec& x);
+  Vec fsin(const Vec& x, bool cosine);
+  Vec flush_input(const Vec& x);  // denormals -> zeros unless the current environment does it
+  Vec flush_output(const Vec& x);
+  void fminmax(uint32_t attr, const Vec& d, const Vec& a, const Vec& b, unsigned bits, bool want_max);
+  Vec clamp32(const Vec& x);
+  struct ClassFacts {
+    MaskReg negative, nonzero, normal_up, inf_up, nan, quiet;  // *_up: that kind or one of larger magnitude
+  };
+  void class_test(const MaskReg& d, const Vec& wanted, const ClassFacts& facts);
+  void emit_fcmp32(uint32_t attr, const MaskReg& d, const Vec& a, const Operand_& b, const MaskReg* under = nullptr);
+  Vec f32_to_i32(const Vec& x);
+  Vec swizzle_scratch(const Vec& byte, unsigned first_lane);
+  Vec64 host_addresses(const Gp& base, const Vec& offset);  // base + zero-extended offset
+  // Generic addresses -> host addresses. Lanes in LDS beyond its size are taken out of `lanes`.
+  Vec64 resolve_flat(const Vec64& address, unsigned access_bytes, unsigned first_lane, MaskReg& lanes);
+  void for_each_lane(const MaskReg* lanes, unsigned first_lane, const std::function<void(const Gp&)>& body);
+  Mem stack_row(unsigned bytes);  // a new stack slot, 64-byte aligned
+  MaskReg condition_mask(const Inst* condition, unsigned chunk);
+  void emit_compare(const Inst& inst, unsigned chunk, const MaskReg& d, const MaskReg* under);
+  Gp lane_number(uint32_t value);       // 64-bit register
+  Gp mask_to_number(const Inst* mask);  // 64-bit
+  void number_to_mask(const Gp& number, const Inst& inst);
+  void store_vector_row(const Mem& slot, const Inst* value);
+  void load_vector_row(const Inst& inst, const Mem& slot);
+
+  const ir::Function& function_;
+  x86::Compiler& cc_;
+  const CompileOptions& options_;
+  const unsigned tile_;
+  DataPool pool_;
+  FaultLog faults_;
+  std::unique_ptr<VectorIsa> isa_;
+  const unsigned chunks_;
+  PhiClasses classes_;
+
+  asmjit::FuncNode* func_ = nullptr;
+  asmjit::BaseNode* cold_cursor_ = nullptr;
+  // Rows that the per-lane loops use; never live across two of them.
+  std::optional<Mem> address_row_, data_row_, compare_row_, result_row_;
+  Mem scratch_row(std::optional<Mem>& slot, unsigned bytes) {
+    if (!slot) slot = stack_row(bytes);
+    return *slot;
+  }
+  Gp wave_, entry_index_;
+  std::vector<Storage> values_;
+  std::vector<bool> invariant_;
+  std::vector<bool> fused_;
+  std::vector<Label> labels_;  // by block id
+  std::vector<const Inst*> segment_;
+  std::optional<EnvNeed> segment_env_;
+  uint32_t canonical_env_ = 0x1f80;
+  uint32_t env_ = 0x1f80;
+  std::optional<Error> error_;
+};
+
+}  // namespace wavejit::backend

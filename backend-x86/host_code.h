@@ -1,0 +1,75 @@
+// Vocabulary of the emitters: register kinds, the constant pool, and the log of instructions that may fault.
+#pragma once
+
+#include <asmjit/x86.h>
+
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend-x86/compiler.h"
+
+namespace wavejit::backend {
+
+namespace x86 = asmjit::x86;
+using asmjit::InstId;
+using asmjit::Label;
+using asmjit::Operand;
+using asmjit::Operand_;
+using x86::Gp;
+using x86::Mem;
+using x86::Vec;
+namespace I = x86::Inst;
+
+// One bit per lane of a chunk: a k register (AVX-512) or a vector of all-ones/all-zeros dwords (AVX2).
+using MaskReg = x86::Reg;
+
+// A chunk of 64-bit lanes: two registers. Which lanes are in which is the tier's business (VectorIsa::lane_of64).
+struct Vec64 {
+  Vec part[2];
+};
+struct Mask64 {
+  MaskReg part[2];
+};
+
+// Read-only data placed behind the code, each distinct content once.
+class DataPool {
+ public:
+  explicit DataPool(x86::Compiler& cc) : cc_(cc) {}
+
+  // Memory operand of `size` bytes (4, 8, 16, 32 or 64) aligned to its size.
+  [[nodiscard]] Mem get(const void* bytes, uint32_t size);
+  template <typename T, size_t N>
+  [[nodiscard]] Mem table(const T (&values)[N]) {
+    return get(values, sizeof values);
+  }
+  // Emits everything; called once, behind the function.
+  void flush();
+
+ private:
+  x86::Compiler& cc_;
+  std::map<std::string, Label> entries_;
+};
+
+// Instructions that may fault carry a marker as inline comment through register allocation; the final assembler pass
+// turns it into code offsets.
+class FaultLog {
+ public:
+  static constexpr char kMarker = '\x01';
+
+  explicit FaultLog(x86::Compiler& cc) : cc_(cc) {}
+  // The next instruction emitted into the compiler may fault on behalf of `range`.
+  void mark(const FaultRange& range);
+  // `comment` as found on an instruction: the marked range, or null.
+  [[nodiscard]] FaultRange* find(const char* comment);
+  [[nodiscard]] std::vector<FaultRange>& ranges() { return ranges_; }
+
+ private:
+  x86::Compiler& cc_;
+  std::vector<FaultRange> ranges_;
+  std::string pending_;
+};
+
+}  // namespace wavejit::backend

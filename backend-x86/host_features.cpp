@@ -1,0 +1,29 @@
+// Which tiers the CPU can run.
+#include <xbyak/xbyak_util.h>
+
+#include "backend-x86/compiler.h"
+
+namespace wavejit::backend {
+
+std::string_view to_string(Tier tier) {
+  return tier == Tier::avx512 ? "AVX-512" : "AVX2";
+}
+
+bool host_supports(Tier tier) {
+  using Xbyak::util::Cpu;
+  static const Cpu cpu;
+  const bool avx2 = cpu.has(Cpu::tAVX2) && cpu.has(Cpu::tFMA) && cpu.has(Cpu::tF16C) && cpu.has(Cpu::tBMI1) &&
+                    cpu.has(Cpu::tBMI2) && cpu.has(Cpu::tLZCNT) && cpu.has(Cpu::tPOPCNT);
+  if (tier == Tier::avx2) return avx2;
+  return avx2 && cpu.has(Cpu::tAVX512F) && cpu.has(Cpu::tAVX512BW) && cpu.has(Cpu::tAVX512DQ) &&
+         cpu.has(Cpu::tAVX512VL) && cpu.has(Cpu::tAVX512CD);
+}
+
+Expected<Tier> best_host_tier() {
+  if (host_supports(Tier::avx512)) return Tier::avx512;
+  if (host_supports(Tier::avx2)) return Tier::avx2;
+  return make_error(ErrorCode::kUnsupported,
+                    "The CPU lacks AVX2, FMA, F16C or BMI2, which translated code needs; the interpreter still works.");
+}
+
+}  // namespace wavejit::backend

@@ -1,0 +1,453 @@
+// Vector loads and stores: choice of path and the hot paths. The cold path is in memory_slow.cpp.
+#include "backend-x86/memory_access.h"
+
+namespace wavejit::backend {
+
+using asmjit::imm;
+using ir::AddressForm;
+using ir::ICmp;
+using ir::Op;
+using ir::Space;
+using x86::CondCode;
+
+MemoryAccess::MemoryAccess(Emitter& emitter, const ir::Inst& inst, unsigned chunk)
+    : e_(emitter),
+      isa_(*emitter.isa_),
+      cc_(emitter.cc_),
+      inst_(inst),
+      mem_(inst.mem),
+      chunk_(chunk),
+      load_(inst.op == Op::load) {
+  lane_stride_ = mem_.bytes * mem_.count;
+  element_stride_ = mem_.bytes;
+}
+
+std::optional<uint32_t> MemoryAccess::lane_stride_of(const ir::Inst* value, unsigned depth) {
+  if (depth > 8) return std::nullopt;
+  const auto of = [&](unsigned i) { return lane_stride_of(value->operands[i], depth + 1); };
+  switch (value->op) {
+    case Op::const_:
+    case Op::splat:
+      return 0;
+    case Op::lane_id:
+      return 1;
+    case Op::add:
+      if (const auto a = of(0), b = of(1); a && b) return *a + *b;
+      return std::nullopt;
+    case Op::sub:
+      if (const auto a = of(0), b = of(1); a && b) return *a - *b;
+      return std::nullopt;
+    case Op::shl:
+      if (const auto a = of(0); a && value->operands[1]->is_const()) return *a << (value->operands[1]->imm & 31);
+      return std::nullopt;
+    case Op::mul:
+      for (unsigned i = 0; i < 2; ++i) {
+        const auto a = of(i);
+        if (a && value->operands[1 - i]->is_const()) return *a * static_cast<uint32_t>(value->operands[1 - i]->imm);
+      }
+      [[fallthrough]];
+    default: {
+      // Any lane-wise operation of values that all lanes share.
+      if (!ir::is_pure(value->op) || value->operands.empty() || value->op == Op::phi || value->type != ir::kV32)
+        return std::nullopt;
+      if (value->op > Op::perm) return std::nullopt;
+      for (unsigned i = 0; i < value->operands.size(); ++i) {
+        if (value->operands[i]->type != ir::kV32 || of(i) != 0u) return std::nullopt;
+      }
+      return 0;
+    }
+  }
+}
+
+void MemoryAccess::add_immediate(int64_t imm_value) {
+  disp_ = imm_value;
+  const int64_t last = disp_ + int64_t{mem_.count} * 256 + 1024;
+  if (disp_ == static_cast<int32_t>(disp_) && last == static_cast<int32_t>(last)) return;
+  // Too far for a displacement.
+  disp_ = 0;
+  Gp t = cc_.newUInt64();
+  cc_.mov(t, imm_value);
+  if (kind_ == Kind::address64) {
+    Vec splat = isa_.vec();
+    isa_.splat64(splat, t);
+    address_ = {{isa_.make(I::kIdVpaddq, address_.part[0], splat), isa_.make(I::kIdVpaddq, address_.part[1], splat)}};
+  } else {
+    cc_.add(t, base_);
+    base_ = t;
+  }
+}
+
+void MemoryAccess::exclude(const MaskReg& lanes) {
+  if (excluded_.full) {
+    excluded_ = {.full = false, .mask = lanes};
+  } else {
+    excluded_.mask = e_.either(excluded_.mask, lanes);
+  }
+}
+
+void MemoryAccess::to_slow_if(CondCode condition) {
+  slow_used_ = true;
+  cc_.j(condition, slow_label_);
+}
+
+// Number of offsets below which element `element` lies inside the LDS.
+Gp MemoryAccess::lds_limit(unsigned element) {
+  Gp t = cc_.newUInt32(), zero = cc_.newUInt32();
+  cc_.xor_(zero, zero);
+  cc_.mov(t, e_.wave_field(offsetof(WaveState, lds_size), 4));
+  const int64_t needed = mem_.imm + int64_t{element} * mem_.bytes + mem_.bytes - 1;
+  cc_.sub(t, static_cast<uint32_t>(needed));
+  cc_.emit(x86::Inst::cmovccFromCond(CondCode::kC), t, zero);
+  return t;
+}
+
+void MemoryAccess::prepare() {
+  const auto operand = [&](unsigned i) { return inst_.operands[i]; };
+  if (!Emitter::is_full(operand(0))) active_ = {.full = false, .mask = e_.mask(operand(0), chunk_)};
+  slow_label_ = cc_.newLabel();
+  join_ = cc_.newLabel();
+  const auto use_offset = [&](const ir::Inst* offset) {
+    kind_ = Kind::offset32;
+    known_stride_ = lane_stride_of(offset);
+    if (known_stride_ != 0u) {
+      offset_ = e_.v32(offset, chunk_);
+      return;
+    }
+    // All lanes have the same offset.
+    kind_ = Kind::uniform;
+    Gp sum = cc_.newUInt64();
+    if (offset->is_const()) {
+      cc_.mov(sum.r32(), static_cast<uint32_t>(offset->imm));
+    } else if (offset->op == Op::splat) {
+      cc_.emit(I::kIdMov, sum.r32(), e_.gp_operand(offset->operands[0]));
+    } else {
+      cc_.vmovd(sum.r32(), e_.v32(offset, chunk_).xmm());
+    }
+    if (mem_.space == Space::lds) {
+      // Bounds first: the sum of base and offset no longer shows them.
+      const Gp limit = lds_limit(mem_.count - 1u);
+      offset_ = isa_.vec();
+      isa_.splat32(offset_, sum.r32());
+      cc_.cmp(sum.r32(), limit);
+      to_slow_if(CondCode::kAE);
+    }
+    cc_.add(sum, base_);
+    base_ = sum;
+  };
+  switch (mem_.form) {
+    case AddressForm::base_only:
+      base_ = e_.gp(operand(1));
+      first_data_ = 2;
+      break;
+    case AddressForm::base_offset:
+      base_ = e_.gp(operand(1));
+      first_data_ = 3;
+      use_offset(operand(2));
+      break;
+    case AddressForm::vector64:
+      kind_ = Kind::address64;
+      address_ = e_.v64(operand(1), chunk_);
+      first_data_ = 2;
+      break;
+    case AddressForm::lds_offset:
+      base_ = cc_.newUInt64();
+      cc_.mov(base_, e_.wave_field(offsetof(WaveState, lds_base), 8));
+      first_data_ = 2;
+      use_offset(operand(1));
+      if (kind_ == Kind::offset32) {
+        Vec limit = isa_.vec();
+        isa_.splat32(limit, lds_limit(mem_.count - 1u));
+        MaskReg out = isa_.mask();
+        isa_.cmp32(out, ICmp::uge, offset_, limit, active_.get());
+        exclude(out);
+      }
+      break;
+    case AddressForm::scratch_off:
+    case AddressForm::scratch_base:
+      prepare_scratch();
+      return;
+  }
+  add_immediate(mem_.imm);
+}
+
+// Byte b of a lane is at base + (b / 4) * 256 + lane * 4 + b % 4.
+void MemoryAccess::prepare_scratch() {
+  scratch_swizzled_ = true;
+  lane_stride_ = 4;
+  element_stride_ = mem_.bytes == 4 ? 256 : mem_.bytes;
+  base_ = e_.gp(inst_.operands[1]);
+  const bool has_offset = mem_.form == AddressForm::scratch_off;
+  first_data_ = has_offset ? 3 : 2;
+  const bool constant = !has_offset || inst_.operands[2]->is_const();
+  if (constant) {
+    const int64_t byte = mem_.imm + (has_offset ? static_cast<int64_t>(inst_.operands[2]->imm) : 0);
+    if (mem_.bytes == 4 && mem_.count <= 16 && byte % 4 == 0 && byte >= 0 && byte < (1 << 22)) {
+      kind_ = Kind::uniform;
+      disp_ = byte / 4 * 256 + int64_t{first_lane()} * 4;
+      return;
+    }
+    scratch_byte_ = isa_.const32(static_cast<uint32_t>(byte));
+  } else {
+    scratch_byte_ = e_.v32(inst_.operands[2], chunk_);
+    if (mem_.imm != 0)
+      scratch_byte_ = isa_.make(I::kIdVpaddd, scratch_byte_, isa_.c32(static_cast<uint32_t>(mem_.imm)));
+  }
+  kind_ = Kind::offset32;
+  offset_ = e_.swizzle_scratch(scratch_byte_, first_lane());
+  if (mem_.bytes == 4) {
+    const Vec misaligned = isa_.and_(scratch_byte_, isa_.c32(3));
+    MaskReg bad = isa_.mask();
+    isa_.cmp32(bad, ICmp::ne, misaligned, isa_.const32(0), active_.get());
+    exclude(bad);
+  }
+}
+
+// Offset of each lane's byte in the wave's swizzled scratch; offsets too large for 32 bits end up far beyond it.
+Vec Emitter::swizzle_scratch(const Vec& byte, unsigned first_lane) {
+  const Vec b = isa_->make(I::kIdVpminud, byte, isa_->c32(0x03ffffff));
+  const Vec rows = isa_->shl32(isa_->shr32(b, 2), 8);
+  const Vec rest = isa_->and_(b, isa_->c32(3));
+  return isa_->make(I::kIdVpaddd, isa_->make(I::kIdVpaddd, rows, rest), isa_->lane_table(first_lane * 4, 4));
+}
+
+FaultRange MemoryAccess::range(bool contiguous, unsigned first) const {
+  return {.guest_pc = inst_.guest_pc,
+          .first_lane = static_cast<uint8_t>(first_lane() + first),
+          .lanes = static_cast<uint8_t>(isa_.lanes - first),
+          .element_bytes = static_cast<uint8_t>(lane_stride_),
+          .contiguous = contiguous,
+          .write = !load_};
+}
+
+// Jumps to the cold path unless the active lanes' addresses are consecutive; the address of lane 0 of the chunk.
+Gp MemoryAccess::find_contiguous() {
+  Gp pointer = cc_.newUInt64();
+  if (kind_ == Kind::offset32) {
+    cc_.vmovd(pointer.r32(), offset_.xmm());
+    // Zero-extended offsets must not wrap inside the chunk.
+    cc_.cmp(pointer.r32(), static_cast<uint32_t>(0u - isa_.lanes * lane_stride_));
+    to_slow_if(CondCode::kA);
+    if (known_stride_ != lane_stride_) {
+      Vec first = isa_.vec();
+      cc_.emit(I::kIdVpbroadcastd, first, offset_.xmm());
+      const Vec relative = isa_.make(I::kIdVpsubd, offset_, first);
+      MaskReg differs = isa_.mask();
+      isa_.cmp32(differs, ICmp::ne, relative, isa_.lane_table(0, lane_stride_), active_.get());
+      exclude(differs);
+    }
+    cc_.add(pointer, base_);
+  } else {
+    cc_.vmovq(pointer, address_.part[0].xmm());
+    Vec first = isa_.vec();
+    cc_.emit(I::kIdVpbroadcastq, first, address_.part[0].xmm());
+    Mask64 halves;
+    for (unsigned i = 0; i < 2; ++i) {
+      const Vec relative = isa_.make(I::kIdVpsubq, address_.part[i], first);
+      halves.part[i] = isa_.cmp64_half(ICmp::ne, relative, isa_.lane_table64(i, lane_stride_));
+    }
+    MaskReg differs = isa_.mask();
+    isa_.join(differs, halves);
+    if (!active_.full) differs = e_.both(differs, active_.mask);
+    exclude(differs);
+  }
+  if (!excluded_.full) to_slow_if(isa_.test_any({&excluded_.mask, 1}));
+  if (mem_.space == Space::flat) check_aperture(pointer);
+  return pointer;
+}
+
+void MemoryAccess::check_aperture(const Gp& pointer) {
+  static_assert(kPrivateApertureHi == 2 * kSharedApertureHi);
+  // Upper halves from one aperture to the other; the cold path looks closer.
+  Gp high = cc_.newUInt64();
+  if (disp_ != 0) {
+    cc_.lea(high, x86::ptr(pointer, static_cast<int32_t>(disp_)));
+  } else {
+    cc_.mov(high, pointer);
+  }
+  cc_.shr(high, 32);
+  cc_.sub(high.r32(), kSharedApertureHi);
+  cc_.cmp(high.r32(), kPrivateApertureHi - kSharedApertureHi);
+  to_slow_if(CondCode::kBE);
+}
+
+void MemoryAccess::require_full_mask() {
+  if (!active_.full) to_slow_if(x86::negateCond(isa_.test_all({&active_.mask, 1})));
+}
+
+void MemoryAccess::uniform_load() {
+  const auto at = [&](unsigned element) {
+    return x86::ptr(base_, static_cast<int32_t>(disp_ + element * element_stride_));
+  };
+  if (mem_.space == Space::flat) check_aperture(base_);
+  FaultRange whole = range(false);
+  whole.lanes = 1;
+  whole.lane_in_state = false;
+  const bool narrow = mem_.bytes < 4;
+  if (!active_.full && (narrow || !isa_.has_masked_narrow()))
+    to_slow_if(x86::negateCond(isa_.test_any({&active_.mask, 1})));
+  for (unsigned element = 0; element < mem_.count; ++element) {
+    if (narrow) {
+      Gp t = cc_.newUInt32();
+      Mem m = at(element);
+      m.setSize(mem_.bytes);
+      e_.faults_.mark(whole);
+      if (mem_.sign_extend) {
+        cc_.movsx(t, m);
+      } else {
+        cc_.movzx(t, m);
+      }
+      Vec all = isa_.vec();
+      isa_.splat32(all, t);
+      if (active_.full) {
+        isa_.mov(result(element), all);
+      } else {
+        isa_.zero_unless(result(element), active_.mask, all);
+      }
+    } else {
+      e_.faults_.mark(whole);
+      isa_.load_broadcast(result(element), at(element), active_.get());
+    }
+  }
+}
+
+void MemoryAccess::contiguous(const Gp& pointer) {
+  if (mem_.bytes < 4) return contiguous_narrow(pointer);
+  if (mem_.count > 1 && !scratch_swizzled_) return contiguous_interleaved(pointer);
+  if (!load_ && !active_.full && !isa_.masked_store_is_cheap()) {
+    // The plain store when all lanes are on; the masked one is out of line.
+    const Label masked = cc_.newLabel(), done = cc_.newLabel();
+    cc_.j(x86::negateCond(isa_.test_all({&active_.mask, 1})), masked);
+    for (unsigned i = 0; i < mem_.count; ++i) {
+      const Vec v = data(i);
+      e_.faults_.mark(range(true));
+      isa_.store(x86::ptr(pointer, static_cast<int32_t>(disp_ + i * element_stride_)), v, nullptr);
+    }
+    cc_.bind(done);
+    e_.cold([&] {
+      cc_.bind(masked);
+      for (unsigned i = 0; i < mem_.count; ++i) {
+        const Vec v = data(i);
+        e_.faults_.mark(range(true));
+        isa_.store(x86::ptr(pointer, static_cast<int32_t>(disp_ + i * element_stride_)), v, active_.get());
+      }
+      cc_.jmp(done);
+    });
+    return;
+  }
+  for (unsigned i = 0; i < mem_.count; ++i) {
+    const Mem at = x86::ptr(pointer, static_cast<int32_t>(disp_ + i * element_stride_));
+    if (load_) {
+      e_.faults_.mark(range(true));
+      isa_.load(result(i), at, active_.get());
+    } else {
+      const Vec v = data(i);
+      e_.faults_.mark(range(true));
+      isa_.store(at, v, active_.get());
+    }
+  }
+}
+
+void MemoryAccess::contiguous_interleaved(const Gp& pointer) {
+  require_full_mask();
+  const unsigned n = mem_.count;
+  std::vector<Vec> memory(n), lanes(n);
+  for (unsigned i = 0; i < n; ++i) {
+    memory[i] = isa_.vec();
+    lanes[i] = load_ ? result(i) : data(i);
+  }
+  const auto at = [&](unsigned i) { return x86::ptr(pointer, static_cast<int32_t>(disp_ + i * isa_.bytes())); };
+  if (load_) {
+    for (unsigned i = 0; i < n; ++i) {
+      e_.faults_.mark(range(true, i * isa_.lanes / n));
+      isa_.load(memory[i], at(i), nullptr);
+    }
+    isa_.deinterleave(memory, lanes);
+  } else {
+    isa_.interleave(lanes, memory);
+    for (unsigned i = 0; i < n; ++i) {
+      e_.faults_.mark(range(true, i * isa_.lanes / n));
+      isa_.store(at(i), memory[i], nullptr);
+    }
+  }
+}
+
+void MemoryAccess::contiguous_narrow(const Gp& pointer) {
+  if (!isa_.has_masked_narrow()) require_full_mask();
+  const Mem at = x86::ptr(pointer, static_cast<int32_t>(disp_));
+  if (load_) {
+    e_.faults_.mark(range(true));
+    isa_.load_narrow(result(0), at, mem_.bytes, mem_.sign_extend, active_.get());
+  } else {
+    const Vec v = data(0);
+    e_.faults_.mark(range(true));
+    isa_.store_narrow(at, v, mem_.bytes, active_.get());
+  }
+}
+
+void MemoryAccess::emit() {
+  prepare();
+  // No vector form for what the whole chunk accesses: straight to the general path.
+  const bool interleaves =
+      mem_.count == 1 || scratch_swizzled_ || (mem_.bytes == 4 && mem_.count <= 4 && isa_.can_interleave(mem_.count));
+  const bool scattered = known_stride_ && kind_ == Kind::offset32 && *known_stride_ != lane_stride_;
+  const bool swizzled_narrow = scratch_swizzled_ && mem_.bytes < 4;
+  if (kind_ == Kind::uniform && scratch_swizzled_) {
+    contiguous(base_);
+  } else if (kind_ == Kind::uniform && load_) {
+    uniform_load();
+  } else if (kind_ == Kind::uniform || !interleaves || scattered || swizzled_narrow) {
+    if (slow_used_) cc_.bind(slow_label_);
+    slow();
+    return;
+  } else {
+    contiguous(find_contiguous());
+  }
+  if (!slow_used_) return;
+  cc_.bind(join_);
+  e_.cold([&] {
+    cc_.bind(slow_label_);
+    slow();
+    cc_.jmp(join_);
+  });
+}
+
+bool Emitter::emit_memory(const Inst& inst, unsigned chunk) {
+  if (inst.op != Op::load && inst.op != Op::store) return false;
+  if (inst.mem.bytes != 1 && inst.mem.bytes != 2 && inst.mem.bytes != 4) {
+    fail(inst, "element size");
+    return true;
+  }
+  MemoryAccess(*this, inst, chunk).emit();
+  return true;
+}
+
+bool Emitter::emit_load_scalar(const Inst& inst) {
+  if (inst.op != Op::load_scalar) return false;
+  Gp base = gp(inst.operands[0]);
+  if (inst.operands.size() > 1) {
+    Gp sum = cc_.newUInt64();
+    cc_.emit(I::kIdMov, sum.r32(), gp_operand(inst.operands[1]));
+    cc_.add(sum, base);
+    base = sum;
+  }
+  auto disp = static_cast<int64_t>(inst.imm);
+  if (disp != static_cast<int32_t>(disp) || disp + 256 != static_cast<int32_t>(disp + 256)) {
+    Gp sum = cc_.newUInt64();
+    cc_.mov(sum, disp);
+    cc_.add(sum, base);
+    base = sum;
+    disp = 0;
+  }
+  const FaultRange range{.guest_pc = inst.guest_pc, .first_lane = 64};
+  const unsigned count = inst.type.count;
+  for (unsigned i = 0; i < count; ++i) {
+    Gp t = inst.type.kind == ir::TypeKind::i64 ? Gp(cc_.newUInt64()) : Gp(cc_.newUInt32());
+    if (count > 1) t = dst_gp(inst, i);
+    faults_.mark(range);
+    cc_.mov(t, x86::ptr(base, static_cast<int32_t>(disp + i * t.size()), t.size()));
+    if (count == 1) cc_.mov(dst_gp(inst), t);
+  }
+  return true;
+}
+
+}  // namespace wavejit::backend

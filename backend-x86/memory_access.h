@@ -1,0 +1,77 @@
+// One vector load or store of one chunk: a straight hot path for the patterns that dominate (one address for all lanes,
+// or consecutive addresses, found at run time where it is not known), and a cold path that is right for everything.
+#pragma once
+
+#include "backend-x86/emitter.h"
+
+namespace wavejit::backend {
+
+class MemoryAccess {
+ public:
+  MemoryAccess(Emitter& emitter, const ir::Inst& inst, unsigned chunk);
+  void emit();
+
+  // Bytes between the addresses of consecutive lanes when that is the same number for all lanes, whatever the registers
+  // hold.
+  [[nodiscard]] static std::optional<uint32_t> lane_stride_of(const ir::Inst* offset, unsigned depth = 0);
+
+ private:
+  enum class Kind : uint8_t { uniform, offset32, address64 };
+  // A mask, or all lanes.
+  struct Lanes {
+    bool full = true;
+    MaskReg mask;
+    [[nodiscard]] const MaskReg* get() const { return full ? nullptr : &mask; }
+  };
+
+  void prepare();
+  void prepare_scratch();
+  void add_immediate(int64_t imm);
+  // Adds lanes that the hot path must not serve.
+  void exclude(const MaskReg& lanes);
+  [[nodiscard]] Gp lds_limit(unsigned element);
+  void check_aperture(const Gp& pointer);
+  [[nodiscard]] Gp find_contiguous();
+  void contiguous(const Gp& pointer);
+  void contiguous_interleaved(const Gp& pointer);
+  void contiguous_narrow(const Gp& pointer);
+  void uniform_load();
+  void slow();
+  void slow_element(unsigned element, Kind kind, const Vec& offset, const Vec64& address, int32_t disp,
+                    const Lanes& lanes);
+  void slow_flat();
+  void slow_scratch_unaligned(unsigned element, const Lanes& lanes);
+  void lane_loop(unsigned element, const Vec64& address, int32_t disp, const Lanes& lanes);
+  void store_loop(const Vec& v, unsigned bytes, const Vec64& address, int32_t disp, const Lanes& lanes);
+  void to_slow_if(x86::CondCode condition);
+  void require_full_mask();
+  [[nodiscard]] FaultRange range(bool contiguous, unsigned first = 0) const;
+  [[nodiscard]] Vec data(unsigned element) { return e_.v32(inst_.operands[first_data_ + element], chunk_); }
+  [[nodiscard]] Vec result(unsigned element) { return e_.dst(inst_, chunk_, element); }
+  [[nodiscard]] unsigned first_lane() const { return chunk_ * isa_.lanes; }
+
+  Emitter& e_;
+  VectorIsa& isa_;
+  x86::Compiler& cc_;
+  const ir::Inst& inst_;
+  const ir::MemAttr& mem_;
+  const unsigned chunk_;
+  const bool load_;
+
+  Kind kind_ = Kind::uniform;
+  Gp base_;        // uniform, offset32
+  Vec offset_;     // offset32; lds: also what the bounds check looks at
+  Vec64 address_;  // address64
+  int64_t disp_ = 0;
+  std::optional<uint32_t> known_stride_;
+  unsigned lane_stride_ = 4, element_stride_ = 4;
+  unsigned first_data_ = 0;
+  Lanes active_;
+  Lanes excluded_{.full = true, .mask = {}};  // full: none
+  Vec scratch_byte_;                          // scratch: byte offsets before the swizzle
+  bool scratch_swizzled_ = false;
+  Label slow_label_, join_;
+  bool slow_used_ = false;
+};
+
+}  // namespace wavejit::backend

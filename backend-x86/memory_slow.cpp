@@ -1,0 +1,245 @@
+// The path that serves any addresses: gathers, scatters, and loops over the active lanes.
+#include "backend-x86/memory_access.h"
+
+namespace wavejit::backend {
+
+using asmjit::imm;
+using ir::ICmp;
+using ir::Op;
+using ir::Space;
+using x86::CondCode;
+
+Vec64 Emitter::host_addresses(const Gp& base, const Vec& offset) {
+  Vec64 d = isa_->vec64();
+  isa_->zext64(d, offset);
+  Vec splat = isa_->vec();
+  isa_->splat64(splat, base);
+  for (Vec& part : d.part) cc_.emit(I::kIdVpaddq, part, part, splat);
+  return d;
+}
+
+Vec64 Emitter::resolve_flat(const Vec64& address, unsigned access_bytes, unsigned first_lane, MaskReg& lanes) {
+  Vec lo = isa_->vec(), hi = isa_->vec();
+  isa_->lo32(lo, address);
+  isa_->hi32(hi, address);
+  const MaskReg shared = cmp(ICmp::eq, hi, isa_->c32(kSharedApertureHi));
+  const MaskReg private_ = cmp(ICmp::eq, hi, isa_->c32(kPrivateApertureHi));
+  // LDS: accesses that reach beyond its size do nothing.
+  Gp limit = cc_.newUInt32(), zero = cc_.newUInt32(), base = cc_.newUInt64();
+  cc_.xor_(zero, zero);
+  cc_.mov(limit, wave_field(offsetof(WaveState, lds_size), 4));
+  cc_.sub(limit, access_bytes - 1);
+  cc_.emit(x86::Inst::cmovccFromCond(CondCode::kC), limit, zero);
+  Vec bound = isa_->vec();
+  isa_->splat32(bound, limit);
+  MaskReg out = isa_->mask(), kept = isa_->mask();
+  isa_->cmp32(out, ICmp::uge, lo, bound, &shared);
+  isa_->mask_andn(kept, lanes, out);
+  lanes = kept;
+  cc_.mov(base, wave_field(offsetof(WaveState, lds_base), 8));
+  const Vec64 in_lds = host_addresses(base, lo);
+  Gp scratch = cc_.newUInt64();
+  cc_.mov(scratch, wave_field(offsetof(WaveState, scratch_base), 8));
+  const Vec64 in_scratch = host_addresses(scratch, swizzle_scratch(lo, first_lane));
+  const Mask64 shared64 = isa_->split(shared), private64 = isa_->split(private_);
+  Vec64 d;
+  for (unsigned i = 0; i < 2; ++i) {
+    const Vec t = isa_->sel64(shared64.part[i], in_lds.part[i], address.part[i]);
+    d.part[i] = isa_->sel64(private64.part[i], in_scratch.part[i], t);
+  }
+  return d;
+}
+
+void MemoryAccess::slow() {
+  if (mem_.space == Space::flat) return slow_flat();
+  Vec offset = offset_;
+  Kind kind = kind_;
+  Gp base = base_;
+  if (kind_ == Kind::uniform && mem_.space == Space::lds) {
+    // The offset was folded into the base; take it out again.
+    kind = Kind::offset32;
+    base_ = cc_.newUInt64();
+    cc_.mov(base_, e_.wave_field(offsetof(WaveState, lds_base), 8));
+  } else if (kind_ == Kind::uniform) {
+    kind = Kind::offset32;
+    offset = isa_.const32(0);
+  }
+  for (unsigned element = 0; element < mem_.count; ++element) {
+    Lanes lanes = active_;
+    if (mem_.space == Space::lds) {
+      Vec limit = isa_.vec();
+      isa_.splat32(limit, lds_limit(element));
+      MaskReg in = isa_.mask();
+      isa_.cmp32(in, ICmp::ult, offset, limit, active_.get());
+      lanes = {.full = false, .mask = in};
+    }
+    if (scratch_swizzled_ && mem_.bytes == 4) {
+      slow_scratch_unaligned(element, lanes);
+      continue;
+    }
+    if (scratch_swizzled_ && mem_.count > 1) {
+      const Vec byte =
+          element == 0 ? scratch_byte_ : isa_.make(I::kIdVpaddd, scratch_byte_, isa_.c32(element * mem_.bytes));
+      slow_element(element, Kind::offset32, e_.swizzle_scratch(byte, first_lane()), {}, 0, lanes);
+      continue;
+    }
+    slow_element(element, kind, offset, address_, static_cast<int32_t>(disp_ + element * element_stride_), lanes);
+  }
+  base_ = base;
+}
+
+// base_ is the base of offset32.
+void MemoryAccess::slow_element(unsigned element, Kind kind, const Vec& offset, const Vec64& address, int32_t disp,
+                                const Lanes& lanes) {
+  if (mem_.bytes == 4 && load_) {
+    if (kind == Kind::offset32) {
+      isa_.gather(result(element), base_, offset, disp, lanes.get(), range(false));
+    } else {
+      isa_.gather(result(element), address, disp, lanes.get(), range(false));
+    }
+  } else if (mem_.bytes == 4 && isa_.has_scatter()) {
+    if (kind == Kind::offset32) {
+      isa_.scatter(data(element), base_, offset, disp, lanes.get(), range(false));
+    } else {
+      isa_.scatter(data(element), address, disp, lanes.get(), range(false));
+    }
+  } else {
+    lane_loop(element, kind == Kind::offset32 ? e_.host_addresses(base_, offset) : address, disp, lanes);
+  }
+}
+
+void MemoryAccess::slow_flat() {
+  Vec64 address = address_;
+  if (kind_ == Kind::uniform) {
+    address = isa_.vec64();
+    for (Vec& part : address.part) isa_.splat64(part, base_);
+  }
+  for (unsigned element = 0; element < mem_.count; ++element) {
+    Gp delta = cc_.newUInt64();
+    cc_.mov(delta, disp_ + element * mem_.bytes);
+    Vec splat = isa_.vec();
+    isa_.splat64(splat, delta);
+    Vec64 own;
+    for (unsigned i = 0; i < 2; ++i) own.part[i] = isa_.make(I::kIdVpaddq, address.part[i], splat);
+    MaskReg lanes = isa_.mask();
+    if (active_.full) {
+      isa_.set_mask_const(lanes, ~0u);
+    } else {
+      isa_.mov_mask(lanes, active_.mask);
+    }
+    const Vec64 host = e_.resolve_flat(own, mem_.bytes, first_lane(), lanes);
+    slow_element(element, Kind::address64, {}, host, 0, {.full = false, .mask = lanes});
+  }
+}
+
+// Dwords in swizzled scratch, aligned or not: the bytes of an unaligned one lie in two rows.
+void MemoryAccess::slow_scratch_unaligned(unsigned element, const Lanes& lanes) {
+  const Vec byte =
+      scratch_byte_.isValid() ? scratch_byte_ : isa_.const32(static_cast<uint32_t>((disp_ - first_lane() * 4) / 64));
+  const Vec start = element == 0 ? byte : isa_.make(I::kIdVpaddd, byte, isa_.c32(element * 4));
+  if (load_) {
+    const Vec aligned = isa_.and_(start, isa_.c32(~3u));
+    Vec low = isa_.vec(), high = isa_.vec();
+    isa_.gather(low, base_, e_.swizzle_scratch(aligned, first_lane()), 0, lanes.get(), range(false));
+    const Vec shift = isa_.shl32(isa_.and_(start, isa_.c32(3)), 3);
+    MaskReg second = isa_.mask();
+    isa_.cmp32(second, ICmp::ne, shift, isa_.const32(0), lanes.get());
+    const Vec next = isa_.make(I::kIdVpaddd, aligned, isa_.c32(4));
+    isa_.gather(high, base_, e_.swizzle_scratch(next, first_lane()), 0, &second, range(false));
+    const Vec down = isa_.make(I::kIdVpsrlvd, low, shift);
+    const Vec up = isa_.make(I::kIdVpsllvd, high, isa_.make(I::kIdVpsubd, isa_.const32(32), shift));
+    isa_.mov(result(element), isa_.or_(down, up));  // shifts by 32 give 0
+    return;
+  }
+  const Vec v = data(element);
+  for (unsigned i = 0; i < 4; ++i) {
+    const Vec place = i == 0 ? start : isa_.make(I::kIdVpaddd, start, isa_.c32(i));
+    store_loop(i == 0 ? v : isa_.shr32(v, 8 * i), 1, e_.host_addresses(base_, e_.swizzle_scratch(place, first_lane())),
+               0, lanes);
+  }
+}
+
+void MemoryAccess::lane_loop(unsigned element, const Vec64& address, int32_t disp, const Lanes& lanes) {
+  if (!load_) return store_loop(data(element), mem_.bytes, address, disp, lanes);
+  const Mem rows = e_.scratch_row(e_.address_row_, 2 * isa_.bytes()),
+            out = e_.scratch_row(e_.result_row_, isa_.bytes());
+  isa_.store_row64(rows, address);
+  isa_.store(out, isa_.const32(0), nullptr);
+  e_.for_each_lane(lanes.get(), first_lane(), [&](const Gp& lane) {
+    Gp at = cc_.newUInt64(), value = cc_.newUInt32();
+    Mem slot = rows, cell = out;
+    slot.setIndex(lane, 3);
+    slot.setSize(8);
+    cell.setIndex(lane, 2);
+    cell.setSize(4);
+    cc_.mov(at, slot);
+    FaultRange own = range(false);
+    own.lane_in_state = true;
+    e_.faults_.mark(own);
+    const Mem m = x86::ptr(at, disp, mem_.bytes);
+    if (mem_.bytes == 4) {
+      cc_.mov(value, m);
+    } else if (mem_.sign_extend) {
+      cc_.movsx(value, m);
+    } else {
+      cc_.movzx(value, m);
+    }
+    cc_.mov(cell, value);
+  });
+  isa_.load(result(element), out, nullptr);
+}
+
+void MemoryAccess::store_loop(const Vec& v, unsigned bytes, const Vec64& address, int32_t disp, const Lanes& lanes) {
+  const Mem rows = e_.scratch_row(e_.address_row_, 2 * isa_.bytes()), in = e_.scratch_row(e_.data_row_, isa_.bytes());
+  isa_.store_row64(rows, address);
+  isa_.store(in, v, nullptr);
+  e_.for_each_lane(lanes.get(), first_lane(), [&](const Gp& lane) {
+    Gp at = cc_.newUInt64(), value = cc_.newUInt32();
+    Mem slot = rows, cell = in;
+    slot.setIndex(lane, 3);
+    slot.setSize(8);
+    cell.setIndex(lane, 2);
+    cell.setSize(4);
+    cc_.mov(at, slot);
+    cc_.mov(value, cell);
+    FaultRange own = range(false);
+    own.lane_in_state = true;
+    e_.faults_.mark(own);
+    const Mem m = x86::ptr(at, disp, bytes);
+    if (bytes == 1) {
+      cc_.mov(m, value.r8());
+    } else if (bytes == 2) {
+      cc_.mov(m, value.r16());
+    } else {
+      cc_.mov(m, value);
+    }
+  });
+}
+
+// Active lanes of a chunk in ascending order; `body` gets the lane's number in the chunk. The wave's lane number is
+// kept in WaveState::fault_lane for the fault handler.
+void Emitter::for_each_lane(const MaskReg* lanes, unsigned first_lane, const std::function<void(const Gp&)>& body) {
+  Gp left = cc_.newUInt32(), lane = cc_.newUInt64(), number = cc_.newUInt32();
+  if (lanes != nullptr) {
+    cc_.mov(left, isa_->mask_bits(*lanes));
+  } else {
+    cc_.mov(left, (1u << isa_->lanes) - 1);
+  }
+  const Label top = cc_.newLabel(), done = cc_.newLabel();
+  cc_.test(left, left);
+  cc_.jz(done);
+  cc_.bind(top);
+  cc_.tzcnt(lane.r32(), left);
+  if (first_lane == 0) {
+    cc_.mov(wave_field(offsetof(WaveState, fault_lane), 4), lane.r32());
+  } else {
+    cc_.lea(number, x86::ptr(lane, static_cast<int32_t>(first_lane)));
+    cc_.mov(wave_field(offsetof(WaveState, fault_lane), 4), number);
+  }
+  body(lane);
+  cc_.blsr(left, left);
+  cc_.jnz(top);
+  cc_.bind(done);
+}
+
+}  // namespace wavejit::backend

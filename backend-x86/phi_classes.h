@@ -1,0 +1,51 @@
+// Which values share their registers with a phi, so that the copies at the ends of its predecessors vanish.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ir/function.h"
+
+namespace wavejit::backend {
+
+// Values live into and out of each block. A phi's operands are live at the end of the predecessor, not into the phi's
+// block.
+class Liveness {
+ public:
+  explicit Liveness(const ir::Function& function);
+  [[nodiscard]] bool live_in(const ir::Block& block, const ir::Inst& value) const { return get(in_, block, value); }
+  [[nodiscard]] bool live_out(const ir::Block& block, const ir::Inst& value) const { return get(out_, block, value); }
+  // Whether `value` is needed behind `point` (an instruction; for a phi, behind the group of phis).
+  [[nodiscard]] bool live_after(const ir::Inst& value, const ir::Inst& point) const;
+  [[nodiscard]] uint32_t position(const ir::Inst& inst) const { return position_[inst.id]; }
+
+ private:
+  using Bits = std::vector<uint64_t>;
+  [[nodiscard]] bool get(const Bits& bits, const ir::Block& block, const ir::Inst& value) const {
+    return bits[block.id * words_ + value.id / 64] >> (value.id % 64) & 1;
+  }
+  size_t words_;
+  Bits in_, out_;
+  std::vector<uint32_t> position_;  // index in the block, by value id
+};
+
+class PhiClasses {
+ public:
+  explicit PhiClasses(const ir::Function& function);
+
+  // The phi whose registers the value uses; the value itself when it has its own.
+  [[nodiscard]] const ir::Inst* representative(const ir::Inst* inst) const { return representative_[inst->id]; }
+  // In a class with others (or a phi): its registers are written more than once.
+  [[nodiscard]] bool is_shared(const ir::Inst* inst) const { return shared_[inst->id]; }
+  // Whether a member of `value`'s class is written in the value's users' block between the two instructions
+  // (exclusive).
+  [[nodiscard]] bool rewritten_between(const ir::Inst* value, const ir::Inst& from, const ir::Inst& to) const;
+  [[nodiscard]] const Liveness& liveness() const { return liveness_; }
+
+ private:
+  Liveness liveness_;
+  std::vector<const ir::Inst*> representative_;
+  std::vector<bool> shared_;
+};
+
+}  // namespace wavejit::backend

@@ -1,0 +1,21 @@
+// IR operations that are a single host instruction per register.
+#pragma once
+
+#include "backend-x86/host_code.h"
+#include "ir/function.h"
+
+namespace wavejit::backend {
+
+struct SimpleForm {
+  ir::Op op;
+  InstId avx2, avx512;  // kIdNone: the tier has no such instruction
+  uint8_t element;      // bytes of a broadcast memory operand; 0: only full vectors (8- and 16-bit elements)
+  uint8_t arity;
+  bool commutes;
+};
+
+// Null when the operation on that type needs more than one instruction. The instruction does the whole work: operands
+// in order, floating-point behaviour by MXCSR.
+[[nodiscard]] const SimpleForm* find_simple_form(const ir::Inst& inst);
+
+}  // namespace wavejit::backend

@@ -1,0 +1,190 @@
+// Where IR values live: virtual registers per chunk, constants rematerialised at their uses.
+#include <algorithm>
+
+#include "backend-x86/emitter.h"
+
+namespace wavejit::backend {
+
+using ir::TypeKind;
+
+// `extract` has no registers of its own unless it shares those of a phi: it names an element of the tuple.
+Emitter::Place Emitter::resolve(const Inst* inst) const {
+  if (inst->op == Op::extract && !classes_.is_shared(inst)) {
+    const Inst* tuple = inst->operands[0];
+    if (!tuple->type.is_tuple()) return resolve(tuple);
+    return {tuple, static_cast<unsigned>(inst->imm)};
+  }
+  return {classes_.representative(inst), 0};
+}
+
+bool Emitter::is_invariant(const Inst* inst) const {
+  if (inst->is_const() || inst->op == Op::undef || inst->type.is_scalar()) {
+    return inst->type != ir::kMask || inst->imm == 0 || inst->imm == ~uint64_t{0};
+  }
+  if (inst->op == Op::extract && !classes_.is_shared(inst)) return invariant_[resolve(inst).inst->id];
+  return invariant_[inst->id];
+}
+
+// The same in every chunk: pure lane-wise operations of such values, and loads from one address for all lanes.
+void Emitter::decide_invariance(const Inst& inst) {
+  if (classes_.is_shared(&inst) || inst.op == Op::lane_id) return;
+  // The same addresses in every chunk; scratch (and flat, which may be scratch) depends on the lane itself.
+  const bool uniform_load =
+      inst.op == Op::load && (inst.mem.space == ir::Space::global || inst.mem.space == ir::Space::lds);
+  if (!ir::is_pure(inst.op) && !uniform_load) return;
+  invariant_[inst.id] =
+      std::all_of(inst.operands.begin(), inst.operands.end(), [&](const Inst* o) { return is_invariant(o); });
+}
+
+Emitter::Storage& Emitter::storage(const Inst* inst) {
+  Storage& s = values_[inst->id];
+  if (!s.regs.empty()) return s;
+  const ir::Type type = inst->type;
+  s.invariant = type.is_scalar() || invariant_[inst->id];
+  const unsigned parts = type.kind == TypeKind::v64 ? 2 : 1;
+  const unsigned count = type.count * parts * (s.invariant ? 1 : chunks_);
+  s.regs.reserve(count);
+  for (unsigned i = 0; i < count; ++i) {
+    switch (type.kind) {
+      case TypeKind::i1:
+      case TypeKind::i32:
+        s.regs.push_back(cc_.newUInt32());
+        break;
+      case TypeKind::i64:
+        s.regs.push_back(cc_.newUInt64());
+        break;
+      case TypeKind::mask:
+        s.regs.push_back(isa_->mask());
+        break;
+      case TypeKind::v32:
+      case TypeKind::v64:
+        s.regs.push_back(isa_->vec());
+        break;
+      case TypeKind::none:
+        WAVEJIT_CHECK(false, "a value without a type");
+        break;
+    }
+  }
+  return s;
+}
+
+x86::Reg Emitter::reg(const Inst* inst, unsigned element, unsigned chunk, unsigned part) {
+  Storage& s = storage(inst);
+  const unsigned parts = inst->type.kind == TypeKind::v64 ? 2 : 1;
+  const unsigned index = (element * (s.invariant ? 1 : chunks_) + (s.invariant ? 0 : chunk)) * parts + part;
+  WAVEJIT_CHECK(index < s.regs.size(), "%{} has no register {}", inst->id, index);
+  return s.regs[index];
+}
+
+Vec Emitter::v32(const Inst* inst, unsigned chunk) {
+  if (inst->is_const()) return isa_->const32(static_cast<uint32_t>(inst->imm));
+  if (inst->op == Op::undef) return isa_->const32(0);
+  if (inst->op == Op::lane_id) {
+    Vec d = isa_->vec();
+    isa_->mov(d, isa_->lane_table(chunk * isa_->lanes, 1));
+    return d;
+  }
+  const Place place = resolve(inst);
+  return reg(place.inst, place.element, chunk, 0).as<Vec>();
+}
+
+Operand Emitter::v32_operand(const Inst* inst, unsigned chunk) {
+  if (inst->is_const() && inst->imm != 0) return isa_->c32(static_cast<uint32_t>(inst->imm));
+  if (inst->op == Op::lane_id) return isa_->lane_table(chunk * isa_->lanes, 1);
+  return v32(inst, chunk);
+}
+
+Operand Emitter::v32_full(const Inst* inst, unsigned chunk) {
+  if (inst->is_const() && inst->imm != 0) return isa_->full32(static_cast<uint32_t>(inst->imm));
+  if (inst->op == Op::lane_id) return isa_->lane_table(chunk * isa_->lanes, 1);
+  return v32(inst, chunk);
+}
+
+Vec64 Emitter::v64(const Inst* inst, unsigned chunk) {
+  if (inst->is_const() || inst->op == Op::undef) {
+    const Vec d = isa_->const64(inst->is_const() ? inst->imm : 0);
+    return {d, d};
+  }
+  const Place place = resolve(inst);
+  return {reg(place.inst, place.element, chunk, 0).as<Vec>(), reg(place.inst, place.element, chunk, 1).as<Vec>()};
+}
+
+Operand Emitter::v64_operand(const Inst* inst, unsigned chunk, unsigned part) {
+  if (inst->is_const() && inst->imm != 0) return isa_->c64(inst->imm);
+  return v64(inst, chunk).part[part];
+}
+
+MaskReg Emitter::mask(const Inst* inst, unsigned chunk) {
+  if (inst->is_const() || inst->op == Op::undef) {
+    MaskReg d = isa_->mask();
+    isa_->set_mask_const(d, inst->is_const() ? static_cast<uint32_t>(inst->imm >> (chunk * isa_->lanes)) : 0);
+    return d;
+  }
+  const Place place = resolve(inst);
+  return reg(place.inst, place.element, chunk, 0);
+}
+
+const MaskReg* Emitter::mask_or_full(const Inst* inst, unsigned chunk, MaskReg& holder) {
+  if (is_full(inst)) return nullptr;
+  holder = mask(inst, chunk);
+  return &holder;
+}
+
+Gp Emitter::gp(const Inst* inst) {
+  if (inst->is_const() || inst->op == Op::undef) {
+    const uint64_t bits = inst->is_const() ? inst->imm : 0;
+    if (inst->type == ir::kI64) {
+      Gp d = cc_.newUInt64();
+      if (bits == 0) {
+        cc_.xor_(d.r32(), d.r32());
+      } else if (bits >> 32 == 0) {
+        cc_.mov(d.r32(), static_cast<uint32_t>(bits));
+      } else {
+        cc_.mov(d, bits);
+      }
+      return d;
+    }
+    Gp d = cc_.newUInt32();
+    cc_.mov(d, static_cast<uint32_t>(bits));
+    return d;
+  }
+  const Place place = resolve(inst);
+  return reg(place.inst, place.element, 0, 0).as<Gp>();
+}
+
+Operand Emitter::gp_operand(const Inst* inst) {
+  if (inst->is_const()) {
+    if (inst->type != ir::kI64) return asmjit::imm(static_cast<int32_t>(inst->imm));
+    const auto value = static_cast<int64_t>(inst->imm);
+    if (value == static_cast<int32_t>(value)) return asmjit::imm(value);
+  }
+  return gp(inst);
+}
+
+Vec Emitter::dst(const Inst& inst, unsigned chunk, unsigned element) {
+  return reg(classes_.representative(&inst), element, chunk, 0).as<Vec>();
+}
+
+Vec64 Emitter::dst64(const Inst& inst, unsigned chunk) {
+  const Inst* own = classes_.representative(&inst);
+  return {reg(own, 0, chunk, 0).as<Vec>(), reg(own, 0, chunk, 1).as<Vec>()};
+}
+
+MaskReg Emitter::dst_mask(const Inst& inst, unsigned chunk) {
+  return reg(classes_.representative(&inst), 0, chunk, 0);
+}
+
+Gp Emitter::dst_gp(const Inst& inst, unsigned element) {
+  return reg(classes_.representative(&inst), element, 0, 0).as<Gp>();
+}
+
+Mem Emitter::row(unsigned vgpr, unsigned chunk) const {
+  return wave_field(offsetof(WaveState, vgpr) + vgpr * sizeof(uint32_t[kWaveSize]) + chunk * isa_->bytes(),
+                    isa_->bytes());
+}
+
+Mem Emitter::stack_row(unsigned bytes) {
+  return cc_.newStack(bytes, 64);
+}
+
+}  // namespace wavejit::backend

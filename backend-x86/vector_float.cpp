@@ -1,0 +1,271 @@
+// f32 and f64 arithmetic. Semantics: docs/isa-decisions.md.
+#include "backend-x86/emitter.h"
+
+namespace wavejit::backend {
+
+using asmjit::imm;
+using ir::ICmp;
+namespace fpenv = ir::fpenv;
+
+namespace {
+// vcmpps predicates.
+constexpr unsigned kUnordered = 3, kEqual = 0;
+// Immediates of vroundps / vrndscaleps: fixed rounding, no inexact exception.
+constexpr unsigned kToNearest = 8, kFloor = 9, kCeil = 10, kTrunc = 11;
+
+struct FmaIds {
+  InstId f132, f213, f231;
+};
+constexpr FmaIds kFmaPs{I::kIdVfmadd132ps, I::kIdVfmadd213ps, I::kIdVfmadd231ps};
+constexpr FmaIds kFmaPd{I::kIdVfmadd132pd, I::kIdVfmadd213pd, I::kIdVfmadd231pd};
+
+// d = a * b + c in the form that needs no copy if there is one. At most one of b and c is in memory.
+void emit_fma(x86::Compiler& cc, VectorIsa& isa, const FmaIds& ids, const Vec& d, const Vec& a, const Operand& b,
+              const Operand& c) {
+  const auto is_d = [&](const Operand& o) { return o.isReg() && o.id() == d.id(); };
+  if (is_d(c)) {
+    cc.emit(ids.f231, d, a, b);
+  } else if (is_d(a)) {
+    if (b.isMem()) {
+      cc.emit(ids.f132, d, c, b);
+    } else {
+      cc.emit(ids.f213, d, b, c);
+    }
+  } else if (is_d(b)) {
+    cc.emit(ids.f213, d, a, c);
+  } else if (c.isMem()) {
+    isa.mov(d, a);
+    cc.emit(ids.f213, d, b, c);
+  } else {
+    isa.mov(d, c);
+    cc.emit(ids.f231, d, a, b);
+  }
+}
+
+}  // namespace
+
+// Both the register operands; used with the constants of the transcendental sequences.
+Vec Emitter::fma32(const Vec& a, const Vec& b, const Operand_& c) {
+  Vec d = isa_->vec();
+  if (c.isMem()) {
+    isa_->mov(d, a);
+    cc_.emit(I::kIdVfmadd213ps, d, b, c);
+  } else {
+    isa_->mov(d, c);
+    cc_.emit(I::kIdVfmadd231ps, d, a, b);
+  }
+  return d;
+}
+
+// Where MXCSR does not do it (operands that are moved, not computed with).
+Vec Emitter::flush_denormals32(const Vec& a) {
+  const Vec magnitude = isa_->and_(a, isa_->c32(0x7fffffff));
+  const MaskReg tiny = cmp(ICmp::ult, magnitude, isa_->c32(0x00800000));
+  return isa_->sel(tiny, isa_->and_(a, isa_->c32(0x80000000)), a);
+}
+
+Vec Emitter::quiet32(const Vec& a) {
+  const MaskReg nan = fcmp(kUnordered, a, a);
+  return isa_->sel(nan, isa_->or_(a, isa_->c32(0x00400000)), a);
+}
+
+// v_min/v_max on one register of f32 or f64 lanes.
+void Emitter::fminmax(uint32_t attr, const Vec& d, const Vec& a_in, const Vec& b_in, unsigned bits, bool want_max) {
+  const bool ieee = (attr & fpenv::kIeee) != 0;
+  const bool flush = (attr & fpenv::kKeepInputDenorm) == 0;
+  if (ieee && options_.tier == Tier::avx512) {
+    // IEEE 754-2008 minNum/maxNum: a number beats a quiet NaN, a signalling NaN comes out quiet, -0 < +0, DAZ applies.
+    cc_.emit(bits == 64 ? I::kIdVrangepd : I::kIdVrangeps, d, a_in, b_in, imm(4 | (want_max ? 1 : 0)));
+    return;
+  }
+  const bool wide = bits == 64;
+  const auto constant = [&](uint64_t value) {
+    return wide ? Operand(full64(value)) : Operand(isa_->c32(static_cast<uint32_t>(value)));
+  };
+  const uint64_t sign = wide ? uint64_t{1} << 63 : 0x80000000u, quiet = wide ? uint64_t{1} << 51 : 0x00400000u;
+  const auto compare = [&](unsigned predicate, const Vec& x, const Operand_& y) {
+    return wide ? isa_->fcmp64_half(predicate, x, y) : fcmp(predicate, x, y);
+  };
+  const auto select = [&](const MaskReg& m, const Vec& x, const Vec& y) {
+    return wide ? isa_->sel64(m, x, y) : isa_->sel(m, x, y);
+  };
+  const auto and_not_quiet = [&](const Vec& x) {  // lanes of x that are signalling NaNs
+    const Vec bit = isa_->and_(x, constant(quiet));
+    const Vec zero = isa_->const32(0);
+    const MaskReg signalling = wide ? isa_->cmp64_half(ICmp::eq, bit, zero) : cmp(ICmp::eq, bit, zero);
+    return both(signalling, compare(kUnordered, x, x));
+  };
+  Vec a = a_in, b = b_in;
+  if (flush) {
+    // With DAZ a denormal compares equal to zero; keep its sign only.
+    const Vec zero = isa_->const32(0);
+    a = select(compare(kEqual, a, zero), isa_->and_(a, constant(sign)), a);
+    b = select(compare(kEqual, b, zero), isa_->and_(b, constant(sign)), b);
+  }
+  const InstId id = wide ? (want_max ? I::kIdVmaxpd : I::kIdVminpd) : (want_max ? I::kIdVmaxps : I::kIdVminps);
+  Vec r = isa_->make(id, a, b);  // b when either is NaN or both are zero
+  const Vec signs = want_max ? isa_->and_(a, b) : isa_->or_(a, b);
+  r = select(compare(kEqual, a, b), signs, r);
+  r = select(compare(kUnordered, b, b), a, r);
+  r = select(compare(kUnordered, r, r), isa_->or_(r, constant(quiet)), r);
+  if (ieee) {
+    r = select(and_not_quiet(b), isa_->or_(b, constant(quiet)), r);
+    r = select(and_not_quiet(a), isa_->or_(a, constant(quiet)), r);
+  }
+  isa_->mov(d, r);
+}
+
+// v_cmp_class from the facts about a magnitude: bit numbers as in the ISA manual (0 signalling NaN .. 9 +inf).
+void Emitter::class_test(const MaskReg& d, const Vec& wanted, const ClassFacts& f) {
+  // 0 zero, 1 denormal, 2 normal, 3 infinity.
+  const auto minus = [&](const Vec& x, const MaskReg& m) { return isa_->make(I::kIdVpsubd, x, isa_->mask_vec(m)); };
+  const Vec kind = minus(minus(minus(isa_->const32(0), f.nonzero), f.normal_up), f.inf_up);
+  const Vec positive = isa_->make(I::kIdVpaddd, kind, isa_->c32(6));
+  const Vec negative = isa_->make(I::kIdVpsubd, isa_->const32(5), kind);
+  Vec bit = isa_->sel(f.negative, negative, positive);
+  const Vec nan_bit = isa_->sel(f.quiet, isa_->const32(1), isa_->const32(0));
+  bit = isa_->sel(f.nan, nan_bit, bit);
+  const Vec hit = isa_->and_(isa_->make(I::kIdVpsllvd, isa_->const32(1), bit), wanted);
+  isa_->cmp32(d, ICmp::ne, hit, isa_->const32(0), nullptr);
+}
+
+bool Emitter::emit_float(const Inst& inst, unsigned chunk) {
+  const auto operand = [&](unsigned i) { return inst.operands[i]; };
+  const auto value = [&](unsigned i) { return v32(inst.operands[i], chunk); };
+  const auto each = [&](auto&& emit) {
+    const Vec64 d = dst64(inst, chunk);
+    for (unsigned i = 0; i < 2; ++i) emit(d.part[i], v64(operand(0), chunk).part[i], i);
+    return true;
+  };
+  const auto round32 = [&](unsigned mode) {
+    return cc_.emit(isa_->f.round_ps, dst(inst, chunk), value(0), imm(mode)), true;
+  };
+  const auto round64 = [&](unsigned mode) {
+    return each([&](const Vec& d, const Vec& x, unsigned) { cc_.emit(isa_->f.round_pd, d, x, imm(mode)); });
+  };
+
+  switch (inst.op) {
+    case Op::fma_f32: {
+      const Inst *a = operand(0), *b = operand(1);
+      if (a->is_const()) std::swap(a, b);
+      const Operand c = v32_operand(operand(2), chunk);
+      const Operand y = c.isMem() ? Operand(v32(b, chunk)) : v32_operand(b, chunk);
+      emit_fma(cc_, *isa_, kFmaPs, dst(inst, chunk), v32(a, chunk), y, c);
+      return true;
+    }
+    case Op::fma_f64: {
+      const Inst *a = operand(0), *b = operand(1);
+      if (a->is_const()) std::swap(a, b);
+      const Vec64 d = dst64(inst, chunk), x = v64(a, chunk);
+      for (unsigned i = 0; i < 2; ++i) {
+        const Operand c = v64_operand(operand(2), chunk, i);
+        const Operand y = c.isMem() ? Operand(v64(b, chunk).part[i]) : v64_operand(b, chunk, i);
+        emit_fma(cc_, *isa_, kFmaPd, d.part[i], x.part[i], y, c);
+      }
+      return true;
+    }
+    case Op::fmin_f32:
+      fminmax(inst.attr, dst(inst, chunk), value(0), value(1), 32, false);
+      return true;
+    case Op::fmax_f32:
+      fminmax(inst.attr, dst(inst, chunk), value(0), value(1), 32, true);
+      return true;
+    case Op::fmin_f64:
+    case Op::fmax_f64:
+      return each([&](const Vec& d, const Vec& x, unsigned i) {
+        fminmax(inst.attr, d, x, v64(operand(1), chunk).part[i], 64, inst.op == Op::fmax_f64);
+      });
+    case Op::fclamp_f32: {
+      const Vec x = value(0);
+      const Vec r = clamp32(x);
+      if (inst.attr & fpenv::kDx10Clamp) return isa_->mov(dst(inst, chunk), r), true;
+      isa_->select32(dst(inst, chunk), fcmp(kUnordered, x, x), isa_->or_(x, isa_->c32(0x00400000)), r);
+      return true;
+    }
+    case Op::fclamp_f64:
+      return each([&](const Vec& d, const Vec& x, unsigned) {
+        // The second operand wins when the first is NaN or both are zeros: NaN and -0 become +0.
+        const Vec r = isa_->make(I::kIdVminpd, isa_->make(I::kIdVmaxpd, x, isa_->const32(0)), isa_->cd(1.0));
+        if (inst.attr & fpenv::kDx10Clamp) return isa_->mov(d, r);
+        isa_->select64_half(d, fcmp64h(kUnordered, x, x), isa_->or_(x, full64(uint64_t{1} << 51)), r);
+      });
+    case Op::fcanon_f32:
+      cc_.emit(I::kIdVmulps, dst(inst, chunk), value(0), isa_->cf(1.0f));
+      return true;
+    case Op::fcanon_f64:
+      return each([&](const Vec& d, const Vec& x, unsigned) { cc_.emit(I::kIdVmulpd, d, x, isa_->cd(1.0)); });
+    case Op::fclass_f32: {
+      const Vec x = value(0), magnitude = isa_->and_(x, isa_->c32(0x7fffffff));
+      class_test(dst_mask(inst, chunk), value(1),
+                 {.negative = cmp(ICmp::slt, x, isa_->const32(0)),
+                  .nonzero = cmp(ICmp::ne, magnitude, isa_->const32(0)),
+                  .normal_up = cmp(ICmp::uge, magnitude, isa_->c32(0x00800000)),
+                  .inf_up = cmp(ICmp::uge, magnitude, isa_->c32(0x7f800000)),
+                  .nan = cmp(ICmp::ugt, magnitude, isa_->c32(0x7f800000)),
+                  .quiet = cmp(ICmp::uge, magnitude, isa_->c32(0x7fc00000))});
+      return true;
+    }
+    case Op::fclass_f64: {
+      Vec lo = isa_->vec(), hi = isa_->vec();
+      isa_->lo32(lo, v64(operand(0), chunk));
+      isa_->hi32(hi, v64(operand(0), chunk));
+      // A nonzero low half only matters for telling zero from denormal and infinity from NaN: fold it into bit 0.
+      const Vec magnitude = isa_->and_(hi, isa_->c32(0x7fffffff));
+      const MaskReg low_bits = cmp(ICmp::ne, lo, isa_->const32(0));
+      const MaskReg inf_bits = cmp(ICmp::eq, magnitude, isa_->c32(0x7ff00000));
+      class_test(dst_mask(inst, chunk), value(1),
+                 {.negative = cmp(ICmp::slt, hi, isa_->const32(0)),
+                  .nonzero = either(cmp(ICmp::ne, magnitude, isa_->const32(0)), low_bits),
+                  .normal_up = cmp(ICmp::uge, magnitude, isa_->c32(0x00100000)),
+                  .inf_up = cmp(ICmp::uge, magnitude, isa_->c32(0x7ff00000)),
+                  .nan = either(cmp(ICmp::ugt, magnitude, isa_->c32(0x7ff00000)), both(inf_bits, low_bits)),
+                  .quiet = cmp(ICmp::uge, magnitude, isa_->c32(0x7ff80000))});
+      return true;
+    }
+    case Op::ftrunc_f32:
+      return round32(kTrunc);
+    case Op::fceil_f32:
+      return round32(kCeil);
+    case Op::ffloor_f32:
+      return round32(kFloor);
+    case Op::frndne_f32:
+      return round32(kToNearest);
+    case Op::ftrunc_f64:
+      return round64(kTrunc);
+    case Op::fceil_f64:
+      return round64(kCeil);
+    case Op::ffloor_f64:
+      return round64(kFloor);
+    case Op::frndne_f64:
+      return round64(kToNearest);
+    case Op::ffract_f32: {
+      const Vec x = value(0);
+      const Vec part = isa_->make(I::kIdVsubps, x, isa_->round_ps(x, kFloor));
+      cc_.emit(I::kIdVminps, dst(inst, chunk), isa_->const32(0x3f7fffff), part);  // NaN: the second operand
+      return true;
+    }
+    case Op::ffract_f64:
+      return each([&](const Vec& d, const Vec& x, unsigned) {
+        const Vec part = isa_->make(I::kIdVsubpd, x, isa_->round_pd(x, kFloor));
+        cc_.emit(I::kIdVminpd, d, isa_->const64(0x3fefffffffffffff), part);
+      });
+    case Op::frcp_f64:
+      return each([&](const Vec& d, const Vec& x, unsigned) {
+        cc_.emit(I::kIdVdivpd, d, isa_->const64(0x3ff0000000000000), x);
+      });
+    case Op::frsq_f64:
+      return each([&](const Vec& d, const Vec& x, unsigned) {
+        const Vec root = isa_->make(I::kIdVsqrtpd, x);
+        cc_.emit(I::kIdVdivpd, d, isa_->const64(0x3ff0000000000000), root);
+      });
+    default:
+      return false;
+  }
+}
+
+// max(x, +0), then min(x, 1). The second operand wins when the first is NaN or both are zeros: NaN and -0 become +0.
+Vec Emitter::clamp32(const Vec& x) {
+  return isa_->make(I::kIdVminps, isa_->make(I::kIdVmaxps, x, isa_->const32(0)), isa_->cf(1.0f));
+}
+
+}  // namespace wavejit::backend

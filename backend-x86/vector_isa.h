@@ -1,0 +1,191 @@
+// Per-chunk primitives of a host vector instruction set. The shared emitters are written in these; the two
+// implementations (vector_isa_avx2.cpp, vector_isa_avx512.cpp) are the only places that know registers, masks and
+// 64-bit layout.
+//
+// Results are fresh virtual registers unless a destination is passed. Memory operands from c32/c64 may be used as the
+// last source of instructions that work on 32- or 64-bit elements (they are embedded broadcasts on AVX-512);
+// full32/full64 are full vectors for everything else.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "backend-x86/host_code.h"
+
+namespace wavejit::backend {
+
+class VectorIsa {
+ public:
+  // Instructions that differ by tier only in name.
+  struct Forms {
+    InstId and_, or_, xor_, andn;  // andn: ~a & b
+    InstId load, store;            // unaligned
+    InstId mov;
+    InstId round_ps, round_pd;
+  };
+
+  VectorIsa(x86::Compiler& cc, DataPool& pool, FaultLog& faults, unsigned lanes, const Forms& forms)
+      : lanes(lanes), f(forms), cc_(cc), pool_(pool), faults_(faults) {}
+  virtual ~VectorIsa() = default;
+  VectorIsa(const VectorIsa&) = delete;
+  VectorIsa& operator=(const VectorIsa&) = delete;
+
+  const unsigned lanes;  // 32-bit lanes per register
+  const Forms f;
+  [[nodiscard]] unsigned bytes() const { return lanes * 4; }
+
+  // --- registers ---
+  [[nodiscard]] virtual Vec vec() = 0;
+  [[nodiscard]] virtual MaskReg mask() = 0;
+  [[nodiscard]] Vec64 vec64() { return {vec(), vec()}; }
+  void mov(const Vec& d, const Operand_& s) { cc_.emit(s.isMem() ? f.load : f.mov, d, s); }
+  template <class... A>
+  Vec make(InstId id, const A&... a) {
+    Vec d = vec();
+    cc_.emit(id, d, a...);
+    return d;
+  }
+
+  // --- constants ---
+  [[nodiscard]] virtual Mem c32(uint32_t bits) = 0;
+  [[nodiscard]] virtual Mem c64(uint64_t bits) = 0;
+  [[nodiscard]] Mem cf(float value);
+  [[nodiscard]] Mem cd(double value);
+  [[nodiscard]] Mem full32(uint32_t bits);
+  [[nodiscard]] Mem full_bytes(const uint8_t (&sixteen)[16]);  // a 16-byte pattern in each 128-bit lane
+  void set_const32(const Vec& d, uint32_t bits);
+  void set_const64(const Vec& d, uint64_t bits);
+  [[nodiscard]] Vec const32(uint32_t bits);
+  [[nodiscard]] Vec const64(uint64_t bits);
+  [[nodiscard]] Vec ones() { return const32(~0u); }
+  [[nodiscard]] Mem lane_table(uint32_t first, uint32_t stride);   // dword i: first + i * stride
+  [[nodiscard]] Mem lane_table64(unsigned part, uint64_t stride);  // qword i: stride * lane_of64(part, i)
+  [[nodiscard]] virtual unsigned lane_of64(unsigned part, unsigned i) const = 0;
+
+  // --- bitwise and shifts by immediates ---
+  Vec and_(const Vec& a, const Operand_& b) { return make(f.and_, a, b); }
+  Vec or_(const Vec& a, const Operand_& b) { return make(f.or_, a, b); }
+  Vec xor_(const Vec& a, const Operand_& b) { return make(f.xor_, a, b); }
+  Vec andn(const Vec& not_a, const Operand_& b) { return make(f.andn, not_a, b); }
+  Vec shl32(const Vec& a, unsigned n) { return make(I::kIdVpslld, a, asmjit::imm(n)); }
+  Vec shr32(const Vec& a, unsigned n) { return make(I::kIdVpsrld, a, asmjit::imm(n)); }
+  Vec sar32(const Vec& a, unsigned n) { return make(I::kIdVpsrad, a, asmjit::imm(n)); }
+  Vec shl64(const Vec& a, unsigned n) { return make(I::kIdVpsllq, a, asmjit::imm(n)); }
+  Vec shr64(const Vec& a, unsigned n) { return make(I::kIdVpsrlq, a, asmjit::imm(n)); }
+  virtual void bit_select(const Vec& d, const Vec& sel, const Vec& a, const Vec& b) = 0;  // (sel & a) | (~sel & b)
+
+  // --- masks ---
+  virtual void mov_mask(const MaskReg& d, const MaskReg& s) = 0;
+  virtual void set_mask_const(const MaskReg& d, uint32_t bits) = 0;
+  virtual void mask_and(const MaskReg& d, const MaskReg& a, const MaskReg& b) = 0;
+  virtual void mask_or(const MaskReg& d, const MaskReg& a, const MaskReg& b) = 0;
+  virtual void mask_xor(const MaskReg& d, const MaskReg& a, const MaskReg& b) = 0;
+  virtual void mask_andn(const MaskReg& d, const MaskReg& a, const MaskReg& b) = 0;  // a & ~b
+  virtual void mask_not(const MaskReg& d, const MaskReg& a) = 0;
+  virtual void mask_from_bits(const MaskReg& d, const Gp& bits) = 0;  // low `lanes` bits; others are ignored
+  virtual Gp mask_bits(const MaskReg& m) = 0;                         // 32-bit register, bits above `lanes` zero
+  virtual void load_mask(const MaskReg& d, const Mem& at) = 0;        // lanes / 8 bytes
+  virtual void store_mask(const Mem& at, const MaskReg& m) = 0;
+  // Sets the flags; the condition returned holds when some (all) lanes of all chunks are set.
+  virtual x86::CondCode test_any(std::span<const MaskReg> masks) = 0;
+  virtual x86::CondCode test_all(std::span<const MaskReg> masks) = 0;
+  virtual Mask64 split(const MaskReg& m) = 0;  // for the two halves of a 64-bit chunk
+  virtual void join(const MaskReg& d, const Mask64& m) = 0;
+  virtual Vec mask_vec(const MaskReg& m) = 0;  // all-ones / zero dwords
+
+  // --- compares; `under` null or a mask that is ANDed in ---
+  virtual void cmp32(const MaskReg& d, ir::ICmp p, const Vec& a, const Operand_& b, const MaskReg* under) = 0;
+  virtual void cmp64(const MaskReg& d, ir::ICmp p, const Vec64& a, const Vec64& b, const MaskReg* under) = 0;
+  // `predicate` is the immediate of vcmpps.
+  virtual void fcmp32(const MaskReg& d, unsigned predicate, const Vec& a, const Operand_& b, const MaskReg* under) = 0;
+  virtual void fcmp64(const MaskReg& d, unsigned predicate, const Vec64& a, const Vec64& b, const MaskReg* under) = 0;
+  // One half of a 64-bit chunk.
+  virtual MaskReg cmp64_half(ir::ICmp p, const Vec& a, const Operand_& b) = 0;
+  virtual MaskReg fcmp64_half(unsigned predicate, const Vec& a, const Operand_& b) = 0;
+
+  // --- selection: m ? a : b ---
+  virtual void select32(const Vec& d, const MaskReg& m, const Vec& a, const Vec& b) = 0;
+  virtual void select64_half(const Vec& d, const MaskReg& m, const Vec& a, const Vec& b) = 0;
+  virtual void zero_unless(const Vec& d, const MaskReg& m, const Vec& a) = 0;  // m ? a : 0
+  Vec sel(const MaskReg& m, const Vec& a, const Vec& b) {
+    Vec d = vec();
+    select32(d, m, a, b);
+    return d;
+  }
+  Vec sel64(const MaskReg& m, const Vec& a, const Vec& b) {
+    Vec d = vec();
+    select64_half(d, m, a, b);
+    return d;
+  }
+  // Whether `d = m ? op(...) : d` can be had by putting {m} on the instruction.
+  [[nodiscard]] virtual bool merges() const = 0;
+
+  // --- 32 <-> 64 ---
+  virtual void pack64(const Vec64& d, const Vec& lo, const Vec& hi) = 0;
+  virtual void lo32(const Vec& d, const Vec64& a) = 0;
+  virtual void hi32(const Vec& d, const Vec64& a) = 0;
+  virtual void zext64(const Vec64& d, const Vec& a) = 0;
+  virtual void sext64(const Vec64& d, const Vec& a) = 0;
+  virtual void splat32(const Vec& d, const Gp& s) = 0;
+  virtual void splat64(const Vec& d, const Gp& s) = 0;
+  // Conversions that change the width: d's halves from the lanes of a, and back.
+  virtual void widen(const Vec64& d, InstId id, const Vec& a) = 0;   // vcvtps2pd, vcvtdq2pd
+  virtual void narrow(const Vec& d, InstId id, const Vec64& a) = 0;  // vcvtpd2ps, vcvttpd2dq
+
+  // --- 64-bit integer arithmetic on one half ---
+  virtual void mul64(const Vec& d, const Vec& a, const Vec& b) = 0;
+  virtual void sar64v(const Vec& d, const Vec& a, const Vec& count) = 0;  // counts below 64
+  virtual void minmax64(const Vec& d, ir::Op op, const Vec& a, const Vec& b) = 0;
+  virtual void abs64(const Vec& d, const Vec& a) = 0;
+  virtual void clz32(const Vec& d, const Vec& a) = 0;  // 32 for 0
+
+  // --- conversions that AVX2 lacks ---
+  virtual void cvt_f32_u32(const Vec& d, const Vec& a) = 0;
+  virtual Vec cvt_u32_f32(const Vec& a) = 0;  // truncating, 0 <= a < 2^32
+  virtual void cvt_f64_u32(const Vec64& d, const Vec& a) = 0;
+  virtual Vec f32_to_f16(const Vec& a, unsigned rounding_imm) = 0;  // zero-extended words
+  virtual Vec f16_to_f32(const Vec& a) = 0;                         // low words
+  Vec round_ps(const Vec& a, unsigned imm8) { return make(f.round_ps, a, asmjit::imm(imm8)); }
+  Vec round_pd(const Vec& a, unsigned imm8) { return make(f.round_pd, a, asmjit::imm(imm8)); }
+
+  // --- memory; lanes outside the mask (null: all are in) are not touched and read 0 ---
+  virtual void load(const Vec& d, const Mem& m, const MaskReg* k) = 0;
+  virtual void store(const Mem& m, const Vec& v, const MaskReg* k) = 0;
+  virtual void load_broadcast(const Vec& d, const Mem& m, const MaskReg* k) = 0;
+  virtual void load_broadcast64(const Vec& d, const Mem& m) = 0;
+  // 1- and 2-byte elements.
+  virtual void load_narrow(const Vec& d, const Mem& m, unsigned bytes, bool sign, const MaskReg* k) = 0;
+  virtual void store_narrow(const Mem& m, const Vec& v, unsigned bytes, const MaskReg* k) = 0;
+  // Whether the masked forms of store / the narrow accesses exist (otherwise the emitter branches on a full mask
+  // first).
+  [[nodiscard]] virtual bool masked_store_is_cheap() const = 0;
+  [[nodiscard]] virtual bool has_masked_narrow() const = 0;
+  [[nodiscard]] virtual bool has_scatter() const = 0;
+  // base + zext(offset) + disp.
+  virtual void gather(const Vec& d, const Gp& base, const Vec& offset, int32_t disp, const MaskReg* k,
+                      FaultRange range) = 0;
+  virtual void gather(const Vec& d, const Vec64& address, int32_t disp, const MaskReg* k, FaultRange range) = 0;
+  virtual void scatter(const Vec& v, const Gp& base, const Vec& offset, int32_t disp, const MaskReg* k,
+                       FaultRange range) = 0;
+  virtual void scatter(const Vec& v, const Vec64& address, int32_t disp, const MaskReg* k, FaultRange range) = 0;
+  // Rows of 64-bit lanes in lane order.
+  virtual void store_row64(const Mem& m, const Vec64& v) = 0;
+  virtual void load_row64(const Vec64& d, const Mem& m) = 0;
+  // De-interleaving of `count` (2..4) consecutive registers: out[e] lane l = element l * count + e; and back.
+  [[nodiscard]] virtual bool can_interleave(unsigned count) const = 0;
+  virtual void deinterleave(std::span<const Vec> in, std::span<const Vec> out) = 0;
+  virtual void interleave(std::span<const Vec> in, std::span<const Vec> out) = 0;
+
+  // --- cross-lane inside a chunk ---
+  virtual void permute32(const Vec& d, const Vec& a, const Vec& index) = 0;  // index modulo lanes
+
+ protected:
+  x86::Compiler& cc_;
+  DataPool& pool_;
+  FaultLog& faults_;
+};
+
+[[nodiscard]] std::unique_ptr<VectorIsa> make_avx2(x86::Compiler& cc, DataPool& pool, FaultLog& faults);
+[[nodiscard]] std::unique_ptr<VectorIsa> make_avx512(x86::Compiler& cc, DataPool& pool, FaultLog& faults);
+
+}  // namespace wavejit::backend

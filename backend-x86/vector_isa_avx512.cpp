@@ -1,0 +1,437 @@
+// AVX-512 F/BW/DQ/VL/CD: 16 lanes per register, masks in k registers. The halves of a 64-bit chunk are lanes 0..7
+// and 8..15.
+#include "backend-x86/vector_isa.h"
+
+namespace wavejit::backend {
+namespace {
+
+using asmjit::imm;
+
+constexpr VectorIsa::Forms kForms = {
+    .and_ = I::kIdVpandd,
+    .or_ = I::kIdVpord,
+    .xor_ = I::kIdVpxord,
+    .andn = I::kIdVpandnd,
+    .load = I::kIdVmovdqu32,
+    .store = I::kIdVmovdqu32,
+    .mov = I::kIdVmovdqa32,
+    .round_ps = I::kIdVrndscaleps,
+    .round_pd = I::kIdVrndscalepd,
+};
+
+// Immediate of vpcmp[u]d.
+unsigned compare_immediate(ir::ICmp p) {
+  switch (p) {
+    case ir::ICmp::eq:
+      return 0;
+    case ir::ICmp::ne:
+      return 4;
+    case ir::ICmp::ult:
+    case ir::ICmp::slt:
+      return 1;
+    case ir::ICmp::ule:
+    case ir::ICmp::sle:
+      return 2;
+    case ir::ICmp::ugt:
+    case ir::ICmp::sgt:
+      return 6;
+    case ir::ICmp::uge:
+    case ir::ICmp::sge:
+      return 5;
+  }
+  return 0;
+}
+bool is_unsigned(ir::ICmp p) {
+  return p == ir::ICmp::ult || p == ir::ICmp::ule || p == ir::ICmp::ugt || p == ir::ICmp::uge;
+}
+
+class Avx512 final : public VectorIsa {
+ public:
+  Avx512(x86::Compiler& cc, DataPool& pool, FaultLog& faults) : VectorIsa(cc, pool, faults, 16, kForms) {}
+
+  Vec vec() override { return cc_.newZmm(); }
+  MaskReg mask() override { return cc_.newKw(); }
+
+  Mem c32(uint32_t bits) override { return pool_.get(&bits, 4)._1to16(); }
+  Mem c64(uint64_t bits) override { return pool_.get(&bits, 8)._1to8(); }
+  unsigned lane_of64(unsigned part, unsigned i) const override { return part * 8 + i; }
+
+  void bit_select(const Vec& d, const Vec& sel, const Vec& a, const Vec& b) override {
+    Vec t = vec();
+    mov(t, sel);
+    cc_.emit(I::kIdVpternlogd, t, a, b, imm(0xca));
+    mov(d, t);
+  }
+
+  // --- masks ---
+  void mov_mask(const MaskReg& d, const MaskReg& s) override { cc_.emit(I::kIdKmovw, d, s); }
+  void set_mask_const(const MaskReg& d, uint32_t bits) override {
+    bits &= 0xffff;
+    if (bits == 0) {
+      cc_.emit(I::kIdKxorw, d, d, d);
+    } else if (bits == 0xffff) {
+      cc_.emit(I::kIdKxnorw, d, d, d);
+    } else {
+      Gp r = cc_.newUInt32();
+      cc_.mov(r, bits);
+      cc_.emit(I::kIdKmovw, d, r);
+    }
+  }
+  void mask_and(const MaskReg& d, const MaskReg& a, const MaskReg& b) override { cc_.emit(I::kIdKandw, d, a, b); }
+  void mask_or(const MaskReg& d, const MaskReg& a, const MaskReg& b) override { cc_.emit(I::kIdKorw, d, a, b); }
+  void mask_xor(const MaskReg& d, const MaskReg& a, const MaskReg& b) override { cc_.emit(I::kIdKxorw, d, a, b); }
+  void mask_andn(const MaskReg& d, const MaskReg& a, const MaskReg& b) override { cc_.emit(I::kIdKandnw, d, b, a); }
+  void mask_not(const MaskReg& d, const MaskReg& a) override { cc_.emit(I::kIdKnotw, d, a); }
+  void mask_from_bits(const MaskReg& d, const Gp& bits) override { cc_.emit(I::kIdKmovw, d, bits.r32()); }
+  Gp mask_bits(const MaskReg& m) override {
+    Gp r = cc_.newUInt32();
+    cc_.emit(I::kIdKmovw, r, m);
+    return r;
+  }
+  void load_mask(const MaskReg& d, const Mem& at) override { cc_.emit(I::kIdKmovw, d, sized(at, 2)); }
+  void store_mask(const Mem& at, const MaskReg& m) override { cc_.emit(I::kIdKmovw, sized(at, 2), m); }
+  x86::CondCode test_any(std::span<const MaskReg> masks) override {
+    const MaskReg all = reduce(I::kIdKorw, masks);
+    cc_.emit(I::kIdKortestw, all, all);
+    return x86::CondCode::kNZ;
+  }
+  x86::CondCode test_all(std::span<const MaskReg> masks) override {
+    const MaskReg all = reduce(I::kIdKandw, masks);
+    cc_.emit(I::kIdKortestw, all, all);
+    return x86::CondCode::kC;
+  }
+  Mask64 split(const MaskReg& m) override {
+    MaskReg high = mask();
+    cc_.emit(I::kIdKshiftrw, high, m, imm(8));
+    return {{m, high}};
+  }
+  void join(const MaskReg& d, const Mask64& m) override { cc_.emit(I::kIdKunpckbw, d, m.part[1], m.part[0]); }
+  Vec mask_vec(const MaskReg& m) override { return make(I::kIdVpmovm2d, m); }
+
+  // --- compares ---
+  void cmp32(const MaskReg& d, ir::ICmp p, const Vec& a, const Operand_& b, const MaskReg* under) override {
+    set_mask(under);
+    cc_.emit(is_unsigned(p) ? I::kIdVpcmpud : I::kIdVpcmpd, d, a, b, imm(compare_immediate(p)));
+  }
+  void cmp64(const MaskReg& d, ir::ICmp p, const Vec64& a, const Vec64& b, const MaskReg* under) override {
+    Mask64 halves{{cmp64_half(p, a.part[0], b.part[0]), cmp64_half(p, a.part[1], b.part[1])}};
+    join_under(d, halves, under);
+  }
+  void fcmp32(const MaskReg& d, unsigned predicate, const Vec& a, const Operand_& b, const MaskReg* under) override {
+    set_mask(under);
+    cc_.emit(I::kIdVcmpps, d, a, b, imm(predicate));
+  }
+  void fcmp64(const MaskReg& d, unsigned predicate, const Vec64& a, const Vec64& b, const MaskReg* under) override {
+    Mask64 halves{{fcmp64_half(predicate, a.part[0], b.part[0]), fcmp64_half(predicate, a.part[1], b.part[1])}};
+    join_under(d, halves, under);
+  }
+  MaskReg cmp64_half(ir::ICmp p, const Vec& a, const Operand_& b) override {
+    MaskReg d = mask();
+    cc_.emit(is_unsigned(p) ? I::kIdVpcmpuq : I::kIdVpcmpq, d, a, b, imm(compare_immediate(p)));
+    return d;
+  }
+  MaskReg fcmp64_half(unsigned predicate, const Vec& a, const Operand_& b) override {
+    MaskReg d = mask();
+    cc_.emit(I::kIdVcmppd, d, a, b, imm(predicate));
+    return d;
+  }
+
+  // --- selection ---
+  void select32(const Vec& d, const MaskReg& m, const Vec& a, const Vec& b) override {
+    set_mask(&m);
+    cc_.emit(I::kIdVpblendmd, d, b, a);
+  }
+  void select64_half(const Vec& d, const MaskReg& m, const Vec& a, const Vec& b) override {
+    set_mask(&m);
+    cc_.emit(I::kIdVpblendmq, d, b, a);
+  }
+  void zero_unless(const Vec& d, const MaskReg& m, const Vec& a) override {
+    set_zero_mask(&m);
+    cc_.emit(I::kIdVmovdqa32, d, a);
+  }
+  bool merges() const override { return true; }
+
+  // --- 32 <-> 64 ---
+  void pack64(const Vec64& d, const Vec& lo, const Vec& hi) override {
+    static constexpr uint32_t kLow[16] = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
+    static constexpr uint32_t kHigh[16] = {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+    if (d.part[0].id() == lo.id() || d.part[0].id() == hi.id()) {
+      const Vec low = permute2(kLow, lo, hi);
+      permute2_to(d.part[1], kHigh, lo, hi);
+      mov(d.part[0], low);
+    } else {
+      permute2_to(d.part[0], kLow, lo, hi);
+      permute2_to(d.part[1], kHigh, lo, hi);
+    }
+  }
+  void lo32(const Vec& d, const Vec64& a) override {
+    static constexpr uint32_t kEven[16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
+    permute2_to(d, kEven, a.part[0], a.part[1]);
+  }
+  void hi32(const Vec& d, const Vec64& a) override {
+    static constexpr uint32_t kOdd[16] = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
+    permute2_to(d, kOdd, a.part[0], a.part[1]);
+  }
+  void zext64(const Vec64& d, const Vec& a) override { widen(d, I::kIdVpmovzxdq, a); }
+  void sext64(const Vec64& d, const Vec& a) override { widen(d, I::kIdVpmovsxdq, a); }
+  void splat32(const Vec& d, const Gp& s) override { cc_.emit(I::kIdVpbroadcastd, d, s.r32()); }
+  void splat64(const Vec& d, const Gp& s) override { cc_.emit(I::kIdVpbroadcastq, d, s.r64()); }
+  void widen(const Vec64& d, InstId id, const Vec& a) override {
+    Vec high = vec();
+    cc_.emit(I::kIdVextracti64x4, high.ymm(), a, imm(1));
+    cc_.emit(id, d.part[0], a.ymm());
+    cc_.emit(id, d.part[1], high.ymm());
+  }
+  void narrow(const Vec& d, InstId id, const Vec64& a) override {
+    Vec low = vec(), high = vec();
+    cc_.emit(id, low.ymm(), a.part[0]);
+    cc_.emit(id, high.ymm(), a.part[1]);
+    cc_.emit(I::kIdVinserti64x4, d, low, high.ymm(), imm(1));
+  }
+
+  // --- 64-bit integers ---
+  void mul64(const Vec& d, const Vec& a, const Vec& b) override { cc_.emit(I::kIdVpmullq, d, a, b); }
+  void sar64v(const Vec& d, const Vec& a, const Vec& count) override { cc_.emit(I::kIdVpsravq, d, a, count); }
+  void minmax64(const Vec& d, ir::Op op, const Vec& a, const Vec& b) override {
+    const InstId id = op == ir::Op::smin   ? I::kIdVpminsq
+                      : op == ir::Op::smax ? I::kIdVpmaxsq
+                      : op == ir::Op::umin ? I::kIdVpminuq
+                                           : I::kIdVpmaxuq;
+    cc_.emit(id, d, a, b);
+  }
+  void abs64(const Vec& d, const Vec& a) override { cc_.emit(I::kIdVpabsq, d, a); }
+  void clz32(const Vec& d, const Vec& a) override { cc_.emit(I::kIdVplzcntd, d, a); }
+
+  // --- conversions ---
+  void cvt_f32_u32(const Vec& d, const Vec& a) override { cc_.emit(I::kIdVcvtudq2ps, d, a); }
+  Vec cvt_u32_f32(const Vec& a) override { return make(I::kIdVcvttps2udq, a); }
+  void cvt_f64_u32(const Vec64& d, const Vec& a) override { widen(d, I::kIdVcvtudq2pd, a); }
+  Vec f32_to_f16(const Vec& a, unsigned rounding_imm) override {
+    Vec words = vec();
+    cc_.emit(I::kIdVcvtps2ph, words.ymm(), a, imm(rounding_imm));
+    return make(I::kIdVpmovzxwd, words.ymm());
+  }
+  Vec f16_to_f32(const Vec& a) override {
+    Vec words = vec();
+    cc_.emit(I::kIdVpmovdw, words.ymm(), a);
+    return make(I::kIdVcvtph2ps, words.ymm());
+  }
+
+  // --- memory ---
+  void load(const Vec& d, const Mem& m, const MaskReg* k) override {
+    set_zero_mask(k);
+    cc_.emit(I::kIdVmovdqu32, d, sized(m, 64));
+  }
+  void store(const Mem& m, const Vec& v, const MaskReg* k) override {
+    set_mask(k);
+    cc_.emit(I::kIdVmovdqu32, sized(m, 64), v);
+  }
+  void load_broadcast(const Vec& d, const Mem& m, const MaskReg* k) override {
+    set_zero_mask(k);
+    cc_.emit(I::kIdVpbroadcastd, d, sized(m, 4));
+  }
+  void load_broadcast64(const Vec& d, const Mem& m) override { cc_.emit(I::kIdVpbroadcastq, d, sized(m, 8)); }
+  void load_narrow(const Vec& d, const Mem& m, unsigned bytes, bool sign, const MaskReg* k) override {
+    const InstId id =
+        bytes == 1 ? (sign ? I::kIdVpmovsxbd : I::kIdVpmovzxbd) : (sign ? I::kIdVpmovsxwd : I::kIdVpmovzxwd);
+    set_zero_mask(k);
+    cc_.emit(id, d, sized(m, 16 * bytes));
+  }
+  void store_narrow(const Mem& m, const Vec& v, unsigned bytes, const MaskReg* k) override {
+    set_mask(k);
+    cc_.emit(bytes == 1 ? I::kIdVpmovdb : I::kIdVpmovdw, sized(m, 16 * bytes), v);
+  }
+  bool masked_store_is_cheap() const override { return true; }
+  bool has_masked_narrow() const override { return true; }
+  bool has_scatter() const override { return true; }
+
+  void gather(const Vec& d, const Gp& base, const Vec& offset, int32_t disp, const MaskReg* k,
+              FaultRange range) override {
+    const Biased b = bias(base, offset);
+    const MaskReg left = copy_mask(k);
+    Vec t = zero();
+    faults_.mark(range);
+    cc_.setExtraReg(left);
+    cc_.emit(I::kIdVpgatherdd, t, x86::ptr(b.base, b.index, 0, disp));
+    mov(d, t);
+  }
+  void gather(const Vec& d, const Vec64& address, int32_t disp, const MaskReg* k, FaultRange range) override {
+    const Mask64 left = split(copy_mask(k));
+    Vec half[2] = {zero(), zero()};
+    range.lanes = 8;
+    for (unsigned i = 0; i < 2; ++i) {
+      faults_.mark(range);
+      cc_.setExtraReg(left.part[i]);
+      cc_.emit(I::kIdVpgatherqd, half[i].ymm(), indexed(address.part[i], disp));
+      range.first_lane += 8;
+    }
+    cc_.emit(I::kIdVinserti64x4, d, half[0], half[1].ymm(), imm(1));
+  }
+  void scatter(const Vec& v, const Gp& base, const Vec& offset, int32_t disp, const MaskReg* k,
+               FaultRange range) override {
+    const Biased b = bias(base, offset);
+    const MaskReg left = copy_mask(k);
+    faults_.mark(range);
+    cc_.setExtraReg(left);
+    cc_.emit(I::kIdVpscatterdd, x86::ptr(b.base, b.index, 0, disp), v);
+  }
+  void scatter(const Vec& v, const Vec64& address, int32_t disp, const MaskReg* k, FaultRange range) override {
+    const Mask64 left = split(copy_mask(k));
+    Vec high = vec();
+    cc_.emit(I::kIdVextracti64x4, high.ymm(), v, imm(1));
+    range.lanes = 8;
+    for (unsigned i = 0; i < 2; ++i) {
+      faults_.mark(range);
+      cc_.setExtraReg(left.part[i]);
+      cc_.emit(I::kIdVpscatterqd, indexed(address.part[i], disp), i == 0 ? v.ymm() : high.ymm());
+      range.first_lane += 8;
+    }
+  }
+  void store_row64(const Mem& m, const Vec64& v) override {
+    store(m, v.part[0], nullptr);
+    store(m.cloneAdjusted(64), v.part[1], nullptr);
+  }
+  void load_row64(const Vec64& d, const Mem& m) override {
+    load(d.part[0], m, nullptr);
+    load(d.part[1], m.cloneAdjusted(64), nullptr);
+  }
+
+  bool can_interleave(unsigned count) const override { return count >= 2 && count <= 4; }
+  void deinterleave(std::span<const Vec> in, std::span<const Vec> out) override {
+    const unsigned n = in.size();
+    // Each output takes lane l from element l * n + e of the concatenation. Two sources at a time.
+    for (unsigned e = 0; e < n; ++e) {
+      uint32_t first[16];
+      for (unsigned l = 0; l < 16; ++l) first[l] = l * n + e < 32 ? l * n + e : 0;
+      Vec r = permute2(first, in[0], in[1]);
+      if (n > 2) {
+        const unsigned done = (32 - e + n - 1) / n;  // lanes that the first two sources provide
+        uint32_t second[16];
+        for (unsigned l = 0; l < 16; ++l) second[l] = l >= done ? l * n + e - 32 : 0;
+        const MaskReg k = const_mask(0xffff & ~((1u << done) - 1));
+        if (n == 3) {
+          Vec index = load_index(second);
+          set_mask(&k);
+          cc_.emit(I::kIdVpermd, r, index, in[2]);
+        } else {
+          const Vec t = permute2(second, in[2], in[3]);
+          set_mask(&k);
+          cc_.emit(I::kIdVmovdqa32, r, t);
+        }
+      }
+      mov(out[e], r);
+    }
+  }
+  void interleave(std::span<const Vec> in, std::span<const Vec> out) override {
+    const unsigned n = in.size();
+    for (unsigned o = 0; o < n; ++o) {
+      uint32_t first[16], second[16];
+      uint32_t from_second = 0;
+      for (unsigned i = 0; i < 16; ++i) {
+        const unsigned lane = (o * 16 + i) / n, e = (o * 16 + i) % n;
+        first[i] = e < 2 ? lane + 16 * e : 0;
+        second[i] = e >= 2 ? lane + 16 * (e - 2) : 0;
+        if (e >= 2) from_second |= 1u << i;
+      }
+      Vec r = permute2(first, in[0], in[1]);
+      if (n > 2) {
+        const MaskReg k = const_mask(from_second);
+        if (n == 3) {
+          Vec index = load_index(second);
+          set_mask(&k);
+          cc_.emit(I::kIdVpermd, r, index, in[2]);
+        } else {
+          const Vec t = permute2(second, in[2], in[3]);
+          set_mask(&k);
+          cc_.emit(I::kIdVmovdqa32, r, t);
+        }
+      }
+      mov(out[o], r);
+    }
+  }
+
+  void permute32(const Vec& d, const Vec& a, const Vec& index) override { cc_.emit(I::kIdVpermd, d, index, a); }
+
+ private:
+  struct Biased {
+    Gp base;
+    Vec index;
+  };
+  static Mem sized(const Mem& m, uint32_t size) {
+    Mem copy = m;
+    copy.setSize(size);
+    return copy;
+  }
+  void set_mask(const MaskReg* k) {
+    if (k != nullptr) cc_.setExtraReg(*k);
+  }
+  void set_zero_mask(const MaskReg* k) {
+    if (k == nullptr) return;
+    cc_.setExtraReg(*k);
+    cc_.addInstOptions(asmjit::InstOptions::kX86_ZMask);
+  }
+  Vec zero() { return const32(0); }
+  MaskReg const_mask(uint32_t bits) {
+    MaskReg k = mask();
+    set_mask_const(k, bits);
+    return k;
+  }
+  MaskReg copy_mask(const MaskReg* k) {  // gathers and scatters clear their mask
+    MaskReg d = mask();
+    if (k != nullptr) {
+      mov_mask(d, *k);
+    } else {
+      set_mask_const(d, 0xffff);
+    }
+    return d;
+  }
+  MaskReg reduce(InstId id, std::span<const MaskReg> masks) {
+    MaskReg all = masks[0];
+    for (const MaskReg& m : masks.subspan(1)) {
+      MaskReg d = mask();
+      cc_.emit(id, d, all, m);
+      all = d;
+    }
+    return all;
+  }
+  void join_under(const MaskReg& d, const Mask64& halves, const MaskReg* under) {
+    if (under == nullptr) return join(d, halves);
+    MaskReg t = mask();
+    join(t, halves);
+    mask_and(d, t, *under);
+  }
+  Vec load_index(const uint32_t (&index)[16]) {
+    Vec d = vec();
+    cc_.emit(I::kIdVmovdqu32, d, pool_.table(index));
+    return d;
+  }
+  Vec permute2(const uint32_t (&index)[16], const Vec& a, const Vec& b) {
+    Vec d = load_index(index);
+    cc_.emit(I::kIdVpermi2d, d, a, b);
+    return d;
+  }
+  // The index is loaded into the destination, so that must not be a source.
+  void permute2_to(const Vec& d, const uint32_t (&index)[16], const Vec& a, const Vec& b) {
+    if (d.id() == a.id() || d.id() == b.id()) return mov(d, permute2(index, a, b));
+    cc_.emit(I::kIdVmovdqu32, d, pool_.table(index));
+    cc_.emit(I::kIdVpermi2d, d, a, b);
+  }
+  // The index of vpgatherdd is signed: with both sides moved by 2^31, zero-extension comes out.
+  Biased bias(const Gp& base, const Vec& offset) {
+    Gp moved = cc_.newUInt64();
+    cc_.mov(moved.r32(), 0x80000000u);
+    cc_.add(moved, base);
+    return {moved, xor_(offset, c32(0x80000000u))};
+  }
+  static Mem indexed(const Vec& address, int32_t disp) {
+    return x86::ptr(static_cast<uint64_t>(int64_t{disp}), address, 0);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<VectorIsa> make_avx512(x86::Compiler& cc, DataPool& pool, FaultLog& faults) {
+  return std::make_unique<Avx512>(cc, pool, faults);
+}
+
+}  // namespace wavejit::backend
