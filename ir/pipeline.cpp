@@ -10,6 +10,7 @@ namespace {
 
 constexpr Pass kPipeline[] = {
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
+    {"cfg", "constant branches, chains of blocks, trivial phis", passes::cfg},
     {"gvn", "common subexpressions", passes::gvn},
     {"mask-algebra", "masks that contain or exclude each other; EXEC restored", passes::mask_algebra},
     {"demanded-lanes", "merges and mask operations whose other lanes nobody reads", passes::demanded_lanes},
@@ -24,7 +25,11 @@ constexpr Pass kPipeline[] = {
     {"mask-algebra", "masks that contain or exclude each other; EXEC restored", passes::mask_algebra},
     {"demanded-lanes", "merges and mask operations whose other lanes nobody reads", passes::demanded_lanes},
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
+    {"address", "uniform base plus 32-bit lane offset plus constant", passes::address},
+    {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
+    {"cfg", "constant branches, chains of blocks, trivial phis", passes::cfg},
     {"gvn", "common subexpressions", passes::gvn},
+    {"licm", "loop-invariant code in front of loops", passes::licm},
     {"dce", "unreachable blocks and instructions nobody uses", passes::dce},
 };
 

@@ -1,0 +1,129 @@
+// Loop-invariant code motion: pure instructions whose operands come from outside a loop move in front of it.
+#include <algorithm>
+#include <unordered_set>
+
+#include "ir/analysis/dominators.h"
+#include "ir/passes/passes.h"
+
+namespace wavejit::ir::passes {
+namespace {
+
+// A hoisted vector occupies registers in the whole loop; past a few of them recomputing is cheaper than spilling.
+constexpr unsigned kMaxHoistedVectors = 8;
+
+struct Loop {
+  Block* header = nullptr;
+  std::vector<Block*> latches;
+  std::unordered_set<const Block*> body;
+};
+
+std::vector<Loop> find_loops(const Dominators& dominators) {
+  std::vector<Loop> loops;
+  // Headers in reverse order: inner loops come before the loops around them.
+  const auto& order = dominators.order();
+  for (auto it = order.rbegin(); it != order.rend(); ++it) {
+    Loop loop{.header = *it};
+    for (Block* predecessor : (*it)->predecessors) {
+      if (dominators.reachable(predecessor) && dominators.dominates(*it, predecessor))
+        loop.latches.push_back(predecessor);
+    }
+    if (loop.latches.empty()) continue;
+    loop.body.insert(*it);
+    std::vector<Block*> work = loop.latches;
+    while (!work.empty()) {
+      Block* block = work.back();
+      work.pop_back();
+      if (!loop.body.insert(block).second) continue;
+      work.insert(work.end(), block->predecessors.begin(), block->predecessors.end());
+    }
+    loops.push_back(std::move(loop));
+  }
+  return loops;
+}
+
+class Hoister {
+ public:
+  explicit Hoister(Function& function) : function_(function), dominators_(function), loops_(find_loops(dominators_)) {}
+
+  bool run() {
+    bool changed = false;
+    for (Loop& loop : loops_) changed |= hoist(loop);
+    return changed;
+  }
+
+ private:
+  // The block every way into the loop goes through last; made if the only such way branches. Null when there are
+  // several ways.
+  Block* preheader(const Loop& loop) {
+    Block* outside = nullptr;
+    for (Block* predecessor : loop.header->predecessors) {
+      if (loop.body.contains(predecessor)) continue;
+      if (outside != nullptr) return nullptr;
+      outside = predecessor;
+    }
+    if (outside == nullptr || outside->successors.size() == 1) return outside;
+    Block* block = function_.add_block(loop.header->guest_pc);
+    *std::find(outside->successors.begin(), outside->successors.end(), loop.header) = block;
+    *std::find(loop.header->predecessors.begin(), loop.header->predecessors.end(), outside) = block;
+    block->predecessors.push_back(outside);
+    block->successors.push_back(loop.header);
+    function_.append(block, function_.create(Op::br, kNone));
+    // In the layout it goes in front of the loop.
+    const auto header = std::find_if(function_.blocks.begin(), function_.blocks.end(),
+                                     [&](const auto& owned) { return owned.get() == loop.header; });
+    std::rotate(header, function_.blocks.end() - 1, function_.blocks.end());
+    for (Loop& other : loops_) {
+      if (other.body.contains(outside) && other.body.contains(loop.header)) other.body.insert(block);
+    }
+    return block;
+  }
+
+  bool invariant(const Loop& loop, const Inst* inst) const {
+    if (!is_pure(inst->op) || inst->op == Op::phi) return false;
+    return std::none_of(inst->operands.begin(), inst->operands.end(),
+                        [&](const Inst* operand) { return loop.body.contains(operand->parent); });
+  }
+
+  bool hoist(Loop& loop) {
+    // In dominance order, so that operands move before their users.
+    std::vector<Block*> blocks;
+    for (Block* block : dominators_.order()) {
+      const bool always = std::any_of(loop.latches.begin(), loop.latches.end(),
+                                      [&](Block* latch) { return dominators_.dominates(block, latch); });
+      if (loop.body.contains(block) && always) blocks.push_back(block);
+    }
+    const bool any = std::any_of(blocks.begin(), blocks.end(), [&](const Block* block) {
+      return std::any_of(block->insts.begin(), block->insts.end(),
+                         [&](const Inst* inst) { return invariant(loop, inst); });
+    });
+    Block* target = any ? preheader(loop) : nullptr;
+    if (target == nullptr) return false;
+    unsigned vectors = 0;
+    std::vector<Inst*> moved;
+    for (Block* block : blocks) {
+      for (Inst* inst : block->insts) {
+        if (!invariant(loop, inst)) continue;
+        const bool vector = inst->type.is_vector() && !inst->is_const();
+        if (vector && ++vectors > kMaxHoistedVectors) continue;
+        inst->parent = target;
+        moved.push_back(inst);
+      }
+      std::erase_if(block->insts, [&](const Inst* inst) { return inst->parent == target; });
+    }
+    target->insts.insert(target->insts.end() - 1, moved.begin(), moved.end());
+    return !moved.empty();
+  }
+
+  Function& function_;
+  Dominators dominators_;
+  std::vector<Loop> loops_;
+};
+
+}  // namespace
+
+PassResult licm(Function& function, const PassContext&) {
+  function.remove_unreachable();
+  return {.changed = Hoister(function).run()};
+}
+
+}  // namespace wavejit::ir::passes
