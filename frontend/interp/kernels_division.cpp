@@ -173,6 +173,8 @@ void div_fixup(Lanes& k) {
       y = sign;
     } else if (static_cast<int>(n >> T::kFraction) - static_cast<int>(d >> T::kFraction) < T::kUnderflow) {
       y = sign;
+    } else if ((q & ~kSign) > kInf) {
+      y = sign | kInf;  // the sequence overflowed on the way: inf - inf
     } else {
       y = sign | (q & ~kSign);
     }
