@@ -21,13 +21,13 @@ struct Implicit {
 
 enum class ControlFlow : uint8_t {
   none,
-  branch,
-  cond_branch,
-  jump /* s_setpc */,
-  call /* s_swappc, s_call */,
+  branch,       // to operand `target`
+  cond_branch,  // to operand `target`
+  jump,         // to an address in registers: s_setpc, s_rfe, s_cbranch_g_fork, s_cbranch_join
+  call,         // s_swappc (address in src0), s_call (operand `target`)
   end,
   barrier,
-  trap
+  trap,
 };
 
 struct OpcodeInfo {

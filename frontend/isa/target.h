@@ -10,11 +10,30 @@ namespace wavejit::isa {
 
 // Processors of the LLVM AMDGPU User Guide, "Processors" table. e_flags mach values are in target.cpp.
 enum class Target : uint8_t {
-  gfx600, gfx601, gfx602,
-  gfx700, gfx701, gfx702, gfx703, gfx704, gfx705,
-  gfx801, gfx802, gfx803, gfx805, gfx810,
-  gfx900, gfx902, gfx904, gfx906, gfx908, gfx909, gfx90a, gfx90c,
-  gfx940, gfx942,
+  gfx600,
+  gfx601,
+  gfx602,
+  gfx700,
+  gfx701,
+  gfx702,
+  gfx703,
+  gfx704,
+  gfx705,
+  gfx801,
+  gfx802,
+  gfx803,
+  gfx805,
+  gfx810,
+  gfx900,
+  gfx902,
+  gfx904,
+  gfx906,
+  gfx908,
+  gfx909,
+  gfx90a,
+  gfx90c,
+  gfx940,
+  gfx942,
 };
 
 // One opcode column of the instruction tables. Within a family, targets differ only by features.
@@ -22,10 +41,10 @@ enum class Family : uint8_t { gfx6, gfx7, gfx8, gfx9, gfx90a, gfx940 };
 inline constexpr unsigned kNumFamilies = 6;
 
 [[nodiscard]] Family family_of(Target target);
-[[nodiscard]] std::string_view to_string(Target target);               // "gfx906"
+[[nodiscard]] std::string_view to_string(Target target);                  // "gfx906"
 [[nodiscard]] std::optional<Target> parse_target(std::string_view name);  // "gfx906" only, without feature suffixes
 [[nodiscard]] std::optional<Target> target_from_mach(uint32_t ef_amdgpu_mach);
-[[nodiscard]] uint32_t mach_of(Target target);                          // EF_AMDGPU_MACH value
+[[nodiscard]] uint32_t mach_of(Target target);  // EF_AMDGPU_MACH value
 [[nodiscard]] std::span<const Target> all_targets();
 
 }  // namespace wavejit::isa
