@@ -25,6 +25,7 @@ struct ThreadState {
   WaveState* wave = nullptr;                    // executing, or last executed
   const backend::CompiledCode* code = nullptr;  // nullptr in the interpreter
   uint64_t code_begin = 0, code_end = 0;        // host addresses of `code`
+  bool address_known = false;                   // of the last fault
   volatile sig_atomic_t executing = 0;
 };
 
@@ -64,14 +65,36 @@ const backend::FaultRange* find_range(const backend::CompiledCode& code, uint64_
   return offset < it->end ? &*it : nullptr;
 }
 
-void describe_translated_fault(ThreadState& state, uint64_t host_pc, uint64_t address) {
+// Fills in what the tables of translated code say.
+void describe_translated_fault(ThreadState& state, uint64_t host_pc) {
   WaveState& wave = *state.wave;
   const backend::FaultRange* range = find_range(*state.code, host_pc);
-  if (!range) return;
+  if (!range) {
+    wave.fault_lane = kWaveSize;
+    return;
+  }
   wave.pc = range->guest_pc;
   wave.fault_write = range->write;
-  wave.fault_lane = range->first_lane;
-  (void)address;
+  if (!range->lane_in_state) wave.fault_lane = range->first_lane;
+}
+
+bool is_canonical(uint64_t address) {
+  return static_cast<int64_t>(address << 16) >> 16 == static_cast<int64_t>(address);
+}
+
+// Uses the description that the interpreter leaves in the wave. An access to a non-canonical address comes without the
+// address: then it is that of the first lane that has one.
+void describe_interpreter_fault(ThreadState& state) {
+  WaveState& wave = *state.wave;
+  if (!state.address_known && wave.engine_private[0] == interp::kFaultLanes) {
+    const auto* addresses = reinterpret_cast<const uint64_t*>(wave.engine_private[1]);
+    for (uint32_t lane = 0; lane < kWaveSize && !state.address_known; ++lane) {
+      if (!(wave.engine_private[3] >> lane & 1) || is_canonical(addresses[lane])) continue;
+      wave.fault_address = addresses[lane];
+      state.address_known = true;
+    }
+  }
+  wave.fault_lane = state.address_known ? interp::find_fault_lane(wave, wave.fault_address) : kWaveSize;
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
@@ -83,18 +106,15 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   }
   state->executing = 0;
   WaveState& wave = *state->wave;
-  const auto* machine = &static_cast<ucontext_t*>(context)->uc_mcontext;
-  const auto host_pc = static_cast<uint64_t>(machine->gregs[REG_RIP]);
+  const auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
   // A non-canonical address raises a general protection fault, for which the kernel reports no address.
-  const bool has_address = signal != SIGFPE && info->si_code > 0 && info->si_code != SI_KERNEL;
-  const uint64_t address = has_address ? reinterpret_cast<uint64_t>(info->si_addr) : 0;
+  state->address_known = signal != SIGFPE && info->si_code > 0 && info->si_code != SI_KERNEL;
   wave.exit_reason = ExitReason::kFault;
-  wave.fault_address = address;
-  wave.fault_lane = kWaveSize;
+  wave.fault_address = state->address_known ? reinterpret_cast<uint64_t>(info->si_addr) : 0;
   if (state->code)
-    describe_translated_fault(*state, host_pc, address);
+    describe_translated_fault(*state, static_cast<uint64_t>(machine.gregs[REG_RIP]));
   else
-    wave.fault_lane = interp::find_fault_lane(wave, address);
+    describe_interpreter_fault(*state);
   siglongjmp(state->landing, static_cast<int>(GuestOutcome::fault));
 }
 
@@ -192,7 +212,7 @@ GuestThread::~GuestThread() {
   pthread_sigmask(SIG_SETMASK, &saved, nullptr);
 }
 
-GuestOutcome run_guest(void (*body)(void*), void* context, WaveState*& wave) {
+GuestOutcome run_guest(void (*body)(void*), void* context, GuestFault& fault) {
   ThreadState& state = *t_state;
   const unsigned mxcsr = _mm_getcsr();
   const int landed = sigsetjmp(state.landing, 0);
@@ -201,7 +221,7 @@ GuestOutcome run_guest(void (*body)(void*), void* context, WaveState*& wave) {
   else
     _mm_setcsr(mxcsr);
   state.executing = 0;
-  wave = state.wave;
+  fault = {.wave = state.wave, .address_known = state.address_known};
   return static_cast<GuestOutcome>(landed);
 }
 

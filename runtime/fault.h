@@ -48,10 +48,15 @@ class GuestThread {
   uint64_t saved_mask_[16];  // sigset_t
 };
 
-// Calls body(context) such that faults and interruptions inside a GuestScope end it. `wave` is left pointing to the
-// wave that was executing (as set by the last GuestScope). Frames between here and the GuestScope must not own
-// anything.
-GuestOutcome run_guest(void (*body)(void*), void* context, WaveState*& wave);
+// What stopped guest code, when something did.
+struct GuestFault {
+  WaveState* wave = nullptr;   // the one that was executing (as set by the last GuestScope)
+  bool address_known = false;  // whether wave->fault_address means something
+};
+
+// Calls body(context) such that faults and interruptions inside a GuestScope end it. Frames between here and the
+// GuestScope must not own anything.
+GuestOutcome run_guest(void (*body)(void*), void* context, GuestFault& fault);
 
 // Marks the calling thread as executing `wave`, in `code` (translated) or in the interpreter (nullptr).
 class GuestScope {

@@ -55,17 +55,18 @@ std::string where(const Shared& shared, const WaveState& wave) {
                      wave.workgroup_id[1], wave.workgroup_id[2], wave.wave_in_group);
 }
 
-Error fault_error(const Shared& shared, const WaveState& wave) {
+Error fault_error(const Shared& shared, const WaveState& wave, bool address_known) {
   const bool has_lane = wave.fault_lane < kWaveSize;
-  std::string message =
-      fmt::format("Kernel '{}' {} memory it may not access at address {:#x}: {}", shared.request.kernel->name,
-                  wave.fault_write ? "wrote" : "read", wave.fault_address, where(shared, wave));
+  const std::string address = address_known ? fmt::format("address {:#x}", wave.fault_address)
+                                            : std::string("an address beyond the host's 48 bits");
+  std::string message = fmt::format("Kernel '{}' {} memory it may not access at {}: {}", shared.request.kernel->name,
+                                    wave.fault_write ? "wrote" : "read", address, where(shared, wave));
   message += has_lane ? fmt::format(", lane {}", wave.fault_lane) : std::string(", scalar access");
-  const std::string near = describe_address(wave.fault_address);
+  const std::string near = address_known ? describe_address(wave.fault_address) : std::string();
   message += near.empty() ? "." : fmt::format("; the address is {}.", near);
-  Error error{
-      .code = ErrorCode::kGuestFault, .message = std::move(message), .pc = wave.pc, .address = wave.fault_address};
+  Error error{.code = ErrorCode::kGuestFault, .message = std::move(message), .pc = wave.pc};
   if (has_lane) error.lane = wave.fault_lane;
+  if (address_known) error.address = wave.fault_address;
   return error;
 }
 
@@ -108,9 +109,9 @@ class Worker {
   void run_group(uint64_t group) {
     count_ = shared_.state.init_group(*arena_, group, shared_.watch.stop_flag());
     status_.fill(Status::ready);
-    WaveState* wave = nullptr;
-    const GuestOutcome outcome = run_guest([](void* self) { static_cast<Worker*>(self)->run_waves(); }, this, wave);
-    if (outcome == GuestOutcome::fault) shared_.fail(fault_error(shared_, *wave));
+    GuestFault fault;
+    const GuestOutcome outcome = run_guest([](void* self) { static_cast<Worker*>(self)->run_waves(); }, this, fault);
+    if (outcome == GuestOutcome::fault) shared_.fail(fault_error(shared_, *fault.wave, fault.address_known));
     for (unsigned i = 0; i < count_; ++i) instructions_ += arena_->wave(i).instructions;
     waves_ += count_;
     ++groups_;
@@ -201,7 +202,7 @@ class Worker {
   }
 
   void fail(const WaveState& wave, ExitReason reason) {
-    if (reason == ExitReason::kFault) return shared_.fail(fault_error(shared_, wave));
+    if (reason == ExitReason::kFault) return shared_.fail(fault_error(shared_, wave, true));
     if (reason == ExitReason::kUnsupported || reason == ExitReason::kIllegal) {
       Error error;
       if (code_region(shared_.request.module->object(), wave.pc).empty()) {

@@ -1,0 +1,449 @@
+// The `wavejit` command: what it prints, what it refuses, exit codes.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "test_kernels.h"
+
+namespace wavejit::test {
+namespace {
+
+using Json = nlohmann::json;
+
+enum Exit { kOk = 0, kBadInput = 2, kUnsupported = 3, kGuestFault = 4, kTimeout = 5, kGuestTrap = 6 };
+
+std::string fixture(const char* name) {
+  return std::string(WAVEJIT_FIXTURES "/") + name;
+}
+
+std::string slurp(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string quote(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+class Cli : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/wavejit-cli-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    directory_ = name;
+  }
+  void TearDown() override {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
+
+  // Runs the command; out_ and err_ hold what it printed.
+  int run(const std::vector<std::string>& args) {
+    std::string line = quote(WAVEJIT_COMMAND);
+    for (const std::string& arg : args) line += " " + quote(arg);
+    line += fmt::format(" > {0}/out 2> {0}/err < /dev/null", directory_.string());
+    const int status = std::system(line.c_str());
+    out_ = slurp(directory_ / "out");
+    err_ = slurp(directory_ / "err");
+    EXPECT_TRUE(WIFEXITED(status)) << line << "\n" << err_;
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    if (code != 0) {
+      EXPECT_FALSE(err_.empty()) << "an error says something on stderr";
+    }
+    return code;
+  }
+
+  std::string file(const std::string& name, const std::string& contents) {
+    std::ofstream(directory_ / name, std::ios::binary) << contents;
+    return (directory_ / name).string();
+  }
+  template <typename T>
+  std::string data_file(const std::string& name, const std::vector<T>& values) {
+    return file(name, std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)));
+  }
+  template <typename T>
+  std::vector<T> read_values(const std::string& name) {
+    const std::string bytes = slurp(directory_ / name);
+    std::vector<T> values(bytes.size() / sizeof(T));
+    std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+    return values;
+  }
+  std::string kernel_file(const std::vector<KernelSource>& kernels) {
+    const std::vector<uint8_t> bytes = assemble("gfx906", kernels);
+    return file("kernels.co", std::string(bytes.begin(), bytes.end()));
+  }
+
+  // vector_add of the fixtures over 256 items with a = b = iota.
+  std::vector<std::string> vector_add() {
+    return {"run",      fixture("v4_gfx908.co"),
+            "--kernel", "vector_add",
+            "--global", "256",
+            "--local",  "64,1,1",
+            "--arg",    "f32[256]=iota",
+            "--arg",    "f32[256]=iota",
+            "--arg",    "f32[256]=zeros,print:4",
+            "--arg",    "i32=256"};
+  }
+
+  std::filesystem::path directory_;
+  std::string out_, err_;
+};
+
+std::vector<std::string> operator+(std::vector<std::string> a, const std::vector<std::string>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+TEST_F(Cli, HelpAndVersion) {
+  EXPECT_EQ(run({"--help"}), kOk);
+  EXPECT_NE(out_.find("Exit codes"), std::string::npos);
+  for (const char* command : {"info", "disasm", "run", "bench", "coverage"}) {
+    EXPECT_NE(out_.find(command), std::string::npos);
+    EXPECT_EQ(run({command, "--help"}), kOk);
+    EXPECT_EQ(run({"--help"}), kOk);
+  }
+  EXPECT_EQ(run({"--version"}), kOk);
+  EXPECT_NE(out_.find(wavejit_version_string()), std::string::npos);
+}
+
+TEST_F(Cli, BadCommandLines) {
+  EXPECT_EQ(run({}), kBadInput);
+  EXPECT_EQ(run({"dance"}), kBadInput);
+  EXPECT_EQ(run({"info"}), kBadInput);
+  EXPECT_EQ(run({"run", "--no-such-option"}), kBadInput);
+  EXPECT_EQ(run({"run"}), kBadInput);
+  EXPECT_EQ(run({"run", fixture("v4_gfx908.co")}), kBadInput);
+  EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--gcn", "--x86"}), kBadInput);
+}
+
+TEST_F(Cli, Info) {
+  EXPECT_EQ(run({"info", fixture("libhost.so")}), kOk);
+  EXPECT_NE(out_.find("gfx906"), std::string::npos);
+  EXPECT_NE(out_.find("gfx90a:xnack-"), std::string::npos);
+  EXPECT_NE(out_.find("kernel "), std::string::npos);
+  EXPECT_EQ(run({"info", fixture("v4_gfx908.co"), "--json"}), kOk);
+  const Json json = Json::parse(out_);
+  EXPECT_EQ(json["kind"], "ELF code object");
+  ASSERT_EQ(json["entries"].size(), 1u);
+  const Json& entry = json["entries"][0];
+  EXPECT_EQ(entry["target"], "gfx908:sramecc+:xnack-");
+  EXPECT_EQ(entry["version"], 4);
+  ASSERT_EQ(entry["kernels"].size(), 2u);
+  EXPECT_EQ(entry["kernels"][0]["name"], "vector_add");
+  EXPECT_EQ(entry["kernels"][0]["args"].size(), 4u);
+  EXPECT_EQ(entry["variables"].size(), 4u);
+  EXPECT_EQ(run({"info", fixture("v4_gfx908.co"), "--kernel", "vector_ad"}), kBadInput);
+  EXPECT_NE(err_.find("vector_add"), std::string::npos);
+  EXPECT_EQ(run({"info", fixture("libhost.so"), "--target", "gfx1030"}), kBadInput);
+}
+
+TEST_F(Cli, BadFiles) {
+  for (const char* command : {"info", "disasm", "coverage"}) {
+    SCOPED_TRACE(command);
+    EXPECT_EQ(run({command, "/nonexistent.co"}), kBadInput);
+    EXPECT_EQ(run({command, file("text", "not a code object")}), kBadInput);
+    EXPECT_EQ(run({command, file("empty", "")}), kBadInput);
+    EXPECT_EQ(run({command, directory_.string()}), kBadInput);
+    EXPECT_EQ(run({command, fixture("relocatable.o")}), kBadInput);
+    EXPECT_NE(err_.find("link"), std::string::npos) << err_;
+    const std::string whole = slurp(fixture("v4_gfx908.co"));
+    EXPECT_EQ(run({command, file("half", whole.substr(0, whole.size() / 2))}), kBadInput);
+    const std::string bundle = slurp(fixture("bundle_v3.ccob"));
+    EXPECT_EQ(run({command, file("bundle", bundle.substr(0, bundle.size() - 100))}), kBadInput);
+  }
+}
+
+TEST_F(Cli, Disasm) {
+  EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vector_add", "--gcn"}), kOk);
+  EXPECT_NE(out_.find("s_load_dwordx2 s[2:3], s[4:5], 0x0"), std::string::npos);
+  const std::string gcn = out_;
+  EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vector_add"}), kOk);
+  EXPECT_EQ(out_, gcn);
+  EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vector_add", "--ir"}), kOk);
+  EXPECT_FALSE(out_.empty());
+  const std::string pass = wavejit_pass_name(0);
+  EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vector_add", "--ir=before:" + pass}), kOk);
+  EXPECT_NE(out_.find(pass), std::string::npos);
+  EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vector_add", "--ir=after:wrong"}), kBadInput);
+  EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vector_add", "--x86", "--isa", "avx2"}), kOk);
+  EXPECT_NE(out_.find("ymm"), std::string::npos);
+  EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vector_add", "--x86", "--isa", "sse2"}), kBadInput);
+  EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vecter_add"}), kBadInput);
+  EXPECT_NE(err_.find("vector_add"), std::string::npos) << err_;
+  EXPECT_EQ(run({"disasm", fixture("libhost.so"), "--target", "gfx803"}), kBadInput);
+  EXPECT_NE(err_.find("gfx906"), std::string::npos) << err_;
+}
+
+TEST_F(Cli, RunPrintsAndSaves) {
+  for (const TestEngine& engine : engines()) {
+    SCOPED_TRACE(engine.name);
+    std::vector<std::string> flags = {"--engine", wavejit_engine_string(engine.engine), "--threads", "1"};
+    if (engine.engine == WAVEJIT_ENGINE_JIT) flags = flags + std::vector<std::string>{"--isa", engine.name};
+    ASSERT_EQ(run(vector_add() + flags), kOk) << err_;
+    EXPECT_NE(out_.find("arg 2: 1.5 1.5 5.5 5.5\n"), std::string::npos) << out_;
+    EXPECT_NE(out_.find(wavejit_engine_string(engine.engine)), std::string::npos);
+
+    std::vector<std::string> args = vector_add();
+    args[13] = "f32[256]=random:7,save:" + (directory_ / "out.bin").string();
+    ASSERT_EQ(run(args + flags + std::vector<std::string>{"--json", "--repeat", "3", "--warmup", "1"}), kOk) << err_;
+    const Json json = Json::parse(out_);
+    EXPECT_EQ(json["kernel"], "vector_add");
+    EXPECT_EQ(json["engine"], wavejit_engine_string(engine.engine));
+    EXPECT_EQ(json["threads"], 1);
+    EXPECT_EQ(json["repeat"], 3);
+    EXPECT_GT(json["median_ns"].get<double>(), 0);
+    EXPECT_LE(json["min_ns"].get<double>(), json["median_ns"].get<double>());
+    EXPECT_GE(json["max_ns"].get<double>(), json["median_ns"].get<double>());
+    if (engine.engine == WAVEJIT_ENGINE_JIT) {
+      EXPECT_EQ(json["isa"], engine.name);
+      EXPECT_GT(json["translate_ns"].get<uint64_t>(), 0u);
+    } else {
+      EXPECT_GT(json["instructions"].get<uint64_t>(), 0u);
+    }
+    const std::vector<float> out = read_values<float>("out.bin");
+    ASSERT_EQ(out.size(), 256u);
+    for (int i = 0; i < 256; ++i) ASSERT_EQ(out[i], static_cast<float>(i ^ 1) + static_cast<float>(i) + 0.5f);
+  }
+}
+
+TEST_F(Cli, LaunchFile) {
+  std::vector<float> a(256), b(256);
+  for (int i = 0; i < 256; ++i) {
+    a[i] = static_cast<float>(i) * 0.25f;
+    b[i] = 100;
+  }
+  data_file("a.bin", a);
+  data_file("b.bin", b);
+  Json launch = {
+      {"code_object", std::filesystem::absolute(fixture("v4_gfx908.co")).string()},
+      {"kernel", "vector_add"},
+      {"global", {256, 1, 1}},
+      {"local", {64, 1, 1}},
+      {"dynamic_lds", 0},
+      {"args",
+       {{{"name", "a"}, {"file", "a.bin"}}, {{"file", "b.bin"}}, {{"name", "out"}, {"bytes", 1024}}, {{"i32", 255}}}},
+      {"outputs", {{{"arg", 2}, {"file", "out.bin"}}}},
+      {"repeat", 9},
+      {"warmup", 1}};
+  const auto write = [&] { return file("launch.json", launch.dump()); };
+  ASSERT_EQ(run({"run", "--launch", write(), "--json"}), kOk) << err_;
+  EXPECT_EQ(Json::parse(out_)["repeat"], 9);
+  std::vector<float> out = read_values<float>("out.bin");
+  ASSERT_EQ(out.size(), 256u);
+  for (int i = 0; i < 255; ++i) ASSERT_EQ(out[i], a[i ^ 1] + 100 + 3.5f) << i;
+  EXPECT_EQ(out[255], 0);
+
+  // In-place use of a buffer: it has its initial contents before every repeat.
+  launch["args"][2] = {{"file", "b.bin"}};
+  ASSERT_EQ(run({"run", "--launch", write(), "--engine", "interp"}), kOk) << err_;
+  EXPECT_EQ(read_values<float>("out.bin")[0], a[1] + 103.5f);
+
+  // Options on the command line win.
+  ASSERT_EQ(run({"run", "--launch", write(), "--json", "--repeat", "2", "--threads", "1"}), kOk) << err_;
+  EXPECT_EQ(Json::parse(out_)["repeat"], 2);
+
+  const Json good = launch;
+  const auto rejected = [&](const char* what) {
+    EXPECT_EQ(run({"run", "--launch", write()}), kBadInput) << what << "\n" << out_;
+    launch = good;
+  };
+  launch["globl"] = 1;
+  rejected("unknown key");
+  launch["global"] = "64";
+  rejected("global is no array");
+  launch["global"] = {1, 2, 3, 4};
+  rejected("four dimensions");
+  launch["global"] = {-1, 1, 1};
+  rejected("negative size");
+  launch["local"] = {63, 1, 1};
+  rejected("not the required work-group size");
+  launch["local"] = {4096, 1, 1};
+  rejected("too large a work-group");
+  launch["args"][0]["file"] = "missing.bin";
+  rejected("missing file");
+  launch["args"][0] = {{"name", "b"}, {"bytes", 16}};
+  rejected("argument name of another position");
+  launch["args"][3] = {{"i64", 1}};
+  rejected("wrong size");
+  launch["args"][3] = {{"i32", 1.5}};
+  rejected("no integer");
+  launch["args"][3] = {{"i32", 3000000000u}};
+  rejected("out of range");
+  launch["args"][3] = {{"i32", 1}, {"u32", 1}};
+  rejected("two values");
+  launch["args"][3] = {{"q32", 1}};
+  rejected("unknown type");
+  launch["args"][3] = Json::object();
+  rejected("no value");
+  launch["args"].push_back({{"i32", 1}});
+  rejected("too many arguments");
+  launch["args"].erase(3);
+  rejected("too few arguments");
+  launch["args"][2] = {{"lds", 64}};
+  rejected("local where a pointer is wanted");
+  launch["args"][2] = {{"bytes", -4}};
+  rejected("negative buffer");
+  launch["outputs"][0]["arg"] = 3;
+  rejected("output is no buffer");
+  launch["outputs"][0]["arg"] = 9;
+  rejected("output does not exist");
+  launch["outputs"][0]["file"] = "no/such/directory/out.bin";
+  rejected("output cannot be written");
+  launch["kernel"] = "vector_ad";
+  rejected("missing kernel");
+  EXPECT_NE(err_.find("vector_add"), std::string::npos) << err_;
+  launch["code_object"] = "missing.co";
+  rejected("missing code object");
+  launch["dynamic_lds"] = 70000;
+  rejected("too much LDS");
+  launch["repeat"] = 0;
+  rejected("no repeats");
+  file("launch.json", "{ not json");
+  EXPECT_EQ(run({"run", "--launch", (directory_ / "launch.json").string()}), kBadInput);
+  EXPECT_EQ(run({"run", "--launch", file("launch.json", "[1, 2]")}), kBadInput);
+  EXPECT_EQ(run({"run", "--launch", (directory_ / "missing.json").string()}), kBadInput);
+}
+
+TEST_F(Cli, BadArguments) {
+  for (const char* arg : {"i32=",
+                          "i32=x",
+                          "i32=1.5",
+                          "i32=5000000000",
+                          "u8=256",
+                          "u8=-1",
+                          "f32=abc",
+                          "i33=1",
+                          "f32[4]=sevens",
+                          "f32[x]=iota",
+                          "f32[4=iota",
+                          "f32[]=iota",
+                          "f32[4]=iota,shout",
+                          "f32[4]=random:",
+                          "lds=x",
+                          "lds=70000",
+                          "raw=abc",
+                          "raw=zz",
+                          "nonsense",
+                          "=",
+                          "f32[4]=file:/nonexistent",
+                          "f32[99999999999999999999]=zeros",
+                          "f32[9999999999999]=zeros"}) {
+    SCOPED_TRACE(arg);
+    std::vector<std::string> args = vector_add();
+    args.back() = arg;
+    EXPECT_EQ(run(args), kBadInput) << out_;
+  }
+  const auto with = [&](size_t index, const char* value) {
+    std::vector<std::string> args = vector_add();
+    args[index] = value;
+    return run(args);
+  };
+  EXPECT_EQ(with(3, "vector_adder"), kBadInput);
+  EXPECT_EQ(with(5, "0"), kBadInput);
+  EXPECT_EQ(with(5, "1,2,3,4"), kBadInput);
+  EXPECT_EQ(with(5, "abc"), kBadInput);
+  EXPECT_EQ(with(5, "99999999999"), kBadInput);
+  EXPECT_EQ(with(7, "64,2"), kBadInput);
+  EXPECT_EQ(with(7, "0"), kBadInput);
+  EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--arg", "i32=1"}), kBadInput);
+  EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--engine", "gpu"}), kBadInput);
+  EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--isa", "neon"}), kBadInput);
+  EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--timeout", "-1"}), kBadInput);
+  EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--timeout", "soon"}), kBadInput);
+  EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--threads", "many"}), kBadInput);
+  EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--target", "gfx906"}), kBadInput);
+  EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--disable-pass", "wrong"}), kBadInput);
+  EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--json", "--global", "0"}), kBadInput);
+  EXPECT_EQ(Json::parse(out_)["error"]["status"], "bad input");
+}
+
+TEST_F(Cli, BadEndingsHaveTheirOwnExitCodes) {
+  const std::string co = kernel_file({
+      {.name = "fault", .body = "  v_mov_b32_e32 v2, 64\n  v_mov_b32_e32 v3, 0\n  store v[2:3], v0\n", .args = {}},
+      {.name = "forever", .body = ".Lx:\n  s_branch .Lx\n", .args = {}},
+      {.name = "abort", .body = "  s_trap 2\n", .args = {}},
+      {.name = "graphics", .body = "  exp mrt0 v0, v0, v0, v0 done vm\n", .args = {}},
+      {.name = "garbage", .body = "  .long 0xffffffff\n", .args = {}},
+  });
+  for (const TestEngine& engine : engines()) {
+    SCOPED_TRACE(engine.name);
+    const auto start = [&](const char* kernel) {
+      std::vector<std::string> args = {"run",
+                                       co,
+                                       "--kernel",
+                                       kernel,
+                                       "--global",
+                                       "64",
+                                       "--timeout",
+                                       "0.3",
+                                       "--json",
+                                       "--engine",
+                                       wavejit_engine_string(engine.engine)};
+      if (engine.engine == WAVEJIT_ENGINE_JIT) args = args + std::vector<std::string>{"--isa", engine.name};
+      return run(args);
+    };
+    EXPECT_EQ(start("fault"), kGuestFault);
+    Json error = Json::parse(out_)["error"];
+    EXPECT_EQ(error["status"], "guest fault");
+    EXPECT_EQ(error["kernel"], "fault");
+    EXPECT_EQ(error["lane"], 0);
+    EXPECT_EQ(error["address"], 64);
+    EXPECT_TRUE(error.contains("pc"));
+    EXPECT_NE(err_.find("fault+0x"), std::string::npos) << err_;
+    EXPECT_EQ(start("forever"), kTimeout);
+    EXPECT_EQ(Json::parse(out_)["error"]["status"], "timeout");
+    EXPECT_EQ(start("abort"), kGuestTrap);
+    EXPECT_EQ(start("graphics"), kUnsupported);
+    EXPECT_NE(err_.find("exp"), std::string::npos) << err_;
+    EXPECT_EQ(start("garbage"), kUnsupported);
+  }
+}
+
+TEST_F(Cli, ProgressOfLongRuns) {
+  const std::string co = kernel_file({{.name = "forever", .body = ".Lx:\n  s_branch .Lx\n", .args = {}}});
+  EXPECT_EQ(run({"run", co, "-k", "forever", "-g", "64", "--timeout", "1.8"}), kTimeout);
+  EXPECT_NE(err_.find("0 of 1 work-groups"), std::string::npos) << err_;
+}
+
+TEST_F(Cli, Bench) {
+  std::vector<std::string> args = vector_add();
+  args[0] = "bench";
+  ASSERT_EQ(run(args), kOk) << err_;
+  for (const TestEngine& engine : engines()) EXPECT_NE(out_.find(engine.name), std::string::npos) << out_;
+  EXPECT_EQ(out_.find("differs"), std::string::npos) << out_;
+  ASSERT_EQ(run(args + std::vector<std::string>{"--json"}), kOk) << err_;
+  const Json json = Json::parse(out_);
+  ASSERT_EQ(json["engines"].size(), engines().size());
+  for (const Json& row : json["engines"]) {
+    EXPECT_EQ(row["same_output"], true);
+    EXPECT_EQ(row["repeat"], 5);
+  }
+}
+
+TEST_F(Cli, Coverage) {
+  ASSERT_EQ(run({"coverage", fixture("v4_gfx908.co"), fixture("libhost.so"), "--strict"}), kOk) << err_ << out_;
+  EXPECT_NE(out_.find("total"), std::string::npos);
+  const std::string co = kernel_file({{.name = "graphics", .body = "  exp mrt0 v0, v0, v0, v0 done vm\n", .args = {}}});
+  EXPECT_EQ(run({"coverage", co, "--json"}), kOk);
+  const Json json = Json::parse(out_);
+  EXPECT_EQ(json["kernels"], 1);
+  EXPECT_EQ(json["compiled"], 0);
+  EXPECT_EQ(json["interp_unsupported"], 1);
+  bool found = false;
+  for (const Json& issue : json["issues"]) found |= issue["what"] == "exp" && issue["count"] == 1;
+  EXPECT_TRUE(found) << out_;
+  EXPECT_EQ(std::system(fmt::format("{} coverage --strict {} > /dev/null", WAVEJIT_COMMAND, quote(co)).c_str()) >> 8,
+            kUnsupported);
+}
+
+}  // namespace
+}  // namespace wavejit::test
