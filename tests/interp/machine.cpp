@@ -65,28 +65,49 @@ void Machine::set_scratch_descriptor(unsigned sgpr) {
 }
 
 ExitReason Machine::run(std::string_view source) {
+  return start(source, -1);
+}
+ExitReason Machine::run(std::string_view source, unsigned entry) {
+  return start(source, static_cast<int>(entry));
+}
+
+ExitReason Machine::start(std::string_view source, int entry) {
   Code& code = assembled(target_, source);
   base_ = reinterpret_cast<uint64_t>(code.bytes.data());
   interpreter_ = code.interpreter.get();
-  wave_->pc = base_;
+  uint32_t offset = 0;
+  if (entry >= 0) std::memcpy(&offset, code.bytes.data() + 4 * entry, sizeof offset);
+  wave_->pc = base_ + offset;
   wave_->set_sgpr64(30, base_ + code.bytes.size() - 4);
   return interpreter_->run(*wave_, budget_);
 }
 
-Error Machine::error() const { return interpreter_->describe_exit(*wave_); }
+Error Machine::error() const {
+  return interpreter_->describe_exit(*wave_);
+}
 
-float half_to_float(uint32_t h) { return _cvtsh_ss(static_cast<unsigned short>(h)); }
-uint32_t float_to_half(float v) { return _cvtss_sh(v, 0); }
+float half_to_float(uint32_t h) {
+  return _cvtsh_ss(static_cast<unsigned short>(h));
+}
+uint32_t float_to_half(float v) {
+  return _cvtss_sh(v, 0);
+}
 
 uint32_t Random::bits32() {
   const auto r = static_cast<uint32_t>(engine_());
   switch (pick(8)) {
-    case 0: return pick(64);
-    case 1: return 0u - pick(64);
-    case 2: return (1u << pick(32)) + pick(3) - 1;
-    case 3: return pick(2) != 0 ? ~0u : 0u;
-    case 4: return r & 0xffff;
-    default: return r;
+    case 0:
+      return pick(64);
+    case 1:
+      return 0u - pick(64);
+    case 2:
+      return (1u << pick(32)) + pick(3) - 1;
+    case 3:
+      return pick(2) != 0 ? ~0u : 0u;
+    case 4:
+      return r & 0xffff;
+    default:
+      return r;
   }
 }
 
@@ -95,11 +116,16 @@ uint32_t Random::float32() {
                                           0x7fc00000, 0xffc12345, 0x7f800001, 0xffbfffff, 0x00000001, 0x807fffff,
                                           0x00800000, 0x7f7fffff, 0xff7fffff, 0x3f000000, 0x3f7fffff, 0x4b000000};
   switch (pick(6)) {
-    case 0: return kSpecial[pick(std::size(kSpecial))];
-    case 1: return as_bits(static_cast<float>(static_cast<int32_t>(engine_()) >> pick(31)));
-    case 2: return 0x3f800000 + pick(0x1000000) - 0x800000;
-    case 3: return (static_cast<uint32_t>(engine_()) & 0x80ffffff) | 0x3f000000;
-    default: return static_cast<uint32_t>(engine_());
+    case 0:
+      return kSpecial[pick(std::size(kSpecial))];
+    case 1:
+      return as_bits(static_cast<float>(static_cast<int32_t>(engine_()) >> pick(31)));
+    case 2:
+      return 0x3f800000 + pick(0x1000000) - 0x800000;
+    case 3:
+      return (static_cast<uint32_t>(engine_()) & 0x80ffffff) | 0x3f000000;
+    default:
+      return static_cast<uint32_t>(engine_());
   }
 }
 
@@ -118,10 +144,14 @@ uint64_t Random::float64() {
                                           0x7fefffffffffffff,
                                           0x3fefffffffffffff};
   switch (pick(5)) {
-    case 0: return kSpecial[pick(std::size(kSpecial))];
-    case 1: return as_bits(static_cast<double>(static_cast<int64_t>(engine_()) >> pick(63)));
-    case 2: return as_bits(static_cast<double>(as_float(float32())));
-    default: return engine_();
+    case 0:
+      return kSpecial[pick(std::size(kSpecial))];
+    case 1:
+      return as_bits(static_cast<double>(static_cast<int64_t>(engine_()) >> pick(63)));
+    case 2:
+      return as_bits(static_cast<double>(as_float(float32())));
+    default:
+      return engine_();
   }
 }
 

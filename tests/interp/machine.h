@@ -30,9 +30,12 @@ class Machine {
 
   explicit Machine(isa::Target target);
 
-  // Assembles (cached per target and text) and runs `source` followed by s_endpgm from the current state. Returns the exit
-  // reason; s[30:31] holds the address of that s_endpgm, so functions may be "called" by placing them at the start.
+  // Assembles (cached per target and text) and runs `source` followed by s_endpgm from the current state. Returns the
+  // exit reason; s[30:31] holds the address of that s_endpgm, so functions may be "called" by placing them at the
+  // start.
   ExitReason run(std::string_view source);
+  // The same from the byte offset that the code's `entry`-th dword holds.
+  ExitReason run(std::string_view source, unsigned entry);
   // The typed error for the last run's exit.
   [[nodiscard]] Error error() const;
 
@@ -57,6 +60,8 @@ class Machine {
   void set_scratch_descriptor(unsigned sgpr);
 
  private:
+  ExitReason start(std::string_view source, int entry);
+
   isa::Target target_;
   std::unique_ptr<WaveState> wave_;
   std::vector<uint8_t> lds_;
@@ -66,15 +71,25 @@ class Machine {
   interp::Interpreter* interpreter_ = nullptr;
 };
 
-inline float as_float(uint32_t v) { return std::bit_cast<float>(v); }
-inline uint32_t as_bits(float v) { return std::bit_cast<uint32_t>(v); }
-inline double as_double(uint64_t v) { return std::bit_cast<double>(v); }
-inline uint64_t as_bits(double v) { return std::bit_cast<uint64_t>(v); }
+inline float as_float(uint32_t v) {
+  return std::bit_cast<float>(v);
+}
+inline uint32_t as_bits(float v) {
+  return std::bit_cast<uint32_t>(v);
+}
+inline double as_double(uint64_t v) {
+  return std::bit_cast<double>(v);
+}
+inline uint64_t as_bits(double v) {
+  return std::bit_cast<uint64_t>(v);
+}
 float half_to_float(uint32_t h);
 uint32_t float_to_half(float v);  // nearest-even
 
 // Equal bits, or both NaN.
-inline bool same(uint32_t a, uint32_t b) { return a == b || (as_float(a) != as_float(a) && as_float(b) != as_float(b)); }
+inline bool same(uint32_t a, uint32_t b) {
+  return a == b || (as_float(a) != as_float(a) && as_float(b) != as_float(b));
+}
 inline bool same64(uint64_t a, uint64_t b) {
   return a == b || (as_double(a) != as_double(a) && as_double(b) != as_double(b));
 }
@@ -83,10 +98,10 @@ inline bool same64(uint64_t a, uint64_t b) {
 class Random {
  public:
   explicit Random(uint64_t seed) : engine_(seed) {}
-  uint32_t bits32();      // integers: uniform, small, near powers of two, all ones
-  uint32_t float32();     // floats: uniform bits, special values, near one, integers
+  uint32_t bits32();   // integers: uniform, small, near powers of two, all ones
+  uint32_t float32();  // floats: uniform bits, special values, near one, integers
   uint64_t float64();
-  uint32_t float16();     // in the low half; random upper half
+  uint32_t float16();  // in the low half; random upper half
   uint64_t bits64() { return engine_(); }
 
  private:
