@@ -1,9 +1,294 @@
+// Operations in which lanes see each other.
+#include <algorithm>
+#include <array>
+
 #include "backend-x86/emitter.h"
 
 namespace wavejit::backend {
 
-bool Emitter::emit_cross_lane(const Inst&) {
-  return false;
+using asmjit::imm;
+using ir::ICmp;
+
+namespace {
+
+using LaneMap = std::array<int, kWaveSize>;  // source lane, or -1
+
+// DPP_CTRL (Vega ISA manual, "DPP_CTRL Enumeration"; row_newbcast: MI200).
+LaneMap dpp_lanes(unsigned control) {
+  LaneMap map;
+  const int n = static_cast<int>(control & 15);
+  for (int l = 0; l < static_cast<int>(kWaveSize); ++l) {
+    const int row = l & ~15, in_row = l & 15;
+    int source = -1;
+    if (control <= 0xff) {
+      source = (l & ~3) | static_cast<int>(control >> (2 * (l & 3)) & 3);
+    } else if (control >= 0x101 && control <= 0x10f) {  // row_shl
+      if (in_row + n < 16) source = l + n;
+    } else if (control >= 0x111 && control <= 0x11f) {  // row_shr
+      if (in_row >= n) source = l - n;
+    } else if (control >= 0x121 && control <= 0x12f) {  // row_ror
+      source = row | ((in_row - n) & 15);
+    } else if (control == 0x130) {  // wave_shl:1
+      if (l < 63) source = l + 1;
+    } else if (control == 0x134) {  // wave_rol:1
+      source = (l + 1) & 63;
+    } else if (control == 0x138) {  // wave_shr:1
+      if (l > 0) source = l - 1;
+    } else if (control == 0x13c) {  // wave_ror:1
+      source = (l - 1) & 63;
+    } else if (control == 0x140) {  // row_mirror
+      source = row | (15 - in_row);
+    } else if (control == 0x141) {  // row_half_mirror
+      source = (l & ~7) | (7 - (l & 7));
+    } else if (control == 0x142) {  // row_bcast:15
+      if (row > 0) source = row - 1;
+    } else if (control == 0x143) {  // row_bcast:31
+      if (l >= 32) source = 31;
+    } else if (control >= 0x150 && control <= 0x15f) {  // row_newbcast
+      source = row | n;
+    }
+    map[static_cast<size_t>(l)] = source;
+  }
+  return map;
+}
+
+// ds_swizzle_b32 (GCN3 and Vega ISA manuals): quad permutation, GFX9's rotation, or and/or/xor masks within 32 lanes.
+std::optional<LaneMap> swizzle_lanes(unsigned offset) {
+  if (offset >= 0xe000) return std::nullopt;  // FFT
+  LaneMap map;
+  for (unsigned l = 0; l < kWaveSize; ++l) {
+    unsigned source;
+    if (offset >= 0xc000) {
+      const unsigned amount = offset >> 5 & 31, kept = offset & 31;
+      const unsigned rotated = (offset >> 10 & 1 ? l - amount : l + amount) & 31;
+      source = (l & 32) | (l & kept) | (rotated & ~kept & 31);
+    } else if (offset & 0x8000) {
+      source = (l & ~3u) | (offset >> (2 * (l & 3)) & 3);
+    } else {
+      source = (l & 32) | ((((l & 31) & (offset & 31)) | (offset >> 5 & 31)) ^ (offset >> 10 & 31));
+    }
+    map[l] = static_cast<int>(source);
+  }
+  return map;
+}
+
+}  // namespace
+
+// All 64 lanes of a v32 in a stack row.
+void Emitter::store_vector_row(const Mem& slot, const std::vector<Vec>& value) {
+  for (unsigned c = 0; c < chunks_; ++c) isa_->store(slot.cloneAdjusted(c * isa_->bytes()), value[c], nullptr);
+}
+
+std::vector<Vec> Emitter::all_chunks(const Inst* value) {
+  std::vector<Vec> v(chunks_);
+  for (unsigned c = 0; c < chunks_; ++c) v[c] = v32(value, c);
+  return v;
+}
+
+Gp Emitter::address_of(const Mem& slot) {
+  Gp d = cc_.newUInt64();
+  cc_.lea(d, slot);
+  return d;
+}
+
+// out lane l = value lane map[l], 0 where there is none. `value` holds one register per chunk.
+std::vector<Vec> Emitter::move_lanes(const std::vector<Vec>& value, std::span<const int> map) {
+  std::vector<Vec> result(chunks_);
+  std::optional<Gp> row;
+  for (unsigned c = 0; c < chunks_; ++c) {
+    const auto own = map.subspan(c * isa_->lanes, isa_->lanes);
+    uint32_t valid = 0, index[16] = {}, offsets[16] = {};
+    int from = -1;
+    bool one_chunk = true;
+    for (unsigned l = 0; l < isa_->lanes; ++l) {
+      if (own[l] < 0) continue;
+      valid |= 1u << l;
+      const int chunk = own[l] / static_cast<int>(isa_->lanes);
+      if (from >= 0 && from != chunk) one_chunk = false;
+      from = chunk;
+      index[l] = static_cast<uint32_t>(own[l]) % isa_->lanes;
+      offsets[l] = static_cast<uint32_t>(own[l]) * 4;
+    }
+    if (valid == 0) {
+      result[c] = isa_->const32(0);
+      continue;
+    }
+    Vec moved = isa_->vec();
+    if (one_chunk) {
+      Vec where = isa_->vec();
+      isa_->mov(where, pool_.get(index, isa_->bytes()));
+      isa_->permute32(moved, value[static_cast<size_t>(from)], where);
+    } else {
+      if (!row) {
+        const Mem slot = scratch_row(wave_row_, tile_ * 4);
+        store_vector_row(slot, value);
+        row = address_of(slot);
+      }
+      Vec where = isa_->vec();
+      isa_->mov(where, pool_.get(offsets, isa_->bytes()));
+      isa_->gather(moved, *row, where, 0, nullptr, {});
+    }
+    if (valid == (1u << isa_->lanes) - 1) {
+      result[c] = moved;
+    } else {
+      MaskReg k = isa_->mask();
+      isa_->set_mask_const(k, valid);
+      result[c] = isa_->vec();
+      isa_->zero_unless(result[c], k, moved);
+    }
+  }
+  return result;
+}
+
+// The lanes of a value, those outside the mask zero.
+std::vector<Vec> Emitter::masked_chunks(const Inst* value, const Inst* lanes) {
+  std::vector<Vec> v = all_chunks(value);
+  if (is_full(lanes)) return v;
+  for (unsigned c = 0; c < chunks_; ++c) {
+    Vec d = isa_->vec();
+    isa_->zero_unless(d, mask(lanes, c), v[c]);
+    v[c] = d;
+  }
+  return v;
+}
+
+// One lane, known or computed (taken modulo 64), as a scalar.
+void Emitter::read_lane(const Gp& d, const Inst* value, const Operand& lane) {
+  if (lane.isImm()) {
+    const auto l = static_cast<unsigned>(lane.as<asmjit::Imm>().value()) % tile_;
+    Vec v = v32(value, l / isa_->lanes);
+    const unsigned in_chunk = l % isa_->lanes;
+    if (in_chunk == 0) {
+      cc_.vmovd(d, v.xmm());
+    } else if (in_chunk < 4) {
+      cc_.vpextrd(d, v.xmm(), in_chunk);
+    } else {
+      Vec moved = isa_->vec(), where = isa_->vec();
+      isa_->mov(where, isa_->full32(in_chunk));
+      isa_->permute32(moved, v, where);
+      cc_.vmovd(d, moved.xmm());
+    }
+    return;
+  }
+  Mem slot = scratch_row(wave_row_, tile_ * 4);
+  store_vector_row(slot, all_chunks(value));
+  Gp index = cc_.newUInt64();
+  cc_.mov(index.r32(), lane.as<Gp>().r32());
+  cc_.and_(index.r32(), tile_ - 1);
+  slot.setIndex(index, 2);
+  slot.setSize(4);
+  cc_.mov(d, slot);
+}
+
+bool Emitter::emit_cross_lane(const Inst& inst) {
+  const auto operand = [&](unsigned i) { return inst.operands[i]; };
+  const auto define = [&](const std::vector<Vec>& value) {
+    for (unsigned c = 0; c < chunks_; ++c) isa_->mov(dst(inst, c), value[c]);
+    return true;
+  };
+  switch (inst.op) {
+    case Op::readlane: {
+      const Inst* lane = operand(1);
+      read_lane(dst_gp(inst), operand(0), lane->is_const() ? Operand(imm(lane->imm & 63)) : Operand(gp(lane)));
+      return true;
+    }
+    case Op::readfirstlane: {
+      if (is_full(operand(1)) || operand(1)->is_const(0)) {
+        read_lane(dst_gp(inst), operand(0), imm(0));
+        return true;
+      }
+      const Gp bits = mask_to_number(operand(1));
+      Gp lane = cc_.newUInt64();
+      cc_.tzcnt(lane, bits);  // 64 when there is none: lane 0 by the modulus
+      read_lane(dst_gp(inst), operand(0), lane);
+      return true;
+    }
+    case Op::writelane: {
+      Vec value = isa_->vec();
+      isa_->splat32(value, gp(operand(1)));
+      if (operand(2)->is_const()) {
+        const unsigned lane = operand(2)->imm & 63;
+        for (unsigned c = 0; c < chunks_; ++c) {
+          if (c == lane / isa_->lanes) {
+            MaskReg k = isa_->mask();
+            isa_->set_mask_const(k, 1u << lane % isa_->lanes);
+            isa_->select32(dst(inst, c), k, value, v32(operand(0), c));
+          } else {
+            isa_->mov(dst(inst, c), v32(operand(0), c));
+          }
+        }
+        return true;
+      }
+      Gp lane = cc_.newUInt32();
+      cc_.mov(lane, gp(operand(2)));
+      cc_.and_(lane, tile_ - 1);
+      Vec wanted = isa_->vec();
+      isa_->splat32(wanted, lane);
+      for (unsigned c = 0; c < chunks_; ++c) {
+        const MaskReg k = cmp(ICmp::eq, wanted, isa_->lane_table(c * isa_->lanes, 1));
+        isa_->select32(dst(inst, c), k, value, v32(operand(0), c));
+      }
+      return true;
+    }
+    case Op::bpermute: {
+      const Mem slot = scratch_row(wave_row_, tile_ * 4);
+      store_vector_row(slot, masked_chunks(operand(1), operand(2)));
+      const Gp row = address_of(slot);
+      std::vector<Vec> result(chunks_);
+      for (unsigned c = 0; c < chunks_; ++c) {
+        Vec address = v32(operand(0), c);
+        if (inst.imm != 0) address = isa_->make(I::kIdVpaddd, address, isa_->c32(static_cast<uint32_t>(inst.imm)));
+        result[c] = isa_->vec();
+        isa_->gather(result[c], row, isa_->and_(address, isa_->c32((tile_ - 1) * 4)), 0, nullptr, {});
+      }
+      return define(result);
+    }
+    case Op::permute: {
+      Mem addresses = scratch_row(wave_row_, tile_ * 4), values = scratch_row(second_row_, tile_ * 4);
+      Mem out = scratch_row(third_row_, tile_ * 4);
+      store_vector_row(addresses, all_chunks(operand(0)));
+      store_vector_row(values, all_chunks(operand(1)));
+      store_vector_row(out, std::vector<Vec>(chunks_, isa_->const32(0)));
+      for (unsigned c = 0; c < chunks_; ++c) {
+        MaskReg holder;
+        const MaskReg* lanes = mask_or_full(operand(2), c, holder);
+        for_each_lane(lanes, c * isa_->lanes, [&](const Gp& lane) {
+          Gp to = cc_.newUInt64(), value = cc_.newUInt32();
+          Mem a = addresses.cloneAdjusted(c * isa_->bytes()), v = values.cloneAdjusted(c * isa_->bytes()), o = out;
+          for (Mem* m : {&a, &v}) {
+            m->setIndex(lane, 2);
+            m->setSize(4);
+          }
+          cc_.mov(to.r32(), a);
+          if (inst.imm != 0) cc_.add(to.r32(), static_cast<uint32_t>(inst.imm));
+          cc_.and_(to.r32(), (tile_ - 1) * 4);
+          cc_.mov(value, v);
+          o.setIndex(to, 0);
+          o.setSize(4);
+          cc_.mov(o, value);
+        });
+      }
+      for (unsigned c = 0; c < chunks_; ++c) isa_->load(dst(inst, c), out.cloneAdjusted(c * isa_->bytes()), nullptr);
+      return true;
+    }
+    case Op::dpp:
+      return define(move_lanes(masked_chunks(operand(0), operand(1)), dpp_lanes(inst.attr & 0x1ff)));
+    case Op::dpp_valid: {
+      std::vector<Vec> lanes(chunks_);
+      for (unsigned c = 0; c < chunks_; ++c) lanes[c] = isa_->mask_vec(mask(operand(0), c));
+      const std::vector<Vec> moved = move_lanes(lanes, dpp_lanes(inst.attr & 0x1ff));
+      for (unsigned c = 0; c < chunks_; ++c)
+        isa_->cmp32(dst_mask(inst, c), ICmp::ne, moved[c], isa_->const32(0), nullptr);
+      return true;
+    }
+    case Op::swizzle: {
+      const auto map = swizzle_lanes(inst.attr & 0xffff);
+      if (!map) return fail(inst, "FFT mode"), true;
+      return define(move_lanes(masked_chunks(operand(0), operand(1)), *map));
+    }
+    default:
+      return false;
+  }
 }
 
 }  // namespace wavejit::backend

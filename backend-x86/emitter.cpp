@@ -139,6 +139,7 @@ std::optional<Emitter::EnvNeed> Emitter::env_needed(const Inst& inst) {
     case Op::cvt_f16_i16:
     case Op::cvt_f16_u16:
     case Op::cvt_f16_f32:
+    case Op::fldexp_f16:
       return std::nullopt;
     // Computed in f32 on values that are never f32 denormals.
     case Op::fadd_f16:
@@ -155,10 +156,14 @@ std::optional<Emitter::EnvNeed> Emitter::env_needed(const Inst& inst) {
     case Op::div_fixup_f64:
     case Op::div_fixup_f16:
     case Op::trig_preop_f64:
-    case Op::fldexp_f16:
       return exactly(kKeep);
     default:
       break;
+  }
+  // Atomic addition to memory other than LDS keeps denormals whatever MODE says.
+  if (inst.op == Op::atomic && inst.mem.atomic_op >= ir::AtomicOp::fadd_f32 &&
+      inst.mem.atomic_op <= ir::AtomicOp::pk_fadd_f16 && inst.mem.space != Space::lds) {
+    return exactly(kKeep);
   }
   if (inst.op >= Op::fadd_f32 && inst.op <= Op::cvt_u16_f16) return exactly(inst.attr);
   return std::nullopt;
@@ -200,16 +205,9 @@ Emitter::Shape Emitter::shape(const Inst& inst) const {
     case Op::div_fixup_f32:
     case Op::div_fixup_f64:
     case Op::div_fixup_f16:
-    case Op::fldexp_f32:
     case Op::fldexp_f64:
-    case Op::fldexp_f16:
     case Op::ffrexp_mant_f64:
     case Op::ffrexp_exp_f64:
-    case Op::ffrexp_mant_f16:
-    case Op::ffrexp_exp_f16:
-    case Op::ffrexp_mant_f32:
-    case Op::ffrexp_exp_f32:
-    case Op::fma_f16:
       return Shape::barrier;
     default:
       break;

@@ -164,6 +164,8 @@ class Emitter {
   Vec flush_output(const Vec& x);
   void fminmax(uint32_t attr, const Vec& d, const Vec& a, const Vec& b, unsigned bits, bool want_max);
   Vec clamp32(const Vec& x);
+  Vec frexp_mantissa32(const Vec& x);
+  Vec frexp_exponent32(const Vec& x);
   struct ClassFacts {
     MaskReg negative, nonzero, normal_up, inf_up, nan, quiet;  // *_up: that kind or one of larger magnitude
   };
@@ -180,9 +182,15 @@ class Emitter {
   void emit_compare(const Inst& inst, unsigned chunk, const MaskReg& d, const MaskReg* under);
   Gp lane_number(uint32_t value);       // 64-bit register
   Gp mask_to_number(const Inst* mask);  // 64-bit
+  void call_helper(const Inst& inst);
+  x86::CondCode test_ordinary32(std::initializer_list<const Inst*> values);  // holds when one is not
   void number_to_mask(const Gp& number, const Inst& inst);
-  void store_vector_row(const Mem& slot, const Inst* value);
-  void load_vector_row(const Inst& inst, const Mem& slot);
+  void store_vector_row(const Mem& slot, const std::vector<Vec>& value);
+  std::vector<Vec> all_chunks(const Inst* value);
+  std::vector<Vec> masked_chunks(const Inst* value, const Inst* lanes);
+  std::vector<Vec> move_lanes(const std::vector<Vec>& value, std::span<const int> map);
+  void read_lane(const Gp& d, const Inst* value, const Operand& lane);
+  Gp address_of(const Mem& slot);
 
   const ir::Function& function_;
   x86::Compiler& cc_;
@@ -197,7 +205,8 @@ class Emitter {
   asmjit::FuncNode* func_ = nullptr;
   asmjit::BaseNode* cold_cursor_ = nullptr;
   // Rows that the per-lane loops use; never live across two of them.
-  std::optional<Mem> address_row_, data_row_, compare_row_, result_row_;
+  std::optional<Mem> address_row_, data_row_, compare_row_, result_row_;              // a chunk of 64-bit lanes
+  std::optional<Mem> wave_row_, second_row_, third_row_, helper_args_, helper_rows_;  // all lanes
   Mem scratch_row(std::optional<Mem>& slot, unsigned bytes) {
     if (!slot) slot = stack_row(bytes);
     return *slot;

@@ -162,7 +162,7 @@ void MemoryAccess::slow_scratch_unaligned(unsigned element, const Lanes& lanes) 
 void MemoryAccess::lane_loop(unsigned element, const Vec64& address, int32_t disp, const Lanes& lanes) {
   if (!load_) return store_loop(data(element), mem_.bytes, address, disp, lanes);
   const Mem rows = e_.scratch_row(e_.address_row_, 2 * isa_.bytes()),
-            out = e_.scratch_row(e_.result_row_, isa_.bytes());
+            out = e_.scratch_row(e_.result_row_, 2 * isa_.bytes());
   isa_.store_row64(rows, address);
   isa_.store(out, isa_.const32(0), nullptr);
   e_.for_each_lane(lanes.get(), first_lane(), [&](const Gp& lane) {
@@ -190,7 +190,8 @@ void MemoryAccess::lane_loop(unsigned element, const Vec64& address, int32_t dis
 }
 
 void MemoryAccess::store_loop(const Vec& v, unsigned bytes, const Vec64& address, int32_t disp, const Lanes& lanes) {
-  const Mem rows = e_.scratch_row(e_.address_row_, 2 * isa_.bytes()), in = e_.scratch_row(e_.data_row_, isa_.bytes());
+  const Mem rows = e_.scratch_row(e_.address_row_, 2 * isa_.bytes()),
+            in = e_.scratch_row(e_.data_row_, 2 * isa_.bytes());
   isa_.store_row64(rows, address);
   isa_.store(in, v, nullptr);
   e_.for_each_lane(lanes.get(), first_lane(), [&](const Gp& lane) {

@@ -27,7 +27,8 @@ bool Emitter::is_invariant(const Inst* inst) const {
 
 // The same in every chunk: pure lane-wise operations of such values, and loads from one address for all lanes.
 void Emitter::decide_invariance(const Inst& inst) {
-  if (classes_.is_shared(&inst) || inst.op == Op::lane_id) return;
+  if (classes_.is_shared(&inst) || inst.op == Op::lane_id || inst.op == Op::i64_to_mask) return;
+  if (shape(inst) != Shape::chunk) return;
   // The same addresses in every chunk; scratch (and flat, which may be scratch) depends on the lane itself.
   const bool uniform_load =
       inst.op == Op::load && (inst.mem.space == ir::Space::global || inst.mem.space == ir::Space::lds);

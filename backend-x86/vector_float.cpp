@@ -249,6 +249,15 @@ bool Emitter::emit_float(const Inst& inst, unsigned chunk) {
         const Vec part = isa_->make(I::kIdVsubpd, x, isa_->round_pd(x, kFloor));
         cc_.emit(I::kIdVminpd, d, isa_->const64(0x3fefffffffffffff), part);
       });
+    case Op::fldexp_f32:
+      isa_->ldexp32(dst(inst, chunk), value(0), value(1));
+      return true;
+    case Op::ffrexp_mant_f32:
+      isa_->mov(dst(inst, chunk), frexp_mantissa32(value(0)));
+      return true;
+    case Op::ffrexp_exp_f32:
+      isa_->mov(dst(inst, chunk), frexp_exponent32(value(0)));
+      return true;
     case Op::frcp_f64:
       return each([&](const Vec& d, const Vec& x, unsigned) {
         cc_.emit(I::kIdVdivpd, d, isa_->const64(0x3ff0000000000000), x);
@@ -261,6 +270,33 @@ bool Emitter::emit_float(const Inst& inst, unsigned chunk) {
     default:
       return false;
   }
+}
+
+// v_frexp_mant, v_frexp_exp: by integer operations, so that MXCSR does not matter. Denormals are their fraction, an
+// integer below 2^23, times 2^-149.
+Vec Emitter::frexp_mantissa32(const Vec& x) {
+  const Vec magnitude = isa_->and_(x, isa_->c32(0x7fffffff));
+  const MaskReg denormal = cmp(ICmp::ult, magnitude, isa_->c32(0x00800000));
+  const Vec normal = isa_->sel(denormal, isa_->make(I::kIdVcvtdq2ps, magnitude), magnitude);
+  const Vec fraction = isa_->or_(isa_->and_(normal, isa_->c32(0x007fffff)), isa_->c32(0x3f000000));
+  const Vec mantissa = isa_->or_(fraction, isa_->and_(x, isa_->c32(0x80000000)));
+  // Zero, infinity and NaN are themselves, NaN quiet.
+  const MaskReg special =
+      either(cmp(ICmp::eq, magnitude, isa_->const32(0)), cmp(ICmp::uge, magnitude, isa_->c32(0x7f800000)));
+  const MaskReg nan = cmp(ICmp::ugt, magnitude, isa_->c32(0x7f800000));
+  const Vec itself = isa_->sel(nan, isa_->or_(x, isa_->c32(0x00400000)), x);
+  return isa_->sel(special, itself, mantissa);
+}
+
+Vec Emitter::frexp_exponent32(const Vec& x) {
+  const Vec magnitude = isa_->and_(x, isa_->c32(0x7fffffff));
+  const MaskReg denormal = cmp(ICmp::ult, magnitude, isa_->c32(0x00800000));
+  const Vec normal = isa_->sel(denormal, isa_->make(I::kIdVcvtdq2ps, magnitude), magnitude);
+  const Vec bias = isa_->sel(denormal, isa_->const32(126 + 149), isa_->const32(126));
+  const Vec exponent = isa_->make(I::kIdVpsubd, isa_->shr32(normal, 23), bias);
+  const MaskReg special =
+      either(cmp(ICmp::eq, magnitude, isa_->const32(0)), cmp(ICmp::uge, magnitude, isa_->c32(0x7f800000)));
+  return isa_->sel(special, isa_->const32(0), exponent);
 }
 
 // max(x, +0), then min(x, 1). The second operand wins when the first is NaN or both are zeros: NaN and -0 become +0.

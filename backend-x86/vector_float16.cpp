@@ -131,6 +131,18 @@ bool Emitter::emit_float16(const Inst& inst, unsigned chunk) {
       // Rounding may reach 1.0.
       return done(isa_->sel(cmp(ICmp::eq, h, isa_->c32(0x3c00)), isa_->const32(0x3bff), h));
     }
+    case Op::fldexp_f16: {
+      // Exact in f32 for the exponents that matter; one rounding to f16.
+      const Vec n = isa_->sar32(isa_->shl32(raw(1), 16), 16);
+      const Vec limited = isa_->make(
+          I::kIdVpminsd, isa_->make(I::kIdVpmaxsd, n, isa_->const32(static_cast<uint32_t>(-60))), isa_->const32(60));
+      const Vec power = isa_->shl32(isa_->make(I::kIdVpaddd, limited, isa_->c32(127)), 23);
+      return done(to_f16(isa_->make(I::kIdVmulps, single(0), power), env));
+    }
+    case Op::ffrexp_mant_f16:
+      return exact(frexp_mantissa32(to_f32(raw(0), fpenv::kKeepInputDenorm)));
+    case Op::ffrexp_exp_f16:
+      return done(isa_->and_(frexp_exponent32(to_f32(raw(0), fpenv::kKeepInputDenorm)), isa_->c32(0xffff)));
     case Op::cvt_f32_f16:
       return done(single(0));
     case Op::cvt_f16_f32:

@@ -279,6 +279,18 @@ class Avx2 final : public VectorIsa {
     widen(t, I::kIdVcvtdq2pd, xor_(a, full32(0x80000000u)));
     for (unsigned i = 0; i < 2; ++i) cc_.emit(I::kIdVaddpd, d.part[i], t.part[i], cd(2147483648.0));
   }
+  void ldexp32(const Vec& d, const Vec& x, const Vec& n) override {
+    // Exact in f64; the conversion back rounds.
+    const Vec limited = make(I::kIdVpminsd, make(I::kIdVpmaxsd, n, const32(static_cast<uint32_t>(-400))), const32(400));
+    Vec64 power = vec64(), value = vec64();
+    sext64(power, limited);
+    widen(value, I::kIdVcvtps2pd, x);
+    for (unsigned i = 0; i < 2; ++i) {
+      const Vec exponent = shl64(make(I::kIdVpaddq, power.part[i], const64(1023)), 52);
+      value.part[i] = make(I::kIdVmulpd, value.part[i], exponent);
+    }
+    narrow(d, I::kIdVcvtpd2ps, value);
+  }
   Vec f32_to_f16(const Vec& a, unsigned rounding_imm) override {
     Vec words = vec();
     cc_.emit(I::kIdVcvtps2ph, words.xmm(), a, imm(rounding_imm));

@@ -206,6 +206,11 @@ class Avx512 final : public VectorIsa {
   void cvt_f32_u32(const Vec& d, const Vec& a) override { cc_.emit(I::kIdVcvtudq2ps, d, a); }
   Vec cvt_u32_f32(const Vec& a) override { return make(I::kIdVcvttps2udq, a); }
   void cvt_f64_u32(const Vec64& d, const Vec& a) override { widen(d, I::kIdVcvtudq2pd, a); }
+  void ldexp32(const Vec& d, const Vec& x, const Vec& n) override {
+    const Vec limited =
+        make(I::kIdVpminsd, make(I::kIdVpmaxsd, n, const32(static_cast<uint32_t>(-1000))), const32(1000));
+    cc_.emit(I::kIdVscalefps, d, x, make(I::kIdVcvtdq2ps, limited));
+  }
   Vec f32_to_f16(const Vec& a, unsigned rounding_imm) override {
     Vec words = vec();
     cc_.emit(I::kIdVcvtps2ph, words.ymm(), a, imm(rounding_imm));

@@ -1,0 +1,23 @@
+// Out-of-line vector operations: what is too rare or too long to emit inline. They work on whole waves in memory.
+#pragma once
+
+#include <cstdint>
+
+#include "ir/function.h"
+
+namespace wavejit::backend {
+
+// Rows in lane order: 32 bits per lane, or 64 for v64 operands and results.
+struct HelperArgs {
+  const void* in[3];
+  void* out;
+  uint64_t mask;  // mask operand
+  uint32_t attr;
+};
+// Returns the mask result, if the operation has one. MXCSR is as the operation wants it.
+using HelperFn = uint64_t (*)(const HelperArgs* args);
+
+// Null when the operation has no helper.
+[[nodiscard]] HelperFn find_helper(const ir::Inst& inst);
+
+}  // namespace wavejit::backend
