@@ -51,7 +51,8 @@
 //             A denormal r is flushed. Signs of zero results are those the steps give (sin(-0) = +0, sin(0.5) = -0).
 //
 // Error against the true value, measured exhaustively over the relevant ranges (tests/interp/transcendental_test.cpp
-// has the sampled check): exp and log below 1 ulp; sin and cos at most 1.5e-7 absolute on [-256, 256].
+// has the sampled check): exp and log below 1 ulp, rsq below 1.5 (its two roundings); sin and cos at most 1.5e-7
+// absolute on [-256, 256].
 //
 // f16 forms (v_exp_f16 ...): convert the input to f32 (exact), apply the f32 sequence, round the result to f16 to
 // nearest-even; the f16 denormal mode applies to input and result. f64 forms (v_rcp_f64, v_rsq_f64, v_sqrt_f64): the
