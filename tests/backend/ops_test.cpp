@@ -1,0 +1,305 @@
+// Every pure row of ops.def on both tiers, with operands in registers and as constants, against scalar models.
+#include <bit>
+#include <cstring>
+#include <map>
+
+#include "float_model.h"
+#include "ir/fold.h"
+#include "runner.h"
+
+namespace wavejit::backend {
+namespace {
+
+using ir::Builder;
+using ir::Inst;
+using ir::Op;
+using ir::Type;
+namespace fpenv = ir::fpenv;
+
+constexpr unsigned kResultRow = 100, kResultSgpr = 60;
+
+// One operation with its operand types, attribute, and which operand is a constant (-1: none).
+struct Case {
+  Op op;
+  std::vector<Type> operands;
+  Type result;
+  uint32_t attr = 0;
+  int constant = -1;
+};
+
+std::string describe(const Case& c) {
+  std::string text(ir::op_info(c.op).mnemonic);
+  for (const Type t : c.operands) text += " " + ir::to_string(t);
+  return fmt::format("{} attr {:#x} constant {}", text, c.attr, c.constant);
+}
+
+Inst* read_operand(Builder& b, Type type, unsigned index) {
+  if (type == ir::kV32) return b.op_typed(Op::get_vgpr, type, {}, 0, 2 * index);
+  if (type == ir::kV64) {
+    Inst* lo = b.op_typed(Op::get_vgpr, ir::kV32, {}, 0, 2 * index);
+    Inst* hi = b.op_typed(Op::get_vgpr, ir::kV32, {}, 0, 2 * index + 1);
+    return b.op(Op::pack64, {lo, hi});
+  }
+  if (type == ir::kMask) return b.op_typed(Op::get_mask, type, {}, 0, 20 + 2 * index);
+  if (type == ir::kI64) return b.op_typed(Op::get_sgpr64, type, {}, 0, 20 + 2 * index);
+  Inst* word = b.op_typed(Op::get_sgpr, ir::kI32, {}, 0, 20 + 2 * index);
+  return type == ir::kI1 ? b.icmp(ir::ICmp::slt, word, b.i32(0)) : word;
+}
+
+uint64_t operand_value(const TestWave& wave_in, Type type, unsigned index, unsigned lane) {
+  auto& wave = const_cast<TestWave&>(wave_in);
+  if (type == ir::kV32) return wave->vgpr[2 * index][lane];
+  if (type == ir::kV64) return wave->vgpr[2 * index][lane] | uint64_t{wave->vgpr[2 * index + 1][lane]} << 32;
+  if (type == ir::kMask) return wave->sgpr64(20 + 2 * index);
+  if (type == ir::kI64) return wave->sgpr64(20 + 2 * index);
+  const uint32_t word = wave->sgpr[20 + 2 * index];
+  return type == ir::kI1 ? word >> 31 : word;
+}
+
+void write_result(Builder& b, Inst* value) {
+  if (value->type == ir::kV32) {
+    b.op_typed(Op::set_vgpr, ir::kNone, {value}, 0, kResultRow);
+  } else if (value->type == ir::kV64) {
+    b.op_typed(Op::set_vgpr, ir::kNone, {b.op(Op::lo32, {value})}, 0, kResultRow);
+    b.op_typed(Op::set_vgpr, ir::kNone, {b.op(Op::hi32, {value})}, 0, kResultRow + 1);
+  } else if (value->type == ir::kMask) {
+    b.op_typed(Op::set_mask, ir::kNone, {value}, 0, kResultSgpr);
+  } else if (value->type == ir::kI64) {
+    b.op_typed(Op::set_sgpr64, ir::kNone, {value}, 0, kResultSgpr);
+  } else {
+    b.op_typed(Op::set_sgpr, ir::kNone, {value->type == ir::kI1 ? b.op(Op::zext_i1, {value}) : value}, 0, kResultSgpr);
+  }
+}
+
+uint64_t result_value(TestWave& wave, Type type, unsigned lane) {
+  if (type == ir::kV32) return wave->vgpr[kResultRow][lane];
+  if (type == ir::kV64) return wave->vgpr[kResultRow][lane] | uint64_t{wave->vgpr[kResultRow + 1][lane]} << 32;
+  if (type == ir::kMask || type == ir::kI64) return wave->sgpr64(kResultSgpr);
+  return wave->sgpr[kResultSgpr];
+}
+
+bool is_f16(Op op) {
+  return ir::op_info(op).name.find("f16") != std::string_view::npos && op != Op::cvt_f16_f32 &&
+         op != Op::cvt_pkrtz_f16_f32;
+}
+
+void check(const Case& c, std::mt19937_64& random, unsigned rounds) {
+  const bool lanes = c.result.is_vector() || c.result.is_mask();
+  for (unsigned round = 0; round < rounds; ++round) {
+    Straight f;
+    TestWave input;
+    input.randomise(random);
+    for (unsigned i = 0; i < c.operands.size(); ++i) {
+      for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+        if (c.operands[i] == ir::kV64) {
+          const uint64_t value = interesting64(random);
+          input->vgpr[2 * i][lane] = static_cast<uint32_t>(value);
+          input->vgpr[2 * i + 1][lane] = static_cast<uint32_t>(value >> 32);
+        } else if (is_f16(c.op)) {
+          input->vgpr[2 * i][lane] = interesting16(random);
+        }
+      }
+    }
+    std::vector<Inst*> operands;
+    std::vector<std::optional<uint64_t>> constants(c.operands.size());
+    for (unsigned i = 0; i < c.operands.size(); ++i) {
+      if (static_cast<int>(i) == c.constant) {
+        uint64_t bits = c.operands[i].bits() == 64 ? interesting64(random)
+                        : is_f16(c.op)             ? interesting16(random)
+                                                   : interesting32(random);
+        if (c.operands[i] == ir::kMask) bits = round % 3 == 0 ? random() : round % 3 == 1 ? ~uint64_t{0} : 0;
+        operands.push_back(f.b.constant(c.operands[i], bits));
+        constants[i] = operands.back()->imm;
+      } else {
+        operands.push_back(read_operand(f.b, c.operands[i], i));
+      }
+    }
+    // Not through the builder: it would fold.
+    Inst* value = f.function.create(c.op, c.result, operands);
+    value->attr = c.attr;
+    f.function.append(f.block, value);
+    write_result(f.b, value);
+    f.end();
+
+    for (const Tier tier : kTiers) {
+      if (!host_supports(tier)) continue;
+      TestWave wave(input);
+      ASSERT_EQ(run(f.function, tier, wave), ExitReason::kEnd);
+      for (unsigned lane = 0; lane < (lanes ? kWaveSize : 1); ++lane) {
+        std::vector<uint64_t> arguments;
+        for (unsigned i = 0; i < c.operands.size(); ++i) {
+          uint64_t bits = constants[i] ? *constants[i] : operand_value(input, c.operands[i], i, lane);
+          // Whole masks for mask logic, the lane's bit where they are conditions.
+          if (c.operands[i] == ir::kMask && lanes) bits = bits >> lane & 1;
+          arguments.push_back(bits);
+        }
+        std::optional<uint64_t> expected = float_model(*value, arguments);
+        if (!expected) expected = ir::evaluate(*value, arguments);
+        ASSERT_TRUE(expected.has_value()) << "no model for " << describe(c);
+        uint64_t actual = result_value(wave, c.result, lane);
+        if (c.result == ir::kMask) {
+          actual = actual >> lane & 1;
+          *expected &= 1;
+        }
+        const bool floating = c.op >= Op::fadd_f32 && c.op <= Op::cvt_u16_f16 && c.result.is_vector();
+        if (floating && is_nan_result(*value, *expected) && is_nan_result(*value, actual)) continue;
+        ASSERT_EQ(actual, *expected) << to_string(tier) << " lane " << lane << " " << describe(c) <<
+            [&] {
+              std::string text;
+              for (const uint64_t a : arguments) text += fmt::format(" {:#x}", a);
+              return text;
+            }() << " expected " << std::hex
+                                     << *expected << " got " << actual << "\n"
+                                     << ir::print(f.function) << compile_or_fail(f.function, tier, true)->listing();
+      }
+    }
+  }
+}
+
+// Operand and result types of a row for each choice of its type variables.
+std::vector<Case> cases_of(Op op) {
+  const ir::OpInfo& info = ir::op_info(op);
+  const std::string letters = std::string(1, info.result) + std::string(info.operands);
+  std::vector<Case> cases;
+  const auto expand = [&](Type n, bool vector) {
+    const auto type_of = [&](char letter) {
+      switch (letter) {
+        case 'b':
+          return ir::kI1;
+        case 's':
+          return ir::kI32;
+        case 'd':
+          return ir::kI64;
+        case 'm':
+          return ir::kMask;
+        case 'v':
+          return ir::kV32;
+        case 'w':
+          return ir::kV64;
+        case 'c':
+          return vector ? ir::kMask : ir::kI1;
+        case 'V':
+          return vector ? ir::kV32 : ir::kI32;
+        case 'X':
+          return vector ? ir::kV64 : ir::kI64;
+        default:
+          return n;  // N, L, T
+      }
+    };
+    Case c{.op = op, .operands = {}, .result = type_of(info.result)};
+    for (const char letter : info.operands) c.operands.push_back(type_of(letter));
+    cases.push_back(c);
+  };
+  const bool any_n = letters.find('N') != std::string::npos, any_l = letters.find_first_of("LT") != std::string::npos;
+  if (any_n || any_l) {
+    for (const Type t : {ir::kI32, ir::kI64, ir::kV32, ir::kV64}) expand(t, t.is_vector());
+    if (any_l) expand(ir::kI1, false), expand(ir::kMask, true);
+  } else if (letters.find_first_of("VXc") != std::string::npos) {
+    expand(ir::kNone, false);
+    expand(ir::kNone, true);
+  } else {
+    expand(ir::kNone, false);
+  }
+  return cases;
+}
+
+std::vector<uint32_t> attributes_of(Op op) {
+  if (op == Op::icmp) return {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  constexpr uint32_t kIn = fpenv::kKeepInputDenorm, kOut = fpenv::kKeepOutputDenorm;
+  if (op == Op::fcmp_f32 || op == Op::fcmp_f64 || op == Op::fcmp_f16) {
+    std::vector<uint32_t> all;
+    for (uint32_t p = 0; p < 16; ++p) all.push_back(p << fpenv::kFCmpShift | (p % 2 ? kIn | kOut : 0));
+    return all;
+  }
+  if (op < Op::fadd_f32 || op > Op::cvt_u16_f16) return {0};
+  std::vector<uint32_t> all;
+  for (uint32_t rounding = 0; rounding < 4; ++rounding) all.push_back(rounding | kIn | kOut);
+  for (const uint32_t keep : {0u, kIn, kOut}) all.push_back(keep);
+  all.push_back(kIn | kOut | fpenv::kIeee);
+  all.push_back(fpenv::kIeee | fpenv::kDx10Clamp);
+  all.push_back(kIn | kOut | fpenv::kDx10Clamp | fpenv::kFp16Ovfl);
+  all.push_back(2 | kOut);
+  return all;
+}
+
+// Rows tested elsewhere: they have state, memory, several lanes, or control flow, or a model of their own.
+bool elsewhere(Op op) {
+  switch (op) {
+    case Op::const_:
+    case Op::undef:
+    case Op::lane_id:
+    case Op::phi:
+    case Op::extract:
+    case Op::tuple:
+    case Op::helper:
+    case Op::readlane:
+    case Op::readfirstlane:
+    case Op::writelane:
+    case Op::bpermute:
+    case Op::permute:
+    case Op::dpp:
+    case Op::dpp_valid:
+    case Op::swizzle:
+    case Op::mbcnt:
+    case Op::mask_to_i64:
+    case Op::i64_to_mask:
+    case Op::mask_any:
+    case Op::mask_all:
+    case Op::splat_mask:
+    case Op::trig_preop_f64:
+    case Op::fldexp_f64:
+    case Op::div_scale_f32:
+    case Op::div_scale_vcc_f32:
+    case Op::div_scale_f64:
+    case Op::div_scale_vcc_f64:
+    case Op::div_fmas_f32:
+    case Op::div_fmas_f64:
+    case Op::div_fixup_f32:
+    case Op::div_fixup_f64:
+    case Op::div_fixup_f16:
+      return true;
+    default:
+      return !ir::is_pure(op);
+  }
+}
+
+class OpTest : public testing::TestWithParam<Op> {};
+
+TEST_P(OpTest, MatchesTheScalarModel) {
+  std::mt19937_64 random(static_cast<uint64_t>(GetParam()) * 977 + 5);
+  for (Case c : cases_of(GetParam())) {
+    for (const uint32_t attr : attributes_of(GetParam())) {
+      c.attr = attr;
+      for (c.constant = -1; c.constant < static_cast<int>(c.operands.size()); ++c.constant) {
+        check(c, random, c.constant < 0 ? 3 : 2);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+std::vector<Op> tested_ops() {
+  std::vector<Op> ops;
+  for (unsigned i = 0; i < ir::kNumOps; ++i) {
+    if (!elsewhere(static_cast<Op>(i))) ops.push_back(static_cast<Op>(i));
+  }
+  return ops;
+}
+
+INSTANTIATE_TEST_SUITE_P(Rows, OpTest, testing::ValuesIn(tested_ops()),
+                         [](const auto& info) { return std::string(ir::op_info(info.param).name); });
+
+// 1000 lanes' worth of one chain: the f32 sequences on many arguments.
+TEST(Transcendental, AgreesWithTheSequencesOnManyArguments) {
+  std::mt19937_64 random(42);
+  for (const Op op :
+       {Op::frcp_f32, Op::frsq_f32, Op::fsqrt_f32, Op::fexp_f32, Op::flog_f32, Op::fsin_f32, Op::fcos_f32}) {
+    for (const uint32_t attr : {0u, fpenv::kKeepInputDenorm | fpenv::kKeepOutputDenorm}) {
+      check({.op = op, .operands = {ir::kV32}, .result = ir::kV32, .attr = attr}, random, 40);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wavejit::backend
