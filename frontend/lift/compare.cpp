@@ -8,7 +8,7 @@ namespace {
 using ir::FCmp;
 
 void set_result(Context& c, Inst* mask, bool writes_exec) {
-  mask = c.and_(c.exec(), mask);
+  mask = c.and_(c.write_enable(), mask);
   c.set_smask(Slot::sdst, mask);
   if (writes_exec) c.ssa.write_mask(sreg::kExecLo, mask);
 }

@@ -266,7 +266,7 @@ void Context::set_v16(Inst* value, bool keeps_high) {
   const bool vop3 = inst->format == isa::Format::vop3 || inst->format == isa::Format::vop3b;
   if (vop3 && (inst->op_sel & 8))
     value = b.op(Op::bfi, {v(0xffff), raw32(dst), shl(value, 16)});
-  else if (keeps_high)
+  else if (keeps_high && gfx9_plus())
     value = b.op(Op::bfi, {v(0xffff), value, raw32(dst)});
   set_v32(dst, value);
 }

@@ -87,8 +87,8 @@ class Context {
   void set_v16(Inst* value, bool keeps_high = false);
   // Row `index` of a register operand, lanes in `mask`.
   void set_row(const Operand& dst, unsigned index, Inst* value, Inst* mask);
-  // A lane mask result: bits of inactive lanes are 0.
-  void set_vmask(Slot slot, Inst* value) { set_smask(slot, b.op(Op::and_, {exec(), value})); }
+  // A lane mask result: bits of lanes that are not written are 0.
+  void set_vmask(Slot slot, Inst* value) { set_smask(slot, b.op(Op::and_, {write_enable(), value})); }
 
   // --- floating point ---
   [[nodiscard]] uint32_t env32() const { return env(mode::kRoundF32Shift, mode::kDenormF32Shift); }
@@ -96,6 +96,10 @@ class Context {
   [[nodiscard]] uint32_t env16() const { return env64(); }
   [[nodiscard]] uint32_t env32_flush() const {  // v_mad_f32: never denormals
     return env32() & ~(ir::fpenv::kKeepInputDenorm | ir::fpenv::kKeepOutputDenorm);
+  }
+  // min, max and med3 of GFX8 take and return denormals whatever MODE says.
+  [[nodiscard]] uint32_t min_max(uint32_t env) const {
+    return gfx9_plus() ? env : env | ir::fpenv::kKeepInputDenorm | ir::fpenv::kKeepOutputDenorm;
   }
   Inst* fp(Op op, std::initializer_list<Inst*> operands, uint32_t attr) { return b.op(op, operands, attr); }
   // omod and clamp, then the write.

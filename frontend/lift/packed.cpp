@@ -104,6 +104,21 @@ void pk_mad(Context& c) {
   c.set_v32(join(c, low, half(true)));
 }
 
+void v_pk_mul_lo_u16(Context& c) {
+  Inst* x = packed(c, 0, false);
+  Inst* y = packed(c, 1, false);
+  if (!c.inst->clamp) {
+    c.set_v32(c.b.op(Op::pk_mul, {x, y}));
+    return;
+  }
+  const auto half = [&](bool high) {
+    Inst* product = c.b.op(Op::mul, {extend_half(c, x, high, false), extend_half(c, y, high, false)});
+    return c.b.op(Op::umin, {product, c.v(0xffff)});
+  };
+  Inst* low = half(false);
+  c.set_v32(join(c, low, half(true)));
+}
+
 template <Op kOp>
 void pk_int(Context& c) {
   Inst* x = packed(c, 0, false);
@@ -280,7 +295,7 @@ void add_packed(HandlerTable& t) {
   t.add(Opcode::v_pk_add_i16, pk_add<Op::pk_add, Op::add, true>);
   t.add(Opcode::v_pk_sub_u16, pk_add<Op::pk_sub, Op::sub, false>);
   t.add(Opcode::v_pk_sub_i16, pk_add<Op::pk_sub, Op::sub, true>);
-  t.add(Opcode::v_pk_mul_lo_u16, pk_int<Op::pk_mul>);
+  t.add(Opcode::v_pk_mul_lo_u16, v_pk_mul_lo_u16);
   t.add(Opcode::v_pk_mad_u16, pk_mad<false>);
   t.add(Opcode::v_pk_mad_i16, pk_mad<true>);
   t.add(Opcode::v_pk_min_i16, pk_int<Op::pk_smin>);

@@ -319,17 +319,24 @@ Inst* Ssa::view_at_end(uint32_t block, unsigned variable, PairView view) {
 // -----------------------------------------------------------------------------------------------------
 
 Inst* Ssa::read32(unsigned reg) {
+  reg %= 128;
   note_use(reg);
   return view_at_end(current_, reg, PairView::halves);
 }
 
+// Pairs that start at an odd register exist in encodings, if not in what compilers emit: they are two halves.
 Inst* Ssa::read64(unsigned reg) {
+  if (reg % 2) {
+    Inst* low = read32(reg);
+    return builder_.op(Op::pack64, {low, read32(reg + 1)});
+  }
   note_use(reg);
   note_use(reg + 1);
   return view_at_end(current_, reg, PairView::i64);
 }
 
 Inst* Ssa::read_mask(unsigned reg) {
+  if (reg % 2) return builder_.op(Op::i64_to_mask, {read64(reg)});
   // The constant of a pair known to be full needs no register.
   const State& state = states_[current_];
   if (!(state.info.known_full >> (reg / 2) & 1) || state.pairs[reg / 2].written) {
@@ -340,6 +347,7 @@ Inst* Ssa::read_mask(unsigned reg) {
 }
 
 void Ssa::write32(unsigned reg, Inst* value) {
+  reg %= 128;
   const unsigned pair = reg / 2, half = reg % 2;
   Pair& p = states_[current_].pairs[pair];
   Inst* other = p.half[half ^ 1];
@@ -352,6 +360,12 @@ void Ssa::write32(unsigned reg, Inst* value) {
 }
 
 void Ssa::write64(unsigned reg, Inst* value) {
+  if (reg % 2) {
+    Inst* low = builder_.op(Op::lo32, {value});
+    write32(reg + 1, builder_.op(Op::hi32, {value}));
+    write32(reg, low);
+    return;
+  }
   if (reg / 2 == kVccPair || reg / 2 == kExecPair) {
     write_mask(reg, builder_.op(Op::i64_to_mask, {value}));
     return;
@@ -362,6 +376,7 @@ void Ssa::write64(unsigned reg, Inst* value) {
 }
 
 void Ssa::write_mask(unsigned reg, Inst* value) {
+  if (reg % 2) return write64(reg, builder_.op(Op::mask_to_i64, {value}));
   State& state = states_[current_];
   state.pairs[reg / 2] = {.mask = value, .written = true};
   state.defs.set(reg).set(reg + 1);

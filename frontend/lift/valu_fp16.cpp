@@ -25,6 +25,11 @@ void binary(Context& c) {
   c.set_f16(c.fp(kOp, {x, c.src32(Slot::src1)}, c.env16()));
 }
 template <Op kOp>
+void min_max(Context& c) {
+  Inst* x = c.src32(Slot::src0);
+  c.set_f16(c.fp(kOp, {x, c.src32(Slot::src1)}, c.min_max(c.env16())));
+}
+template <Op kOp>
 void binary_rev(Context& c) {
   Inst* x = c.src32(Slot::src0);
   c.set_f16(c.fp(kOp, {c.src32(Slot::src1), x}, c.env16()));
@@ -37,7 +42,7 @@ void ternary(Context& c) {
 template <Op kOp>
 void ternary_reduce(Context& c) {
   const auto [x, y, z] = three(c);
-  c.set_f16(c.fp(kOp, {c.fp(kOp, {x, y}, c.env16()), z}, c.env16()));
+  c.set_f16(c.fp(kOp, {c.fp(kOp, {x, y}, c.env16()), z}, c.env16()), true);
 }
 
 Inst* unfused(Context& c, Inst* x, Inst* y, Inst* z) {
@@ -51,17 +56,17 @@ void v_mad_f16(Context& c) {
 void v_mac_f16(Context& c) {
   Inst* x = c.src32(Slot::src0);
   Inst* y = c.src32(Slot::src1);
-  c.set_f16(unfused(c, x, y, c.raw32(c.operand(Slot::vdst))));
+  c.set_f16(unfused(c, x, y, c.raw32(c.operand(Slot::vdst))), true);
 }
 void v_madmk_f16(Context& c) {
   Inst* x = c.src32(Slot::src0);
   Inst* y = c.src32(Slot::src1);
-  c.set_f16(unfused(c, x, c.raw32(c.operand(Slot::literal)), y));
+  c.set_f16(unfused(c, x, c.raw32(c.operand(Slot::literal)), y), true);
 }
 void v_madak_f16(Context& c) {
   Inst* x = c.src32(Slot::src0);
   Inst* y = c.src32(Slot::src1);
-  c.set_f16(unfused(c, x, y, c.raw32(c.operand(Slot::literal))));
+  c.set_f16(unfused(c, x, y, c.raw32(c.operand(Slot::literal))), true);
 }
 
 void v_med3_f16(Context& c) {
@@ -76,7 +81,7 @@ void v_med3_f16(Context& c) {
   Inst* median = c.b.select(compare(ir::FCmp::eq, max3, y), max(x, z), max(x, y));
   median = c.b.select(compare(ir::FCmp::eq, max3, x), max(y, z), median);
   Inst* nan = c.or_(compare(ir::FCmp::u, x, y), compare(ir::FCmp::u, z, z));
-  c.set_f16(c.b.select(nan, min(min(x, y), z), median));
+  c.set_f16(c.b.select(nan, min(min(x, y), z), median), true);
 }
 
 void v_frexp_exp_i16_f16(Context& c) {
@@ -95,8 +100,8 @@ void add_valu_fp16(HandlerTable& t) {
   t.add(Opcode::v_sub_f16, binary<Op::fsub_f16>);
   t.add(Opcode::v_subrev_f16, binary_rev<Op::fsub_f16>);
   t.add(Opcode::v_mul_f16, binary<Op::fmul_f16>);
-  t.add(Opcode::v_min_f16, binary<Op::fmin_f16>);
-  t.add(Opcode::v_max_f16, binary<Op::fmax_f16>);
+  t.add(Opcode::v_min_f16, min_max<Op::fmin_f16>);
+  t.add(Opcode::v_max_f16, min_max<Op::fmax_f16>);
   t.add(Opcode::v_mac_f16, v_mac_f16);
   t.add(Opcode::v_madmk_f16, v_madmk_f16);
   t.add(Opcode::v_madak_f16, v_madak_f16);

@@ -41,9 +41,15 @@ void ternary(Context& c) {
   c.set_f32(c.fp(kOp, {x, y, z}, c.env32()));
 }
 template <Op kOp>
-void ternary_reduce(Context& c) {  // min3, max3
+void min_max(Context& c) {
+  const auto [x, y] = two(c);
+  c.set_f32(c.fp(kOp, {x, y}, c.min_max(c.env32())));
+}
+template <Op kOp>
+void min_max3(Context& c) {
   const auto [x, y, z] = three(c);
-  c.set_f32(c.fp(kOp, {c.fp(kOp, {x, y}, c.env32()), z}, c.env32()));
+  const uint32_t env = c.min_max(c.env32());
+  c.set_f32(c.fp(kOp, {c.fp(kOp, {x, y}, env), z}, env));
 }
 
 Inst* compare(Context& c, ir::FCmp predicate, Inst* x, Inst* y, uint32_t env) {
@@ -96,7 +102,7 @@ void v_mad_legacy_f32(Context& c) {
 // A NaN operand: min3. Else the median by comparing with the maximum (docs/isa-decisions.md).
 void v_med3_f32(Context& c) {
   const auto [x, y, z] = three(c);
-  const uint32_t env = c.env32();
+  const uint32_t env = c.min_max(c.env32());
   const auto max = [&](Inst* a, Inst* b) { return c.fp(Op::fmax_f32, {a, b}, env); };
   const auto min = [&](Inst* a, Inst* b) { return c.fp(Op::fmin_f32, {a, b}, env); };
   Inst* max3 = max(max(x, y), z);
@@ -132,8 +138,8 @@ void add_valu_fp32(HandlerTable& t) {
   t.add(Opcode::v_sub_f32, binary<Op::fsub_f32>);
   t.add(Opcode::v_subrev_f32, binary_rev<Op::fsub_f32>);
   t.add(Opcode::v_mul_f32, binary<Op::fmul_f32>);
-  t.add(Opcode::v_min_f32, binary<Op::fmin_f32>);
-  t.add(Opcode::v_max_f32, binary<Op::fmax_f32>);
+  t.add(Opcode::v_min_f32, min_max<Op::fmin_f32>);
+  t.add(Opcode::v_max_f32, min_max<Op::fmax_f32>);
   t.add(Opcode::v_fma_f32, ternary<Op::fma_f32>);
   t.add(Opcode::v_fmac_f32, v_fmac_f32);
   t.add(Opcode::v_mad_f32, v_mad_f32);
@@ -142,8 +148,8 @@ void add_valu_fp32(HandlerTable& t) {
   t.add(Opcode::v_madak_f32, v_madak_f32);
   t.add(Opcode::v_mul_legacy_f32, v_mul_legacy_f32);
   t.add(Opcode::v_mad_legacy_f32, v_mad_legacy_f32);
-  t.add(Opcode::v_min3_f32, ternary_reduce<Op::fmin_f32>);
-  t.add(Opcode::v_max3_f32, ternary_reduce<Op::fmax_f32>);
+  t.add(Opcode::v_min3_f32, min_max3<Op::fmin_f32>);
+  t.add(Opcode::v_max3_f32, min_max3<Op::fmax_f32>);
   t.add(Opcode::v_med3_f32, v_med3_f32);
   t.add(Opcode::v_rcp_f32, unary<Op::frcp_f32>);
   t.add(Opcode::v_rcp_iflag_f32, unary<Op::frcp_f32>);

@@ -15,6 +15,11 @@ void binary(Context& c) {
   c.set_f64(c.fp(kOp, {x, c.src64(Slot::src1)}, c.env64()));
 }
 template <Op kOp>
+void min_max(Context& c) {
+  Inst* x = c.src64(Slot::src0);
+  c.set_f64(c.fp(kOp, {x, c.src64(Slot::src1)}, c.min_max(c.env64())));
+}
+template <Op kOp>
 void with_int(Context& c) {  // second source 32 bits wide
   Inst* x = c.src64(Slot::src0);
   c.set_f64(c.fp(kOp, {x, c.src32(Slot::src1)}, c.env64()));
@@ -55,8 +60,8 @@ void v_div_fmas_f64(Context& c) {
 void add_valu_fp64(HandlerTable& t) {
   t.add(Opcode::v_add_f64, binary<Op::fadd_f64>);
   t.add(Opcode::v_mul_f64, binary<Op::fmul_f64>);
-  t.add(Opcode::v_min_f64, binary<Op::fmin_f64>);
-  t.add(Opcode::v_max_f64, binary<Op::fmax_f64>);
+  t.add(Opcode::v_min_f64, min_max<Op::fmin_f64>);
+  t.add(Opcode::v_max_f64, min_max<Op::fmax_f64>);
   t.add(Opcode::v_fma_f64, ternary<Op::fma_f64>);
   t.add(Opcode::v_fmac_f64, v_fmac_f64);
   t.add(Opcode::v_rcp_f64, unary<Op::frcp_f64>);

@@ -136,7 +136,14 @@ Inst* low24(Context& c, Inst* x) {
 template <bool kSigned>
 void mul24(Context& c) {
   const auto [x, y] = sources<false>(c);
-  c.set_v32(c.b.op(Op::mul, {low24<kSigned>(c, x), low24<kSigned>(c, y)}));
+  Inst* a = low24<kSigned>(c, x);
+  Inst* b = low24<kSigned>(c, y);
+  if (c.inst->clamp) {
+    Inst* product = c.b.op(kSigned ? Op::mul_wide_s : Op::mul_wide_u, {a, b});
+    c.set_v32(kSigned ? saturate_s32(c, product) : saturate_u32(c, product));
+    return;
+  }
+  c.set_v32(c.b.op(Op::mul, {a, b}));
 }
 template <bool kSigned>
 void mul_hi24(Context& c) {

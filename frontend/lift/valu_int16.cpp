@@ -30,12 +30,17 @@ void add_sub(Context& c) {
   auto [x, y] = two<kSigned>(c);
   Inst* value = kReverse ? c.b.op(kOp, {y, x}) : c.b.op(kOp, {x, y});
   if (c.inst->clamp) value = saturate<kSigned>(c, value);
-  c.set_v16(c.zext16(value));
+  c.set_v16(c.zext16(value), kSigned);  // v_add_i16, v_sub_i16
 }
 template <Op kOp, bool kSigned>
 void binary(Context& c) {
   const auto [x, y] = two<kSigned>(c);
   c.set_v16(c.zext16(c.b.op(kOp, {x, y})));
+}
+void v_mul_lo_u16(Context& c) {
+  const auto [x, y] = two<false>(c);
+  Inst* product = c.b.op(Op::mul, {x, y});
+  c.set_v16(c.inst->clamp ? c.b.op(Op::umin, {product, c.v(0xffff)}) : c.zext16(product));
 }
 template <Op kOp, bool kSigned>
 void shift_rev(Context& c) {
@@ -79,7 +84,7 @@ template <Op kOp, bool kSigned>
 void reduce3(Context& c) {
   const auto [x, y] = two<kSigned>(c);
   Inst* z = source<kSigned>(c, Slot::src2);
-  c.set_v16(c.zext16(c.b.op(kOp, {c.b.op(kOp, {x, y}), z})));
+  c.set_v16(c.zext16(c.b.op(kOp, {c.b.op(kOp, {x, y}), z})), true);
 }
 template <Op kMin, Op kMax, bool kSigned>
 void med3(Context& c) {
@@ -87,7 +92,7 @@ void med3(Context& c) {
   Inst* z = source<kSigned>(c, Slot::src2);
   Inst* low = c.b.op(kMin, {x, y});
   Inst* high = c.b.op(kMax, {x, y});
-  c.set_v16(c.zext16(c.b.op(kMax, {low, c.b.op(kMin, {high, z})})));
+  c.set_v16(c.zext16(c.b.op(kMax, {low, c.b.op(kMin, {high, z})})), true);
 }
 
 // Two signed 16-bit numbers saturated to bytes.
@@ -107,7 +112,7 @@ void add_valu_int16(HandlerTable& t) {
   t.add(Opcode::v_subrev_u16, add_sub<Op::sub, false, true>);
   t.add(Opcode::v_add_i16, add_sub<Op::add, true, false>);
   t.add(Opcode::v_sub_i16, add_sub<Op::sub, true, false>);
-  t.add(Opcode::v_mul_lo_u16, binary<Op::mul, false>);
+  t.add(Opcode::v_mul_lo_u16, v_mul_lo_u16);
   t.add(Opcode::v_min_u16, binary<Op::umin, false>);
   t.add(Opcode::v_max_u16, binary<Op::umax, false>);
   t.add(Opcode::v_min_i16, binary<Op::smin, true>);
