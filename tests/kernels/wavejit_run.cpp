@@ -1,6 +1,7 @@
 #include "wavejit_run.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace wavejit::kernels {
 namespace {
@@ -88,6 +89,7 @@ wavejit_status WavejitRun::launch(const EngineChoice& engine, uint32_t threads, 
     options.isa = engine.isa;
     options.threads = threads;
     options.timeout_ns = timeout_ns;
+    options.disabled_passes = std::getenv("WAVEJIT_DISABLE_PASSES");
     wavejit_launch_stats stats = wavejit_launch_stats_default();
     wavejit_status status = wavejit_launch(kernels_[i], &options, &stats);
     translate_ns_ += stats.translate_ns;

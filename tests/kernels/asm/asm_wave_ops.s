@@ -3,10 +3,11 @@
 // Work-groups of one wave. Each lane writes 12 dwords. Kernel arguments: 0 in, 8 out.
 #include "common.inc"
 
-#define PUT(reg)             \
-  GLOBAL_STORE(v[4:5], reg); \
-  ADD_CO(v4, 4, v4);         \
+.macro PUT reg
+  GLOBAL_STORE(v[4:5], \reg)
+  ADD_CO(v4, 4, v4)
   ADDC_CO(v5, 0, v5)
+.endm
 
 .text
 .globl asm_wave_ops
@@ -43,27 +44,27 @@ asm_wave_ops:
   s_nop 1
   v_mov_b32_dpp v10, v9 row_shr:8 row_mask:0xf bank_mask:0xf bound_ctrl:0
   ADD_CO(v9, v9, v10)
-  PUT(v9)
+  PUT v9
 
   // 1: quad_perm reversal; 2: row_mirror with odd rows masked off (they keep the old value, -7)
   s_nop 1
   v_mov_b32_dpp v10, v8 quad_perm:[3,2,1,0] row_mask:0xf bank_mask:0xf
-  PUT(v10)
+  PUT v10
   v_mov_b32 v10, -7
   s_nop 1
   v_mov_b32_dpp v10, v8 row_mirror row_mask:0x5 bank_mask:0xf
-  PUT(v10)
+  PUT v10
 
   // 3: ds_swizzle: from the first quad of the same half-wave, bit 0 of the lane inverted; 4: ds_bpermute from lane (3 * lane + 1) mod 64
   ds_swizzle_b32 v10, v8 offset:swizzle(BITMASK_PERM, "000pi")
   s_waitcnt lgkmcnt(0)
-  PUT(v10)
+  PUT v10
   v_mul_u32_u24 v11, 3, v0
   ADD_CO(v11, 1, v11)
   v_lshlrev_b32 v11, 2, v11
   ds_bpermute_b32 v10, v11, v8
   s_waitcnt lgkmcnt(0)
-  PUT(v10)
+  PUT v10
 
   // 5: number of odd inputs before this lane (VCC as a number); 6: index of the first and last odd input, and how many
   v_and_b32 v10, 1, v8
@@ -71,7 +72,7 @@ asm_wave_ops:
   s_mov_b64 s[10:11], vcc
   v_mbcnt_lo_u32_b32 v10, s10, 0
   v_mbcnt_hi_u32_b32 v10, s11, v10
-  PUT(v10)
+  PUT v10
   s_ff1_i32_b64 s12, s[10:11]
   s_flbit_i32_b64 s13, s[10:11]
   s_bcnt1_i32_b64 s14, s[10:11]
@@ -80,7 +81,7 @@ asm_wave_ops:
   s_add_u32 s12, s12, s13
   s_add_u32 s12, s12, s14
   v_mov_b32 v10, s12
-  PUT(v10)
+  PUT v10
 
   // 7: lane 5's input, with lane 9 overwritten by lane 40's, seen by lanes 8..11 only (EXEC from s_bfm)
   v_readlane_b32 s15, v8, 5
@@ -93,16 +94,16 @@ asm_wave_ops:
   v_writelane_b32 v10, s16, 9
   v_readfirstlane_b32 s17, v8
   v_xor_b32 v10, s17, v10
-  PUT(v10)
+  PUT v10
 
   // 8: SDWA: byte 1 times word 1; 9: f32 with neg, abs, clamp and omod
   v_mul_u32_u24_sdwa v10, v8, v8 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_1 src1_sel:WORD_1
-  PUT(v10)
+  PUT v10
   v_cvt_f32_i32 v11, v8
   v_mul_f32 v11, 0x3a800000, v11       // 1/1024
   v_add_f32 v12, -|v11|, 1.0 clamp
   v_mul_f32 v12, v12, -v11 mul:2
-  PUT(v12)
+  PUT v12
 
   // 10: 64-bit scalar arithmetic on the ballot: (mask * 3) >> 7, low half xor high half; 11: s_cselect and bit tests
   s_add_u32 s20, s10, s10
@@ -112,7 +113,7 @@ asm_wave_ops:
   s_lshr_b64 s[20:21], s[20:21], 7
   s_xor_b32 s20, s20, s21
   v_mov_b32 v10, s20
-  PUT(v10)
+  PUT v10
   s_brev_b32 s22, s10
   s_bitcmp1_b32 s10, 3
   s_cselect_b32 s23, s22, s11
@@ -122,7 +123,7 @@ asm_wave_ops:
   s_xor_b32 s23, s23, s24
   s_not_b32 s23, s23
   v_mov_b32 v10, s23
-  PUT(v10)
+  PUT v10
   s_endpgm
 .Lasm_wave_ops_end:
 .size asm_wave_ops, .Lasm_wave_ops_end-asm_wave_ops
