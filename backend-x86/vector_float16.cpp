@@ -78,7 +78,13 @@ bool Emitter::emit_float16(const Inst& inst, unsigned chunk) {
       // Away from zero when the lost part has the sum's sign.
       const Vec away = isa_->sar32(isa_->xor_(sum, lost), 31);  // 0: same sign, -1: opposite
       const Vec odd = isa_->make(I::kIdVpaddd, sum, isa_->or_(away, isa_->c32(1)));
-      return done(to_f16(isa_->sel(both(inexact, even), odd, sum), env));
+      Vec rounded = isa_->sel(both(inexact, even), odd, sum);
+      if ((env & fpenv::kRoundMask) == 2) {
+        // An exact zero is negative when rounding down, unless both addends are +0.
+        const MaskReg zero = fcmp(0, sum, isa_->const32(0));
+        rounded = isa_->sel(zero, isa_->and_(isa_->or_(p, c), isa_->c32(0x80000000)), rounded);
+      }
+      return done(to_f16(rounded, env));
     }
     case Op::fmin_f16:
     case Op::fmax_f16: {

@@ -275,9 +275,13 @@ class Avx2 final : public VectorIsa {
     return xor_(converted, shl32(high, 31));
   }
   void cvt_f64_u32(const Vec64& d, const Vec& a) override {
+    // 2^52 + a has a as its fraction; subtracting 2^52 is exact. Rounding down would make 0 negative.
     Vec64 t = vec64();
-    widen(t, I::kIdVcvtdq2pd, xor_(a, full32(0x80000000u)));
-    for (unsigned i = 0; i < 2; ++i) cc_.emit(I::kIdVaddpd, d.part[i], t.part[i], cd(2147483648.0));
+    pack64(t, a, const32(0x43300000));
+    for (unsigned i = 0; i < 2; ++i) {
+      const Vec difference = make(I::kIdVsubpd, t.part[i], cd(4503599627370496.0));
+      cc_.emit(I::kIdVpand, d.part[i], difference, c64(~(uint64_t{1} << 63)));
+    }
   }
   void ldexp32(const Vec& d, const Vec& x, const Vec& n) override {
     // Exact in f64; the conversion back rounds.

@@ -142,6 +142,13 @@ void check(const Case& c, std::mt19937_64& random, unsigned rounds) {
           *expected &= 1;
         }
         const bool floating = c.op >= Op::fadd_f32 && c.op <= Op::cvt_u16_f16 && c.result.is_vector();
+        if (c.op == Op::cvt_pkrtz_f16_f32) {  // NaN by NaN in each half
+          for (const unsigned shift : {0u, 16u}) {
+            const auto nan = [&](uint64_t bits) { return (bits >> shift & 0x7fff) > 0x7c00; };
+            if (nan(actual) && nan(*expected))
+              actual = (actual & ~(uint64_t{0xffff} << shift)) | (*expected & uint64_t{0xffff} << shift);
+          }
+        }
         if (floating && is_nan_result(*value, *expected) && is_nan_result(*value, actual)) continue;
         ASSERT_EQ(actual, *expected) << to_string(tier) << " lane " << lane << " " << describe(c) <<
             [&] {
@@ -193,7 +200,8 @@ std::vector<Case> cases_of(Op op) {
   const bool any_n = letters.find('N') != std::string::npos, any_l = letters.find_first_of("LT") != std::string::npos;
   if (any_n || any_l) {
     for (const Type t : {ir::kI32, ir::kI64, ir::kV32, ir::kV64}) expand(t, t.is_vector());
-    if (any_l) expand(ir::kI1, false), expand(ir::kMask, true);
+    if (any_l) expand(ir::kI1, false), expand(ir::kMask, op != Op::select);
+    if (op == Op::select) expand(ir::kV32, false), expand(ir::kV64, false);  // one condition for all lanes
   } else if (letters.find_first_of("VXc") != std::string::npos) {
     expand(ir::kNone, false);
     expand(ir::kNone, true);
