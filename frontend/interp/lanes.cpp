@@ -62,19 +62,27 @@ void clamp_f16(uint32_t* row, bool dx10, bool both_halves) {
   }
 }
 
+// Output modifiers turn -0 into +0 (GCN3 ISA manual, 6.2.2 "output modifiers").
+template <class D>
+HWY_INLINE hn::Vec<D> scale(D d, hn::Vec<D> v, hn::TFromD<D> factor) {
+  const auto y = hn::Mul(v, hn::Set(d, factor));
+  return hn::IfThenZeroElse(hn::Eq(y, hn::Zero(d)), y);
+}
+
 void scale_f32(uint32_t* row, float factor) {
-  WAVEJIT_LANES_LOOP(float) store(hn::Mul(load(d, row + i), hn::Set(d, factor)), d, row + i);
+  WAVEJIT_LANES_LOOP(float) store(scale(d, load(d, row + i), factor), d, row + i);
 }
 
 void scale_f64(uint32_t* rows, double factor) {
-  WAVEJIT_LANES_LOOP(double) store64(hn::Mul(load64(d, rows + i), hn::Set(d, factor)), d, rows + i);
+  WAVEJIT_LANES_LOOP(double) store64(scale(d, load64(d, rows + i), factor), d, rows + i);
 }
 
 void scale_f16(uint32_t* row, float factor, uint32_t mode) {
   const hn::ScalableTag<float> df;
   WAVEJIT_LANES_LOOP(uint32_t) {
     const auto v = f16_to_f32(d, hn::And(load(d, row + i), hn::Set(d, 0xffffu)));
-    store(f16_result(d, hn::Mul(v, hn::Set(df, factor)), mode), d, row + i);
+    const auto h = f16_result(d, scale(df, v, factor), mode);
+    store(hn::IfThenZeroElse(hn::Eq(h, hn::Set(d, 0x8000u)), h), d, row + i);
   }
 }
 
