@@ -334,7 +334,7 @@ void Emitter::emit_prologue() {
   const auto most =
       std::max_element(wanted.begin(), wanted.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most != wanted.end()) {
-    env_ = 0;
+    env_ = ~most->first;  // unknown: every bit that matters differs
     canonical_env_ = most->first;
     set_env({canonical_env_, kEnvAll});
   }
