@@ -267,6 +267,12 @@ INSTANTIATE_TEST_SUITE_P(All, Faults, testing::ValuesIn(cases()), [](const testi
   return info.param.target + "_" + info.param.engine.name;
 });
 
+// An address that the compiler does not see through.
+volatile int* unmapped() {
+  volatile uintptr_t address = 0x10;
+  return reinterpret_cast<volatile int*>(address);
+}
+
 sigjmp_buf g_landing;
 void on_segv(int) {
   siglongjmp(g_landing, 1);
@@ -282,7 +288,7 @@ TEST(ForeignFaults, GoToTheHandlerThatWasThereBefore) {
         const Module module = load("gfx906", {portable_store("gfx906")});
         expect_works(module, engines().front());
         if (sigsetjmp(g_landing, 1) == 0) {
-          *reinterpret_cast<volatile int*>(0x10) = 1;
+          *unmapped() = 1;
           _exit(3);
         }
         _exit(0);
@@ -296,7 +302,7 @@ TEST(ForeignFaults, EndTheProcessAsWithoutWavejit) {
         const Module module = load("gfx906", {portable_store("gfx906")});
         expect_works(module, engines().front());
         signal(SIGABRT, SIG_DFL);
-        *reinterpret_cast<volatile int*>(0x10) = 1;
+        *unmapped() = 1;
       },
       testing::KilledBySignal(SIGSEGV), "");
 }
