@@ -37,6 +37,14 @@ bool is_fcmp(Op op) {
   return op == Op::fcmp_f16 || op == Op::fcmp_f32 || op == Op::fcmp_f64;
 }
 
+// Operations whose immediate says which register, element or value; written even when it is 0.
+bool means_imm(Op op) {
+  const std::string_view name = op_info(op).name;
+  return name.starts_with("get_") || name.starts_with("set_")
+             ? op != Op::get_scc && op != Op::set_scc && op != Op::get_vccz && op != Op::set_vccz
+             : op == Op::const_ || op == Op::extract;
+}
+
 void print_memory(std::string& out, const Inst& inst) {
   const MemAttr& mem = inst.mem;
   out += fmt::format(" [{} {} {}x{}", name_of(kSpaceNames, static_cast<unsigned>(mem.space)),
@@ -67,7 +75,7 @@ void print_inst(std::string& out, const Inst& inst, const Block* block) {
     attr = 0;
   }
   if (inst.op == Op::load || inst.op == Op::store || inst.op == Op::atomic) print_memory(out, inst);
-  const bool has_imm = inst.imm != 0 || inst.imm2 != 0 || inst.op == Op::const_;
+  const bool has_imm = inst.imm != 0 || inst.imm2 != 0 || means_imm(inst.op);
   if (has_imm) out += fmt::format(" #{}", number(inst.imm));
   if (inst.imm2 != 0) out += fmt::format(" #{}", number(inst.imm2));
   if (attr != 0) out += fmt::format(" attr {:#x}", attr);

@@ -73,7 +73,9 @@ class Analysis {
       changed_ = false;
       const auto& order = dominators_.order();
       for (auto block = order.rbegin(); block != order.rend(); ++block) {
-        for (auto inst = (*block)->insts.rbegin(); inst != (*block)->insts.rend(); ++inst) propagate(*inst);
+        for (auto inst = (*block)->insts.rbegin(); inst != (*block)->insts.rend(); ++inst) {
+          uses(*inst, [&](unsigned index, const Term& term) { add((*inst)->operands[index], term); });
+        }
       }
       if (!changed_) return true;
     }
@@ -81,8 +83,32 @@ class Analysis {
   }
 
   // What the instruction amounts to for all who look at it.
-  Decision decide(const Inst* inst) {
-    const Demand& demand = demands_[inst->id];
+  Decision decide(const Inst* inst) { return decide(inst, demands_[inst->id]); }
+
+  // What operands amount to for this user alone; calls action(index, decision).
+  template <typename Action>
+  void decide_operands(Inst* inst, Action&& action) {
+    std::vector<Demand> demands(inst->operands.size());
+    const auto open = [](const Inst* value) {
+      return value->users.size() > 1 && !value->operands.empty() && per_lane(value) &&
+             (value->op == Op::select || value->op == Op::and_ || value->op == Op::andn || value->op == Op::or_);
+    };
+    if (std::none_of(inst->operands.begin(), inst->operands.end(), open)) return;
+    uses(inst, [&](unsigned index, const Term& term) {
+      Demand& demand = demands[index];
+      if (term.everything() || demand.count == kMaxTerms) {
+        demand.all = true;
+      } else {
+        demand.terms[demand.count++] = term;
+      }
+    });
+    for (unsigned i = 0; i < inst->operands.size(); ++i) {
+      if (open(inst->operands[i])) action(i, decide(inst->operands[i], demands[i]));
+    }
+  }
+
+ private:
+  Decision decide(const Inst* inst, const Demand& demand) {
     if (demand.all || demand.count == 0) return Decision::keep;
     const auto inside = [&](Inst* mask) {
       return every(demand, [&](const Term& term) { return term_inside(term, mask); });
@@ -144,6 +170,10 @@ class Analysis {
 
   void add(Inst* value, const Term& term) {
     if (!per_lane(value) || value->is_const()) return;
+    // No lane at all: what is taken from elsewhere wherever it is looked at.
+    for (Inst* minus : term.minus) {
+      if (minus != nullptr && term.include != nullptr && facts_.implies(term.include, minus)) return;
+    }
     Demand& demand = demands_[value->id];
     if (demand.all) return;
     for (size_t i = 0; i < demand.count; ++i) {
@@ -157,8 +187,6 @@ class Analysis {
     // Terms are only ever added: dropping one that the new term contains could make the process go in circles.
     demand.terms[demand.count++] = term;
   }
-  void add_all(Inst* value) { add(value, Term{}); }
-
   bool contains(const Term& large, const Term& small) {
     if (large == small) return true;
     for (Inst* minus : large.minus) {
@@ -196,66 +224,63 @@ class Analysis {
     for (size_t i = 0; i < demand.count; ++i) action(demand.terms[i]);
   }
 
-  void propagate(Inst* inst) {
+  // Calls use(operand index, term) for what the instruction looks at in its operands.
+  template <typename Use>
+  void uses(Inst* inst, Use&& use) {
     switch (inst->op) {
       case Op::load:
       case Op::store:
-      case Op::atomic: {
-        Inst* mask = inst->operands[0];
-        add_all(mask);
-        for (size_t i = 1; i < inst->operands.size(); ++i) add(inst->operands[i], restricted({}, mask));
+      case Op::atomic:
+        use(0, Term{});
+        for (unsigned i = 1; i < inst->operands.size(); ++i) use(i, restricted({}, inst->operands[0]));
         return;
-      }
       case Op::phi:
-        propagate_phi(inst);
-        return;
+        return phi_uses(inst, use);
       case Op::bpermute:
-        add_all(inst->operands[2]);
-        for_each_term(inst, [&](const Term& term) { add(inst->operands[0], term); });
-        add(inst->operands[1], restricted({}, inst->operands[2]));
+        use(2, Term{});
+        for_each_term(inst, [&](const Term& term) { use(0, term); });
+        use(1, restricted({}, inst->operands[2]));
         return;
       case Op::permute:
-        add_all(inst->operands[2]);
-        for (unsigned i = 0; i < 2; ++i) add(inst->operands[i], restricted({}, inst->operands[2]));
+        use(2, Term{});
+        for (unsigned i = 0; i < 2; ++i) use(i, restricted({}, inst->operands[2]));
         return;
       case Op::dpp:
       case Op::swizzle:
-        add_all(inst->operands[1]);
-        add(inst->operands[0], restricted({}, inst->operands[1]));
+        use(1, Term{});
+        use(0, restricted({}, inst->operands[1]));
         return;
       case Op::select:
         if (per_lane(inst) && inst->operands[0]->type == kMask) {
           for_each_term(inst, [&](const Term& term) {
-            add(inst->operands[0], term);
-            add(inst->operands[1], restricted(term, inst->operands[0]));
-            add(inst->operands[2], without(term, inst->operands[0]));
+            use(0, term);
+            use(1, restricted(term, inst->operands[0]));
+            use(2, without(term, inst->operands[0]));
           });
           return;
         }
         break;
       case Op::and_:
       case Op::andn:
-        if (inst->type == kMask) {
-          propagate_guard(inst);
-          return;
-        }
+        if (inst->type == kMask) return guarded_uses(inst, use);
         break;
       default:
         break;
     }
     if (lane_wise(inst->op) && per_lane(inst)) {
       for_each_term(inst, [&](const Term& term) {
-        for (Inst* operand : inst->operands) add(operand, term);
+        for (unsigned i = 0; i < inst->operands.size(); ++i) use(i, term);
       });
       return;
     }
     // Reads of single lanes included: readfirstlane takes lane 0 when its mask is empty.
-    for (Inst* operand : inst->operands) add_all(operand);
+    for (unsigned i = 0; i < inst->operands.size(); ++i) use(i, Term{});
   }
 
   // One side of an `and` only matters where the other is set. Compares gain most from that; what guards them is
   // demanded whole.
-  void propagate_guard(Inst* inst) {
+  template <typename Use>
+  void guarded_uses(Inst* inst, Use&& use) {
     const auto computed = [](const Inst* value) {
       return lane_wise(value->op) && value->op != Op::and_ && value->op != Op::andn && value->op != Op::or_ &&
              value->op != Op::xor_ && value->op != Op::not_ && value->op != Op::i64_to_mask;
@@ -264,12 +289,13 @@ class Analysis {
     if (inst->op == Op::and_ && !computed(inst->operands[1]) && computed(inst->operands[0])) guarded = 0;
     Inst* guard = inst->operands[1 - guarded];
     for_each_term(inst, [&](const Term& term) {
-      add(guard, term);
-      add(inst->operands[guarded], restricted(term, guard));
+      use(1 - guarded, term);
+      use(guarded, restricted(term, guard));
     });
   }
 
-  void propagate_phi(Inst* phi) {
+  template <typename Use>
+  void phi_uses(Inst* phi, Use&& use) {
     for_each_term(phi, [&](const Term& term) {
       std::vector<Inst*> larger;  // in terms of values that mean the same at the end of the predecessors
       bool bounded = term.include != nullptr;
@@ -289,12 +315,12 @@ class Analysis {
           if (Inst* same = at_edge(minus)) translated.minus[kept++] = same;
         }
         if (!bounded) {
-          add(phi->operands[edge], translated);
+          use(edge, translated);
           continue;
         }
         for (Inst* mask : larger) {
           translated.include = at_edge(mask);
-          if (!translated.include->is_const(0)) add(phi->operands[edge], translated);
+          if (!translated.include->is_const(0)) use(edge, translated);
         }
       }
     });
@@ -352,6 +378,23 @@ PassResult demanded_lanes(Function& function, const PassContext&) {
   for (const Block* block : dominators.order()) {
     for (const Inst* inst : block->insts) decisions[inst->id] = analysis.decide(inst);
   }
+  struct OperandDecision {
+    Inst* user;
+    unsigned index;
+    Inst* value;
+  };
+  std::vector<OperandDecision> operands;
+  for (const Block* block : dominators.order()) {
+    for (Inst* inst : block->insts) {
+      analysis.decide_operands(inst, [&](unsigned index, Decision decision) {
+        if (decision > Decision::operand2 || decision == Decision::keep) return;
+        const auto choice = static_cast<unsigned>(decision) - static_cast<unsigned>(Decision::operand0);
+        operands.push_back({inst, index, inst->operands[index]->operands[choice]});
+      });
+    }
+  }
+  for (const OperandDecision& decision : operands) function.set_operand(decision.user, decision.index, decision.value);
+
   Rewriter rewriter(function);
   const bool changed = rewriter.run([&](Inst* inst) -> Inst* {
     if (inst->id >= decisions.size()) return nullptr;
@@ -373,8 +416,8 @@ PassResult demanded_lanes(Function& function, const PassContext&) {
     }
     return nullptr;
   });
-  if (changed) function.sweep();
-  return {.changed = changed};
+  if (changed || !operands.empty()) function.sweep();
+  return {.changed = changed || !operands.empty()};
 }
 
 }  // namespace wavejit::ir::passes
