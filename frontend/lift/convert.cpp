@@ -58,7 +58,13 @@ void v_cvt_off_f32_i4(Context& c) {
 
 void v_cvt_pkrtz_f16_f32(Context& c) {
   Inst* x = c.src32(Slot::src0);
-  c.set_v32(c.fp(Op::cvt_pkrtz_f16_f32, {x, c.src32(Slot::src1)}, c.env16()));
+  Inst* packed = c.fp(Op::cvt_pkrtz_f16_f32, {x, c.src32(Slot::src1)}, c.env16());
+  if (c.inst->clamp) {
+    Inst* low = c.fp(Op::fclamp_f16, {packed}, c.env16());
+    Inst* high = c.fp(Op::fclamp_f16, {c.lshr(packed, 16)}, c.env16());
+    packed = c.or_(low, c.shl(high, 16));
+  }
+  c.set_v32(packed);
 }
 
 constexpr uint32_t kNearest = ir::fpenv::kKeepInputDenorm | ir::fpenv::kKeepOutputDenorm;
@@ -79,15 +85,15 @@ void pknorm(Context& c) {
   Inst* x = c.src32(Slot::src0);
   Inst* y = c.src32(Slot::src1);
   if (kHalf) {
-    x = c.fp(Op::cvt_f32_f16, {x}, kNearest);
-    y = c.fp(Op::cvt_f32_f16, {y}, kNearest);
+    x = c.fp(Op::cvt_f32_f16, {x}, c.env16());
+    y = c.fp(Op::cvt_f32_f16, {y}, c.env16());
   }
   Inst* low = normalise<kSigned>(c, x);
   c.set_v32(c.or_(low, c.shl(normalise<kSigned>(c, y), 16)));
 }
 template <bool kSigned>
 void norm16(Context& c) {
-  c.set_v16(normalise<kSigned>(c, c.fp(Op::cvt_f32_f16, {c.src32(Slot::src0)}, kNearest)));
+  c.set_v16(normalise<kSigned>(c, c.fp(Op::cvt_f32_f16, {c.src32(Slot::src0)}, c.env16())));
 }
 
 void v_cvt_pk_u8_f32(Context& c) {

@@ -27,7 +27,8 @@ void binary(Context& c) {
 template <Op kOp>
 void min_max(Context& c) {
   Inst* x = c.src32(Slot::src0);
-  c.set_f16(c.fp(kOp, {x, c.src32(Slot::src1)}, c.min_max(c.env16())));
+  const uint32_t env = c.min_max(c.env16());
+  c.set_f16(c.fp(kOp, {x, c.src32(Slot::src1)}, env), false, env);
 }
 template <Op kOp>
 void binary_rev(Context& c) {

@@ -17,7 +17,8 @@ void binary(Context& c) {
 template <Op kOp>
 void min_max(Context& c) {
   Inst* x = c.src64(Slot::src0);
-  c.set_f64(c.fp(kOp, {x, c.src64(Slot::src1)}, c.min_max(c.env64())));
+  const uint32_t env = c.min_max(c.env64());
+  c.set_f64(c.fp(kOp, {x, c.src64(Slot::src1)}, env), env);
 }
 template <Op kOp>
 void with_int(Context& c) {  // second source 32 bits wide
