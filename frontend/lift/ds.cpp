@@ -15,16 +15,11 @@ Access lds_access(Context& c, Inst* addr, uint32_t offset, unsigned bytes) {
   access.mem.form = ir::AddressForm::lds_offset;
   access.mem.imm = offset;
   access.address = {addr};
-  const uint32_t reach = offset + bytes;
-  if (c.options.lds_size) {
-    const uint32_t size = *c.options.lds_size;
-    access.mask = size < reach ? c.b.mask(0) : c.and_(c.exec(), c.b.icmp(ICmp::ule, addr, c.v(size - reach)));
-    return access;
-  }
-  Inst* size = c.b.op_typed(Op::get_field, ir::kI32, {}, 0, offsetof(WaveState, lds_size));
-  Inst* fits = c.b.op(Op::splat_mask, {c.b.icmp(ICmp::uge, size, c.b.i32(reach))});
-  Inst* last = c.b.op(Op::splat, {c.b.op(Op::sub, {size, c.b.i32(reach)})});
-  access.mask = c.and_(c.and_(c.exec(), fits), c.b.icmp(ICmp::ule, addr, last));
+  // In range means addr < max(size, before) - before.
+  const uint32_t before = offset + bytes - 1;
+  Inst* size = c.options.lds_size ? c.b.i32(*c.options.lds_size) : c.ssa.read_lds_size();
+  Inst* end = c.b.op(Op::sub, {c.b.op(Op::umax, {size, c.b.i32(before)}), c.b.i32(before)});
+  access.mask = c.and_(c.exec(), c.b.icmp(ICmp::ult, addr, c.b.op(Op::splat, {end})));
   return access;
 }
 

@@ -23,7 +23,7 @@ Access access_of(Context& c) {
   if (kSegment == Segment::scratch) {
     // Byte offset in the lane's scratch; FLAT_SCRATCH is taken to equal scratch_base (docs/isa-decisions.md).
     access.mem.space = Space::scratch;
-    Inst* base = c.b.op_typed(Op::get_field, ir::kI64, {}, 0, offsetof(WaveState, scratch_base));
+    Inst* base = c.ssa.read_scratch_base();
     Inst* offset = has_saddr ? c.b.op(Op::splat, {c.s32(*saddr)}) : vaddr.is_reg() ? c.row(vaddr) : nullptr;
     access.mem.form = offset ? AddressForm::scratch_off : AddressForm::scratch_base;
     access.address = offset ? std::vector<Inst*>{base, offset} : std::vector<Inst*>{base};

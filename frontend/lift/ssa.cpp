@@ -16,6 +16,27 @@ ir::Type type_of(PairView view) {
   return view == PairView::mask ? ir::kMask : view == PairView::i64 ? ir::kI64 : ir::kI32;
 }
 
+// How the wave state holds a row, SCC, VCCZ or field.
+struct Source {
+  ir::Type type;
+  Op op;
+  unsigned index;
+};
+Source source_of(unsigned variable) {
+  switch (variable) {
+    case kVarScc:
+      return {ir::kI1, Op::get_scc, 0};
+    case kVarVccz:
+      return {ir::kI1, Op::get_vccz, 0};
+    case kVarLdsSize:
+      return {ir::kI32, Op::get_field, offsetof(WaveState, lds_size)};
+    case kVarScratchBase:
+      return {ir::kI64, Op::get_field, offsetof(WaveState, scratch_base)};
+    default:
+      return {ir::kV32, Op::get_vgpr, variable - kVarVgpr};
+  }
+}
+
 }  // namespace
 
 Ssa::Ssa(ir::Builder& builder, std::vector<BlockInfo> infos)
@@ -265,6 +286,7 @@ Inst*& Ssa::simple_slot(uint32_t block, unsigned variable) {
   State& state = states_[block];
   if (variable == kVarScc) return state.scc;
   if (variable == kVarVccz) return state.vccz;
+  if (variable >= kVarLdsSize) return state.fields[variable - kVarLdsSize];
   const unsigned row = variable - kVarVgpr;
   auto& page = state.rows[row / 64];
   if (!page) page = std::make_unique<RowPage>();
@@ -278,12 +300,11 @@ Inst* Ssa::simple(uint32_t block, unsigned variable) {
     at_end_of(block);
     return state.vccz = builder_.op(Op::not_, {builder_.op(Op::mask_any, {resolve(state.vccz_of)})});
   }
-  const ir::Type type = variable >= kVarVgpr ? ir::kV32 : ir::kI1;
+  const auto [type, op, index] = source_of(variable);
   const auto& preds = state.info.predecessors;
   if (preds.empty()) {
     WAVEJIT_CHECK(state.info.is_entry, "block {} has neither predecessors nor an entry", block);
-    const Op op = variable == kVarScc ? Op::get_scc : variable == kVarVccz ? Op::get_vccz : Op::get_vgpr;
-    return simple_slot(block, variable) = get(block, op, type, variable >= kVarVgpr ? variable - kVarVgpr : 0);
+    return simple_slot(block, variable) = get(block, op, type, index);
   }
   if (!state.sealed) {
     Inst* phi = make_phi(block, type);

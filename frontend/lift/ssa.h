@@ -22,7 +22,9 @@ inline constexpr unsigned kVarScc = 128;
 inline constexpr unsigned kVarVccz = 129;
 inline constexpr unsigned kVarVgpr = 130;
 inline constexpr unsigned kNumRows = 512;
-inline constexpr unsigned kNumVars = kVarVgpr + kNumRows;
+inline constexpr unsigned kVarLdsSize = kVarVgpr + kNumRows;  // fields of the wave state that never change
+inline constexpr unsigned kVarScratchBase = kVarLdsSize + 1;
+inline constexpr unsigned kNumVars = kVarScratchBase + 1;
 using VarSet = std::bitset<kNumVars>;
 
 class Ssa {
@@ -55,6 +57,8 @@ class Ssa {
   Inst* read_scc();
   void write_scc(Inst* value);
   Inst* read_vccz();
+  Inst* read_lds_size() { return view_at_end(current_, kVarLdsSize, PairView::halves); }          // i32
+  Inst* read_scratch_base() { return view_at_end(current_, kVarScratchBase, PairView::halves); }  // i64
   // Whether the current value of the pair is at hand as a mask (a compare made it, for example).
   [[nodiscard]] bool is_mask(unsigned reg) const { return natural_view(current_, reg / 2) == PairView::mask; }
 
@@ -103,7 +107,8 @@ class Ssa {
     std::array<std::unique_ptr<RowPage>, kNumRows / 64> rows;
     Inst* scc = nullptr;
     Inst* vccz = nullptr;
-    Inst* vccz_of = nullptr;  // VCCZ is !mask_any(vccz_of), not computed yet
+    std::array<Inst*, 2> fields{};  // LDS size, scratch base
+    Inst* vccz_of = nullptr;        // VCCZ is !mask_any(vccz_of), not computed yet
     bool filled = false, sealed = false;
     std::vector<Incomplete> incomplete;
     std::vector<Inst*> phis, gets;  // in front of the block's instructions in the end
@@ -120,7 +125,7 @@ class Ssa {
   Inst* pair_i64(uint32_t block, unsigned pair);
   Inst* pair_half(uint32_t block, unsigned pair, unsigned half);
   Inst*& simple_slot(uint32_t block, unsigned variable);
-  Inst* simple(uint32_t block, unsigned variable);  // row, SCC, VCCZ
+  Inst* simple(uint32_t block, unsigned variable);  // row, SCC, VCCZ, field
   Inst* view_at_end(uint32_t block, unsigned variable, PairView view);
 
   Inst* get(uint32_t block, ir::Op op, ir::Type type, unsigned index);  // reads the wave state in an entry block
