@@ -40,6 +40,7 @@ class MemoryAccess {
   void slow_element(unsigned element, Kind kind, const Vec& offset, const Vec64& address, int32_t disp,
                     const Lanes& lanes);
   void slow_flat();
+  [[nodiscard]] Vec scratch_place(unsigned element, unsigned byte);
   void slow_scratch_unaligned(unsigned element, const Lanes& lanes);
   void lane_loop(unsigned element, const Vec64& address, int32_t disp, const Lanes& lanes);
   void store_loop(const Vec& v, unsigned bytes, const Vec64& address, int32_t disp, const Lanes& lanes);

@@ -73,14 +73,13 @@ void MemoryAccess::slow() {
       isa_.cmp32(in, ICmp::ult, offset, limit, active_.get());
       lanes = {.full = false, .mask = in};
     }
-    if (scratch_swizzled_ && mem_.bytes == 4) {
-      slow_scratch_unaligned(element, lanes);
-      continue;
-    }
-    if (scratch_swizzled_ && mem_.count > 1) {
-      const Vec byte =
-          element == 0 ? scratch_byte_ : isa_.make(I::kIdVpaddd, scratch_byte_, isa_.c32(element * mem_.bytes));
-      slow_element(element, Kind::offset32, e_.swizzle_scratch(byte, first_lane()), {}, 0, lanes);
+    if (scratch_swizzled_) {
+      if (mem_.bytes == 1) {
+        const Vec byte = scratch_place(element, 0);
+        slow_element(element, Kind::offset32, e_.swizzle_scratch(byte, first_lane()), {}, 0, lanes);
+      } else {
+        slow_scratch_unaligned(element, lanes);
+      }
       continue;
     }
     slow_element(element, kind, offset, address_, static_cast<int32_t>(disp_ + element * element_stride_), lanes);
@@ -132,28 +131,39 @@ void MemoryAccess::slow_flat() {
   }
 }
 
-// Dwords in swizzled scratch, aligned or not: the bytes of an unaligned one lie in two rows.
-void MemoryAccess::slow_scratch_unaligned(unsigned element, const Lanes& lanes) {
-  const Vec byte =
+// Byte `byte` of element `element`, as an offset in the lane's scratch.
+Vec MemoryAccess::scratch_place(unsigned element, unsigned byte) {
+  const Vec start =
       scratch_byte_.isValid() ? scratch_byte_ : isa_.const32(static_cast<uint32_t>((disp_ - first_lane() * 4) / 64));
-  const Vec start = element == 0 ? byte : isa_.make(I::kIdVpaddd, byte, isa_.c32(element * 4));
+  const unsigned more = element * mem_.bytes + byte;
+  return more == 0 ? start : isa_.make(I::kIdVpaddd, start, isa_.c32(more));
+}
+
+// Elements of two and four bytes in swizzled scratch, aligned or not: the bytes of an unaligned one lie in two rows.
+void MemoryAccess::slow_scratch_unaligned(unsigned element, const Lanes& lanes) {
   if (load_) {
+    const Vec start = scratch_place(element, 0);
     const Vec aligned = isa_.and_(start, isa_.c32(~3u));
     Vec low = isa_.vec(), high = isa_.vec();
     isa_.gather(low, base_, e_.swizzle_scratch(aligned, first_lane()), 0, lanes.get(), range(false));
     const Vec shift = isa_.shl32(isa_.and_(start, isa_.c32(3)), 3);
-    MaskReg second = isa_.mask();
-    isa_.cmp32(second, ICmp::ne, shift, isa_.const32(0), lanes.get());
+    MaskReg second = isa_.mask();  // lanes that reach into the next row
+    isa_.cmp32(second, ICmp::ugt, shift, isa_.c32(32 - 8 * mem_.bytes), lanes.get());
     const Vec next = isa_.make(I::kIdVpaddd, aligned, isa_.c32(4));
     isa_.gather(high, base_, e_.swizzle_scratch(next, first_lane()), 0, &second, range(false));
     const Vec down = isa_.make(I::kIdVpsrlvd, low, shift);
     const Vec up = isa_.make(I::kIdVpsllvd, high, isa_.make(I::kIdVpsubd, isa_.const32(32), shift));
-    isa_.mov(result(element), isa_.or_(down, up));  // shifts by 32 give 0
+    Vec whole = isa_.or_(down, up);  // shifts by 32 give 0
+    if (mem_.bytes == 2) {
+      whole = isa_.shl32(whole, 16);
+      whole = mem_.sign_extend ? isa_.sar32(whole, 16) : isa_.shr32(whole, 16);
+    }
+    isa_.mov(result(element), whole);
     return;
   }
   const Vec v = data(element);
-  for (unsigned i = 0; i < 4; ++i) {
-    const Vec place = i == 0 ? start : isa_.make(I::kIdVpaddd, start, isa_.c32(i));
+  for (unsigned i = 0; i < mem_.bytes; ++i) {
+    const Vec place = scratch_place(element, i);
     store_loop(i == 0 ? v : isa_.shr32(v, 8 * i), 1, e_.host_addresses(base_, e_.swizzle_scratch(place, first_lane())),
                0, lanes);
   }

@@ -1,0 +1,197 @@
+// A memory fault in translated code is traced to its guest instruction and lane.
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <cstring>
+
+#include "backend-x86/fault_decode.h"
+#include "runner.h"
+
+namespace wavejit::backend {
+namespace {
+
+using ir::AddressForm;
+using ir::Inst;
+using ir::MemAttr;
+using ir::Op;
+using ir::Space;
+
+sigjmp_buf g_landing;
+const CompiledCode* g_code;
+WaveState* g_wave;
+struct {
+  bool found;
+  uint64_t guest_pc;
+  uint32_t lane;
+  bool write;
+} g_fault;
+
+void on_fault(int, siginfo_t* info, void* context) {
+  const auto& machine = *static_cast<ucontext_t*>(context);
+  const auto pc = static_cast<uint64_t>(machine.uc_mcontext.gregs[REG_RIP]);
+  const auto offset = static_cast<uint32_t>(pc - reinterpret_cast<uint64_t>(g_code->code().data()));
+  g_fault = {};
+  for (const FaultRange& range : g_code->fault_ranges()) {
+    if (offset < range.begin || offset >= range.end) continue;
+    std::optional<uint64_t> address;
+    if (info->si_code != SI_KERNEL) address = reinterpret_cast<uint64_t>(info->si_addr);
+    g_fault = {true, range.guest_pc, decode_fault_lane(range, machine, address, *g_wave), range.write};
+  }
+  siglongjmp(g_landing, 1);
+}
+
+class Fault : public testing::TestWithParam<Tier> {
+ protected:
+  static constexpr size_t kPage = 4096;
+  void SetUp() override {
+    if (!host_supports(GetParam())) GTEST_SKIP() << "the CPU has no " << to_string(GetParam());
+    memory = static_cast<uint8_t*>(mmap(nullptr, 3 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ASSERT_EQ(mprotect(memory, kPage, PROT_READ | PROT_WRITE), 0);
+    edge = memory + kPage;  // the first byte that is not accessible
+    struct sigaction action {};
+    action.sa_sigaction = on_fault;
+    action.sa_flags = SA_SIGINFO | SA_NODEFER;
+    sigaction(SIGSEGV, &action, &previous_);
+    sigaction(SIGBUS, &action, &previous_bus_);
+  }
+  void TearDown() override {
+    if (memory == nullptr) return;
+    sigaction(SIGSEGV, &previous_, nullptr);
+    sigaction(SIGBUS, &previous_bus_, nullptr);
+    munmap(memory, 3 * kPage);
+  }
+  Inst* vgpr(Straight& f, unsigned row) { return f.b.op_typed(Op::get_vgpr, ir::kV32, {}, 0, row); }
+
+  // Expects the access of a function to fault in `lane`.
+  void expect_fault(Straight& f, uint32_t lane, bool write) {
+    f.end();
+    const auto code = compile_or_fail(f.function, GetParam());
+    ASSERT_TRUE(code);
+    g_code = code.get();
+    g_wave = &*wave;
+    if (sigsetjmp(g_landing, 1) == 0) {
+      (void)enter(*code, *wave, 0);
+      FAIL() << "no fault";
+    }
+    ASSERT_TRUE(g_fault.found);
+    EXPECT_EQ(g_fault.guest_pc, 0x1000u);
+    EXPECT_EQ(g_fault.lane, lane);
+    EXPECT_EQ(g_fault.write, write);
+  }
+  void access(Straight& f, const MemAttr& mem, std::vector<Inst*> address, bool write, uint64_t active) {
+    wave->set_sgpr64(20, active);
+    std::vector<Inst*> operands = {f.b.op_typed(Op::get_mask, ir::kMask, {}, 0, 20)};
+    operands.insert(operands.end(), address.begin(), address.end());
+    if (write) {
+      for (unsigned i = 0; i < mem.count; ++i) operands.push_back(f.b.v32(i));
+      f.b.store(mem, operands);
+    } else {
+      f.b.load({ir::TypeKind::v32, mem.count}, mem, operands);
+    }
+  }
+  uint8_t* memory = nullptr;
+  uint8_t* edge = nullptr;
+  TestWave wave;
+
+ private:
+  struct sigaction previous_ {
+  }, previous_bus_{};
+};
+INSTANTIATE_TEST_SUITE_P(Tiers, Fault, testing::ValuesIn(kTiers), [](const auto& info) {
+  return info.param == Tier::avx2 ? std::string("avx2") : std::string("avx512");
+});
+
+TEST_P(Fault, ContiguousAccess) {
+  for (const bool write : {false, true}) {
+    for (const uint32_t lane : {0u, 5u, 15u, 16u, 37u, 63u}) {
+      for (const uint64_t active : {~0ull, ~0ull << lane}) {
+        Straight f;
+        wave->set_sgpr64(10, reinterpret_cast<uint64_t>(edge) - 4 * lane);
+        Inst* offset = f.b.op(Op::shl, {f.b.op_typed(Op::lane_id, ir::kV32, {}), f.b.v32(2)});
+        access(f, {.form = AddressForm::base_offset}, {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10), offset},
+               write, active);
+        expect_fault(f, lane, write);
+      }
+    }
+  }
+}
+
+TEST_P(Fault, ScatteredAccess) {
+  for (const bool write : {false, true}) {
+    for (const uint8_t bytes : {uint8_t{4}, uint8_t{1}}) {
+      for (const uint32_t lane : {0u, 3u, 4u, 9u, 31u, 50u, 62u}) {
+        for (const AddressForm form : {AddressForm::base_offset, AddressForm::vector64}) {
+          Straight f;
+          for (unsigned l = 0; l < 64; ++l) {
+            const uint64_t a = reinterpret_cast<uint64_t>(l == lane ? edge + 16 : memory + (l * 52) % 1000);
+            const uint64_t value = form == AddressForm::vector64 ? a : a - reinterpret_cast<uint64_t>(memory);
+            wave->vgpr[10][l] = static_cast<uint32_t>(value);
+            wave->vgpr[11][l] = static_cast<uint32_t>(value >> 32);
+          }
+          wave->set_sgpr64(10, reinterpret_cast<uint64_t>(memory));
+          std::vector<Inst*> address;
+          if (form == AddressForm::vector64) {
+            address = {f.b.op(Op::pack64, {vgpr(f, 10), vgpr(f, 11)})};
+          } else {
+            address = {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10), vgpr(f, 10)};
+          }
+          access(f, {.form = form, .bytes = bytes}, address, write, ~0ull);
+          expect_fault(f, lane, write);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Fault, UniformAddressAndScalarLoad) {
+  Straight f;
+  wave->set_sgpr64(10, reinterpret_cast<uint64_t>(edge));
+  access(f, {.form = AddressForm::base_only}, {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10)}, false, ~0ull);
+  expect_fault(f, 0, false);
+  Straight g;
+  g.b.op_typed(Op::load_scalar, ir::kI32, {g.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10)});
+  expect_fault(g, 64, false);
+}
+
+TEST_P(Fault, NonCanonicalAddress) {
+  Straight f;
+  for (unsigned l = 0; l < 64; ++l) {
+    const uint64_t a = l == 21 ? 0xdead000000000000ull : reinterpret_cast<uint64_t>(memory + (l * 52) % 1000);
+    wave->vgpr[10][l] = static_cast<uint32_t>(a);
+    wave->vgpr[11][l] = static_cast<uint32_t>(a >> 32);
+  }
+  access(f, {.form = AddressForm::vector64}, {f.b.op(Op::pack64, {vgpr(f, 10), vgpr(f, 11)})}, false, ~0ull);
+  expect_fault(f, 21, false);
+}
+
+TEST_P(Fault, Atomic) {
+  Straight f;
+  for (unsigned l = 0; l < 64; ++l) wave->vgpr[10][l] = l == 44 ? 5000 : l * 4;
+  wave->set_sgpr64(10, reinterpret_cast<uint64_t>(memory));
+  wave->set_sgpr64(20, ~0ull);
+  f.b.atomic(ir::kNone, {.form = AddressForm::base_offset, .atomic_op = ir::AtomicOp::add},
+             {f.b.mask(~0ull), f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10), vgpr(f, 10), f.b.v32(1)});
+  expect_fault(f, 44, true);
+}
+
+// Lanes that are off may have any address.
+TEST_P(Fault, MaskedLanesTouchNothing) {
+  for (const bool write : {false, true}) {
+    for (const bool scattered : {false, true}) {
+      Straight f;
+      for (unsigned l = 0; l < 64; ++l) {
+        wave->vgpr[10][l] = static_cast<uint32_t>((scattered ? (l * 52) % 200 : l * 4) + (l < 30 ? 0 : 4096));
+      }
+      wave->set_sgpr64(10, reinterpret_cast<uint64_t>(edge) - (scattered ? 256 : 120));
+      access(f, {.form = AddressForm::base_offset}, {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10), vgpr(f, 10)},
+             write, (1ull << 30) - 1);
+      f.end();
+      EXPECT_EQ(run(f.function, GetParam(), wave), ExitReason::kEnd);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wavejit::backend

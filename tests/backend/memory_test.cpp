@@ -1,0 +1,523 @@
+// Loads, stores and atomics: every address form, pattern of addresses, mask and element size, against a lane-by-lane
+// model.
+#include <atomic>
+#include <bit>
+#include <cstring>
+
+#include "runner.h"
+
+namespace wavejit::backend {
+namespace {
+
+using ir::AddressForm;
+using ir::AtomicOp;
+using ir::Inst;
+using ir::MemAttr;
+using ir::Op;
+using ir::Space;
+
+enum class Pattern { contiguous, strided, uniform, descending, random, overlapping, splat, lanes };
+constexpr Pattern kPatterns[] = {Pattern::contiguous, Pattern::strided,     Pattern::uniform, Pattern::descending,
+                                 Pattern::random,     Pattern::overlapping, Pattern::splat,   Pattern::lanes};
+enum class Masks { full_constant, full_at_run_time, random, one, none };
+constexpr Masks kMasks[] = {Masks::full_constant, Masks::full_at_run_time, Masks::random, Masks::one, Masks::none};
+
+class Memory : public testing::TestWithParam<Tier> {
+ protected:
+  static constexpr uint32_t kBytes = 16384, kStart = 4096;  // offsets lie around the middle
+  void SetUp() override {
+    if (!host_supports(GetParam())) GTEST_SKIP() << "the CPU has no " << to_string(GetParam());
+    global.resize(kBytes);
+  }
+
+  // Byte offsets per lane, relative to the start of the space.
+  std::vector<uint32_t> offsets(Pattern pattern, uint32_t unit, uint32_t limit) {
+    std::vector<uint32_t> o(64);
+    const uint32_t first = static_cast<uint32_t>(random() % 16) * 4;
+    for (uint32_t l = 0; l < 64; ++l) {
+      switch (pattern) {
+        case Pattern::contiguous:
+          o[l] = first + l * unit;
+          break;
+        case Pattern::lanes:
+          o[l] = l * unit;
+          break;
+        case Pattern::strided:
+          o[l] = first + l * (unit + 4);
+          break;
+        case Pattern::uniform:
+        case Pattern::splat:
+          o[l] = first;
+          break;
+        case Pattern::descending:
+          o[l] = first + (63 - l) * unit;
+          break;
+        case Pattern::overlapping:
+          o[l] = first + l / 3 * unit;
+          break;
+        case Pattern::random:
+          // Partly overlapping lanes only for single elements: for several, the order between them is not defined.
+          o[l] = static_cast<uint32_t>(random() % limit);
+          if (unit > 4) o[l] -= o[l] % unit;
+          break;
+      }
+      if (o[l] + 64 > limit) o[l] %= (limit - 64) / unit * unit;
+    }
+    return o;
+  }
+
+  struct Plan {
+    MemAttr mem;
+    Pattern pattern;
+    Masks masks;
+    bool lds_edge = false;         // offsets beyond the LDS
+    Space target = Space::global;  // flat: where the addresses point
+  };
+
+  uint64_t choose_mask(Masks masks) {
+    switch (masks) {
+      case Masks::full_constant:
+      case Masks::full_at_run_time:
+        return ~uint64_t{0};
+      case Masks::random:
+        return random();
+      case Masks::one:
+        return uint64_t{1} << random() % 64;
+      case Masks::none:
+        return 0;
+    }
+    return 0;
+  }
+
+  // Host address of byte `byte` (counted in the space) for a lane; null when out of range (LDS).
+  uint8_t* host(TestWave& wave, std::vector<uint8_t>& memory, Space space, uint64_t byte, unsigned lane) {
+    if (space == Space::lds) return byte < TestWave::kLdsBytes ? wave.lds() + byte : nullptr;
+    if (space == Space::scratch) return wave.scratch() + byte / 4 * 256 + lane * 4 + byte % 4;
+    return memory.data() + byte;
+  }
+
+  // Emits address operands; registers hold what they need. Returns lane byte offsets (before imm).
+  std::vector<Inst*> address(Straight& f, const Plan& plan, const std::vector<uint32_t>& o, TestWave& wave) {
+    const Space space = plan.mem.space;
+    const uint32_t unit = uint32_t{plan.mem.bytes} * plan.mem.count;
+    uint64_t base = space == Space::scratch ? wave->scratch_base : reinterpret_cast<uint64_t>(global.data());
+    if (plan.mem.form == AddressForm::vector64) {
+      for (unsigned l = 0; l < 64; ++l) {
+        uint64_t a = base + o[l];
+        if (plan.target == Space::lds) a = uint64_t{kSharedApertureHi} << 32 | o[l];
+        if (plan.target == Space::scratch) a = uint64_t{kPrivateApertureHi} << 32 | o[l];
+        wave->vgpr[10][l] = static_cast<uint32_t>(a);
+        wave->vgpr[11][l] = static_cast<uint32_t>(a >> 32);
+      }
+      return {f.b.op(Op::pack64, {vgpr(f, 10), vgpr(f, 11)})};
+    }
+    for (unsigned l = 0; l < 64; ++l) wave->vgpr[10][l] = o[l];
+    wave->sgpr[12] = o[0];
+    wave->set_sgpr64(10, base);
+    Inst* offset = vgpr(f, 10);
+    if (plan.pattern == Pattern::splat) offset = f.b.op(Op::splat, {f.b.op_typed(Op::get_sgpr, ir::kI32, {}, 0, 12)});
+    if (plan.pattern == Pattern::lanes)
+      offset = f.b.op(Op::mul, {f.b.op_typed(Op::lane_id, ir::kV32, {}), f.b.v32(unit)});
+    switch (plan.mem.form) {
+      case AddressForm::lds_offset:
+        return {offset};
+      case AddressForm::base_only:
+      case AddressForm::scratch_base:
+        return {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10)};
+      default:
+        return {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10), offset};
+    }
+  }
+  Inst* vgpr(Straight& f, unsigned row) { return f.b.op_typed(Op::get_vgpr, ir::kV32, {}, 0, row); }
+  Inst* mask_operand(Straight& f, Masks masks) {
+    return masks == Masks::full_constant ? f.b.mask(~0ull) : f.b.op_typed(Op::get_mask, ir::kMask, {}, 0, 20);
+  }
+
+  void check(const Plan& plan) {
+    const MemAttr& mem = plan.mem;
+    SCOPED_TRACE(fmt::format("space {} form {} bytes {} count {} imm {} pattern {} masks {} edge {} target {}",
+                             static_cast<int>(mem.space), static_cast<int>(mem.form), mem.bytes, mem.count, mem.imm,
+                             static_cast<int>(plan.pattern), static_cast<int>(plan.masks), plan.lds_edge,
+                             static_cast<int>(plan.target)));
+    const Space space = mem.space == Space::flat ? plan.target : mem.space;
+    const uint32_t unit = uint32_t{mem.bytes} * mem.count;
+    const uint32_t limit = space == Space::scratch ? TestWave::kScratchBytes - 128
+                           : space == Space::lds   ? TestWave::kLdsBytes - 128
+                                                   : 8000;
+    for (uint8_t& byte : global) byte = static_cast<uint8_t>(random());
+    TestWave wave;
+    wave.randomise(random);
+    auto o =
+        offsets(plan.pattern, space == Space::scratch && plan.pattern != Pattern::strided ? mem.bytes : unit, limit);
+    if (plan.pattern == Pattern::lanes) {
+      for (uint32_t l = 0; l < 64; ++l) o[l] = l * unit;
+      if (space == Space::scratch && 64 * unit > limit) return;
+    }
+    if (plan.lds_edge) {
+      for (uint32_t& x : o) x += TestWave::kLdsBytes - 96;
+    }
+    // Generic addresses into scratch are aligned.
+    if (mem.space == Space::flat && space == Space::scratch) {
+      for (uint32_t& x : o) x -= x % mem.bytes;
+    }
+    if (mem.form == AddressForm::base_only || mem.form == AddressForm::scratch_base) std::fill(o.begin(), o.end(), 0);
+    const uint64_t active = choose_mask(plan.masks);
+    wave->set_sgpr64(20, active);
+
+    for (const bool is_load : {true, false}) {
+      if (!is_load && mem.sign_extend) continue;
+      Straight f;
+      std::vector<Inst*> operands = {mask_operand(f, plan.masks)};
+      for (Inst* a : address(f, plan, o, wave)) operands.push_back(a);
+      if (is_load) {
+        Inst* loaded = f.b.load({ir::TypeKind::v32, mem.count}, mem, operands);
+        for (unsigned e = 0; e < mem.count; ++e) {
+          Inst* element = mem.count > 1 ? f.b.op_typed(Op::extract, ir::kV32, {loaded}, 0, e) : loaded;
+          f.b.op_typed(Op::set_vgpr, ir::kNone, {element}, 0, 100 + e);
+        }
+      } else {
+        for (unsigned e = 0; e < mem.count; ++e) operands.push_back(vgpr(f, e));
+        f.b.store(mem, operands);
+      }
+      f.end();
+      TestWave before(wave);
+      const std::vector<uint8_t> memory_before = global;
+      std::vector<uint8_t> expected_memory = global;
+      ASSERT_EQ(run(f.function, GetParam(), wave), ExitReason::kEnd);
+      for (unsigned l = 0; l < 64; ++l) {
+        for (unsigned e = 0; e < mem.count; ++e) {
+          uint32_t expected = 0;
+          if (active >> l & 1) {
+            const uint64_t first = o[l] + static_cast<uint64_t>(mem.imm) + uint64_t{e} * mem.bytes;
+            const bool out = space == Space::lds && first + mem.bytes > TestWave::kLdsBytes;
+            for (unsigned i = 0; i < mem.bytes && !out; ++i) {
+              if (is_load) {
+                auto memory = memory_before;
+                expected |= uint32_t{*host(before, global, space, first + i, l)} << (8 * i);
+              } else {
+                *host(before, expected_memory, space, first + i, l) =
+                    static_cast<uint8_t>(before->vgpr[e][l] >> (8 * i));
+              }
+            }
+            if (is_load && mem.sign_extend && mem.bytes < 4) {
+              const unsigned shift = 32 - 8 * mem.bytes;
+              expected = static_cast<uint32_t>(static_cast<int32_t>(expected << shift) >> shift);
+            }
+          }
+          if (is_load) {
+            ASSERT_EQ(wave->vgpr[100 + e][l], expected) << "lane " << l << " element " << e << "\n"
+                                                        << ir::print(f.function);
+          }
+        }
+      }
+      if (!is_load) {
+        ASSERT_TRUE(global == expected_memory) << ir::print(f.function);
+        ASSERT_EQ(std::memcmp(wave.lds(), before.lds(), TestWave::kLdsBytes), 0) << ir::print(f.function);
+        ASSERT_EQ(std::memcmp(wave.scratch(), before.scratch(), TestWave::kScratchBytes * 64), 0)
+            << ir::print(f.function);
+      }
+    }
+  }
+
+  void sweep(Space space, AddressForm form, Space target = Space::global) {
+    for (const uint8_t bytes : {uint8_t{1}, uint8_t{2}, uint8_t{4}}) {
+      for (const uint8_t count : {uint8_t{1}, uint8_t{2}, uint8_t{3}, uint8_t{4}}) {
+        if (bytes < 4 && count > 1) continue;
+        for (const Pattern pattern : kPatterns) {
+          if (form == AddressForm::vector64 && (pattern == Pattern::splat || pattern == Pattern::lanes)) continue;
+          for (const Masks masks : kMasks) {
+            MemAttr mem{.space = space, .form = form, .bytes = bytes, .count = count};
+            mem.sign_extend = bytes < 4 && random() % 2;
+            mem.imm = static_cast<int64_t>(random() % 4) * 16;
+            check({mem, pattern, masks, false, target});
+            if (HasFatalFailure()) return;
+            if ((space == Space::lds || target == Space::lds) && pattern != Pattern::lanes)
+              check({mem, pattern, masks, true, target});
+            if (HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  }
+
+  std::mt19937_64 random{99};
+  std::vector<uint8_t> global;
+};
+INSTANTIATE_TEST_SUITE_P(Tiers, Memory, testing::ValuesIn(kTiers), [](const auto& info) {
+  return info.param == Tier::avx2 ? std::string("avx2") : std::string("avx512");
+});
+
+TEST_P(Memory, GlobalBaseOffset) {
+  sweep(Space::global, AddressForm::base_offset);
+}
+TEST_P(Memory, GlobalBaseOnly) {
+  sweep(Space::global, AddressForm::base_only);
+}
+TEST_P(Memory, GlobalVector64) {
+  sweep(Space::global, AddressForm::vector64);
+}
+TEST_P(Memory, FlatToGlobal) {
+  sweep(Space::flat, AddressForm::vector64);
+}
+TEST_P(Memory, FlatToLds) {
+  sweep(Space::flat, AddressForm::vector64, Space::lds);
+}
+TEST_P(Memory, FlatToScratch) {
+  sweep(Space::flat, AddressForm::vector64, Space::scratch);
+}
+TEST_P(Memory, Lds) {
+  sweep(Space::lds, AddressForm::lds_offset);
+}
+TEST_P(Memory, ScratchOffset) {
+  sweep(Space::scratch, AddressForm::scratch_off);
+}
+TEST_P(Memory, ScratchBase) {
+  sweep(Space::scratch, AddressForm::scratch_base);
+}
+
+TEST_P(Memory, FarImmediates) {
+  for (const int64_t imm : {int64_t{1} << 33, -(int64_t{1} << 33), int64_t{0x7ffffff0}}) {
+    Straight f;
+    TestWave wave;
+    for (unsigned i = 0; i < 64; ++i) global[i * 4] = static_cast<uint8_t>(i);
+    wave->set_sgpr64(10, reinterpret_cast<uint64_t>(global.data()) - static_cast<uint64_t>(imm));
+    Inst* base = f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10);
+    Inst* offset = f.b.op(Op::shl, {f.b.op_typed(Op::lane_id, ir::kV32, {}), f.b.v32(2)});
+    const MemAttr mem{.form = AddressForm::base_offset, .bytes = 1, .imm = imm};
+    f.b.op_typed(Op::set_vgpr, ir::kNone, {f.b.load(ir::kV32, mem, {f.b.mask(~0ull), base, offset})}, 0, 100);
+    f.end();
+    ASSERT_EQ(run(f.function, GetParam(), wave), ExitReason::kEnd);
+    for (unsigned l = 0; l < 64; ++l) EXPECT_EQ(wave->vgpr[100][l], l);
+  }
+}
+
+TEST_P(Memory, ScalarLoads) {
+  Straight f;
+  TestWave wave;
+  for (unsigned i = 0; i < 256; ++i) global[i] = static_cast<uint8_t>(i * 7);
+  wave->set_sgpr64(10, reinterpret_cast<uint64_t>(global.data()) + 64);
+  wave->sgpr[12] = 16;
+  Inst* base = f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10);
+  Inst* offset = f.b.op_typed(Op::get_sgpr, ir::kI32, {}, 0, 12);
+  Inst* loaded = f.b.op_typed(Op::load_scalar, {ir::TypeKind::i32, 16}, {base, offset}, 0, static_cast<uint64_t>(-8));
+  for (unsigned e = 0; e < 16; ++e)
+    f.b.op_typed(Op::set_sgpr, ir::kNone, {f.b.op_typed(Op::extract, ir::kI32, {loaded}, 0, e)}, 0, 40 + e);
+  Inst* one = f.b.op_typed(Op::load_scalar, ir::kI32, {base}, 0, 4);
+  f.b.op_typed(Op::set_sgpr, ir::kNone, {one}, 0, 60);
+  f.end();
+  ASSERT_EQ(run(f.function, GetParam(), wave), ExitReason::kEnd);
+  for (unsigned e = 0; e < 16; ++e)
+    EXPECT_EQ(std::memcmp(&wave->sgpr[40 + e], &global[64 + 16 - 8 + e * 4], 4), 0) << e;
+  EXPECT_EQ(std::memcmp(&wave->sgpr[60], &global[68], 4), 0);
+}
+
+// --- atomics ---
+template <typename T>
+T combine(AtomicOp op, T old, T value, T other) {
+  using S = std::make_signed_t<T>;
+  using F = std::conditional_t<sizeof(T) == 8, double, float>;
+  const F of = std::bit_cast<F>(old), vf = std::bit_cast<F>(value);
+  switch (op) {
+    case AtomicOp::swap:
+      return value;
+    case AtomicOp::cmpswap:
+      return old == other ? value : old;
+    case AtomicOp::add:
+      return old + value;
+    case AtomicOp::sub:
+      return old - value;
+    case AtomicOp::rsub:
+      return value - old;
+    case AtomicOp::smin:
+      return static_cast<S>(value) < static_cast<S>(old) ? value : old;
+    case AtomicOp::umin:
+      return value < old ? value : old;
+    case AtomicOp::smax:
+      return static_cast<S>(value) > static_cast<S>(old) ? value : old;
+    case AtomicOp::umax:
+      return value > old ? value : old;
+    case AtomicOp::and_:
+      return old & value;
+    case AtomicOp::or_:
+      return old | value;
+    case AtomicOp::xor_:
+      return old ^ value;
+    case AtomicOp::inc:
+      return old >= value ? 0 : old + 1;
+    case AtomicOp::dec:
+      return old == 0 || old > value ? value : old - 1;
+    case AtomicOp::mskor:
+      return (old & ~value) | other;
+    case AtomicOp::fadd_f32:
+    case AtomicOp::fadd_f64:
+      return std::bit_cast<T>(of + vf);
+    case AtomicOp::fmin_f32:
+    case AtomicOp::fmin_f64:
+      return vf < of ? value : old;
+    case AtomicOp::fmax_f32:
+    case AtomicOp::fmax_f64:
+      return vf > of ? value : old;
+    default:
+      return old;
+  }
+}
+
+TEST_P(Memory, Atomics) {
+  const auto wide_only = [](AtomicOp op) {
+    return op == AtomicOp::fadd_f64 || op == AtomicOp::fmin_f64 || op == AtomicOp::fmax_f64;
+  };
+  const auto narrow_only = [](AtomicOp op) {
+    return op == AtomicOp::fadd_f32 || op == AtomicOp::fmin_f32 || op == AtomicOp::fmax_f32;
+  };
+  struct Place {
+    Space space;
+    AddressForm form;
+    Space target;
+  };
+  for (const Place place : {Place{Space::global, AddressForm::base_offset, Space::global},
+                            Place{Space::global, AddressForm::vector64, Space::global},
+                            Place{Space::lds, AddressForm::lds_offset, Space::lds},
+                            Place{Space::flat, AddressForm::vector64, Space::global},
+                            Place{Space::flat, AddressForm::vector64, Space::lds}}) {
+    for (unsigned code = 0; code <= static_cast<unsigned>(AtomicOp::mskor); ++code) {
+      const auto op = static_cast<AtomicOp>(code);
+      if (op == AtomicOp::pk_fadd_f16) continue;
+      for (const uint8_t bytes : {uint8_t{4}, uint8_t{8}}) {
+        if ((bytes == 4 && wide_only(op)) || (bytes == 8 && narrow_only(op))) continue;
+        for (const bool wants_result : {true, false}) {
+          const MemAttr mem{.space = place.space, .form = place.form, .bytes = bytes, .atomic_op = op, .imm = 24};
+          TestWave wave;
+          wave.randomise(random);
+          auto o = offsets(Pattern::overlapping, bytes, 2000);
+          for (uint32_t& x : o) x &= ~7u;
+          if (place.target == Space::lds)
+            o[40] = TestWave::kLdsBytes - 24 - bytes / 2;  // half outside: nothing happens
+          const bool floating = wide_only(op) || narrow_only(op);
+          for (uint8_t& byte : global) byte = floating ? 0x40 : static_cast<uint8_t>(random());
+          for (unsigned l = 0; l < 64; ++l) {
+            uint64_t value = floating
+                                 ? (bytes == 8 ? 0x4010000000000000 + random() % 1000 : 0x40400000 + random() % 1000)
+                             : random() % 4 ? random()
+                                            : 0;
+            std::memcpy(&wave->vgpr[0][l], &value, 4);
+            wave->vgpr[1][l] = static_cast<uint32_t>(value >> 32);
+          }
+          const uint64_t active = random() | 1ull << 40;
+          wave->set_sgpr64(20, active);
+          Straight f;
+          std::vector<Inst*> operands = {mask_operand(f, Masks::random)};
+          for (Inst* a : address(f, {mem, Pattern::overlapping, Masks::random, false, place.target}, o, wave))
+            operands.push_back(a);
+          const auto data = [&](unsigned row) {
+            return bytes == 8 ? f.b.op(Op::pack64, {vgpr(f, row), vgpr(f, row + 1)}) : vgpr(f, row);
+          };
+          operands.push_back(data(0));
+          const bool two = op == AtomicOp::cmpswap || op == AtomicOp::mskor;
+          if (two) operands.push_back(data(2));
+          const ir::Type type = !wants_result ? ir::kNone : bytes == 8 ? ir::kV64 : ir::kV32;
+          Inst* old = f.b.atomic(type, mem, operands);
+          if (wants_result) {
+            f.b.op_typed(Op::set_vgpr, ir::kNone, {bytes == 8 ? f.b.op(Op::lo32, {old}) : old}, 0, 100);
+            if (bytes == 8) f.b.op_typed(Op::set_vgpr, ir::kNone, {f.b.op(Op::hi32, {old})}, 0, 101);
+          }
+          f.end();
+          // Some lanes find what they compare with.
+          for (unsigned l = 0; l < 64; l += 2) {
+            if (op == AtomicOp::cmpswap && place.target == Space::global) {
+              std::memcpy(&wave->vgpr[2][l], &global[o[l] + 24], 4);
+              std::memcpy(&wave->vgpr[3][l], &global[o[l] + 28], 4);
+            }
+          }
+          TestWave before(wave);
+          std::vector<uint8_t> expected_memory = global;
+          ASSERT_EQ(run(f.function, GetParam(), wave), ExitReason::kEnd);
+          for (unsigned l = 0; l < 64; ++l) {
+            uint64_t previous = 0;
+            const uint64_t byte = o[l] + 24;
+            const bool out = place.target == Space::lds && byte + bytes > TestWave::kLdsBytes;
+            if ((active >> l & 1) && !out) {
+              uint8_t* at = host(before, expected_memory, place.target, byte, l);
+              std::memcpy(&previous, at, bytes);
+              const uint64_t value = before->vgpr[0][l] | uint64_t{before->vgpr[1][l]} << 32;
+              const uint64_t other = before->vgpr[2][l] | uint64_t{before->vgpr[3][l]} << 32;
+              const uint64_t updated =
+                  bytes == 8 ? combine<uint64_t>(op, previous, value, other)
+                             : combine<uint32_t>(op, static_cast<uint32_t>(previous), static_cast<uint32_t>(value),
+                                                 static_cast<uint32_t>(other));
+              std::memcpy(at, &updated, bytes);
+            }
+            if (wants_result) {
+              uint64_t actual = wave->vgpr[100][l];
+              if (bytes == 8) actual |= uint64_t{wave->vgpr[101][l]} << 32;
+              ASSERT_EQ(actual, previous) << "lane " << l << "\n" << ir::print(f.function);
+            }
+          }
+          ASSERT_TRUE(global == expected_memory) << ir::print(f.function);
+          ASSERT_EQ(std::memcmp(wave.lds(), before.lds(), TestWave::kLdsBytes), 0) << ir::print(f.function);
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Memory, PackedHalfAtomicAdd) {
+  Straight f;
+  TestWave wave;
+  const MemAttr mem{
+      .space = Space::global, .form = AddressForm::base_offset, .bytes = 4, .atomic_op = AtomicOp::pk_fadd_f16};
+  wave->set_sgpr64(10, reinterpret_cast<uint64_t>(global.data()));
+  wave->set_sgpr64(20, ~0ull);
+  std::memset(global.data(), 0, 64);
+  for (unsigned l = 0; l < 64; ++l) wave->vgpr[0][l] = 0x3c004000;  // 1.0, 2.0
+  f.b.atomic(
+      ir::kNone, mem,
+      {mask_operand(f, Masks::random), f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10), f.b.v32(8), vgpr(f, 0)});
+  f.end();
+  ASSERT_EQ(run(f.function, GetParam(), wave), ExitReason::kEnd);
+  uint32_t sum;
+  std::memcpy(&sum, &global[8], 4);
+  EXPECT_EQ(sum, 0x54005800u);  // 64, 128
+}
+
+// A store and a load of the same memory by other lanes keep their order although lanes are handled in chunks.
+TEST_P(Memory, LoadsAfterStoresSeeThemInAllLanes) {
+  for (const Space space : {Space::lds, Space::global}) {
+    Straight f;
+    TestWave wave;
+    std::mt19937_64 generator{5};
+    wave.randomise(generator);
+    wave->set_sgpr64(10, reinterpret_cast<uint64_t>(global.data()));
+    Inst* lane = f.b.op_typed(Op::lane_id, ir::kV32, {});
+    Inst* up = f.b.op(Op::shl, {lane, f.b.v32(2)});
+    Inst* down = f.b.op(Op::shl, {f.b.op(Op::sub, {f.b.v32(63), lane}), f.b.v32(2)});
+    const MemAttr mem{.space = space, .form = space == Space::lds ? AddressForm::lds_offset : AddressForm::base_offset};
+    const auto at = [&](Inst* offset) {
+      std::vector<Inst*> o = {f.b.mask(~0ull)};
+      if (space == Space::global) o.push_back(f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10));
+      o.push_back(offset);
+      return o;
+    };
+    const auto store = [&](Inst* offset, unsigned row) {
+      auto o = at(offset);
+      o.push_back(vgpr(f, row));
+      f.b.store(mem, o);
+    };
+    store(up, 1);
+    Inst* reversed = f.b.load(ir::kV32, mem, at(down));
+    store(up, 2);
+    store(down, 3);  // wins everywhere
+    Inst* last = f.b.load(ir::kV32, mem, at(up));
+    f.b.op_typed(Op::set_vgpr, ir::kNone, {reversed}, 0, 100);
+    f.b.op_typed(Op::set_vgpr, ir::kNone, {last}, 0, 101);
+    f.end();
+    TestWave before(wave);
+    ASSERT_EQ(run(f.function, GetParam(), wave), ExitReason::kEnd);
+    for (unsigned l = 0; l < 64; ++l) {
+      EXPECT_EQ(wave->vgpr[100][l], before->vgpr[1][63 - l]);
+      EXPECT_EQ(wave->vgpr[101][l], before->vgpr[3][63 - l]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wavejit::backend
