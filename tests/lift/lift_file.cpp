@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string_view>
 
 #include "frontend/codeobject/code_object.h"
+#include "frontend/codeobject/containers.h"
 #include "frontend/lift/lifter.h"
 #include "ir/pass.h"
 #include "ir/text.h"
@@ -30,49 +29,56 @@ int main(int argc, char** argv) {
       optimise = true;
       continue;
     }
-    std::ifstream file(argv[i], std::ios::binary);
-    const std::vector<uint8_t> bytes{std::istreambuf_iterator<char>(file), {}};
-    const auto object = codeobject::CodeObject::load(bytes);
-    if (!object) {
-      fmt::print(stderr, "{}: {}\n", argv[i], object.error().message);
+    const auto container = codeobject::Container::open(argv[i]);
+    if (!container) {
+      fmt::print(stderr, "{}: {}\n", argv[i], container.error().message);
       ++failures;
       continue;
     }
-    const auto target = isa::parse_target((*object)->target().processor);
-    if (!target) {
-      fmt::print(stderr, "{}: target {}\n", argv[i], (*object)->target().processor);
-      ++failures;
-      continue;
-    }
-    const auto lift_one = [&](const std::string& name, uint64_t pc, const codeobject::KernelDescriptor* kernel) {
-      for (const std::span<const uint8_t> code : (*object)->code()) {
-        const uint64_t base = reinterpret_cast<uint64_t>(code.data());
-        if (pc < base || pc >= base + code.size()) continue;
-        lift::LiftOptions options{.target = *target, .name = name, .entry_pc = pc, .code = code, .code_base = base};
-        options.mode = kernel ? kernel->mode : 0x3f0;
-        options.is_kernel_entry = kernel != nullptr;
-        options.exec_full = true;
-        if (kernel && kernel->enable_private_segment_buffer) options.scratch_srd_sgpr = 0;
-        std::vector<lift::Unsupported> unsupported;
-        auto result = lift::lift(options, &unsupported);
-        if (!result) {
-          fmt::print(stderr, "{}: {}: {}\n", argv[i], name, result.error().message);
-          ++failures;
-          continue;
-        }
-        ++units;
-        instructions += result->guest_instructions;
-        for (const lift::Unsupported& u : unsupported) ++unsupported_count[u.what.substr(0, u.what.find(' '))];
-        if (name == wanted) {
-          if (optimise) ir::optimise(*result->function, {.verify = true});
-          fmt::print("{}\n", ir::print(*result->function));
-        }
+    for (const codeobject::ContainerEntry& entry : (*container)->entries()) {
+      if (entry.triple.find("amdgcn") == std::string::npos || entry.triple.find("gfx1") != std::string::npos) continue;
+      const auto object = codeobject::CodeObject::load(entry.bytes);
+      if (!object) {
+        fmt::print(stderr, "{}: {}\n", argv[i], object.error().message);
+        ++failures;
+        continue;
       }
-    };
-    for (const codeobject::Kernel& kernel : (*object)->kernels())
-      lift_one(kernel.name, kernel.descriptor.entry, &kernel.descriptor);
-    for (const codeobject::FunctionSymbol& function : (*object)->functions())
-      lift_one(function.name, function.address, nullptr);
+      const auto target = isa::parse_target((*object)->target().processor);
+      if (!target) {
+        fmt::print(stderr, "{}: target {}\n", argv[i], (*object)->target().processor);
+        ++failures;
+        continue;
+      }
+      const auto lift_one = [&](const std::string& name, uint64_t pc, const codeobject::KernelDescriptor* kernel) {
+        for (const std::span<const uint8_t> code : (*object)->code()) {
+          const uint64_t base = reinterpret_cast<uint64_t>(code.data());
+          if (pc < base || pc >= base + code.size()) continue;
+          lift::LiftOptions options{.target = *target, .name = name, .entry_pc = pc, .code = code, .code_base = base};
+          options.mode = kernel ? kernel->mode : 0x3f0;
+          options.is_kernel_entry = kernel != nullptr;
+          options.exec_full = true;
+          if (kernel && kernel->enable_private_segment_buffer) options.scratch_srd_sgpr = 0;
+          std::vector<lift::Unsupported> unsupported;
+          auto result = lift::lift(options, &unsupported);
+          if (!result) {
+            fmt::print(stderr, "{}: {}: {}\n", argv[i], name, result.error().message);
+            ++failures;
+            continue;
+          }
+          ++units;
+          instructions += result->guest_instructions;
+          for (const lift::Unsupported& u : unsupported) ++unsupported_count[u.what.substr(0, u.what.find(' '))];
+          if (name == wanted) {
+            if (optimise) ir::optimise(*result->function, {.verify = true});
+            fmt::print("{}\n", ir::print(*result->function));
+          }
+        }
+      };
+      for (const codeobject::Kernel& kernel : (*object)->kernels())
+        lift_one(kernel.name, kernel.descriptor.entry, &kernel.descriptor);
+      for (const codeobject::FunctionSymbol& function : (*object)->functions())
+        lift_one(function.name, function.address, nullptr);
+    }
   }
   fmt::print(stderr, "{} units, {} instructions, {} failures\n", units, instructions, failures);
   for (const auto& [what, count] : unsupported_count) fmt::print(stderr, "unsupported {} x {}\n", what, count);

@@ -1,0 +1,353 @@
+// Structure of lifted code: blocks, entries, exits, what is read from and written back to the wave state, and in which
+// form scalar pairs travel. What instructions compute is tested differentially (tests/diff, tests/isa, tests/kernels).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "frontend/lift/lifter.h"
+#include "ir/pass.h"
+#include "ir/text.h"
+#include "tests/support/assembler.h"
+
+namespace wavejit {
+namespace {
+
+using ir::Inst;
+using ir::Op;
+
+constexpr uint64_t kBase = 0x10000;
+constexpr uint32_t kMode = 0x3c0;
+
+class LiftTest : public testing::Test {
+ protected:
+  // Assembles and lifts; the options may be changed before by setting `options`.
+  ir::Function& lift(const std::string& source, isa::Target target = isa::Target::gfx906) {
+    auto code = test::assemble(target, source);
+    if (!code) {
+      ADD_FAILURE() << code.error().message;
+      code = std::vector<uint8_t>(4);
+    }
+    code_ = std::move(*code);
+    options.target = target;
+    options.name = "snippet";
+    options.entry_pc = options.code_base = kBase;
+    options.code = code_;
+    unsupported.clear();
+    auto result = lift::lift(options, &unsupported);
+    if (!result) ADD_FAILURE() << result.error().message;
+    function_ = result ? std::move(result->function) : std::make_unique<ir::Function>("failed");
+    EXPECT_EQ(ir::verify(*function_), "");
+    return *function_;
+  }
+
+  [[nodiscard]] std::vector<const Inst*> all(Op op) const {
+    std::vector<const Inst*> found;
+    for (const auto& block : function_->blocks)
+      for (const Inst* inst : block->insts)
+        if (inst->op == op) found.push_back(inst);
+    return found;
+  }
+  [[nodiscard]] bool has(Op op, uint64_t imm) const {
+    const auto found = all(op);
+    return std::any_of(found.begin(), found.end(), [&](const Inst* inst) { return inst->imm == imm; });
+  }
+  [[nodiscard]] std::vector<uint64_t> imms(Op op) const {
+    std::vector<uint64_t> result;
+    for (const Inst* inst : all(op)) result.push_back(inst->imm);
+    std::sort(result.begin(), result.end());
+    return result;
+  }
+  [[nodiscard]] std::string text() const { return ir::print(*function_); }
+
+  lift::LiftOptions options{.mode = kMode};
+  std::vector<lift::Unsupported> unsupported;
+
+ private:
+  std::vector<uint8_t> code_;
+  std::unique_ptr<ir::Function> function_;
+};
+
+TEST_F(LiftTest, EndWritesNothingBack) {
+  lift("s_mov_b32 s0, 1\n v_mov_b32 v0, 2\n s_endpgm");
+  ASSERT_EQ(all(Op::exit).size(), 1u) << text();
+  EXPECT_EQ(all(Op::exit)[0]->attr, static_cast<uint32_t>(ExitReason::kEnd));
+  EXPECT_EQ(all(Op::exit)[0]->imm, kBase + 8);
+  EXPECT_TRUE(all(Op::set_sgpr).empty()) << text();
+  EXPECT_TRUE(all(Op::set_vgpr).empty()) << text();
+}
+
+TEST_F(LiftTest, JumpWritesBackWhatWasModified) {
+  lift("s_mov_b32 s5, s6\n v_add_u32 v3, v4, v5\n s_setpc_b64 s[30:31]");
+  EXPECT_EQ(all(Op::exit_jump).size(), 1u);
+  EXPECT_EQ(imms(Op::set_sgpr), (std::vector<uint64_t>{5})) << text();
+  EXPECT_EQ(imms(Op::set_vgpr), (std::vector<uint64_t>{3})) << text();
+  EXPECT_TRUE(all(Op::set_mask).empty()) << "EXEC and VCC were not written";
+  EXPECT_TRUE(has(Op::get_sgpr64, 30)) << "the target is read as one number";
+}
+
+TEST_F(LiftTest, RegistersWithTheirOldValueAreNotWritten) {
+  lift("s_mov_b64 s[0:1], exec\n s_mov_b64 exec, -1\n s_nop 0\n s_mov_b64 exec, s[0:1]\n s_setpc_b64 s[30:31]");
+  EXPECT_EQ(imms(Op::set_mask), (std::vector<uint64_t>{0})) << text();
+}
+
+TEST_F(LiftTest, FullExecNeedsNoSelect) {
+  const std::string source = "v_add_u32 v0, v1, v2\n s_setpc_b64 s[30:31]";
+  lift(source);
+  EXPECT_EQ(all(Op::select).size(), 1u) << text();
+  EXPECT_TRUE(has(Op::get_vgpr, 0)) << "inactive lanes keep their value";
+  options.exec_full = true;
+  lift(source);
+  EXPECT_TRUE(all(Op::select).empty()) << text();
+  EXPECT_FALSE(has(Op::get_vgpr, 0)) << text();
+}
+
+TEST_F(LiftTest, FullExecIsKnownInLoopsAndAfterRestoring) {
+  options.exec_full = true;
+  lift(R"(
+    s_mov_b32 s0, 0
+  loop:
+    v_cmp_gt_u32 vcc, v1, v2
+    s_and_saveexec_b64 s[2:3], vcc
+    v_add_u32 v3, v3, v1
+    s_or_b64 exec, exec, s[2:3]
+    v_add_u32 v4, v4, v1
+    s_add_u32 s0, s0, 1
+    s_cmp_lt_u32 s0, 10
+    s_cbranch_scc1 loop
+    s_setpc_b64 s[30:31])");
+  EXPECT_EQ(all(Op::select).size(), 1u) << "only the addition under the condition\n" << text();
+}
+
+TEST_F(LiftTest, BarrierIsAnEntry) {
+  const ir::Function& f = lift(
+      "v_mov_b32 v0, 1\n v_mov_b32 v1, 2\n s_barrier\n v_add_u32 v2, v0, v3\n global_store_dword v[4:5], v2, off\n "
+      "s_endpgm");
+  ASSERT_EQ(f.entries.size(), 2u);
+  EXPECT_EQ(f.entries[0].guest_pc, kBase);
+  EXPECT_EQ(f.entries[1].guest_pc, kBase + 12);
+  EXPECT_TRUE(f.entries[1].block->predecessors.empty());
+  const auto exits = all(Op::exit);
+  ASSERT_EQ(exits.size(), 2u);
+  EXPECT_EQ(exits[0]->attr, static_cast<uint32_t>(ExitReason::kBarrier));
+  EXPECT_EQ(exits[0]->imm, kBase + 12);
+  EXPECT_EQ(imms(Op::set_vgpr), (std::vector<uint64_t>{0})) << "v1 is not read behind the barrier\n" << text();
+}
+
+TEST_F(LiftTest, EntryAtALoopHeaderGetsItsOwnBlock) {
+  const ir::Function& f = lift(R"(
+    s_mov_b32 s0, 0
+    s_barrier
+  loop:
+    s_add_u32 s0, s0, 1
+    s_cmp_lt_u32 s0, s1
+    s_cbranch_scc1 loop
+    s_setpc_b64 s[30:31])");
+  ASSERT_EQ(f.entries.size(), 2u);
+  EXPECT_TRUE(f.entries[1].block->predecessors.empty());
+  ASSERT_EQ(f.entries[1].block->successors.size(), 1u);
+  EXPECT_EQ(f.entries[1].block->successors[0]->predecessors.size(), 2u) << text();
+  EXPECT_EQ(all(Op::phi).size(), 1u) << "s0 only\n" << text();
+}
+
+TEST_F(LiftTest, CallLeavesAndReturnsToAnEntry) {
+  const ir::Function& f = lift("s_swappc_b64 s[30:31], s[4:5]\n s_endpgm");
+  ASSERT_EQ(f.entries.size(), 2u);
+  EXPECT_EQ(f.entries[1].guest_pc, kBase + 4);
+  EXPECT_EQ(all(Op::exit_jump).size(), 1u);
+  EXPECT_TRUE(has(Op::set_sgpr64, 30)) << text();
+}
+
+TEST_F(LiftTest, DivergentLoopMaskIsOneMaskPhi) {
+  options.exec_full = true;
+  lift(R"(
+    s_mov_b64 s[2:3], 0
+    v_mov_b32 v1, 0
+  loop:
+    v_add_u32 v1, v1, v0
+    v_cmp_gt_u32 vcc, v1, v2
+    s_or_b64 s[2:3], vcc, s[2:3]
+    s_andn2_b64 exec, exec, s[2:3]
+    s_cbranch_execnz loop
+    s_or_b64 exec, exec, s[2:3]
+    global_store_dword v[4:5], v1, off
+    s_endpgm)");
+  for (const Inst* phi : all(Op::phi)) EXPECT_NE(phi->type.kind, ir::TypeKind::i32) << text();
+  EXPECT_TRUE(all(Op::i64_to_mask).empty()) << text();
+  EXPECT_TRUE(all(Op::mask_to_i64).empty()) << text();
+}
+
+TEST_F(LiftTest, PointerInALoopIsOnePhi) {
+  lift(R"(
+  loop:
+    s_load_dword s6, s[2:3], 0x0
+    s_add_u32 s2, s2, 4
+    s_addc_u32 s3, s3, 0
+    s_cmp_lg_u32 s6, 0
+    s_cbranch_scc1 loop
+    s_setpc_b64 s[30:31])");
+  const auto phis = all(Op::phi);
+  EXPECT_EQ(std::count_if(phis.begin(), phis.end(), [](const Inst* p) { return p->type == ir::kI64; }), 1) << text();
+  EXPECT_EQ(std::count_if(phis.begin(), phis.end(), [](const Inst* p) { return p->type == ir::kI32; }), 0) << text();
+}
+
+TEST_F(LiftTest, ModeIsFollowedStatically) {
+  lift(
+      "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 3\n v_add_f32 v0, v1, v2\n"
+      "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 0\n v_add_f32 v3, v4, v5\n s_setpc_b64 s[30:31]");
+  const auto sums = all(Op::fadd_f32);
+  ASSERT_EQ(sums.size(), 2u);
+  const uint32_t keep = ir::fpenv::kKeepInputDenorm | ir::fpenv::kKeepOutputDenorm;
+  EXPECT_EQ(sums[0]->attr & keep, keep);
+  EXPECT_EQ(sums[1]->attr & keep, 0u);
+  EXPECT_TRUE(all(Op::set_field).empty()) << "MODE is back to what it was\n" << text();
+}
+
+TEST_F(LiftTest, AnotherModeAtAJoinLeavesTheUnit) {
+  lift(R"(
+    s_cbranch_scc1 join
+    s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 3
+    s_mov_b32 s7, 1
+  join:
+    v_add_f32 v0, v1, v2
+    s_setpc_b64 s[30:31])");
+  ASSERT_EQ(all(Op::exit_jump).size(), 2u) << text();
+  EXPECT_TRUE(has(Op::set_field, offsetof(WaveState, mode))) << text();
+  EXPECT_TRUE(has(Op::set_sgpr, 7)) << text();
+}
+
+TEST_F(LiftTest, ModeFromARegisterLeavesTheUnit) {
+  lift("s_setreg_b32 hwreg(HW_REG_MODE, 0, 4), s2\n v_add_f32 v0, v1, v2\n s_endpgm");
+  EXPECT_EQ(all(Op::exit_jump).size(), 1u);
+  EXPECT_TRUE(has(Op::set_field, offsetof(WaveState, mode))) << text();
+  EXPECT_TRUE(all(Op::fadd_f32).empty());
+}
+
+TEST_F(LiftTest, UnsupportedInstructionIsAnExit) {
+  lift(
+      "s_cbranch_scc1 fine\n exp mrt0 v0, v0, v0, v0 done vm\n s_endpgm\n fine:\n v_mov_b32 v0, 1\n s_setpc_b64 "
+      "s[30:31]");
+  ASSERT_EQ(unsupported.size(), 1u);
+  EXPECT_EQ(unsupported[0].pc, kBase + 4);
+  EXPECT_NE(unsupported[0].what.find("exp"), std::string::npos) << unsupported[0].what;
+  const auto exits = all(Op::exit);
+  ASSERT_EQ(exits.size(), 1u);
+  EXPECT_EQ(exits[0]->attr, static_cast<uint32_t>(ExitReason::kUnsupported));
+  EXPECT_EQ(exits[0]->imm, kBase + 4);
+}
+
+TEST_F(LiftTest, UndecodableBytesAndTheEndOfTheCodeAreIllegal) {
+  lift("s_cbranch_scc1 next\n .long 0xffffffff\n next:\n s_nop 0");
+  const auto exits = all(Op::exit);
+  ASSERT_EQ(exits.size(), 2u) << text();
+  for (const Inst* exit : exits) EXPECT_EQ(exit->attr, static_cast<uint32_t>(ExitReason::kIllegal));
+  std::vector<uint64_t> pcs = imms(Op::exit);
+  EXPECT_EQ(pcs, (std::vector<uint64_t>{kBase + 4, kBase + 12}));
+}
+
+TEST_F(LiftTest, BranchOutOfTheCodeIsIllegal) {
+  lift("s_branch 0x1000");
+  ASSERT_EQ(all(Op::exit).size(), 1u);
+  EXPECT_EQ(all(Op::exit)[0]->attr, static_cast<uint32_t>(ExitReason::kIllegal));
+}
+
+TEST_F(LiftTest, TrapKeepsItsNumberAndTheState) {
+  lift("v_mov_b32 v7, 1\n s_trap 2");
+  ASSERT_EQ(all(Op::exit).size(), 1u);
+  EXPECT_EQ(all(Op::exit)[0]->attr, static_cast<uint32_t>(ExitReason::kTrap));
+  EXPECT_EQ(all(Op::exit)[0]->imm, kBase + 4);
+  EXPECT_EQ(all(Op::exit)[0]->imm2, 2u);
+  EXPECT_TRUE(has(Op::set_vgpr, 7)) << text();
+}
+
+TEST_F(LiftTest, VcczIsStaleAfterHalfWrites) {
+  lift("s_mov_b32 vcc_lo, 0\n s_cbranch_vccz there\n s_endpgm\n there:\n s_endpgm");
+  EXPECT_EQ(all(Op::get_vccz).size(), 1u) << text();
+  lift("s_mov_b64 vcc, s[0:1]\n s_cbranch_vccz there\n s_endpgm\n there:\n s_endpgm");
+  EXPECT_TRUE(all(Op::get_vccz).empty()) << text();
+  EXPECT_EQ(all(Op::mask_any).size(), 1u) << text();
+}
+
+TEST_F(LiftTest, GlobalAddressFormsKeepTheirShape) {
+  lift("global_load_dword v0, v1, s[2:3] offset:16\n global_load_dwordx4 v[4:7], v[8:9], off offset:-8\n s_endpgm");
+  const auto loads = all(Op::load);
+  ASSERT_EQ(loads.size(), 2u);
+  EXPECT_EQ(loads[0]->mem.form, ir::AddressForm::base_offset);
+  EXPECT_EQ(loads[0]->mem.imm, 16);
+  EXPECT_EQ(loads[1]->mem.form, ir::AddressForm::vector64);
+  EXPECT_EQ(loads[1]->mem.imm, -8);
+  EXPECT_EQ(loads[1]->mem.count, 4);
+}
+
+TEST_F(LiftTest, ScratchDescriptorIsRecognisedThroughThePrologue) {
+  const std::string source = R"(
+    s_mov_b64 s[22:23], s[2:3]
+    s_mov_b64 s[20:21], s[0:1]
+    s_add_u32 s20, s20, s9
+    s_addc_u32 s21, s21, 0
+  loop:
+    buffer_store_dword v1, v0, s[20:23], 0 offen offset:4
+    buffer_load_dwordx2 v[2:3], off, s[20:23], s32 offset:8
+    s_barrier
+    s_cbranch_scc1 loop
+    s_endpgm)";
+  options.scratch_srd_sgpr = 0;
+  lift(source);
+  ASSERT_EQ(all(Op::store).size(), 1u);
+  ASSERT_EQ(all(Op::load).size(), 1u) << text();
+  EXPECT_EQ(all(Op::store)[0]->mem.space, ir::Space::scratch);
+  EXPECT_EQ(all(Op::store)[0]->mem.form, ir::AddressForm::scratch_off);
+  EXPECT_EQ(all(Op::load)[0]->mem.form, ir::AddressForm::scratch_base);
+  EXPECT_EQ(all(Op::load)[0]->mem.count, 2);
+  options.scratch_srd_sgpr = -1;
+  lift(source);
+  EXPECT_EQ(all(Op::store)[0]->mem.space, ir::Space::global);
+}
+
+TEST_F(LiftTest, OptionsThatMakeNoSenseAreErrors) {
+  lift::LiftOptions bad{.name = "bad", .entry_pc = 0x5000, .code_base = kBase, .mode = kMode};
+  const std::vector<uint8_t> code(16);
+  bad.code = code;
+  auto result = lift::lift(bad);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kBadCodeObject);
+  bad.entry_pc = kBase;
+  bad.mode = mode::kVskip;
+  result = lift::lift(bad);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kUnsupported);
+}
+
+TEST_F(LiftTest, EveryTargetLiftsItsOwnForms) {
+  for (const isa::Target target :
+       {isa::Target::gfx803, isa::Target::gfx900, isa::Target::gfx906, isa::Target::gfx908, isa::Target::gfx90a}) {
+    const std::string carry =
+        target == isa::Target::gfx803 ? "v_add_u32 v0, vcc, v1, v2" : "v_add_co_u32 v0, vcc, v1, v2";
+    lift(carry + "\n s_setpc_b64 s[30:31]", target);
+    EXPECT_TRUE(unsupported.empty());
+    EXPECT_EQ(all(Op::addc_carry).size(), 1u) << text();
+    EXPECT_TRUE(has(Op::set_mask, 106)) << text();
+  }
+}
+
+// Optimised and unoptimised IR of everything above stays valid.
+TEST_F(LiftTest, PassesAcceptWhatIsLifted) {
+  ir::Function& f = lift(R"(
+    s_load_dwordx2 s[0:1], s[4:5], 0x0
+    v_cmp_gt_u32 vcc, s8, v0
+    s_and_saveexec_b64 s[2:3], vcc
+    s_cbranch_execz done
+    v_lshlrev_b32 v1, 2, v0
+    global_load_dword v2, v1, s[0:1]
+    v_mul_f32 v2, v2, v2
+    global_store_dword v1, v2, s[0:1]
+  done:
+    s_endpgm)");
+  ir::optimise(f, {.verify = true});
+  EXPECT_EQ(ir::verify(f), "");
+  EXPECT_EQ(all(Op::load).size(), 1u);
+}
+
+}  // namespace
+}  // namespace wavejit
