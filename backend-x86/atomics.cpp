@@ -70,7 +70,10 @@ class AtomicAccess {
       cc_.mov(delta, disp);
       Vec splat = isa_.vec();
       isa_.splat64(splat, delta);
-      address = {{isa_.make(I::kIdVpaddq, address.part[0], splat), isa_.make(I::kIdVpaddq, address.part[1], splat)}};
+      // Not as one braced assignment: gcc 12 builds the new parts in place, on top of the operands.
+      const Vec low = isa_.make(I::kIdVpaddq, address.part[0], splat),
+                high = isa_.make(I::kIdVpaddq, address.part[1], splat);
+      address = {{low, high}};
       disp = 0;
     }
     if (mem_.space == Space::flat) address = e_.resolve_flat(address, mem_.bytes, first_lane, lanes);
@@ -282,9 +285,9 @@ class AtomicAccess {
   Gp scalar_of(const Vec& v) {
     Gp g = gp();
     if (wide_) {
-      cc_.vmovq(g, v.xmm());
+      isa_.low64(g, v);
     } else {
-      cc_.vmovd(g, v.xmm());
+      isa_.low32(g, v);
     }
     return g;
   }

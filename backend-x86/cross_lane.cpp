@@ -159,14 +159,14 @@ void Emitter::read_lane(const Gp& d, const Inst* value, const Operand& lane) {
     Vec v = v32(value, l / isa_->lanes);
     const unsigned in_chunk = l % isa_->lanes;
     if (in_chunk == 0) {
-      cc_.vmovd(d, v.xmm());
+      isa_->low32(d, v);
     } else if (in_chunk < 4) {
       cc_.vpextrd(d, v.xmm(), in_chunk);
     } else {
       Vec moved = isa_->vec(), where = isa_->vec();
       isa_->mov(where, isa_->full32(in_chunk));
       isa_->permute32(moved, v, where);
-      cc_.vmovd(d, moved.xmm());
+      isa_->low32(d, moved);
     }
     return;
   }

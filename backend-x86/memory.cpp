@@ -70,7 +70,10 @@ void MemoryAccess::add_immediate(int64_t imm_value) {
   if (kind_ == Kind::address64) {
     Vec splat = isa_.vec();
     isa_.splat64(splat, t);
-    address_ = {{isa_.make(I::kIdVpaddq, address_.part[0], splat), isa_.make(I::kIdVpaddq, address_.part[1], splat)}};
+    // Not as one braced assignment: gcc 12 builds the new parts in place, on top of the operands.
+    const Vec low = isa_.make(I::kIdVpaddq, address_.part[0], splat),
+              high = isa_.make(I::kIdVpaddq, address_.part[1], splat);
+    address_ = {{low, high}};
   } else {
     cc_.add(t, base_);
     base_ = t;
@@ -121,7 +124,7 @@ void MemoryAccess::prepare() {
     } else if (offset->op == Op::splat) {
       cc_.emit(I::kIdMov, sum.r32(), e_.gp_operand(offset->operands[0]));
     } else {
-      cc_.vmovd(sum.r32(), e_.v32(offset, chunk_).xmm());
+      isa_.low32(sum, e_.v32(offset, chunk_));
     }
     if (mem_.space == Space::lds) {
       // Bounds first: the sum of base and offset no longer shows them.
@@ -223,7 +226,7 @@ FaultRange MemoryAccess::range(bool contiguous, unsigned first) const {
 Gp MemoryAccess::find_contiguous() {
   Gp pointer = cc_.newUInt64();
   if (kind_ == Kind::offset32) {
-    cc_.vmovd(pointer.r32(), offset_.xmm());
+    isa_.low32(pointer, offset_);
     // Zero-extended offsets must not wrap inside the chunk.
     cc_.cmp(pointer.r32(), static_cast<uint32_t>(0u - isa_.lanes * lane_stride_));
     to_slow_if(CondCode::kA);
@@ -237,7 +240,7 @@ Gp MemoryAccess::find_contiguous() {
     }
     cc_.add(pointer, base_);
   } else {
-    cc_.vmovq(pointer, address_.part[0].xmm());
+    isa_.low64(pointer, address_.part[0]);
     Vec first = isa_.vec();
     cc_.emit(I::kIdVpbroadcastq, first, address_.part[0].xmm());
     Mask64 halves;

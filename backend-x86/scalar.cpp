@@ -253,7 +253,7 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
         isa_->splat32(v[i], gp(operand(i)));
       }
       const Vec r = perm32(v[0], v[1], v[2]);
-      cc_.vmovd(dst_gp(inst), r.xmm());
+      isa_->low32(dst_gp(inst), r);
       return true;
     }
     case Op::icmp: {

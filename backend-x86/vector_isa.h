@@ -46,6 +46,11 @@ class VectorIsa {
     return d;
   }
 
+  // Lowest element to a general register. Not vmovd/vmovq on the value itself: where that is spilled, asmjit's register
+  // allocator would put its stack slot in place of the xmm operand, a form those instructions do not have.
+  void low32(const Gp& d, const Vec& v) { cc_.emit(I::kIdVmovd, d.r32(), make(f.mov, v).xmm()); }
+  void low64(const Gp& d, const Vec& v) { cc_.emit(I::kIdVmovq, d.r64(), make(f.mov, v).xmm()); }
+
   // --- constants ---
   [[nodiscard]] virtual Mem c32(uint32_t bits) = 0;
   [[nodiscard]] virtual Mem c64(uint64_t bits) = 0;
