@@ -13,7 +13,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <optional>
 
+#include "backend-x86/fault_decode.h"
 #include "frontend/interp/interpreter.h"
 #include "internal/check.h"
 
@@ -65,17 +67,19 @@ const backend::FaultRange* find_range(const backend::CompiledCode& code, uint64_
   return offset < it->end ? &*it : nullptr;
 }
 
-// Fills in what the tables of translated code say.
-void describe_translated_fault(ThreadState& state, uint64_t host_pc) {
+// Fills in what the tables of translated code and the machine state say.
+void describe_translated_fault(ThreadState& state, const ucontext_t& context) {
   WaveState& wave = *state.wave;
-  const backend::FaultRange* range = find_range(*state.code, host_pc);
+  const backend::FaultRange* range = find_range(*state.code, static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RIP]));
   if (!range) {
     wave.fault_lane = kWaveSize;
     return;
   }
+  const std::optional<uint64_t> address =
+      state.address_known ? std::optional<uint64_t>(wave.fault_address) : std::nullopt;
   wave.pc = range->guest_pc;
   wave.fault_write = range->write;
-  if (!range->lane_in_state) wave.fault_lane = range->first_lane;
+  wave.fault_lane = backend::decode_fault_lane(*range, context, address, wave);
 }
 
 bool is_canonical(uint64_t address) {
@@ -106,13 +110,12 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   }
   state->executing = 0;
   WaveState& wave = *state->wave;
-  const auto& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
   // A non-canonical address raises a general protection fault, for which the kernel reports no address.
   state->address_known = signal != SIGFPE && info->si_code > 0 && info->si_code != SI_KERNEL;
   wave.exit_reason = ExitReason::kFault;
   wave.fault_address = state->address_known ? reinterpret_cast<uint64_t>(info->si_addr) : 0;
   if (state->code)
-    describe_translated_fault(*state, static_cast<uint64_t>(machine.gregs[REG_RIP]));
+    describe_translated_fault(*state, *static_cast<const ucontext_t*>(context));
   else
     describe_interpreter_fault(*state);
   siglongjmp(state->landing, static_cast<int>(GuestOutcome::fault));
