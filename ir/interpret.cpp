@@ -24,7 +24,8 @@ using Value = std::vector<uint64_t>;
 
 class Interpreter {
  public:
-  Interpreter(const Function& function, uint64_t seed) : seed_(seed), values_(function.num_values()) {}
+  Interpreter(const Function& function, uint64_t seed)
+      : function_(function), seed_(seed), values_(function.num_values()) {}
 
   Expected<Interpretation> run(const Block* block, uint64_t max_steps) {
     const Block* from = nullptr;
@@ -85,7 +86,20 @@ class Interpreter {
       default:
         break;
     }
-    for (const auto& [name, v] : state_) event(name, v);
+    const auto reason = static_cast<ExitReason>(inst.attr);
+    if (inst.op == Op::exit && (reason == ExitReason::kBarrier || reason == ExitReason::kYield)) {
+      // The wave goes on where it left off: in this function if that is one of its entries.
+      for (const Entry& entry : function_.entries) {
+        if (entry.guest_pc == inst.imm) {
+          event("resume", {inst.imm});
+          return entry.block;
+        }
+      }
+    }
+    // Nobody sees the registers of a wave that has ended.
+    if (inst.op != Op::exit || reason != ExitReason::kEnd) {
+      for (const auto& [name, v] : state_) event(name, v);
+    }
     Value v{inst.attr, inst.imm, inst.imm2};
     if (inst.op == Op::exit_jump) v.push_back(scalar(inst.operands[0]));
     event(std::string(op_info(inst.op).mnemonic), v);
@@ -331,6 +345,7 @@ class Interpreter {
     return true;
   }
 
+  const Function& function_;
   uint64_t seed_;
   uint64_t epoch_ = 0;
   unsigned edge_ = 0;

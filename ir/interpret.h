@@ -15,7 +15,7 @@
 namespace wavejit::ir {
 
 struct Interpretation {
-  std::vector<std::string> events;  // memory accesses in order, then the registers at the exit, then the exit itself
+  std::vector<std::string> events;  // memory accesses in order, the registers at exits other than kEnd, exits
   uint64_t steps = 0;
 };
 

@@ -1,4 +1,5 @@
-// Types of IR values. A value is wave-wide: one scalar shared by all lanes, one bit per lane (mask), or one element per lane.
+// Types of IR values. A value is wave-wide: one scalar shared by all lanes, one bit per lane (mask), or one element per
+// lane.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +23,24 @@ struct Type {
 
   constexpr bool operator==(const Type&) const = default;
   [[nodiscard]] constexpr bool is_vector() const { return kind == TypeKind::v32 || kind == TypeKind::v64; }
-  [[nodiscard]] constexpr bool is_scalar() const { return kind == TypeKind::i1 || kind == TypeKind::i32 || kind == TypeKind::i64; }
+  [[nodiscard]] constexpr bool is_scalar() const {
+    return kind == TypeKind::i1 || kind == TypeKind::i32 || kind == TypeKind::i64;
+  }
   [[nodiscard]] constexpr bool is_mask() const { return kind == TypeKind::mask; }
   [[nodiscard]] constexpr bool is_tuple() const { return count > 1; }
   [[nodiscard]] constexpr unsigned bits() const {  // per lane or scalar
     switch (kind) {
-      case TypeKind::i1: case TypeKind::mask: return 1;
-      case TypeKind::i32: case TypeKind::v32: return 32;
-      case TypeKind::i64: case TypeKind::v64: return 64;
-      default: return 0;
+      case TypeKind::i1:
+      case TypeKind::mask:
+        return 1;
+      case TypeKind::i32:
+      case TypeKind::v32:
+        return 32;
+      case TypeKind::i64:
+      case TypeKind::v64:
+        return 64;
+      default:
+        return 0;
     }
   }
 };

@@ -7,6 +7,9 @@
 // block stay, anything else is replaced by something larger.
 #include <algorithm>
 #include <array>
+#include <bitset>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "ir/analysis/mask_facts.h"
 #include "ir/passes/passes.h"
@@ -18,6 +21,8 @@ namespace {
 constexpr size_t kMaxTerms = 4;
 constexpr size_t kMaxMinus = 3;
 constexpr int kMaxRounds = 24;
+
+using Rows = std::bitset<kNumVgprs + kNumAgprs>;
 
 struct Term {
   Inst* include = nullptr;  // null: all lanes
@@ -31,6 +36,121 @@ struct Demand {
   std::array<Term, kMaxTerms> terms{};
   uint8_t count = 0;
   bool all = false;
+};
+
+// Where the unit is left at a barrier or yield and entered again behind it, a register that is written to the wave
+// state on the way out is only read on the way in. So what happens to it there says which lanes of it matter.
+class Resumptions {
+ public:
+  explicit Resumptions(const Function& function) {
+    std::unordered_map<uint64_t, size_t> entry_at;
+    std::unordered_set<const Block*> entry_blocks;
+    for (size_t i = 0; i < function.entries.size(); ++i) {
+      if (!entry_at.emplace(function.entries[i].guest_pc, i).second) return;
+      entry_blocks.insert(function.entries[i].block);
+    }
+    if (function.entries.size() * function.blocks.size() > kMaxWork) return;
+    for (const auto& block : function.blocks) {
+      if (!collect(block.get(), entry_blocks.contains(block.get()), function.entries, entry_at)) return;
+    }
+    sites_.resize(function.entries.size());
+    for (size_t i = 0; i < function.entries.size(); ++i) {
+      sites_[i].block = function.entries[i].block;
+      for (Inst* inst : sites_[i].block->insts) {
+        if (inst->op == Op::get_vgpr) sites_[i].reads.emplace(inst->imm, inst);
+      }
+      find_leaving(sites_[i]);
+    }
+    known_ = true;
+  }
+
+  struct Site {  // an entry
+    Block* block = nullptr;
+    std::unordered_multimap<uint64_t, Inst*> reads;  // by row
+    Rows read_outside;                               // rows that stay in the state for code elsewhere
+    std::vector<std::pair<size_t, Rows>> handed_on;  // rows that stay in the state for another entry
+  };
+
+  // The entry where the block's exit resumes, null when that is not known.
+  [[nodiscard]] const Site* resumed_by(const Block* block) const {
+    if (!known_) return nullptr;
+    const auto it = exits_.find(block);
+    return it == exits_.end() || it->second.resumes_at == kElsewhere || it->second.resumes_at == kNowhere
+               ? nullptr
+               : &sites_[it->second.resumes_at];
+  }
+  [[nodiscard]] const Site& site(size_t index) const { return sites_[index]; }
+
+ private:
+  static constexpr size_t kMaxWork = 1u << 20;
+  static constexpr size_t kElsewhere = ~size_t{0};
+  static constexpr size_t kNowhere = kElsewhere - 1;
+  struct Exit {
+    size_t resumes_at = kElsewhere;
+    Rows written;
+  };
+
+  // An entry that does not read EXEC may have been specialised for a full one. A wave that comes with another EXEC goes
+  // on in another translation then, which may read what this one has no use for.
+  static bool same_exec(const Block* leaving, const Block* entry) {
+    const auto reads_exec = [](const Inst* inst) { return inst->op == Op::get_mask && inst->imm == sreg::kExecLo; };
+    if (std::any_of(entry->insts.begin(), entry->insts.end(), reads_exec)) return true;
+    return std::all_of(leaving->insts.begin(), leaving->insts.end(), [](const Inst* inst) {
+      if (inst->op == Op::set_mask && inst->imm == sreg::kExecLo) return inst->operands[0]->is_const(~uint64_t{0});
+      const bool writes = inst->op == Op::set_sgpr || inst->op == Op::set_sgpr64 || inst->op == Op::set_mask;
+      return !writes || inst->imm + 1 < sreg::kExecLo;
+    });
+  }
+
+  // False when the registers are used in a way this analysis does not understand.
+  bool collect(const Block* block, bool is_entry, const std::vector<Entry>& entries,
+               const std::unordered_map<uint64_t, size_t>& entry_at) {
+    bool writes = false;
+    Exit exit;
+    for (const Inst* inst : block->insts) {
+      if (inst->op == Op::get_vgpr && (writes || !is_entry)) return false;
+      if (inst->op != Op::set_vgpr) continue;
+      writes = true;
+      exit.written.set(inst->imm);
+    }
+    if (!block->successors.empty()) return !writes;
+    const Inst* last = block->terminator();
+    if (last->op == Op::exit) {
+      const auto reason = static_cast<ExitReason>(last->attr);
+      if (reason == ExitReason::kEnd) exit.resumes_at = kNowhere;
+      const auto entry = entry_at.find(last->imm);
+      const bool resumes = reason == ExitReason::kBarrier || reason == ExitReason::kYield;
+      if (resumes && entry != entry_at.end() && same_exec(block, entries[entry->second].block)) {
+        exit.resumes_at = entry->second;
+      }
+    }
+    exits_.emplace(block, exit);
+    return true;
+  }
+
+  void find_leaving(Site& site) const {
+    std::unordered_set<const Block*> seen{site.block};
+    std::vector<const Block*> work{site.block};
+    while (!work.empty()) {
+      const Block* block = work.back();
+      work.pop_back();
+      for (const Block* successor : block->successors) {
+        if (seen.insert(successor).second) work.push_back(successor);
+      }
+      if (!block->successors.empty()) continue;
+      const Exit& exit = exits_.at(block);
+      if (exit.resumes_at == kNowhere) continue;
+      if (exit.resumes_at == kElsewhere) {
+        site.read_outside |= ~exit.written;
+      } else {
+        site.handed_on.emplace_back(exit.resumes_at, ~exit.written);
+      }
+    }
+  }
+
+  bool known_ = false;
+  std::unordered_map<const Block*, Exit> exits_;
+  std::vector<Site> sites_;
 };
 
 enum class Decision : uint8_t { keep, operand0, operand1, operand2, not_operand0, not_operand1, none };
@@ -65,7 +185,7 @@ bool per_lane(const Inst* inst) {
 class Analysis {
  public:
   Analysis(Function& function, const Dominators& dominators)
-      : dominators_(dominators), facts_(dominators), demands_(function.num_values()) {}
+      : dominators_(dominators), facts_(dominators), resumptions_(function), demands_(function.num_values()) {}
 
   // False when it did not settle; nothing may be concluded then.
   bool run() {
@@ -84,6 +204,13 @@ class Analysis {
 
   // What the instruction amounts to for all who look at it.
   Decision decide(const Inst* inst) { return decide(inst, demands_[inst->id]); }
+
+  // Whether the instruction looks at any lane of any operand.
+  bool looks_at_something(Inst* inst) {
+    bool some = false;
+    uses(inst, [&](unsigned, const Term&) { some = true; });
+    return some;
+  }
 
   // What operands amount to for this user alone; calls action(index, decision).
   template <typename Action>
@@ -236,6 +363,9 @@ class Analysis {
         return;
       case Op::phi:
         return phi_uses(inst, use);
+      case Op::set_vgpr:
+        if (const Resumptions::Site* site = resumptions_.resumed_by(inst->parent)) return saved_uses(inst, *site, use);
+        break;
       case Op::bpermute:
         use(2, Term{});
         for_each_term(inst, [&](const Term& term) { use(0, term); });
@@ -294,6 +424,64 @@ class Analysis {
     });
   }
 
+  // A register saved in front of a barrier: what code behind the barrier looks at.
+  template <typename Use>
+  void saved_uses(Inst* save, const Resumptions::Site& site, Use&& use) {
+    std::vector<const Resumptions::Site*> visited;
+    if (read_later(site, save->imm, visited)) return use(0, Term{});
+    const auto at_save = [&](Inst* mask) { return saved_mask(save->parent, mask); };
+    const auto [first, last] = site.reads.equal_range(save->imm);
+    for (auto it = first; it != last; ++it) {
+      for_each_term(it->second, [&](const Term& term) {
+        Term translated;
+        size_t kept = 0;
+        for (Inst* minus : term.minus) {
+          if (minus == nullptr || minus->op != Op::get_mask || minus->parent != site.block) continue;
+          if (Inst* same = at_save(minus)) translated.minus[kept++] = same;
+        }
+        std::vector<Inst*> larger;
+        std::vector<const Inst*> seen;
+        const auto known = [&](Inst* mask) {
+          return mask->op == Op::get_mask && mask->parent == site.block && at_save(mask) != nullptr;
+        };
+        if (term.include == nullptr || !collect_bounds(term.include, site.block, known, larger, seen))
+          return use(0, translated);
+        for (Inst* mask : larger) {
+          translated.include = at_save(mask);
+          use(0, translated);
+        }
+      });
+    }
+  }
+  // Whether a row that comes in through the entry and stays in the state is read by someone later.
+  bool read_later(const Resumptions::Site& site, uint64_t row, std::vector<const Resumptions::Site*>& visited) {
+    if (site.read_outside[row]) return true;
+    visited.push_back(&site);
+    for (const auto& [index, rows] : site.handed_on) {
+      const Resumptions::Site& next = resumptions_.site(index);
+      if (!rows[row] || std::find(visited.begin(), visited.end(), &next) != visited.end()) continue;
+      const auto [first, last] = next.reads.equal_range(row);
+      for (auto it = first; it != last; ++it) {
+        if (demands_[it->second->id].all || demands_[it->second->id].count > 0) return true;
+      }
+      if (read_later(next, row, visited)) return true;
+    }
+    return false;
+  }
+  // What the block saves as the mask that `read` reads back; null when it does not or does so in parts.
+  static Inst* saved_mask(const Block* block, const Inst* read) {
+    Inst* value = nullptr;
+    for (const Inst* inst : block->insts) {
+      if (inst->op == Op::set_mask && inst->imm == read->imm) value = inst->operands[0];
+      const bool overlaps = (inst->op == Op::set_sgpr && (inst->imm == read->imm || inst->imm == read->imm + 1)) ||
+                            ((inst->op == Op::set_sgpr64 || inst->op == Op::set_mask) && inst->imm != read->imm &&
+                             inst->imm + 1 >= read->imm && inst->imm <= read->imm + 1) ||
+                            (inst->op == Op::set_sgpr64 && inst->imm == read->imm);
+      if (overlaps) return nullptr;
+    }
+    return value;
+  }
+
   template <typename Use>
   void phi_uses(Inst* phi, Use&& use) {
     for_each_term(phi, [&](const Term& term) {
@@ -301,7 +489,10 @@ class Analysis {
       bool bounded = term.include != nullptr;
       if (bounded) {
         std::vector<const Inst*> seen;
-        bounded = collect_bounds(term.include, phi->parent, larger, seen);
+        const auto known = [&](Inst* mask) {
+          return (mask->op == Op::phi && mask->parent == phi->parent) || facts_.precedes(mask, phi->parent);
+        };
+        bounded = collect_bounds(term.include, phi->parent, known, larger, seen);
       }
       for (unsigned edge = 0; edge < phi->operands.size(); ++edge) {
         const auto at_edge = [&](Inst* mask) -> Inst* {
@@ -326,9 +517,13 @@ class Analysis {
     });
   }
 
-  // Masks that are phis of the block or come from above it and together contain `mask`; false when there are none.
-  bool collect_bounds(Inst* mask, const Block* block, std::vector<Inst*>& bounds, std::vector<const Inst*>& seen) {
-    if ((mask->op == Op::phi && mask->parent == block) || facts_.precedes(mask, block)) {
+  // Masks for which known(mask) holds and that together contain `mask`; false when there are none. The block is where
+  // the values flow in whose instances are meant.
+  template <typename Known>
+  bool collect_bounds(Inst* mask, const Block* block, Known&& known, std::vector<Inst*>& bounds,
+                      std::vector<const Inst*>& seen) {
+    const auto collect = [&](Inst* other) { return collect_bounds(other, block, known, bounds, seen); };
+    if (known(mask)) {
       if (std::find(bounds.begin(), bounds.end(), mask) == bounds.end()) bounds.push_back(mask);
       return bounds.size() <= kMaxTerms;
     }
@@ -339,22 +534,20 @@ class Analysis {
       case Op::and_: {
         const std::vector<Inst*> saved = bounds;
         const std::vector<const Inst*> saved_seen = seen;
-        if (collect_bounds(mask->operands[0], block, bounds, seen)) return true;
+        if (collect(mask->operands[0])) return true;
         bounds = saved;
         seen = saved_seen;
-        return collect_bounds(mask->operands[1], block, bounds, seen);
+        return collect(mask->operands[1]);
       }
       case Op::andn:
-        return collect_bounds(mask->operands[0], block, bounds, seen);
+        return collect(mask->operands[0]);
       case Op::or_:
       case Op::xor_:
-        return collect_bounds(mask->operands[0], block, bounds, seen) &&
-               collect_bounds(mask->operands[1], block, bounds, seen);
+        return collect(mask->operands[0]) && collect(mask->operands[1]);
       case Op::phi:
         // Defined below the block: all that can flow into it since the block was entered.
         if (!dominators_.dominates(block, mask->parent)) return false;
-        return std::all_of(mask->operands.begin(), mask->operands.end(),
-                           [&](Inst* operand) { return collect_bounds(operand, block, bounds, seen); });
+        return std::all_of(mask->operands.begin(), mask->operands.end(), collect);
       default:
         return false;
     }
@@ -362,6 +555,7 @@ class Analysis {
 
   const Dominators& dominators_;
   MaskFacts facts_;
+  Resumptions resumptions_;
   std::vector<Demand> demands_;  // by id
   bool changed_ = false;
 };
@@ -378,6 +572,12 @@ PassResult demanded_lanes(Function& function, const PassContext&) {
   for (const Block* block : dominators.order()) {
     for (const Inst* inst : block->insts) decisions[inst->id] = analysis.decide(inst);
   }
+  std::vector<Inst*> dead_saves;
+  for (const auto& block : function.blocks) {
+    for (Inst* inst : block->insts) {
+      if (inst->op == Op::set_vgpr && !analysis.looks_at_something(inst)) dead_saves.push_back(inst);
+    }
+  }
   struct OperandDecision {
     Inst* user;
     unsigned index;
@@ -393,7 +593,13 @@ PassResult demanded_lanes(Function& function, const PassContext&) {
       });
     }
   }
-  for (const OperandDecision& decision : operands) function.set_operand(decision.user, decision.index, decision.value);
+  for (Inst* save : dead_saves) {
+    std::erase(save->parent->insts, save);
+    function.unlink(save);
+  }
+  for (const OperandDecision& decision : operands) {
+    if (decision.user->parent != nullptr) function.set_operand(decision.user, decision.index, decision.value);
+  }
 
   Rewriter rewriter(function);
   const bool changed = rewriter.run([&](Inst* inst) -> Inst* {
@@ -416,8 +622,9 @@ PassResult demanded_lanes(Function& function, const PassContext&) {
     }
     return nullptr;
   });
-  if (changed || !operands.empty()) function.sweep();
-  return {.changed = changed || !operands.empty()};
+  const bool any = changed || !operands.empty() || !dead_saves.empty();
+  if (any) function.sweep();
+  return {.changed = any};
 }
 
 }  // namespace wavejit::ir::passes

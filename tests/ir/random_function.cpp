@@ -16,16 +16,13 @@ class Generator {
       : random_(seed), function_(std::make_unique<Function>("random")), b_(*function_), budget_(size) {}
 
   std::unique_ptr<Function> run() {
-    for (unsigned entry = 0; entry < 1 + pick(2); ++entry) {
-      Block* block = function_->add_block();
-      function_->entries.push_back({0x100 + entry, block});
-      b_.set_block(block);
-      pool_.clear();
+    const unsigned entries = 1 + pick(2);
+    for (unsigned entry = 0; entry < entries; ++entry) {
+      new_entry();
       read_state();
-      const unsigned share = budget_;
-      body(share, 0);
+      body(budget_, 0);
       write_state();
-      b_.exit(ExitReason::kEnd, 0x42);
+      b_.exit(chance(50) ? ExitReason::kEnd : ExitReason::kTrap, 0x42);
     }
     return std::move(function_);
   }
@@ -84,6 +81,61 @@ class Generator {
     store();
   }
 
+  uint64_t new_entry() {
+    Block* block = function_->add_block();
+    function_->entries.push_back({0x1000 + 4 * function_->entries.size(), block});
+    b_.set_block(block);
+    pool_.clear();
+    return function_->entries.back().guest_pc;
+  }
+
+  // s_barrier: registers are saved, the unit is left, and entered again with only them; or the barrier is passed by.
+  void barrier() {
+    Block* here = b_.block();
+    const Pool before = pool_;
+    Inst* const exec_before = exec_;
+    Inst* condition = any(kI1);
+    std::vector<Inst*> rows;
+    for (unsigned i = 0; i < 4; ++i) rows.push_back(any(kV32));
+    Inst* scalar = any(kI32);
+    const bool passable = chance(50);
+    const bool save_exec = chance(90);
+    Block* leave = passable ? function_->add_block() : here;
+    b_.set_block(leave);
+    for (unsigned i = 0; i < rows.size(); ++i) b_.op_typed(Op::set_vgpr, kNone, {rows[i]}, 0, 4 + i);
+    b_.op_typed(Op::set_sgpr, kNone, {scalar}, 0, 4);
+    if (save_exec) b_.op_typed(Op::set_mask, kNone, {exec_before}, 0, 126);
+    Block* const saved = b_.block();
+    const uint64_t pc = new_entry();
+    Block* const resumed = b_.block();
+    b_.set_block(saved);
+    b_.exit(chance(80) ? ExitReason::kBarrier : ExitReason::kYield, pc);
+    b_.set_block(resumed);
+    std::vector<Inst*> read;
+    for (unsigned i = 0; i < rows.size(); ++i) read.push_back(b_.op_typed(Op::get_vgpr, kV32, {}, 0, 4 + i));
+    Inst* scalar_read = b_.op_typed(Op::get_sgpr, kI32, {}, 0, 4);
+    Inst* exec_read = b_.op_typed(Op::get_mask, kMask, {}, 0, 126);
+    if (!passable) {
+      for (Inst* inst : read) {
+        if (chance(70)) add(inst);
+      }
+      add(scalar_read);
+      exec_ = exec_read;
+      add(exec_);
+      return;
+    }
+    Block* on = function_->add_block();
+    b_.br(on);
+    b_.set_block(here);
+    b_.cond_br(condition, leave, on);
+    b_.set_block(on);
+    // Predecessors: the resumed block, then the block that passed by.
+    for (unsigned i = 0; i < rows.size(); ++i) add(b_.op_typed(Op::phi, kV32, {read[i], rows[i]}));
+    add(b_.op_typed(Op::phi, kI32, {scalar_read, scalar}));
+    exec_ = b_.op_typed(Op::phi, kMask, {exec_read, exec_before});
+    add(exec_);
+  }
+
   void body(unsigned size, unsigned depth) {
     while (size > 0) {
       const unsigned roll = pick(100);
@@ -96,6 +148,9 @@ class Generator {
       } else if (roll < 12 && size > 6) {
         predicated(size / 2, depth);
         size -= size / 2;
+      } else if (roll == 12 && depth == 0) {
+        barrier();
+        --size;
       } else {
         statement();
         --size;
