@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "internal/wave_state.h"
 
@@ -158,6 +159,8 @@ uint64_t div_fixup_rows(const HelperArgs* args) {
       out[l] = sign | kInf;
     } else if (n == 0 || d == kInf || difference < T::kUnderflow) {
       out[l] = sign;
+    } else if (!std::is_same_v<F, Half> && (q[l] & (kSign - 1)) > kInf) {
+      out[l] = sign | kInf;  // the division sequence overflowed on the way (docs/isa-decisions.md)
     } else {
       out[l] = sign | (q[l] & (kSign - 1));
     }

@@ -84,8 +84,11 @@ class Avx512 final : public VectorIsa {
   void mask_not(const MaskReg& d, const MaskReg& a) override { cc_.emit(I::kIdKnotw, d, a); }
   void mask_from_bits(const MaskReg& d, const Gp& bits) override { cc_.emit(I::kIdKmovw, d, bits.r32()); }
   Gp mask_bits(const MaskReg& m) override {
+    // Through a fresh register: asmjit would turn `kmovw gp, spilled` into a load of a mask register.
     Gp r = cc_.newUInt32();
-    cc_.emit(I::kIdKmovw, r, m);
+    MaskReg t = mask();
+    mov_mask(t, m);
+    cc_.emit(I::kIdKmovw, r, t);
     return r;
   }
   void load_mask(const MaskReg& d, const Mem& at) override { cc_.emit(I::kIdKmovw, d, sized(at, 2)); }
