@@ -289,24 +289,28 @@ bool Context::omod_applies(unsigned denorm_shift) const {
   return inst->omod != 0 && !(mode & mode::kIeee) && !(mode >> denorm_shift & 2);
 }
 
+// omod: one multiplication; a negative zero becomes positive.
+Inst* Context::scaled(Op multiply, Inst* value, Inst* factor, uint32_t environment) {
+  value = fp(multiply, {value, factor}, environment);
+  const uint64_t sign = multiply == Op::fmul_f64 ? uint64_t{1} << 63 : multiply == Op::fmul_f32 ? 1u << 31 : 1u << 15;
+  return b.select(b.icmp(ICmp::eq, value, like(value, sign)), like(value, 0), value);
+}
+
 void Context::set_f32(Inst* value, uint32_t clamp_env) {
   static constexpr uint32_t kFactor[4] = {0, 0x40000000, 0x40800000, 0x3f000000};
-  if (omod_applies(mode::kDenormF32Shift)) value = fp(Op::fmul_f32, {value, v(kFactor[inst->omod])}, env32());
-  if (inst->clamp) value = fp(Op::fclamp_f32, {value}, clamp_env ? clamp_env : env32());
+  if (omod_applies(mode::kDenormF32Shift)) value = scaled(Op::fmul_f32, value, v(kFactor[inst->omod]), env32());
   set_v32(value);
 }
 
 void Context::set_f64(Inst* value, uint32_t clamp_env) {
   static constexpr uint64_t kFactor[4] = {0, 0x4000000000000000, 0x4010000000000000, 0x3fe0000000000000};
-  if (omod_applies(mode::kDenormF16F64Shift)) value = fp(Op::fmul_f64, {value, b.v64(kFactor[inst->omod])}, env64());
-  if (inst->clamp) value = fp(Op::fclamp_f64, {value}, clamp_env ? clamp_env : env64());
+  if (omod_applies(mode::kDenormF16F64Shift)) value = scaled(Op::fmul_f64, value, b.v64(kFactor[inst->omod]), env64());
   set_v64(value);
 }
 
 void Context::set_f16(Inst* value, bool keeps_high, uint32_t clamp_env) {
   static constexpr uint32_t kFactor[4] = {0, 0x4000, 0x4400, 0x3800};
-  if (omod_applies(mode::kDenormF16F64Shift)) value = fp(Op::fmul_f16, {value, v(kFactor[inst->omod])}, env16());
-  if (inst->clamp) value = fp(Op::fclamp_f16, {value}, clamp_env ? clamp_env : env16());
+  if (omod_applies(mode::kDenormF16F64Shift)) value = scaled(Op::fmul_f16, value, v(kFactor[inst->omod]), env16());
   set_v16(value, keeps_high);
 }
 

@@ -125,6 +125,7 @@ class Context {
   Inst* sdwa_source(Inst* value, const Operand& operand);
   Inst* sdwa_result(Inst* value, Inst* old);
   Inst* float_modifiers(Inst* value, const Operand& operand);
+  Inst* scaled(Op multiply, Inst* value, Inst* factor, uint32_t environment);
   [[nodiscard]] bool omod_applies(unsigned denorm_shift) const;
 };
 
