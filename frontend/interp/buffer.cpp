@@ -136,20 +136,17 @@ Step store(Context& c, const Op& op) {
       return Step::next;
     }
   }
-  for (uint64_t m = exec & valid; m != 0; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
+  Step outcome = Step::next;
+  for_each_store<kBytes>(exec & valid, [&](unsigned l, unsigned b) {
+    if (outcome != Step::next) return;
     const uint64_t address = c.addresses[l];
-    if (!is_host_address(address)) return memory_fault(c, op, address, l, true);
-    if (!split) {
-      lane_to_memory<shape>(rows, l, reinterpret_cast<void*>(address));
-      continue;
+    if (!is_host_address(address)) {
+      outcome = memory_fault(c, op, address, l, true);
+    } else {
+      lane_part_to_memory<shape>(rows, l, b, reinterpret_cast<void*>(address + b / 4 * step));
     }
-    uint8_t bytes[kBytes];
-    lane_to_memory<shape>(rows, l, bytes);
-    for (unsigned w = 0; w + 4 <= kBytes; w += 4)
-      std::memcpy(reinterpret_cast<void*>(address + w / 4 * step), bytes + w, 4);
-  }
-  return Step::next;
+  });
+  return outcome;
 }
 
 // param: AtomicOp. vdata holds {data} or {data, compare}; with GLC the old value replaces the data.

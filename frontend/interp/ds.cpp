@@ -38,17 +38,20 @@ Step read(Context& c, const Op& op) {
   return Step::next;
 }
 
+// One element per lane at address + offset.
+template <Shape shape>
+void write_element(const Context& c, const uint32_t* addresses, uint64_t offset, const uint32_t* rows) {
+  constexpr unsigned kBytes = shape_bytes(shape);
+  for_each_store<kBytes>(c.wave.exec(), [&](unsigned l, unsigned b) {
+    void* p = lds_pointer(c, addresses[l] + offset, kBytes);
+    if (p != nullptr) lane_part_to_memory<shape>(rows, l, b, static_cast<uint8_t*>(p) + b);
+  });
+}
+
 template <Shape shape>
 Step write(Context& c, const Op& op) {
   if (op.inst.gds) return c.exit(ExitReason::kUnsupported, op);
-  constexpr unsigned kBytes = shape_bytes(shape);
-  const uint64_t offset = static_cast<uint32_t>(op.inst.offset);
-  const uint32_t* addresses = c.row(op.addr_row);
-  const uint32_t* rows = c.row(op.data_row);
-  for (uint64_t m = c.wave.exec(); m != 0; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    if (void* p = lds_pointer(c, addresses[l] + offset, kBytes); p != nullptr) lane_to_memory<shape>(rows, l, p);
-  }
+  write_element<shape>(c, c.row(op.addr_row), static_cast<uint32_t>(op.inst.offset), c.row(op.data_row));
   return Step::next;
 }
 
@@ -79,14 +82,8 @@ Step write2(Context& c, const Op& op) {
   const unsigned scale = kBytes * op.param;
   const uint64_t offset0 = (static_cast<uint32_t>(op.inst.offset) & 0xff) * scale;
   const uint64_t offset1 = (static_cast<uint32_t>(op.inst.offset) >> 8 & 0xff) * scale;
-  const uint32_t* addresses = c.row(op.addr_row);
-  const uint32_t* data0 = c.row(op.data_row);
-  const uint32_t* data1 = c.row(op.data1_row);
-  for (uint64_t m = c.wave.exec(); m != 0; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    if (void* p = lds_pointer(c, addresses[l] + offset0, kBytes); p != nullptr) lane_to_memory<shape>(data0, l, p);
-    if (void* p = lds_pointer(c, addresses[l] + offset1, kBytes); p != nullptr) lane_to_memory<shape>(data1, l, p);
-  }
+  write_element<shape>(c, c.row(op.addr_row), offset0, c.row(op.data_row));
+  write_element<shape>(c, c.row(op.addr_row), offset1, c.row(op.data1_row));
   return Step::next;
 }
 

@@ -50,9 +50,10 @@ Step exchange2(Context& c, const Op& op) {
   const uint32_t* data[2] = {c.row(op.data_row), c.row(op.data1_row)};
   const uint64_t exec = c.wave.exec();
   T old[2][kWaveSize];
-  for (uint64_t m = exec; m != 0; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    for (unsigned i = 0; i < 2; ++i) {
+  // First all lanes' first exchange, then the second.
+  for (unsigned i = 0; i < 2; ++i) {
+    for (uint64_t m = exec; m != 0; m &= m - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(m));
       const uint64_t address = addresses[l] + offsets[i];
       old[i][l] = 0;
       if (address + sizeof(T) > c.wave.lds_size) continue;

@@ -100,7 +100,7 @@ struct LaneFunctions {
   void (*merge)(uint32_t* dst, const uint32_t* src, uint64_t mask, unsigned rows);  // dst lanes in `mask` take src
   void (*clamp_f32)(uint32_t* row, bool dx10);                                      // in place, to [0, 1]
   void (*clamp_f64)(uint32_t* rows, bool dx10);
-  void (*clamp_f16)(uint32_t* row, bool dx10, bool both_halves);
+  void (*clamp_f16)(uint32_t* row, uint32_t mode, bool both_halves);
   void (*scale_f32)(uint32_t* row, float factor);
   void (*scale_f64)(uint32_t* rows, double factor);
   void (*scale_f16)(uint32_t* row, float factor, uint32_t mode);
@@ -215,11 +215,14 @@ void prepare(Op& op, Arena& arena);
 // Scalar operand access (operands.cpp).
 [[nodiscard]] uint32_t read_scalar32(const Context& c, const Source& s);
 [[nodiscard]] uint64_t read_scalar64(const Context& c, const Source& s);
+// Register 125 is reserved before GFX10 ("null" in LLVM's disassembly): writes to it are dropped.
+inline constexpr unsigned kNullRegister = 125;
 inline void write_scalar32(Context& c, unsigned reg, uint32_t value) {
-  c.wave.sgpr[reg] = value;
+  if (reg != kNullRegister) c.wave.sgpr[reg] = value;
 }
 // A 64-bit write of VCC updates VCCZ.
 inline void write_scalar64(Context& c, unsigned reg, uint64_t value) {
+  if (reg == kNullRegister) return;
   c.wave.set_sgpr64(reg, value);
   if (reg == sreg::kVccLo) c.wave.vccz = value == 0;
 }

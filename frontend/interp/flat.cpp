@@ -125,23 +125,25 @@ Step store(Context& c, const Op& op) {
       return Step::next;
     }
   }
-  for (uint64_t m = exec; m != 0; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
+  Step outcome = Step::next;
+  for_each_store<kBytes>(exec, [&](unsigned l, unsigned b) {
+    if (outcome != Step::next) return;
     const uint64_t address = c.addresses[l];
     if (segment == Segment::flat && (is_shared(address) || is_private(address))) {
       const auto offset = static_cast<uint32_t>(address);
       if (is_private(address)) {
-        const Step s = scratch_lane<shape>(c, op, rows, l, offset, true);
-        if (s != Step::next) return s;
+        // Scratch of different lanes never overlaps: everything at once.
+        if (b == 0) outcome = scratch_lane<shape>(c, op, rows, l, offset, true);
       } else if (uint64_t{offset} + kBytes <= c.wave.lds_size) {
-        lane_to_memory<shape>(rows, l, reinterpret_cast<void*>(c.wave.lds_base + offset));
+        lane_part_to_memory<shape>(rows, l, b, reinterpret_cast<void*>(c.wave.lds_base + offset + b));
       }
-      continue;
+    } else if (!is_host_address(address)) {
+      outcome = memory_fault(c, op, address, l, true);
+    } else {
+      lane_part_to_memory<shape>(rows, l, b, reinterpret_cast<void*>(address + b));
     }
-    if (!is_host_address(address)) return memory_fault(c, op, address, l, true);
-    lane_to_memory<shape>(rows, l, reinterpret_cast<void*>(address));
-  }
-  return Step::next;
+  });
+  return outcome;
 }
 
 // param: AtomicOp. vdata holds {data} or, for compare-and-swap, {data, compare}. With GLC the old value is returned.

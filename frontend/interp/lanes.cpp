@@ -30,7 +30,8 @@ void merge(uint32_t* dst, const uint32_t* src, uint64_t mask, unsigned rows) {
   }
 }
 
-// NaN becomes 0 with DX10_CLAMP, else stays. max(x, +0) also turns -0 into +0.
+// NaN becomes 0 with DX10_CLAMP, else stays. max(x, +0) also turns -0 into +0. The comparison reads denormals as MODE's
+// input field says (for f32 and f64 the host does that), so that flushed ones become +0.
 template <class D>
 HWY_INLINE hn::Vec<D> clamp01(D d, hn::Vec<D> v, bool dx10) {
   const auto zero = hn::Zero(d);
@@ -48,16 +49,17 @@ void clamp_f64(uint32_t* rows, bool dx10) {
   WAVEJIT_LANES_LOOP(double) store64(clamp01(d, load64(d, rows + i), dx10), d, rows + i);
 }
 
-void clamp_f16(uint32_t* row, bool dx10, bool both_halves) {
+void clamp_f16(uint32_t* row, uint32_t mode, bool both_halves) {
+  const bool dx10 = (mode & mode::kDx10Clamp) != 0;
   const hn::ScalableTag<float> df;
   WAVEJIT_LANES_LOOP(uint32_t) {
     const auto v = load(d, row + i);
-    const auto lo = f32_to_f16_rne(d, clamp01(df, f16_to_f32(d, hn::And(v, hn::Set(d, 0xffffu))), dx10));
+    const auto lo = f32_to_f16_rne(d, clamp01(df, f16_operand(d, hn::And(v, hn::Set(d, 0xffffu)), mode), dx10));
     if (!both_halves) {
       store(lo, d, row + i);
       continue;
     }
-    const auto hi = f32_to_f16_rne(d, clamp01(df, f16_to_f32(d, hn::ShiftRight<16>(v)), dx10));
+    const auto hi = f32_to_f16_rne(d, clamp01(df, f16_operand(d, hn::ShiftRight<16>(v), mode), dx10));
     store(hn::Or(lo, hn::ShiftLeft<16>(hi)), d, row + i);
   }
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <bit>
 #include <cstring>
 
 #include "frontend/interp/engine.h"
@@ -88,6 +89,25 @@ inline void lane_to_memory(const uint32_t* rows, unsigned l, void* p) {
     constexpr bool kHigh = shape == Shape::ubyte_d16_hi || shape == Shape::short_d16_hi;
     const uint32_t v = kHigh ? rows[l] >> 16 : rows[l];
     std::memcpy(p, &v, kBytes);
+  }
+}
+
+// Lanes of one store may overlap. The order is fixed: dwords (elements of write2) one after the other, and within each
+// the lanes in ascending order. Calls `one(lane, byte offset)` accordingly for every lane of `mask`.
+template <unsigned bytes, typename One>
+inline void for_each_store(uint64_t mask, One one) {
+  constexpr unsigned kStep = bytes < 4 ? bytes : 4;
+  for (unsigned b = 0; b < bytes; b += kStep)
+    for (uint64_t m = mask; m != 0; m &= m - 1) one(static_cast<unsigned>(std::countr_zero(m)), b);
+}
+
+// Dword `b / 4` of what lane `l` stores (or all of it if it is smaller).
+template <Shape shape>
+inline void lane_part_to_memory(const uint32_t* rows, unsigned l, unsigned b, void* p) {
+  if constexpr (shape_bytes(shape) >= 4) {
+    std::memcpy(p, &rows[b / 4 * kWaveSize + l], 4);
+  } else {
+    lane_to_memory<shape>(rows, l, p);
   }
 }
 

@@ -131,6 +131,10 @@ void apply_result_modifiers(Context& c, const Op& op, Type t, uint32_t* rows) {
     }
   }
   if (!inst.clamp) return;
+  // Clamping is a floating-point operation of the result's type: it flushes denormals as MODE says.
+  if (t == Type::f32 || t == Type::v2f32) c.use(Env::f32);
+  if (t == Type::f64) c.use(Env::f64);
+  if (t == Type::f16 || t == Type::v2f16) c.use(Env::f16);
   switch (t) {
     case Type::f32:
       f.clamp_f32(rows, dx10);
@@ -143,10 +147,10 @@ void apply_result_modifiers(Context& c, const Op& op, Type t, uint32_t* rows) {
       f.clamp_f64(rows, dx10);
       break;
     case Type::f16:
-      f.clamp_f16(rows, dx10, false);
+      f.clamp_f16(rows, c.wave.mode, false);
       break;
     case Type::v2f16:
-      f.clamp_f16(rows, dx10, true);
+      f.clamp_f16(rows, c.wave.mode, true);
       break;
     default:
       break;
