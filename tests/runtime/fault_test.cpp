@@ -137,7 +137,12 @@ TEST_P(Faults, NullAndNonCanonicalPointers) {
       ASSERT_EQ(e.status(), WAVEJIT_GUEST_FAULT) << e.what();
       ASSERT_TRUE(e.lane()) << e.what();
       EXPECT_EQ(*e.lane(), 0u) << e.what();
-      EXPECT_EQ(e.address(), address) << e.what();
+      // The host does not report non-canonical addresses; only the interpreter knows them otherwise.
+      if (e.address() || engine.engine == WAVEJIT_ENGINE_INTERP || address != 0x0123456789abcde0) {
+        EXPECT_EQ(e.address(), address) << e.what();
+      } else {
+        EXPECT_NE(std::string(e.what()).find("beyond the host's 48 bits"), std::string::npos) << e.what();
+      }
     }
   }
   expect_works(module, engine);

@@ -170,7 +170,7 @@ TEST_P(Scheduling, AGenerousTimeLimitChangesNothing) {
   EXPECT_EQ(stats.workgroups, 100u);
   EXPECT_EQ(stats.waves, 100u);
   if (GetParam().engine == WAVEJIT_ENGINE_INTERP) {
-    EXPECT_EQ(stats.guest_instructions, 100u * 19);
+    EXPECT_EQ(stats.guest_instructions, 100u * 18);
   }
 }
 
