@@ -108,10 +108,11 @@ class Resumptions {
     bool writes = false;
     Exit exit;
     for (const Inst* inst : block->insts) {
-      if (inst->op == Op::get_vgpr && (writes || !is_entry)) return false;
-      if (inst->op != Op::set_vgpr) continue;
-      writes = true;
-      exit.written.set(inst->imm);
+      const bool reads = inst->op == Op::get_vgpr || inst->op == Op::get_mask;
+      if (reads && (writes || !is_entry)) return false;
+      writes |= inst->op == Op::set_vgpr || inst->op == Op::set_mask || inst->op == Op::set_sgpr ||
+                inst->op == Op::set_sgpr64;
+      if (inst->op == Op::set_vgpr) exit.written.set(inst->imm);
     }
     if (!block->successors.empty()) return !writes;
     const Inst* last = block->terminator();
@@ -221,14 +222,7 @@ class Analysis {
              (value->op == Op::select || value->op == Op::and_ || value->op == Op::andn || value->op == Op::or_);
     };
     if (std::none_of(inst->operands.begin(), inst->operands.end(), open)) return;
-    uses(inst, [&](unsigned index, const Term& term) {
-      Demand& demand = demands[index];
-      if (term.everything() || demand.count == kMaxTerms) {
-        demand.all = true;
-      } else {
-        demand.terms[demand.count++] = term;
-      }
-    });
+    uses(inst, [&](unsigned index, const Term& term) { (void)insert(demands[index], term); });
     for (unsigned i = 0; i < inst->operands.size(); ++i) {
       if (open(inst->operands[i])) action(i, decide(inst->operands[i], demands[i]));
     }
@@ -296,23 +290,54 @@ class Analysis {
   }
 
   void add(Inst* value, const Term& term) {
-    if (!per_lane(value) || value->is_const()) return;
+    if (per_lane(value) && !value->is_const()) changed_ |= insert(demands_[value->id], term);
+  }
+  // Returns whether the demand has grown.
+  bool insert(Demand& demand, const Term& term) {
+    if (demand.all) return false;
     // No lane at all: what is taken from elsewhere wherever it is looked at.
     for (Inst* minus : term.minus) {
-      if (minus != nullptr && term.include != nullptr && facts_.implies(term.include, minus)) return;
+      if (minus != nullptr && term.include != nullptr && facts_.implies(term.include, minus)) return false;
     }
-    Demand& demand = demands_[value->id];
-    if (demand.all) return;
-    for (size_t i = 0; i < demand.count; ++i) {
-      if (contains(demand.terms[i], term)) return;
-    }
-    changed_ = true;
-    if (term.everything() || demand.count == kMaxTerms) {
+    const auto contained = [&](const Term& t) {
+      return std::any_of(demand.terms.begin(), demand.terms.begin() + demand.count,
+                         [&](const Term& large) { return contains(large, t); });
+    };
+    if (contained(term)) return false;
+    if (term.everything()) {
       demand.all = true;
-      return;
+      return true;
     }
     // Terms are only ever added: dropping one that the new term contains could make the process go in circles.
-    demand.terms[demand.count++] = term;
+    if (demand.count < kMaxTerms) {
+      demand.terms[demand.count++] = term;
+      return true;
+    }
+    // Too many: EXEC cut down by this and that condition is taken for all of EXEC.
+    const Demand old = demand;
+    demand.count = 0;
+    for (size_t i = 0; i <= old.count && !demand.all; ++i) {
+      Term wide{.include = guard_of((i < old.count ? old.terms[i] : term).include)};
+      if (contained(wide)) continue;
+      if (wide.include == nullptr || demand.count == kMaxTerms) {
+        demand.all = true;
+      } else {
+        demand.terms[demand.count++] = wide;
+      }
+    }
+    return true;
+  }
+  // A mask that contains the given one and stands for a region rather than for a single compare.
+  static Inst* guard_of(Inst* mask) {
+    while (mask != nullptr && (mask->op == Op::and_ || mask->op == Op::andn)) {
+      mask = mask->operands[mask->op == Op::and_ && computed(mask->operands[0]) ? 1 : 0];
+    }
+    return mask;
+  }
+  // Made by an operation on lanes, such as a compare.
+  static bool computed(const Inst* value) {
+    return lane_wise(value->op) && value->op != Op::and_ && value->op != Op::andn && value->op != Op::or_ &&
+           value->op != Op::xor_ && value->op != Op::not_ && value->op != Op::i64_to_mask;
   }
   bool contains(const Term& large, const Term& small) {
     if (large == small) return true;
@@ -411,10 +436,6 @@ class Analysis {
   // demanded whole.
   template <typename Use>
   void guarded_uses(Inst* inst, Use&& use) {
-    const auto computed = [](const Inst* value) {
-      return lane_wise(value->op) && value->op != Op::and_ && value->op != Op::andn && value->op != Op::or_ &&
-             value->op != Op::xor_ && value->op != Op::not_ && value->op != Op::i64_to_mask;
-    };
     unsigned guarded = 1;
     if (inst->op == Op::and_ && !computed(inst->operands[1]) && computed(inst->operands[0])) guarded = 0;
     Inst* guard = inst->operands[1 - guarded];
@@ -468,18 +489,53 @@ class Analysis {
     }
     return false;
   }
-  // What the block saves as the mask that `read` reads back; null when it does not or does so in parts.
-  static Inst* saved_mask(const Block* block, const Inst* read) {
+  // What is in the wave state, when the block is left, for the mask that `read` reads back; null when that is not
+  // known.
+  Inst* saved_mask(const Block* block, const Inst* read) {
     Inst* value = nullptr;
     for (const Inst* inst : block->insts) {
-      if (inst->op == Op::set_mask && inst->imm == read->imm) value = inst->operands[0];
-      const bool overlaps = (inst->op == Op::set_sgpr && (inst->imm == read->imm || inst->imm == read->imm + 1)) ||
-                            ((inst->op == Op::set_sgpr64 || inst->op == Op::set_mask) && inst->imm != read->imm &&
-                             inst->imm + 1 >= read->imm && inst->imm <= read->imm + 1) ||
-                            (inst->op == Op::set_sgpr64 && inst->imm == read->imm);
-      if (overlaps) return nullptr;
+      if (inst->op == Op::set_mask && inst->imm == read->imm) {
+        value = inst->operands[0];
+        continue;
+      }
+      const uint64_t last = inst->imm + (inst->op == Op::set_sgpr ? 0 : 1);
+      const bool writes = inst->op == Op::set_sgpr || inst->op == Op::set_sgpr64 || inst->op == Op::set_mask;
+      if (writes && last >= read->imm && inst->imm <= read->imm + 1) return nullptr;
     }
-    return value;
+    return value != nullptr ? value : unchanged_mask(block, read->imm);
+  }
+  // Not written on the way out, so still what the entry read: registers are written only where the unit is left.
+  Inst* unchanged_mask(const Block* block, uint64_t index) {
+    const auto [known, fresh] = entry_masks_.try_emplace(index);
+    std::unordered_set<const Inst*>& values = known->second;
+    if (fresh) find_entry_masks(index, values);
+    for (const Block* above = block; above != nullptr; above = dominators_.immediate(above)) {
+      for (Inst* inst : above->insts) {
+        if (values.contains(inst)) return inst;
+      }
+    }
+    return nullptr;
+  }
+  // Reads of the register in entry blocks, and phis of nothing else.
+  void find_entry_masks(uint64_t index, std::unordered_set<const Inst*>& values) const {
+    std::vector<const Inst*> phis;
+    for (const Block* block : dominators_.order()) {
+      for (const Inst* inst : block->insts) {
+        if (inst->op == Op::phi && inst->type == kMask) phis.push_back(inst);
+        if (inst->op == Op::phi ? inst->type == kMask : inst->op == Op::get_mask && inst->imm == index)
+          values.insert(inst);
+      }
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const Inst* phi : phis) {
+        if (!values.contains(phi)) continue;
+        if (std::all_of(phi->operands.begin(), phi->operands.end(), [&](const Inst* x) { return values.contains(x); }))
+          continue;
+        values.erase(phi);
+        changed = true;
+      }
+    }
   }
 
   template <typename Use>
@@ -556,7 +612,8 @@ class Analysis {
   const Dominators& dominators_;
   MaskFacts facts_;
   Resumptions resumptions_;
-  std::vector<Demand> demands_;  // by id
+  std::unordered_map<uint64_t, std::unordered_set<const Inst*>> entry_masks_;  // see unchanged_mask
+  std::vector<Demand> demands_;                                                // by id
   bool changed_ = false;
 };
 
