@@ -1,6 +1,8 @@
 // Read-modify-write operations on memory: host atomics for global memory, plain ones for LDS and scratch.
 #pragma once
 
+#include <immintrin.h>
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -32,6 +34,20 @@ enum class AtomicOp : uint8_t {
   fcmpswap,
   pk_add_f16,
 };
+
+// data < memory ? data : memory, where a NaN leaves memory alone and denormals are flushed if MXCSR says so.
+inline float host_min(float data, float memory) {
+  return _mm_cvtss_f32(_mm_min_ss(_mm_set_ss(data), _mm_set_ss(memory)));
+}
+inline float host_max(float data, float memory) {
+  return _mm_cvtss_f32(_mm_max_ss(_mm_set_ss(data), _mm_set_ss(memory)));
+}
+inline double host_min(double data, double memory) {
+  return _mm_cvtsd_f64(_mm_min_sd(_mm_set_sd(data), _mm_set_sd(memory)));
+}
+inline double host_max(double data, double memory) {
+  return _mm_cvtsd_f64(_mm_max_sd(_mm_set_sd(data), _mm_set_sd(memory)));
+}
 
 // New memory value. T is uint32_t or uint64_t; for floating-point kinds its bits are a float or double.
 uint32_t packed_add_f16(uint32_t a, uint32_t b);  // atomics.cpp

@@ -132,7 +132,7 @@ void do_register(Registry& r) {
         const hn::ScalableTag<float> df;
         WAVEJIT_LANES_LOOP(uint32_t) store(f16_result(d, load(df, k.src[0] + i), k.mode), d, k.dst + i);
       },
-      Env::f16, kResult16);
+      kF, kResult16);
   r.kernel(
       Opcode::v_cvt_f32_f16,
       [](Lanes& k) HWY_ATTR {
