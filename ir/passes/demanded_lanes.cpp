@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -57,29 +58,34 @@ class Resumptions {
     for (size_t i = 0; i < function.entries.size(); ++i) {
       sites_[i].block = function.entries[i].block;
       for (Inst* inst : sites_[i].block->insts) {
-        if (inst->op == Op::get_vgpr) sites_[i].reads.emplace(inst->imm, inst);
+        if (inst->op == Op::get_vgpr) sites_[i].reads.push_back(inst);
       }
       find_leaving(sites_[i]);
     }
     known_ = true;
   }
 
+  struct HandedOn {  // rows that come in, are not written, and stay in the state for another entry
+    const Block* exit;
+    size_t resumes_at;
+    Rows rows;
+  };
   struct Site {  // an entry
     Block* block = nullptr;
-    std::unordered_multimap<uint64_t, Inst*> reads;  // by row
-    Rows read_outside;                               // rows that stay in the state for code elsewhere
-    std::vector<std::pair<size_t, Rows>> handed_on;  // rows that stay in the state for another entry
+    std::vector<Inst*> reads;
+    Rows read_outside;  // rows that stay in the state for code elsewhere
+    std::vector<HandedOn> handed_on;
   };
 
-  // The entry where the block's exit resumes, null when that is not known.
-  [[nodiscard]] const Site* resumed_by(const Block* block) const {
-    if (!known_) return nullptr;
+  // Index of the entry where the block's exit resumes, if that is known.
+  [[nodiscard]] std::optional<size_t> resumed_by(const Block* block) const {
+    if (!known_) return std::nullopt;
     const auto it = exits_.find(block);
-    return it == exits_.end() || it->second.resumes_at == kElsewhere || it->second.resumes_at == kNowhere
-               ? nullptr
-               : &sites_[it->second.resumes_at];
+    if (it == exits_.end() || it->second.resumes_at == kElsewhere || it->second.resumes_at == kNowhere)
+      return std::nullopt;
+    return it->second.resumes_at;
   }
-  [[nodiscard]] const Site& site(size_t index) const { return sites_[index]; }
+  [[nodiscard]] const std::vector<Site>& sites() const { return sites_; }
 
  private:
   static constexpr size_t kMaxWork = 1u << 20;
@@ -144,7 +150,7 @@ class Resumptions {
       if (exit.resumes_at == kElsewhere) {
         site.read_outside |= ~exit.written;
       } else {
-        site.handed_on.emplace_back(exit.resumes_at, ~exit.written);
+        site.handed_on.push_back({block, exit.resumes_at, ~exit.written});
       }
     }
   }
@@ -192,6 +198,7 @@ class Analysis {
   bool run() {
     for (int round = 0; round < kMaxRounds; ++round) {
       changed_ = false;
+      update_sites();
       const auto& order = dominators_.order();
       for (auto block = order.rbegin(); block != order.rend(); ++block) {
         for (auto inst = (*block)->insts.rbegin(); inst != (*block)->insts.rend(); ++inst) {
@@ -389,7 +396,7 @@ class Analysis {
       case Op::phi:
         return phi_uses(inst, use);
       case Op::set_vgpr:
-        if (const Resumptions::Site* site = resumptions_.resumed_by(inst->parent)) return saved_uses(inst, *site, use);
+        if (const auto site = resumptions_.resumed_by(inst->parent)) return saved_uses(inst, *site, use);
         break;
       case Op::bpermute:
         use(2, Term{});
@@ -447,47 +454,62 @@ class Analysis {
 
   // A register saved in front of a barrier: what code behind the barrier looks at.
   template <typename Use>
-  void saved_uses(Inst* save, const Resumptions::Site& site, Use&& use) {
-    std::vector<const Resumptions::Site*> visited;
-    if (read_later(site, save->imm, visited)) return use(0, Term{});
-    const auto at_save = [&](Inst* mask) { return saved_mask(save->parent, mask); };
-    const auto [first, last] = site.reads.equal_range(save->imm);
-    for (auto it = first; it != last; ++it) {
-      for_each_term(it->second, [&](const Term& term) {
-        Term translated;
-        size_t kept = 0;
-        for (Inst* minus : term.minus) {
-          if (minus == nullptr || minus->op != Op::get_mask || minus->parent != site.block) continue;
-          if (Inst* same = at_save(minus)) translated.minus[kept++] = same;
+  void saved_uses(Inst* save, size_t site, Use&& use) {
+    const Demand demand = site_demands_[site][save->imm];
+    if (demand.all) return use(0, Term{});
+    for (size_t i = 0; i < demand.count; ++i) use(0, at_exit(demand.terms[i], save->parent));
+  }
+  // What is looked at in the rows of the state when the entries are entered, in terms of masks read there.
+  void update_sites() {
+    const std::vector<Resumptions::Site>& sites = resumptions_.sites();
+    site_demands_.resize(sites.size());
+    for (size_t i = 0; i < sites.size(); ++i) {
+      const Resumptions::Site& site = sites[i];
+      for (Inst* read : site.reads) {
+        for_each_term(read, [&](const Term& term) { add_to_site(i, read->imm, term); });
+      }
+      for (uint64_t row = 0; row < site.read_outside.size(); ++row) {
+        if (site.read_outside[row]) changed_ |= insert(site_demands_[i][row], Term{});
+      }
+      for (const Resumptions::HandedOn& on : site.handed_on) {
+        for (const auto& [row, later] : std::unordered_map<uint64_t, Demand>(site_demands_[on.resumes_at])) {
+          if (!on.rows[row]) continue;
+          if (later.all) changed_ |= insert(site_demands_[i][row], Term{});
+          for (size_t k = 0; k < later.count && !later.all; ++k) add_to_site(i, row, at_exit(later.terms[k], on.exit));
         }
-        std::vector<Inst*> larger;
-        std::vector<const Inst*> seen;
-        const auto known = [&](Inst* mask) {
-          return mask->op == Op::get_mask && mask->parent == site.block && at_save(mask) != nullptr;
-        };
-        if (term.include == nullptr || !collect_bounds(term.include, site.block, known, larger, seen))
-          return use(0, translated);
-        for (Inst* mask : larger) {
-          translated.include = at_save(mask);
-          use(0, translated);
-        }
-      });
+      }
     }
   }
-  // Whether a row that comes in through the entry and stays in the state is read by someone later.
-  bool read_later(const Resumptions::Site& site, uint64_t row, std::vector<const Resumptions::Site*>& visited) {
-    if (site.read_outside[row]) return true;
-    visited.push_back(&site);
-    for (const auto& [index, rows] : site.handed_on) {
-      const Resumptions::Site& next = resumptions_.site(index);
-      if (!rows[row] || std::find(visited.begin(), visited.end(), &next) != visited.end()) continue;
-      const auto [first, last] = next.reads.equal_range(row);
-      for (auto it = first; it != last; ++it) {
-        if (demands_[it->second->id].all || demands_[it->second->id].count > 0) return true;
-      }
-      if (read_later(next, row, visited)) return true;
+  void add_to_site(size_t index, uint64_t row, const Term& term) {
+    const Block* block = resumptions_.sites()[index].block;
+    const auto known = [&](Inst* mask) { return mask->op == Op::get_mask && mask->parent == block; };
+    Term translated;
+    size_t kept = 0;
+    for (Inst* minus : term.minus) {
+      if (minus != nullptr && known(minus)) translated.minus[kept++] = minus;
     }
-    return false;
+    Demand& demand = site_demands_[index][row];
+    std::vector<Inst*> larger;
+    std::vector<const Inst*> seen;
+    if (term.include == nullptr || !collect_bounds(term.include, block, known, larger, seen)) {
+      changed_ |= insert(demand, translated);
+      return;
+    }
+    for (Inst* mask : larger) {
+      translated.include = mask;
+      changed_ |= insert(demand, translated);
+    }
+  }
+  // A term about masks read at an entry in terms of what the exit leaves in the state for them.
+  Term at_exit(const Term& term, const Block* exit) {
+    Term translated;
+    size_t kept = 0;
+    for (Inst* minus : term.minus) {
+      Inst* same = minus == nullptr ? nullptr : saved_mask(exit, minus);
+      if (same != nullptr) translated.minus[kept++] = same;
+    }
+    if (term.include != nullptr) translated.include = saved_mask(exit, term.include);
+    return translated;
   }
   // What is in the wave state, when the block is left, for the mask that `read` reads back; null when that is not
   // known.
@@ -612,6 +634,7 @@ class Analysis {
   const Dominators& dominators_;
   MaskFacts facts_;
   Resumptions resumptions_;
+  std::vector<std::unordered_map<uint64_t, Demand>> site_demands_;             // by entry and row
   std::unordered_map<uint64_t, std::unordered_set<const Inst*>> entry_masks_;  // see unchanged_mask
   std::vector<Demand> demands_;                                                // by id
   bool changed_ = false;
