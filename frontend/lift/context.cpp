@@ -296,24 +296,24 @@ Inst* Context::scaled(Op multiply, Inst* value, Inst* factor, uint32_t environme
   return b.select(b.icmp(ICmp::eq, value, like(value, sign)), like(value, 0), value);
 }
 
-void Context::set_f32(Inst* value, uint32_t clamp_env) {
+void Context::set_f32(Inst* value) {
   static constexpr uint32_t kFactor[4] = {0, 0x40000000, 0x40800000, 0x3f000000};
   if (omod_applies(mode::kDenormF32Shift)) value = scaled(Op::fmul_f32, value, v(kFactor[inst->omod]), env32());
-  if (inst->clamp) value = fp(Op::fclamp_f32, {value}, clamp_env ? clamp_env : env32());
+  if (inst->clamp) value = fp(Op::fclamp_f32, {value}, env32());
   set_v32(value);
 }
 
-void Context::set_f64(Inst* value, uint32_t clamp_env) {
+void Context::set_f64(Inst* value) {
   static constexpr uint64_t kFactor[4] = {0, 0x4000000000000000, 0x4010000000000000, 0x3fe0000000000000};
   if (omod_applies(mode::kDenormF16F64Shift)) value = scaled(Op::fmul_f64, value, b.v64(kFactor[inst->omod]), env64());
-  if (inst->clamp) value = fp(Op::fclamp_f64, {value}, clamp_env ? clamp_env : env64());
+  if (inst->clamp) value = fp(Op::fclamp_f64, {value}, env64());
   set_v64(value);
 }
 
-void Context::set_f16(Inst* value, bool keeps_high, uint32_t clamp_env) {
+void Context::set_f16(Inst* value, bool keeps_high) {
   static constexpr uint32_t kFactor[4] = {0, 0x4000, 0x4400, 0x3800};
   if (omod_applies(mode::kDenormF16F64Shift)) value = scaled(Op::fmul_f16, value, v(kFactor[inst->omod]), env16());
-  if (inst->clamp) value = fp(Op::fclamp_f16, {value}, clamp_env ? clamp_env : env16());
+  if (inst->clamp) value = fp(Op::fclamp_f16, {value}, env16());
   set_v16(value, keeps_high);
 }
 

@@ -102,10 +102,10 @@ class Context {
     return gfx9_plus() ? env : env | ir::fpenv::kKeepInputDenorm | ir::fpenv::kKeepOutputDenorm;
   }
   Inst* fp(Op op, std::initializer_list<Inst*> operands, uint32_t attr) { return b.op(op, operands, attr); }
-  // omod and clamp, then the write. `clamp_env`: 0, or the environment of the clamp where it is not that of the type.
-  void set_f32(Inst* value, uint32_t clamp_env = 0);
-  void set_f64(Inst* value, uint32_t clamp_env = 0);
-  void set_f16(Inst* value, bool keeps_high = false, uint32_t clamp_env = 0);
+  // omod and clamp, then the write.
+  void set_f32(Inst* value);
+  void set_f64(Inst* value);
+  void set_f16(Inst* value, bool keeps_high = false);
 
   // --- small helpers ---
   Inst* v(uint32_t bits) { return b.v32(bits); }

@@ -67,6 +67,20 @@ void write2(Context& c) {
                c.operand(i ? Slot::data1 : Slot::data0));
 }
 
+constexpr bool is_float(AtomicOp op) {
+  switch (op) {
+    case AtomicOp::fadd_f32:
+    case AtomicOp::fadd_f64:
+    case AtomicOp::fmin_f32:
+    case AtomicOp::fmin_f64:
+    case AtomicOp::fmax_f32:
+    case AtomicOp::fmax_f64:
+      return true;
+    default:
+      return false;
+  }
+}
+
 template <AtomicOp kOp, bool kWide>
 void atomic(Context& c) {
   Access access = lds_access(c, address(c), static_cast<uint32_t>(c.inst->offset), kWide ? 8 : 4);
@@ -75,6 +89,7 @@ void atomic(Context& c) {
   if (kOp == AtomicOp::cmpswap || kOp == AtomicOp::mskor) second = data_element(c, c.operand(Slot::data1), kWide, 0);
   // ds_cmpst: data0 is what to compare with, data1 the new value.
   if (kOp == AtomicOp::cmpswap) std::swap(data, second);
+  if (is_float(kOp)) access.fp_env = kWide ? c.env64() : c.env32();
   lift_atomic(c, std::move(access), kOp, kWide, data, second, c.inst->find(Slot::vdst));
 }
 

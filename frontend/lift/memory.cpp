@@ -73,6 +73,7 @@ void lift_atomic(Context& c, Access access, ir::AtomicOp op, bool wide, Inst* da
   if (second) operands.push_back(second);
   const ir::Type type = !result ? ir::kNone : wide ? ir::kV64 : ir::kV32;
   Inst* old = c.b.atomic(type, access.mem, std::move(operands));
+  old->attr = access.fp_env;
   if (!result) return;
   Inst* mask = c.exec();
   if (!wide) {

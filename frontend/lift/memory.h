@@ -10,6 +10,7 @@ struct Access {
   ir::MemAttr mem;             // space, form, imm, glc; the element fields are filled in by the functions below
   Inst* mask = nullptr;        // lanes that access memory
   std::vector<Inst*> address;  // operands of the address form
+  uint32_t fp_env = 0;         // of floating-point atomics on LDS, which follow MODE
 };
 
 enum class Half : uint8_t { none, low, high };  // D16: which half of the register takes part

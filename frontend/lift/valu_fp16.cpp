@@ -28,7 +28,7 @@ template <Op kOp>
 void min_max(Context& c) {
   Inst* x = c.src32(Slot::src0);
   const uint32_t env = c.min_max(c.env16());
-  c.set_f16(c.fp(kOp, {x, c.src32(Slot::src1)}, env), false, env);
+  c.set_f16(c.fp(kOp, {x, c.src32(Slot::src1)}, env));
 }
 template <Op kOp>
 void binary_rev(Context& c) {

@@ -44,13 +44,13 @@ template <Op kOp>
 void min_max(Context& c) {
   const auto [x, y] = two(c);
   const uint32_t env = c.min_max(c.env32());
-  c.set_f32(c.fp(kOp, {x, y}, env), env);
+  c.set_f32(c.fp(kOp, {x, y}, env));
 }
 template <Op kOp>
 void min_max3(Context& c) {
   const auto [x, y, z] = three(c);
   const uint32_t env = c.min_max(c.env32());
-  c.set_f32(c.fp(kOp, {c.fp(kOp, {x, y}, env), z}, env), env);
+  c.set_f32(c.fp(kOp, {c.fp(kOp, {x, y}, env), z}, env));
 }
 
 Inst* compare(Context& c, ir::FCmp predicate, Inst* x, Inst* y, uint32_t env) {
@@ -110,7 +110,7 @@ void v_med3_f32(Context& c) {
   Inst* median = c.b.select(compare(c, ir::FCmp::eq, max3, y, env), max(x, z), max(x, y));
   median = c.b.select(compare(c, ir::FCmp::eq, max3, x, env), max(y, z), median);
   Inst* nan = c.or_(compare(c, ir::FCmp::u, x, y, env), compare(c, ir::FCmp::u, z, z, env));
-  c.set_f32(c.b.select(nan, min(min(x, y), z), median), env);
+  c.set_f32(c.b.select(nan, min(min(x, y), z), median));
 }
 
 void v_frexp_exp_i32_f32(Context& c) {

@@ -18,7 +18,7 @@ template <Op kOp>
 void min_max(Context& c) {
   Inst* x = c.src64(Slot::src0);
   const uint32_t env = c.min_max(c.env64());
-  c.set_f64(c.fp(kOp, {x, c.src64(Slot::src1)}, env), env);
+  c.set_f64(c.fp(kOp, {x, c.src64(Slot::src1)}, env));
 }
 template <Op kOp>
 void with_int(Context& c) {  // second source 32 bits wide
