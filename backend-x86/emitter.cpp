@@ -81,7 +81,8 @@ Emitter::Emitter(const ir::Function& function, x86::Compiler& cc, const CompileO
       faults_(cc),
       isa_(make_isa(options.tier, cc, pool_, faults_)),
       chunks_(tile / isa_->lanes),
-      classes_(function),
+      shapes_(function),
+      classes_(function, [this](const ir::Inst& phi) { return phi.type.is_scalar() || !is_uniform(&phi); }),
       values_(function.num_values()),
       invariant_(function.num_values()),
       fused_(function.num_values()),
@@ -326,8 +327,8 @@ void Emitter::emit_prologue() {
   std::map<uint32_t, size_t> wanted;
   for (const auto& block : function_.blocks) {
     labels_[block->id] = cc_.newLabel();
+    decide_invariance(*block);
     for (const Inst* inst : block->insts) {
-      decide_invariance(*inst);
       if (const auto need = env_needed(*inst)) ++wanted[need->bits];
     }
   }
@@ -413,6 +414,7 @@ void Emitter::flush_segment() {
   }
   segment_.clear();
   segment_env_.reset();
+  uniform_pointers_.clear();
 }
 
 void Emitter::emit_chunk(const Inst& inst, unsigned chunk) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@
 #include "backend-x86/host_code.h"
 #include "backend-x86/phi_classes.h"
 #include "backend-x86/vector_isa.h"
+#include "ir/analysis/lane_shape.h"
 #include "ir/function.h"
 
 namespace wavejit::backend {
@@ -86,7 +88,8 @@ class Emitter {
   MaskReg dst_mask(const Inst& inst, unsigned chunk);
   Gp dst_gp(const Inst& inst, unsigned element = 0);
   [[nodiscard]] bool is_invariant(const Inst* inst) const;
-  void decide_invariance(const Inst& inst);
+  void decide_invariance(const ir::Block& block);
+  [[nodiscard]] bool is_uniform(const Inst* inst) const { return shapes_.of(inst).kind == ir::LaneShapeKind::uniform; }
   // Null when the mask is known to be full.
   const MaskReg* mask_or_full(const Inst* inst, unsigned chunk, MaskReg& holder);
   [[nodiscard]] static bool is_full(const Inst* mask) { return mask->is_const(~uint64_t{0}); }
@@ -149,8 +152,6 @@ class Emitter {
   MaskReg fcmp64h(unsigned predicate, const Vec& a, const Operand_& b) { return isa_->fcmp64_half(predicate, a, b); }
   MaskReg either(const MaskReg& a, const MaskReg& b);
   MaskReg both(const MaskReg& a, const MaskReg& b);
-  Vec flush_denormals32(const Vec& a);
-  Vec quiet32(const Vec& a);  // sets the quiet bit of NaNs
   Vec fma32(const Vec& a, const Vec& b, const Operand_& c);
   Vec to_f32(const Vec& half, uint32_t env);  // f16 in the low words -> f32, input denormals as env says
   Vec to_f16(const Vec& single, uint32_t env);
@@ -200,6 +201,7 @@ class Emitter {
   FaultLog faults_;
   std::unique_ptr<VectorIsa> isa_;
   const unsigned chunks_;
+  const ir::LaneShapes shapes_;
   PhiClasses classes_;
 
   asmjit::FuncNode* func_ = nullptr;
@@ -217,6 +219,8 @@ class Emitter {
   std::vector<bool> fused_;
   std::vector<Label> labels_;  // by block id
   std::vector<const Inst*> segment_;
+  // Addresses that all lanes share, computed once in a segment: (base or null, offset or null) -> pointer.
+  std::map<std::pair<const Inst*, const Inst*>, Gp> uniform_pointers_;
   std::optional<EnvNeed> segment_env_;
   uint32_t canonical_env_ = 0x1f80;
   uint32_t env_ = 0x1f80;

@@ -22,43 +22,6 @@ MemoryAccess::MemoryAccess(Emitter& emitter, const ir::Inst& inst, unsigned chun
   element_stride_ = mem_.bytes;
 }
 
-std::optional<uint32_t> MemoryAccess::lane_stride_of(const ir::Inst* value, unsigned depth) {
-  if (depth > 8) return std::nullopt;
-  const auto of = [&](unsigned i) { return lane_stride_of(value->operands[i], depth + 1); };
-  switch (value->op) {
-    case Op::const_:
-    case Op::splat:
-      return 0;
-    case Op::lane_id:
-      return 1;
-    case Op::add:
-      if (const auto a = of(0), b = of(1); a && b) return *a + *b;
-      return std::nullopt;
-    case Op::sub:
-      if (const auto a = of(0), b = of(1); a && b) return *a - *b;
-      return std::nullopt;
-    case Op::shl:
-      if (const auto a = of(0); a && value->operands[1]->is_const()) return *a << (value->operands[1]->imm & 31);
-      return std::nullopt;
-    case Op::mul:
-      for (unsigned i = 0; i < 2; ++i) {
-        const auto a = of(i);
-        if (a && value->operands[1 - i]->is_const()) return *a * static_cast<uint32_t>(value->operands[1 - i]->imm);
-      }
-      [[fallthrough]];
-    default: {
-      // Any lane-wise operation of values that all lanes share.
-      if (!ir::is_pure(value->op) || value->operands.empty() || value->op == Op::phi || value->type != ir::kV32)
-        return std::nullopt;
-      if (value->op > Op::perm) return std::nullopt;
-      for (unsigned i = 0; i < value->operands.size(); ++i) {
-        if (value->operands[i]->type != ir::kV32 || of(i) != 0u) return std::nullopt;
-      }
-      return 0;
-    }
-  }
-}
-
 void MemoryAccess::add_immediate(int64_t imm_value) {
   disp_ = imm_value;
   const int64_t last = disp_ + int64_t{mem_.count} * 256 + 1024;
@@ -93,15 +56,25 @@ void MemoryAccess::to_slow_if(CondCode condition) {
   cc_.j(condition, slow_label_);
 }
 
-// Number of offsets below which element `element` lies inside the LDS.
-Gp MemoryAccess::lds_limit(unsigned element) {
-  Gp t = cc_.newUInt32(), zero = cc_.newUInt32();
-  cc_.xor_(zero, zero);
-  cc_.mov(t, e_.wave_field(offsetof(WaveState, lds_size), 4));
-  const int64_t needed = mem_.imm + int64_t{element} * mem_.bytes + mem_.bytes - 1;
-  cc_.sub(t, static_cast<uint32_t>(needed));
-  cc_.emit(x86::Inst::cmovccFromCond(CondCode::kC), t, zero);
-  return t;
+// base + zero-extended offset that all lanes share; computed once in a segment. Null base: the LDS.
+Gp MemoryAccess::uniform_pointer(const ir::Inst* base, const ir::Inst* offset) {
+  const auto [entry, inserted] = e_.uniform_pointers_.try_emplace({base, offset});
+  Gp& pointer = entry->second;
+  if (!inserted) return pointer;
+  pointer = cc_.newUInt64();
+  if (offset->is_const()) {
+    cc_.mov(pointer.r32(), static_cast<uint32_t>(offset->imm));
+  } else if (offset->op == Op::splat && !e_.classes_.is_shared(offset->operands[0])) {
+    cc_.emit(I::kIdMov, pointer.r32(), e_.gp_operand(offset->operands[0]));
+  } else {
+    isa_.low32(pointer, e_.v32(offset, chunk_));
+  }
+  if (base != nullptr) {
+    cc_.add(pointer, e_.gp(base));
+  } else {
+    cc_.add(pointer, e_.wave_field(offsetof(WaveState, lds_base), 8));
+  }
+  return pointer;
 }
 
 void MemoryAccess::prepare() {
@@ -109,33 +82,22 @@ void MemoryAccess::prepare() {
   if (!Emitter::is_full(operand(0))) active_ = {.full = false, .mask = e_.mask(operand(0), chunk_)};
   slow_label_ = cc_.newLabel();
   join_ = cc_.newLabel();
-  const auto use_offset = [&](const ir::Inst* offset) {
-    kind_ = Kind::offset32;
-    known_stride_ = lane_stride_of(offset);
-    if (known_stride_ != 0u) {
-      offset_ = e_.v32(offset, chunk_);
+  const auto use_offset = [&](const ir::Inst* base, const ir::Inst* offset) {
+    const ir::LaneShape shape = e_.shapes_.of(offset);
+    if (shape.kind == ir::LaneShapeKind::uniform) {
+      kind_ = Kind::uniform;
+      base_ = uniform_pointer(base, offset);
       return;
     }
-    // All lanes have the same offset.
-    kind_ = Kind::uniform;
-    Gp sum = cc_.newUInt64();
-    if (offset->is_const()) {
-      cc_.mov(sum.r32(), static_cast<uint32_t>(offset->imm));
-    } else if (offset->op == Op::splat) {
-      cc_.emit(I::kIdMov, sum.r32(), e_.gp_operand(offset->operands[0]));
+    kind_ = Kind::offset32;
+    if (shape.kind == ir::LaneShapeKind::affine) known_stride_ = static_cast<uint32_t>(shape.stride);
+    if (base != nullptr) {
+      base_ = e_.gp(base);
     } else {
-      isa_.low32(sum, e_.v32(offset, chunk_));
+      base_ = cc_.newUInt64();
+      cc_.mov(base_, e_.wave_field(offsetof(WaveState, lds_base), 8));
     }
-    if (mem_.space == Space::lds) {
-      // Bounds first: the sum of base and offset no longer shows them.
-      const Gp limit = lds_limit(mem_.count - 1u);
-      offset_ = isa_.vec();
-      isa_.splat32(offset_, sum.r32());
-      cc_.cmp(sum.r32(), limit);
-      to_slow_if(CondCode::kAE);
-    }
-    cc_.add(sum, base_);
-    base_ = sum;
+    offset_ = e_.v32(offset, chunk_);
   };
   switch (mem_.form) {
     case AddressForm::base_only:
@@ -143,27 +105,20 @@ void MemoryAccess::prepare() {
       first_data_ = 2;
       break;
     case AddressForm::base_offset:
-      base_ = e_.gp(operand(1));
       first_data_ = 3;
-      use_offset(operand(2));
+      use_offset(operand(1), operand(2));
       break;
     case AddressForm::vector64:
       kind_ = Kind::address64;
       address_ = e_.v64(operand(1), chunk_);
+      known_affine64_ = e_.shapes_.of(operand(1)).kind != ir::LaneShapeKind::unknown;
+      if (known_affine64_) known_stride_ = static_cast<uint32_t>(e_.shapes_.of(operand(1)).stride);
       first_data_ = 2;
       break;
     case AddressForm::lds_offset:
-      base_ = cc_.newUInt64();
-      cc_.mov(base_, e_.wave_field(offsetof(WaveState, lds_base), 8));
+      // Lanes beyond the end of the LDS are not in the mask; the memory behind it is not accessible.
       first_data_ = 2;
-      use_offset(operand(1));
-      if (kind_ == Kind::offset32) {
-        Vec limit = isa_.vec();
-        isa_.splat32(limit, lds_limit(mem_.count - 1u));
-        MaskReg out = isa_.mask();
-        isa_.cmp32(out, ICmp::uge, offset_, limit, active_.get());
-        exclude(out);
-      }
+      use_offset(nullptr, operand(1));
       break;
     case AddressForm::scratch_off:
     case AddressForm::scratch_base:
@@ -241,6 +196,10 @@ Gp MemoryAccess::find_contiguous() {
     cc_.add(pointer, base_);
   } else {
     isa_.low64(pointer, address_.part[0]);
+    if (known_affine64_ && known_stride_ == lane_stride_) {
+      if (mem_.space == Space::flat) check_aperture(pointer);
+      return pointer;
+    }
     Vec first = isa_.vec();
     cc_.emit(I::kIdVpbroadcastq, first, address_.part[0].xmm());
     Mask64 halves;

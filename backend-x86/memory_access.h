@@ -11,10 +11,6 @@ class MemoryAccess {
   MemoryAccess(Emitter& emitter, const ir::Inst& inst, unsigned chunk);
   void emit();
 
-  // Bytes between the addresses of consecutive lanes when that is the same number for all lanes, whatever the registers
-  // hold.
-  [[nodiscard]] static std::optional<uint32_t> lane_stride_of(const ir::Inst* offset, unsigned depth = 0);
-
  private:
   enum class Kind : uint8_t { uniform, offset32, address64 };
   // A mask, or all lanes.
@@ -26,10 +22,10 @@ class MemoryAccess {
 
   void prepare();
   void prepare_scratch();
+  [[nodiscard]] Gp uniform_pointer(const ir::Inst* base, const ir::Inst* offset);
   void add_immediate(int64_t imm);
   // Adds lanes that the hot path must not serve.
   void exclude(const MaskReg& lanes);
-  [[nodiscard]] Gp lds_limit(unsigned element);
   void check_aperture(const Gp& pointer);
   [[nodiscard]] Gp find_contiguous();
   void contiguous(const Gp& pointer);
@@ -61,10 +57,11 @@ class MemoryAccess {
 
   Kind kind_ = Kind::uniform;
   Gp base_;        // uniform, offset32
-  Vec offset_;     // offset32; lds: also what the bounds check looks at
+  Vec offset_;     // offset32
   Vec64 address_;  // address64
   int64_t disp_ = 0;
-  std::optional<uint32_t> known_stride_;
+  std::optional<uint32_t> known_stride_;  // of the offset, per lane
+  bool known_affine64_ = false;
   unsigned lane_stride_ = 4, element_stride_ = 4;
   unsigned first_data_ = 0;
   Lanes active_;

@@ -54,25 +54,12 @@ void MemoryAccess::slow() {
   if (mem_.space == Space::flat) return slow_flat();
   Vec offset = offset_;
   Kind kind = kind_;
-  Gp base = base_;
-  if (kind_ == Kind::uniform && mem_.space == Space::lds) {
-    // The offset was folded into the base; take it out again.
-    kind = Kind::offset32;
-    base_ = cc_.newUInt64();
-    cc_.mov(base_, e_.wave_field(offsetof(WaveState, lds_base), 8));
-  } else if (kind_ == Kind::uniform) {
+  if (kind_ == Kind::uniform) {
     kind = Kind::offset32;
     offset = isa_.const32(0);
   }
   for (unsigned element = 0; element < mem_.count; ++element) {
-    Lanes lanes = active_;
-    if (mem_.space == Space::lds) {
-      Vec limit = isa_.vec();
-      isa_.splat32(limit, lds_limit(element));
-      MaskReg in = isa_.mask();
-      isa_.cmp32(in, ICmp::ult, offset, limit, active_.get());
-      lanes = {.full = false, .mask = in};
-    }
+    const Lanes lanes = active_;
     if (scratch_swizzled_) {
       if (mem_.bytes == 1) {
         const Vec byte = scratch_place(element, 0);
@@ -84,7 +71,6 @@ void MemoryAccess::slow() {
     }
     slow_element(element, kind, offset, address_, static_cast<int32_t>(disp_ + element * element_stride_), lanes);
   }
-  base_ = base;
 }
 
 // base_ is the base of offset32.

@@ -68,7 +68,7 @@ bool Liveness::live_after(const ir::Inst& value, const ir::Inst& point) const {
   });
 }
 
-PhiClasses::PhiClasses(const ir::Function& function)
+PhiClasses::PhiClasses(const ir::Function& function, const std::function<bool(const ir::Inst&)>& may_share)
     : liveness_(function), representative_(function.num_values()), shared_(function.num_values()) {
   std::vector<std::vector<const ir::Inst*>> members(function.num_values());
   for (const auto& block : function.blocks) {
@@ -86,6 +86,7 @@ PhiClasses::PhiClasses(const ir::Function& function)
   for (const auto& block : function.blocks) {
     for (const ir::Inst* phi : block->insts) {
       if (phi->op != ir::Op::phi) break;
+      if (may_share && !may_share(*phi)) continue;
       for (const ir::Inst* value : phi->operands) {
         const ir::Op op = value->op;
         // Constants are rematerialised; another phi keeps its own registers; an unused phi needs none.

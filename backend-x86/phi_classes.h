@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "ir/function.h"
@@ -31,7 +32,8 @@ class Liveness {
 
 class PhiClasses {
  public:
-  explicit PhiClasses(const ir::Function& function);
+  // may_share: phis that the analysis may put other values' results into.
+  explicit PhiClasses(const ir::Function& function, const std::function<bool(const ir::Inst&)>& may_share = {});
 
   // The phi whose registers the value uses; the value itself when it has its own.
   [[nodiscard]] const ir::Inst* representative(const ir::Inst* inst) const { return representative_[inst->id]; }

@@ -19,10 +19,10 @@ constexpr uint32_t kDaz = 1u << 6, kFtz = 1u << 15;
 
 // Denormal operands and results are zeros whatever MODE says; MXCSR does it when it is set to.
 Vec Emitter::flush_input(const Vec& x) {
-  return env_ & kDaz ? x : flush_denormals32(x);
+  return env_ & kDaz ? x : isa_->flush_denormals(x);
 }
 Vec Emitter::flush_output(const Vec& x) {
-  return env_ & kFtz ? x : flush_denormals32(x);
+  return env_ & kFtz ? x : isa_->flush_denormals(x);
 }
 
 Vec Emitter::frcp(const Vec& x) {

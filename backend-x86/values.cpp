@@ -21,20 +21,42 @@ bool Emitter::is_invariant(const Inst* inst) const {
   if (inst->is_const() || inst->op == Op::undef || inst->type.is_scalar()) {
     return inst->type != ir::kMask || inst->imm == 0 || inst->imm == ~uint64_t{0};
   }
-  if (inst->op == Op::extract && !classes_.is_shared(inst)) return invariant_[resolve(inst).inst->id];
-  return invariant_[inst->id];
+  return invariant_[resolve(inst).inst->id];
 }
 
-// The same in every chunk: pure lane-wise operations of such values, and loads from one address for all lanes.
-void Emitter::decide_invariance(const Inst& inst) {
-  if (classes_.is_shared(&inst) || inst.op == Op::lane_id || inst.op == Op::i64_to_mask) return;
-  if (shape(inst) != Shape::chunk) return;
-  // The same addresses in every chunk; scratch (and flat, which may be scratch) depends on the lane itself.
-  const bool uniform_load =
-      inst.op == Op::load && (inst.mem.space == ir::Space::global || inst.mem.space == ir::Space::lds);
-  if (!ir::is_pure(inst.op) && !uniform_load) return;
-  invariant_[inst.id] =
-      std::all_of(inst.operands.begin(), inst.operands.end(), [&](const Inst* o) { return is_invariant(o); });
+// Values for which one register serves all chunks: those that all lanes share, and lane-wise operations of such values
+// (which may still differ by lane within a chunk, as lane & 7 does).
+void Emitter::decide_invariance(const ir::Block& block) {
+  // Results of loads stay in registers through the segment when there is one for all chunks; beyond a few it is cheaper
+  // to load them again in every chunk.
+  unsigned loaded = 0;
+  const auto uniform_load = [&](const Inst& inst) {
+    if (inst.op != Op::load || (inst.mem.space != ir::Space::global && inst.mem.space != ir::Space::lds)) return false;
+    return std::all_of(inst.operands.begin(), inst.operands.end(),
+                       [&](const Inst* o) { return is_invariant(o) || is_uniform(o); });
+  };
+  for (const Inst* inst : block.insts) {
+    if (uniform_load(*inst)) loaded += inst->type.count;
+  }
+  const bool few_loads = loaded <= isa_->lanes / 2;
+  for (const Inst* inst : block.insts) {
+    if (inst->type.is_scalar() || inst->type.kind == TypeKind::none || inst->op == Op::lane_id) continue;
+    if (inst->op == Op::phi) {
+      invariant_[inst->id] = is_uniform(inst);
+      continue;
+    }
+    if (classes_.is_shared(inst)) continue;  // the phi's registers decide
+    if (inst->op == Op::load) {
+      invariant_[inst->id] = few_loads && uniform_load(*inst);
+      continue;
+    }
+    // Cross-lane operations and conversions from numbers look at the chunk, unless all lanes come out the same.
+    if (!ir::is_pure(inst->op)) continue;
+    const bool lane_wise = shape(*inst) == Shape::chunk && inst->op != Op::i64_to_mask;
+    if (!lane_wise) continue;
+    invariant_[inst->id] = is_uniform(inst) || std::all_of(inst->operands.begin(), inst->operands.end(),
+                                                           [&](const Inst* o) { return is_invariant(o); });
+  }
 }
 
 Emitter::Storage& Emitter::storage(const Inst* inst) {

@@ -57,18 +57,6 @@ Vec Emitter::fma32(const Vec& a, const Vec& b, const Operand_& c) {
   return d;
 }
 
-// Where MXCSR does not do it (operands that are moved, not computed with).
-Vec Emitter::flush_denormals32(const Vec& a) {
-  const Vec magnitude = isa_->and_(a, isa_->c32(0x7fffffff));
-  const MaskReg tiny = cmp(ICmp::ult, magnitude, isa_->c32(0x00800000));
-  return isa_->sel(tiny, isa_->and_(a, isa_->c32(0x80000000)), a);
-}
-
-Vec Emitter::quiet32(const Vec& a) {
-  const MaskReg nan = fcmp(kUnordered, a, a);
-  return isa_->sel(nan, isa_->or_(a, isa_->c32(0x00400000)), a);
-}
-
 // v_min/v_max on one register of f32 or f64 lanes.
 void Emitter::fminmax(uint32_t attr, const Vec& d, const Vec& a_in, const Vec& b_in, unsigned bits, bool want_max) {
   const bool ieee = (attr & fpenv::kIeee) != 0;

@@ -148,6 +148,7 @@ class VectorIsa {
   virtual void cvt_f32_u32(const Vec& d, const Vec& a) = 0;
   virtual Vec cvt_u32_f32(const Vec& a) = 0;  // truncating, 0 <= a < 2^32
   virtual void cvt_f64_u32(const Vec64& d, const Vec& a) = 0;
+  virtual Vec flush_denormals(const Vec& a) = 0;                       // f32 denormals -> zeros of their sign
   virtual void ldexp32(const Vec& d, const Vec& x, const Vec& n) = 0;  // one rounding, by MXCSR
   virtual Vec f32_to_f16(const Vec& a, unsigned rounding_imm) = 0;     // zero-extended words
   virtual Vec f16_to_f32(const Vec& a) = 0;                            // low words

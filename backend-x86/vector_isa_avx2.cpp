@@ -283,6 +283,11 @@ class Avx2 final : public VectorIsa {
       cc_.emit(I::kIdVpand, d.part[i], difference, c64(~(uint64_t{1} << 63)));
     }
   }
+  Vec flush_denormals(const Vec& a) override {
+    const Vec magnitude = and_(a, c32(0x7fffffff));
+    const Vec tiny = make(I::kIdVpcmpgtd, const32(0x00800000), magnitude);
+    return andn(and_(tiny, c32(0x7fffffff)), a);
+  }
   void ldexp32(const Vec& d, const Vec& x, const Vec& n) override {
     // Exact in f64; the conversion back rounds.
     const Vec limited = make(I::kIdVpminsd, make(I::kIdVpmaxsd, n, const32(static_cast<uint32_t>(-400))), const32(400));

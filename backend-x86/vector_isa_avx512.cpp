@@ -209,6 +209,15 @@ class Avx512 final : public VectorIsa {
   void cvt_f32_u32(const Vec& d, const Vec& a) override { cc_.emit(I::kIdVcvtudq2ps, d, a); }
   Vec cvt_u32_f32(const Vec& a) override { return make(I::kIdVcvttps2udq, a); }
   void cvt_f64_u32(const Vec64& d, const Vec& a) override { widen(d, I::kIdVcvtudq2pd, a); }
+  Vec flush_denormals(const Vec& a) override {
+    MaskReg denormal = mask();
+    cc_.emit(I::kIdVfpclassps, denormal, a, imm(0x26));  // with DAZ they count as zeros
+    Vec d = vec();
+    mov(d, a);
+    set_mask(&denormal);
+    cc_.emit(I::kIdVpandd, d, a, c32(0x80000000));
+    return d;
+  }
   void ldexp32(const Vec& d, const Vec& x, const Vec& n) override {
     const Vec limited =
         make(I::kIdVpminsd, make(I::kIdVpmaxsd, n, const32(static_cast<uint32_t>(-1000))), const32(1000));

@@ -231,7 +231,7 @@ class Memory : public testing::TestWithParam<Tier> {
             mem.imm = static_cast<int64_t>(random() % 4) * 16;
             check({mem, pattern, masks, false, target});
             if (HasFatalFailure()) return;
-            if ((space == Space::lds || target == Space::lds) && pattern != Pattern::lanes)
+            if (space == Space::flat && target == Space::lds && pattern != Pattern::lanes)
               check({mem, pattern, masks, true, target});
             if (HasFatalFailure()) return;
           }
