@@ -21,7 +21,7 @@ namespace {
 
 constexpr size_t kMaxTerms = 4;
 constexpr size_t kMaxMinus = 3;
-constexpr int kMaxRounds = 24;
+constexpr int kMaxRounds = 60;
 
 using Rows = std::bitset<kNumVgprs + kNumAgprs>;
 
@@ -37,6 +37,7 @@ struct Demand {
   std::array<Term, kMaxTerms> terms{};
   uint8_t count = 0;
   bool all = false;
+  bool widened = false;  // terms stand for regions, not for single conditions
 };
 
 // Where the unit is left at a barrier or yield and entered again behind it, a register that is written to the wave
@@ -316,22 +317,22 @@ class Analysis {
       return true;
     }
     // Terms are only ever added: dropping one that the new term contains could make the process go in circles.
-    if (demand.count < kMaxTerms) {
-      demand.terms[demand.count++] = term;
+    const Term added = demand.widened ? Term{.include = guard_of(term.include)} : term;
+    if (demand.count < kMaxTerms && (added.include != nullptr || !demand.widened)) {
+      if (contained(added)) return false;
+      demand.terms[demand.count++] = added;
       return true;
     }
-    // Too many: EXEC cut down by this and that condition is taken for all of EXEC.
-    const Demand old = demand;
-    demand.count = 0;
-    for (size_t i = 0; i <= old.count && !demand.all; ++i) {
-      Term wide{.include = guard_of((i < old.count ? old.terms[i] : term).include)};
-      if (contained(wide)) continue;
-      if (wide.include == nullptr || demand.count == kMaxTerms) {
-        demand.all = true;
-      } else {
-        demand.terms[demand.count++] = wide;
-      }
+    if (demand.widened) {
+      demand.all = true;
+      return true;
     }
+    // Too many: from now on EXEC cut down by this and that condition is taken for all of EXEC.
+    const Demand old = demand;
+    demand = {};
+    demand.widened = true;
+    for (size_t i = 0; i < old.count; ++i) (void)insert(demand, old.terms[i]);
+    (void)insert(demand, term);
     return true;
   }
   // A mask that contains the given one and stands for a region rather than for a single compare.
