@@ -93,9 +93,9 @@ T atomic_result(AtomicOp op, T memory, T data, T extra) {
     case AtomicOp::fadd:
       return std::bit_cast<T>(static_cast<F>(f(memory) + f(data)));
     case AtomicOp::fmin:
-      return f(data) < f(memory) ? data : memory;
+      return std::bit_cast<T>(host_min(f(data), f(memory)));
     case AtomicOp::fmax:
-      return f(data) > f(memory) ? data : memory;
+      return std::bit_cast<T>(host_max(f(data), f(memory)));
     case AtomicOp::fcmpswap:
       return f(memory) == f(extra) ? data : memory;
     case AtomicOp::pk_add_f16:
