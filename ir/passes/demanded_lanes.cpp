@@ -7,12 +7,12 @@
 // block stay, anything else is replaced by something larger.
 #include <algorithm>
 #include <array>
-#include <bitset>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "ir/analysis/mask_facts.h"
+#include "ir/analysis/resumptions.h"
 #include "ir/passes/passes.h"
 #include "ir/passes/rewriter.h"
 
@@ -22,8 +22,6 @@ namespace {
 constexpr size_t kMaxTerms = 4;
 constexpr size_t kMaxMinus = 3;
 constexpr int kMaxRounds = 60;
-
-using Rows = std::bitset<kNumVgprs + kNumAgprs>;
 
 struct Term {
   Inst* include = nullptr;  // null: all lanes
@@ -38,127 +36,6 @@ struct Demand {
   uint8_t count = 0;
   bool all = false;
   bool widened = false;  // terms stand for regions, not for single conditions
-};
-
-// Where the unit is left at a barrier or yield and entered again behind it, a register that is written to the wave
-// state on the way out is only read on the way in. So what happens to it there says which lanes of it matter.
-class Resumptions {
- public:
-  explicit Resumptions(const Function& function) {
-    std::unordered_map<uint64_t, size_t> entry_at;
-    std::unordered_set<const Block*> entry_blocks;
-    for (size_t i = 0; i < function.entries.size(); ++i) {
-      if (!entry_at.emplace(function.entries[i].guest_pc, i).second) return;
-      entry_blocks.insert(function.entries[i].block);
-    }
-    if (function.entries.size() * function.blocks.size() > kMaxWork) return;
-    for (const auto& block : function.blocks) {
-      if (!collect(block.get(), entry_blocks.contains(block.get()), function.entries, entry_at)) return;
-    }
-    sites_.resize(function.entries.size());
-    for (size_t i = 0; i < function.entries.size(); ++i) {
-      sites_[i].block = function.entries[i].block;
-      for (Inst* inst : sites_[i].block->insts) {
-        if (inst->op == Op::get_vgpr) sites_[i].reads.push_back(inst);
-      }
-      find_leaving(sites_[i]);
-    }
-    known_ = true;
-  }
-
-  struct HandedOn {  // rows that come in, are not written, and stay in the state for another entry
-    const Block* exit;
-    size_t resumes_at;
-    Rows rows;
-  };
-  struct Site {  // an entry
-    Block* block = nullptr;
-    std::vector<Inst*> reads;
-    Rows read_outside;  // rows that stay in the state for code elsewhere
-    std::vector<HandedOn> handed_on;
-  };
-
-  // Index of the entry where the block's exit resumes, if that is known.
-  [[nodiscard]] std::optional<size_t> resumed_by(const Block* block) const {
-    if (!known_) return std::nullopt;
-    const auto it = exits_.find(block);
-    if (it == exits_.end() || it->second.resumes_at == kElsewhere || it->second.resumes_at == kNowhere)
-      return std::nullopt;
-    return it->second.resumes_at;
-  }
-  [[nodiscard]] const std::vector<Site>& sites() const { return sites_; }
-
- private:
-  static constexpr size_t kMaxWork = 1u << 20;
-  static constexpr size_t kElsewhere = ~size_t{0};
-  static constexpr size_t kNowhere = kElsewhere - 1;
-  struct Exit {
-    size_t resumes_at = kElsewhere;
-    Rows written;
-  };
-
-  // An entry that does not read EXEC may have been specialised for a full one. A wave that comes with another EXEC goes
-  // on in another translation then, which may read what this one has no use for.
-  static bool same_exec(const Block* leaving, const Block* entry) {
-    const auto reads_exec = [](const Inst* inst) { return inst->op == Op::get_mask && inst->imm == sreg::kExecLo; };
-    if (std::any_of(entry->insts.begin(), entry->insts.end(), reads_exec)) return true;
-    return std::all_of(leaving->insts.begin(), leaving->insts.end(), [](const Inst* inst) {
-      if (inst->op == Op::set_mask && inst->imm == sreg::kExecLo) return inst->operands[0]->is_const(~uint64_t{0});
-      const bool writes = inst->op == Op::set_sgpr || inst->op == Op::set_sgpr64 || inst->op == Op::set_mask;
-      return !writes || inst->imm + 1 < sreg::kExecLo;
-    });
-  }
-
-  // False when the registers are used in a way this analysis does not understand.
-  bool collect(const Block* block, bool is_entry, const std::vector<Entry>& entries,
-               const std::unordered_map<uint64_t, size_t>& entry_at) {
-    bool writes = false;
-    Exit exit;
-    for (const Inst* inst : block->insts) {
-      const bool reads = inst->op == Op::get_vgpr || inst->op == Op::get_mask;
-      if (reads && (writes || !is_entry)) return false;
-      writes |= inst->op == Op::set_vgpr || inst->op == Op::set_mask || inst->op == Op::set_sgpr ||
-                inst->op == Op::set_sgpr64;
-      if (inst->op == Op::set_vgpr) exit.written.set(inst->imm);
-    }
-    if (!block->successors.empty()) return !writes;
-    const Inst* last = block->terminator();
-    if (last->op == Op::exit) {
-      const auto reason = static_cast<ExitReason>(last->attr);
-      if (reason == ExitReason::kEnd) exit.resumes_at = kNowhere;
-      const auto entry = entry_at.find(last->imm);
-      const bool resumes = reason == ExitReason::kBarrier || reason == ExitReason::kYield;
-      if (resumes && entry != entry_at.end() && same_exec(block, entries[entry->second].block)) {
-        exit.resumes_at = entry->second;
-      }
-    }
-    exits_.emplace(block, exit);
-    return true;
-  }
-
-  void find_leaving(Site& site) const {
-    std::unordered_set<const Block*> seen{site.block};
-    std::vector<const Block*> work{site.block};
-    while (!work.empty()) {
-      const Block* block = work.back();
-      work.pop_back();
-      for (const Block* successor : block->successors) {
-        if (seen.insert(successor).second) work.push_back(successor);
-      }
-      if (!block->successors.empty()) continue;
-      const Exit& exit = exits_.at(block);
-      if (exit.resumes_at == kNowhere) continue;
-      if (exit.resumes_at == kElsewhere) {
-        site.read_outside |= ~exit.written;
-      } else {
-        site.handed_on.push_back({block, exit.resumes_at, ~exit.written});
-      }
-    }
-  }
-
-  bool known_ = false;
-  std::unordered_map<const Block*, Exit> exits_;
-  std::vector<Site> sites_;
 };
 
 enum class Decision : uint8_t { keep, operand0, operand1, operand2, not_operand0, not_operand1, none };
