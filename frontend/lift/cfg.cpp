@@ -68,6 +68,8 @@ class CfgBuilder {
   const Decoded& decode(uint64_t pc);
   void discover();
   void make_block(uint64_t pc);
+  void cut_open_indexing(GuestBlock& block);
+  void find_last_indexed_row(Cfg& cfg) const;
   void assign_modes(Cfg& cfg) const;
   [[nodiscard]] std::vector<uint32_t> reverse_post_order() const;
 
@@ -138,8 +140,50 @@ void CfgBuilder::make_block(uint64_t pc) {
     block.has_setreg_mode |= d.inst.opcode == Opcode::s_setreg_imm32_b32 && mode_write(d.inst).is_mode;
     if (d.ending != Ending::fallthrough || leaders_.contains(pc)) break;
   }
+  cut_open_indexing(block);
   block_at_[block.pc] = static_cast<uint32_t>(blocks_.size());
   blocks_.push_back(std::move(block));
+}
+
+// Register indexing must be switched off in the block that switched it on, and only moves may be in between: all that
+// compilers emit. Otherwise the block ends, unsupported, where indexing is switched on.
+void CfgBuilder::cut_open_indexing(GuestBlock& block) {
+  size_t on = SIZE_MAX;
+  bool good = true;
+  for (size_t i = 0; i < block.insts.size() && good; ++i) {
+    const Instruction& inst = block.insts[i];
+    if (inst.opcode == Opcode::s_set_gpr_idx_on) on = i;
+    if (on == SIZE_MAX) continue;
+    if (inst.opcode == Opcode::s_set_gpr_idx_off) on = SIZE_MAX;
+    const bool scalar = inst.format == isa::Format::sop1 || inst.format == isa::Format::sop2 ||
+                        inst.format == isa::Format::sopk || inst.format == isa::Format::sopc ||
+                        inst.format == isa::Format::sopp;
+    const bool move = inst.opcode == Opcode::v_mov_b32 && !inst.is_sdwa && !inst.is_dpp;
+    good = scalar || move;
+    for (unsigned k = 0; k < inst.num_operands; ++k) {
+      const isa::Operand& operand = inst.operands[k];
+      if (operand.is_dst && operand.kind == isa::OperandKind::sgpr && operand.reg == sreg::kM0) good = false;
+    }
+  }
+  if (on == SIZE_MAX) return;
+  const Instruction& first = block.insts[on];
+  unsupported_.push_back({.pc = first.pc, .what = isa::describe(first)});
+  block.ending = Ending::unsupported;
+  block.end_pc = first.pc;
+  block.insts.resize(on);
+}
+
+void CfgBuilder::find_last_indexed_row(Cfg& cfg) const {
+  if (!options_.is_kernel_entry) return;
+  unsigned last = 0;
+  for (const GuestBlock& block : cfg.blocks) {
+    if (block.ending == Ending::call || block.ending == Ending::jump || block.ending == Ending::new_mode) return;
+    for (const Instruction& inst : block.insts)
+      for (unsigned i = 0; i < inst.num_operands; ++i)
+        if (const isa::Operand& operand = inst.operands[i]; operand.kind == isa::OperandKind::vgpr)
+          last = std::max(last, operand.reg + std::max<unsigned>(operand.dwords, 1) - 1);
+  }
+  cfg.last_indexed_row = std::min(last, kNumVgprs - 1);
 }
 
 // Depth first from the unit's entry; what follows a barrier or call counts as a successor here, so that the order
@@ -243,6 +287,7 @@ Expected<Cfg> CfgBuilder::build() {
   std::sort(cfg.unsupported.begin(), cfg.unsupported.end(),
             [](const Unsupported& a, const Unsupported& b) { return a.pc < b.pc; });
   assign_modes(cfg);
+  find_last_indexed_row(cfg);
   return cfg;
 }
 

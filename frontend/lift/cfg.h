@@ -48,6 +48,9 @@ struct Cfg {
   std::vector<GuestBlock> blocks;  // reverse post-order over edges, entries being roots; [0] is the unit's entry
   std::vector<Unsupported> unsupported;
   uint32_t instructions = 0;
+  // Highest VGPR an access with a run-time register number may mean: in a kernel without calls only registers that the
+  // unit mentions hold anything.
+  unsigned last_indexed_row = kNumVgprs - 1;
 
   // Indices of the blocks control can go to inside the unit.
   [[nodiscard]] std::vector<uint32_t> successors(uint32_t block) const;

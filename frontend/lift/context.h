@@ -27,12 +27,14 @@ class Context {
   const LiftOptions& options;
   const isa::Family family;
   const Instruction* inst = nullptr;
-  uint32_t mode = 0;            // MODE in front of `inst`
-  bool result_is_mask = false;  // the code behind `inst` wants its 64-bit result as a mask
-  bool srd_is_scratch = false;  // the resource descriptor of `inst` is provably the scratch descriptor
-  Inst* condition = nullptr;    // set by conditional branches: i1, true when taken
-  Inst* jump_target = nullptr;  // set by jumps and calls
-  Inst* new_mode = nullptr;     // set by s_setreg of MODE with a run-time value
+  uint32_t mode = 0;                          // MODE in front of `inst`
+  bool result_is_mask = false;                // the code behind `inst` wants its 64-bit result as a mask
+  bool srd_is_scratch = false;                // the resource descriptor of `inst` is provably the scratch descriptor
+  unsigned index_enables = 0;                 // M0[15:12] while register indexing (s_set_gpr_idx_on) is on, else 0
+  unsigned last_indexed_row = kNumVgprs - 1;  // highest VGPR that an indexed access may mean
+  Inst* condition = nullptr;                  // set by conditional branches: i1, true when taken
+  Inst* jump_target = nullptr;                // set by jumps and calls
+  Inst* new_mode = nullptr;                   // set by s_setreg of MODE with a run-time value
 
   [[nodiscard]] Opcode opcode() const { return inst->opcode; }
   [[nodiscard]] const Operand& operand(Slot slot) const { return inst->get(slot); }

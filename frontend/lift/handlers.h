@@ -35,7 +35,10 @@ void add_cross_lane(HandlerTable& table);
 void add_ds(HandlerTable& table);
 void add_flat(HandlerTable& table);
 void add_buffer(HandlerTable& table);
-void add_mfma(HandlerTable& table);
+void add_indexing(HandlerTable& table);
+
+// v_mov_b32 while register indexing is on (Context::index_enables).
+void lift_indexed_move(Context& c);
 
 [[nodiscard]] Handler handler_for(isa::Opcode opcode);  // null when there is none
 

@@ -111,6 +111,7 @@ void Lifter::fill() {
   }
   const std::vector<ScratchDescriptor> scratch = analyse_scratch_descriptor(cfg_, options_.scratch_srd_sgpr);
   Context context(options_, builder_, *ssa_);
+  context.last_indexed_row = cfg_.last_indexed_row;
   ends_.resize(blocks_.size());
   for (uint32_t i = 0; i < count; ++i) {
     const GuestBlock& guest = cfg_.blocks[i];
@@ -118,6 +119,7 @@ void Lifter::fill() {
     ssa_->start_block(i);
     context.condition = context.jump_target = context.new_mode = nullptr;
     context.mode = guest.mode;
+    context.index_enables = 0;
     ScratchDescriptor descriptor = scratch[i];
     for (const Instruction& inst : guest.insts) {
       builder_.set_guest_pc(inst.pc);
@@ -293,6 +295,7 @@ HandlerTable make_table() {
   add_ds(table);
   add_flat(table);
   add_buffer(table);
+  add_indexing(table);
   return table;
 }
 

@@ -133,6 +133,11 @@ void pk_shift(Context& c) {  // the amount is source 0
 // --- two f32 in a register pair (GFX90A)
 // -----------------------------------------------------------------------------------------
 
+Inst* scalar_dword(Context& c, const Operand& operand, bool upper) {
+  if (operand.kind == OperandKind::sgpr) return c.b.op(Op::splat, {c.ssa.read32(operand.reg + upper)});
+  return c.b.op(Op::splat, {c.b.op(upper ? Op::hi32 : Op::lo32, {c.s64(operand)})});
+}
+
 // The dword of source `i` that goes into the low or high result.
 Inst* pair_half(Context& c, unsigned i, bool high, bool negates) {
   const Operand& operand = c.operand(kSources[i]);
@@ -140,10 +145,8 @@ Inst* pair_half(Context& c, unsigned i, bool high, bool negates) {
   Inst* value = nullptr;
   if (operand.kind == OperandKind::vgpr || operand.kind == OperandKind::agpr)
     value = c.row(operand, upper);
-  else if (operand.kind == OperandKind::sgpr)
-    value = c.b.op(Op::splat, {c.ssa.read32(operand.reg + upper)});
   else
-    value = c.v(static_cast<uint32_t>(operand.value >> (upper ? 32 : 0)));
+    value = scalar_dword(c, operand, upper);
   const unsigned negated = (high ? c.inst->neg_hi : c.inst->neg_lo) >> i & 1;
   return negates && negated ? c.b.op(Op::xor_, {value, c.v(0x80000000)}) : value;
 }
@@ -174,8 +177,7 @@ void v_pk_mov_b32(Context& c) {
     const Operand& operand = c.operand(kSources[i]);
     const bool upper = c.inst->op_sel >> i & 1;
     if (operand.kind == OperandKind::vgpr || operand.kind == OperandKind::agpr) return c.row(operand, upper);
-    if (operand.kind == OperandKind::sgpr) return c.b.op(Op::splat, {c.ssa.read32(operand.reg + upper)});
-    return c.v(static_cast<uint32_t>(operand.value >> (upper ? 32 : 0)));
+    return scalar_dword(c, operand, upper);
   };
   Inst* low = dword(0);
   set_pair(c, low, dword(1));

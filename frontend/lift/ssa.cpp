@@ -11,6 +11,7 @@ namespace {
 
 constexpr unsigned kVccPair = sreg::kVccLo / 2;
 constexpr unsigned kExecPair = sreg::kExecLo / 2;
+constexpr unsigned kNullSgpr = 125;  // reserved: reads 0, writes are dropped (docs/isa-decisions.md)
 
 ir::Type type_of(PairView view) {
   return view == PairView::mask ? ir::kMask : view == PairView::i64 ? ir::kI64 : ir::kI32;
@@ -341,12 +342,14 @@ Inst* Ssa::view_at_end(uint32_t block, unsigned variable, PairView view) {
 
 Inst* Ssa::read32(unsigned reg) {
   reg %= 128;
+  if (reg == kNullSgpr) return builder_.i32(0);
   note_use(reg);
   return view_at_end(current_, reg, PairView::halves);
 }
 
 // Pairs that start at an odd register exist in encodings, if not in what compilers emit: they are two halves.
 Inst* Ssa::read64(unsigned reg) {
+  if (reg == kNullSgpr) return builder_.i64(0);
   if (reg % 2) {
     Inst* low = read32(reg);
     return builder_.op(Op::pack64, {low, read32(reg + 1)});
@@ -369,6 +372,7 @@ Inst* Ssa::read_mask(unsigned reg) {
 
 void Ssa::write32(unsigned reg, Inst* value) {
   reg %= 128;
+  if (reg == kNullSgpr) return;
   const unsigned pair = reg / 2, half = reg % 2;
   Pair& p = states_[current_].pairs[pair];
   Inst* other = p.half[half ^ 1];
@@ -381,7 +385,8 @@ void Ssa::write32(unsigned reg, Inst* value) {
 }
 
 void Ssa::write64(unsigned reg, Inst* value) {
-  if (reg % 2) {
+  if (reg == kNullSgpr) return;
+  if (reg % 2 || reg == sreg::kM0) {
     Inst* low = builder_.op(Op::lo32, {value});
     write32(reg + 1, builder_.op(Op::hi32, {value}));
     write32(reg, low);
@@ -397,7 +402,7 @@ void Ssa::write64(unsigned reg, Inst* value) {
 }
 
 void Ssa::write_mask(unsigned reg, Inst* value) {
-  if (reg % 2) return write64(reg, builder_.op(Op::mask_to_i64, {value}));
+  if (reg % 2 || reg == sreg::kM0) return write64(reg, builder_.op(Op::mask_to_i64, {value}));
   State& state = states_[current_];
   state.pairs[reg / 2] = {.mask = value, .written = true};
   state.defs.set(reg).set(reg + 1);

@@ -34,7 +34,10 @@ void chain(Context& c) {
 }
 
 void v_mov_b32(Context& c) {
-  c.set_v32(c.src32(Slot::src0));
+  if (c.index_enables)
+    lift_indexed_move(c);
+  else
+    c.set_v32(c.src32(Slot::src0));
 }
 void v_nop(Context&) {}
 
