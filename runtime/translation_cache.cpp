@@ -92,6 +92,11 @@ Expected<TranslationCache::Entry> TranslationCache::find(uint32_t config, uint64
     const std::shared_lock lock(mutex_);
     if (const auto it = places_.find(key); it != places_.end())
       return Entry{it->second.unit->code.get(), it->second.index};
+    // Code for any EXEC is right for a full one too. Only kernel entries, where nearly all the time is spent, get both:
+    // elsewhere (functions, what follows a call) a second translation costs more than it gains.
+    if (exec_full && !is_kernel_entry)
+      if (const auto it = places_.find(Key{config, pc, mode, false}); it != places_.end())
+        return Entry{it->second.unit->code.get(), it->second.index};
     // The PC may be inside a unit that exists in another variant only; then translate that whole unit in this variant.
     if (const auto it = root_of_.find(pc); it != root_of_.end()) root = it->second;
   }
