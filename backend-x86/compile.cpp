@@ -7,7 +7,9 @@
 // Debian compiles asmjit with its internal assertions. This one, called several times for each instruction, walks all
 // registers of the function and takes four fifths of the time of a large compilation; here it holds without looking.
 extern "C" bool wavejit_asmjit_ra_verify(const void*) __asm__("_ZN6asmjit8_abi_1_912RAAssignment6verifyEv");
-extern "C" bool wavejit_asmjit_ra_verify(const void*) { return true; }
+extern "C" bool wavejit_asmjit_ra_verify(const void*) {
+  return true;
+}
 
 namespace wavejit::backend {
 namespace {

@@ -103,7 +103,7 @@ std::vector<Emitter::Copy> Emitter::edge_copies(const ir::Block& from, unsigned 
     if (phi->users.empty()) continue;
     const Inst* value = phi->operands[index];
     if (value->op == Op::undef || classes_.representative(value) == phi) continue;
-    const unsigned chunks = phi->type.is_scalar() ? 1 : chunks_;
+    const unsigned chunks = is_invariant(phi) ? 1 : chunks_;
     const unsigned parts = phi->type.kind == TypeKind::v64 ? 2 : 1;
     for (unsigned chunk = 0; chunk < chunks; ++chunk) {
       for (unsigned part = 0; part < parts; ++part) {

@@ -368,9 +368,44 @@ void MemoryAccess::emit() {
   cc_.bind(join_);
   e_.cold([&] {
     cc_.bind(slow_label_);
+    if (load_ && mem_.bytes == 4 && !scratch_swizzled_ && mem_.space != Space::flat && kind_ != Kind::uniform)
+      load_if_equal();
     slow();
     cc_.jmp(join_);
   });
+}
+
+// All active lanes of the chunk at one address, as where a row of a tile is read by the lanes of a row: one broadcast
+// an element.
+void MemoryAccess::load_if_equal() {
+  const Label differ = cc_.newLabel();
+  if (!active_.full && !isa_.has_masked_narrow()) {
+    // Broadcasts that are not masked need an active lane.
+    cc_.j(x86::negateCond(isa_.test_any({&active_.mask, 1})), differ);
+  }
+  Gp pointer = cc_.newUInt64();
+  MaskReg differs = isa_.mask();
+  Vec first = isa_.vec();
+  if (kind_ == Kind::offset32) {
+    cc_.emit(I::kIdVpbroadcastd, first, offset_.xmm());
+    isa_.cmp32(differs, ICmp::ne, offset_, first, active_.get());
+    isa_.low32(pointer, offset_);
+  } else {
+    cc_.emit(I::kIdVpbroadcastq, first, address_.part[0].xmm());
+    isa_.cmp64(differs, ICmp::ne, address_, {first, first}, active_.get());
+    isa_.low64(pointer, address_.part[0]);
+  }
+  cc_.j(isa_.test_any({&differs, 1}), differ);
+  if (kind_ == Kind::offset32) cc_.add(pointer, base_);
+  FaultRange whole = range(false);
+  whole.lanes = 1;
+  for (unsigned element = 0; element < mem_.count; ++element) {
+    e_.faults_.mark(whole);
+    isa_.load_broadcast(result(element), x86::ptr(pointer, static_cast<int32_t>(disp_ + element * element_stride_)),
+                        active_.get());
+  }
+  cc_.jmp(join_);
+  cc_.bind(differ);
 }
 
 bool Emitter::emit_memory(const Inst& inst, unsigned chunk) {

@@ -32,6 +32,7 @@ class MemoryAccess {
   void contiguous_interleaved(const Gp& pointer);
   void contiguous_narrow(const Gp& pointer);
   void uniform_load();
+  void load_if_equal();
   void slow();
   void slow_element(unsigned element, Kind kind, const Vec& offset, const Vec64& address, int32_t disp,
                     const Lanes& lanes);
