@@ -15,6 +15,7 @@ constexpr Pass kPipeline[] = {
     {"mask-algebra", "masks that contain or exclude each other; EXEC restored", passes::mask_algebra},
     {"demanded-lanes", "merges and mask operations whose other lanes nobody reads", passes::demanded_lanes},
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
+    {"uniform-phis", "vector phis that are the same in all lanes to scalar phis", passes::uniform_phis},
     {"recombine", "pairs of 32-bit operations to 64-bit operations", passes::recombine},
     {"phi-pairs", "phis of halves to 64-bit phis, phis of mask numbers to mask phis", passes::phi_pairs},
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
