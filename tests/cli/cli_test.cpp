@@ -29,9 +29,15 @@ std::string slurp(const std::filesystem::path& path) {
 }
 
 std::string quote(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
+  std::string out(1, '\'');
+  for (const char c : text) {
+    if (c == '\'')
+      out.append("'\\''");
+    else
+      out.push_back(c);
+  }
+  out.push_back('\'');
+  return out;
 }
 
 class Cli : public testing::Test {
@@ -49,7 +55,7 @@ class Cli : public testing::Test {
   // Runs the command; out_ and err_ hold what it printed.
   int run(const std::vector<std::string>& args) {
     std::string line = quote(WAVEJIT_COMMAND);
-    for (const std::string& arg : args) line += " " + quote(arg);
+    for (const std::string& arg : args) line.append(1, ' ').append(quote(arg));
     line += fmt::format(" > {0}/out 2> {0}/err < /dev/null", directory_.string());
     const int status = std::system(line.c_str());
     out_ = slurp(directory_ / "out");
