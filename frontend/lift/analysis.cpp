@@ -15,7 +15,6 @@ using isa::OperandKind;
 using isa::Slot;
 
 constexpr unsigned kExecPair = sreg::kExecLo / 2;
-constexpr unsigned kVccPair = sreg::kVccLo / 2;
 
 bool is_sgpr(const Operand& operand) {
   return operand.kind == OperandKind::sgpr;
