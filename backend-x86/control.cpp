@@ -209,6 +209,7 @@ void Emitter::emit_terminator(const ir::Block& block, const ir::Block* next) {
   flush_segment();
   set_env({canonical_env_, kEnvAll});
   if (error_) return;
+  isa_->recycle();
   const Inst& inst = *block.terminator();
   annotate(inst);
   switch (inst.op) {

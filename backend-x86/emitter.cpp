@@ -418,6 +418,7 @@ void Emitter::flush_segment() {
 }
 
 void Emitter::emit_chunk(const Inst& inst, unsigned chunk) {
+  isa_->recycle();
   if (inst.op == Op::const_ || inst.op == Op::undef || inst.op == Op::lane_id) return;  // made where they are used
   if (inst.op == Op::extract && !classes_.is_shared(&inst)) return;  // an alias of a tuple's register
   const bool done = emit_simple(inst, chunk) || emit_state(inst, chunk) || emit_int32(inst, chunk) ||
@@ -428,12 +429,14 @@ void Emitter::emit_chunk(const Inst& inst, unsigned chunk) {
 }
 
 void Emitter::emit_scalar(const Inst& inst) {
+  isa_->recycle();
   if (inst.op == Op::const_ || inst.op == Op::undef) return;
   if (inst.op == Op::extract && !classes_.is_shared(&inst)) return;
   if (!(emit_scalar_state(inst) || emit_scalar_arithmetic(inst) || emit_load_scalar(inst))) fail(inst);
 }
 
 void Emitter::emit_barrier(const Inst& inst) {
+  isa_->recycle();
   if (!(emit_mask_number(inst) || emit_cross_lane(inst) || emit_atomic(inst) || emit_out_of_line(inst))) fail(inst);
 }
 

@@ -77,11 +77,11 @@ Emitter::Storage& Emitter::storage(const Inst* inst) {
         s.regs.push_back(cc_.newUInt64());
         break;
       case TypeKind::mask:
-        s.regs.push_back(isa_->mask());
+        s.regs.push_back(isa_->new_mask());
         break;
       case TypeKind::v32:
       case TypeKind::v64:
-        s.regs.push_back(isa_->vec());
+        s.regs.push_back(isa_->new_vec());
         break;
       case TypeKind::none:
         WAVEJIT_CHECK(false, "a value without a type");

@@ -35,8 +35,19 @@ class VectorIsa {
   [[nodiscard]] unsigned bytes() const { return lanes * 4; }
 
   // --- registers ---
-  [[nodiscard]] virtual Vec vec() = 0;
-  [[nodiscard]] virtual MaskReg mask() = 0;
+  [[nodiscard]] virtual Vec new_vec() = 0;
+  [[nodiscard]] virtual MaskReg new_mask() = 0;
+  // Temporaries: valid until recycle(), which is called between IR instructions. The work of asmjit's register
+  // allocator grows with the square of the number of virtual registers, so they are used again.
+  [[nodiscard]] Vec vec() {
+    if (used_vecs_ == vecs_.size()) vecs_.push_back(new_vec());
+    return vecs_[used_vecs_++];
+  }
+  [[nodiscard]] MaskReg mask() {
+    if (used_masks_ == masks_.size()) masks_.push_back(new_mask());
+    return masks_[used_masks_++];
+  }
+  void recycle() { used_vecs_ = used_masks_ = 0; }
   [[nodiscard]] Vec64 vec64() { return {vec(), vec()}; }
   void mov(const Vec& d, const Operand_& s) { cc_.emit(s.isMem() ? f.load : f.mov, d, s); }
   template <class... A>
@@ -190,6 +201,11 @@ class VectorIsa {
   x86::Compiler& cc_;
   DataPool& pool_;
   FaultLog& faults_;
+
+ private:
+  std::vector<Vec> vecs_;
+  std::vector<MaskReg> masks_;
+  size_t used_vecs_ = 0, used_masks_ = 0;
 };
 
 [[nodiscard]] std::unique_ptr<VectorIsa> make_avx2(x86::Compiler& cc, DataPool& pool, FaultLog& faults);

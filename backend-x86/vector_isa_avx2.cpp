@@ -23,8 +23,8 @@ class Avx2 final : public VectorIsa {
  public:
   Avx2(x86::Compiler& cc, DataPool& pool, FaultLog& faults) : VectorIsa(cc, pool, faults, 8, kForms) {}
 
-  Vec vec() override { return cc_.newYmm(); }
-  MaskReg mask() override { return cc_.newYmm(); }
+  Vec new_vec() override { return cc_.newYmm(); }
+  MaskReg new_mask() override { return cc_.newYmm(); }
 
   Mem c32(uint32_t bits) override { return full32(bits); }
   Mem c64(uint64_t bits) override {

@@ -49,8 +49,8 @@ class Avx512 final : public VectorIsa {
  public:
   Avx512(x86::Compiler& cc, DataPool& pool, FaultLog& faults) : VectorIsa(cc, pool, faults, 16, kForms) {}
 
-  Vec vec() override { return cc_.newZmm(); }
-  MaskReg mask() override { return cc_.newKw(); }
+  Vec new_vec() override { return cc_.newZmm(); }
+  MaskReg new_mask() override { return cc_.newKw(); }
 
   Mem c32(uint32_t bits) override { return pool_.get(&bits, 4)._1to16(); }
   Mem c64(uint64_t bits) override { return pool_.get(&bits, 8)._1to8(); }
