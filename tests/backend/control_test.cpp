@@ -226,6 +226,30 @@ TEST_P(Control, MaskAndScalarViewsOfARegister) {
   EXPECT_EQ(wave->sgpr64(30), 0x33334445ull);
 }
 
+TEST_P(Control, ClocksFencesAndTuples) {
+  const ExitReason reason = run_text(R"(function "t"
+entry 0x0 b0
+block b0
+  %0:i64 = clock
+  %1:i64 = clock attr 0x1
+  set_sgpr64 #10 %0
+  set_sgpr64 #12 %1
+  fence
+  %2:v32 = get_vgpr #1
+  %3:v32 = get_vgpr #2
+  %4:v32x2 = tuple %2, %3
+  %5:v32 = extract #1 %4
+  set_vgpr #100 %5
+  %6:i64 = clock
+  set_sgpr64 #14 %6
+  exit.end #0x2000
+)");
+  ASSERT_EQ(reason, ExitReason::kEnd);
+  EXPECT_GT(wave->sgpr64(14), wave->sgpr64(10));
+  EXPECT_GT(wave->sgpr64(12), 0u);
+  for (unsigned l = 0; l < 64; ++l) EXPECT_EQ(wave->vgpr[100][l], wave->vgpr[2][l]);
+}
+
 TEST_P(Control, TheCallersEnvironmentComesBack) {
   Straight f;
   Inst* x = f.b.op_typed(Op::get_vgpr, ir::kV32, {}, 0, 1);
