@@ -14,6 +14,9 @@ namespace {
 using isa::Instruction;
 using isa::Opcode;
 
+// Bounds what hostile code can make the lifter allocate; the largest kernels of AMD's libraries have some 50,000.
+constexpr size_t kMaxInstructions = 500'000;
+
 // How `inst` ends a block; fallthrough when it does not.
 Ending ending_of(const Instruction& inst) {
   switch (inst.opcode) {
@@ -113,6 +116,7 @@ void CfgBuilder::discover() {
     uint64_t pc = work.back();
     work.pop_back();
     while (!std::exchange(seen[pc], true)) {
+      if (decoded_.size() > kMaxInstructions) return;
       const Decoded& d = decode(pc);
       if (!d.lifted) break;
       const uint64_t next = d.inst.next_pc();
@@ -251,6 +255,10 @@ Expected<Cfg> CfgBuilder::build() {
     return make_error(ErrorCode::kBadCodeObject,
                       fmt::format("{}: the entry {:#x} is outside of the code", options_.name, options_.entry_pc));
   discover();
+  if (decoded_.size() > kMaxInstructions)
+    return make_error(ErrorCode::kUnsupported,
+                      fmt::format("{}: more than {} instructions are too many to translate at once", options_.name,
+                                  kMaxInstructions));
   for (const auto& [pc, is_entry] : leaders_) make_block(pc);
   for (GuestBlock& block : blocks_) {
     switch (block.ending) {

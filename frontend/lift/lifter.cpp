@@ -1,6 +1,7 @@
 #include "frontend/lift/lifter.h"
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <map>
 
@@ -299,6 +300,28 @@ HandlerTable make_table() {
   return table;
 }
 
+// SSA construction recurses along chains of blocks, so large units get a stack of their own. The limit keeps what
+// hostile code can ask for within bounds; compilers stay far below it.
+constexpr size_t kMaxBlocks = 16384;
+constexpr size_t kDeepBlocks = 1024;
+constexpr size_t kLargeStack = size_t{256} << 20;
+
+template <typename F>
+bool run_on_large_stack(const F& function) {
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes) != 0) return false;
+  pthread_t thread;
+  const auto body = [](void* argument) -> void* {
+    (*static_cast<const F*>(argument))();
+    return nullptr;
+  };
+  const bool started = pthread_attr_setstacksize(&attributes, kLargeStack) == 0 &&
+                       pthread_create(&thread, &attributes, body, const_cast<F*>(&function)) == 0;
+  pthread_attr_destroy(&attributes);
+  if (started) pthread_join(thread, nullptr);
+  return started;
+}
+
 }  // namespace
 
 void HandlerTable::add(isa::Opcode opcode, Handler handler) {
@@ -347,7 +370,16 @@ Expected<LiftResult> lift(const LiftOptions& options, std::vector<Unsupported>* 
   Expected<Cfg> cfg = build_cfg(options);
   if (!cfg) return tl::make_unexpected(std::move(cfg.error()));
   if (unsupported) unsupported->insert(unsupported->end(), cfg->unsupported.begin(), cfg->unsupported.end());
-  LiftResult result = Lifter(options, std::move(*cfg)).run();
+  if (cfg->blocks.size() > kMaxBlocks)
+    return make_error(ErrorCode::kUnsupported, fmt::format("{}: a unit of {} basic blocks is too large to translate",
+                                                           options.name, cfg->blocks.size()));
+  LiftResult result;
+  const bool deep = cfg->blocks.size() > kDeepBlocks;
+  const auto run = [&] { result = Lifter(options, std::move(*cfg)).run(); };
+  if (!deep)
+    run();
+  else if (!run_on_large_stack(run))
+    return make_error(ErrorCode::kOutOfMemory, fmt::format("{}: no memory for the translation's stack", options.name));
   const std::string violation = ir::verify(*result.function);
   WAVEJIT_CHECK(violation.empty(), "{}: the lifter made invalid IR: {}", options.name, violation);
   return result;

@@ -319,6 +319,23 @@ TEST_F(LiftTest, OptionsThatMakeNoSenseAreErrors) {
   EXPECT_EQ(result.error().code, ErrorCode::kUnsupported);
 }
 
+// SSA construction walks along the chain of blocks from the last use to the first definition.
+TEST_F(LiftTest, LongChainsOfBlocks) {
+  const auto chain = [](unsigned length) {
+    std::string source = "v_mov_b32 v0, 1\n s_mov_b64 s[4:5], vcc\n";
+    for (unsigned i = 0; i < length; ++i) source += "s_cbranch_scc1 0\n";
+    return source + "v_add_u32 v1, v0, v3\n s_mov_b64 exec, s[4:5]\n s_setpc_b64 s[30:31]";
+  };
+  lift(chain(12000));
+  EXPECT_TRUE(has(Op::set_vgpr, 1));
+  const auto code = test::assemble(isa::Target::gfx906, chain(20000));
+  ASSERT_TRUE(code);
+  lift::LiftOptions large{.name = "large", .entry_pc = kBase, .code = *code, .code_base = kBase, .mode = kMode};
+  const auto result = lift::lift(large);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, ErrorCode::kUnsupported);
+}
+
 TEST_F(LiftTest, EveryTargetLiftsItsOwnForms) {
   for (const isa::Target target :
        {isa::Target::gfx803, isa::Target::gfx900, isa::Target::gfx906, isa::Target::gfx908, isa::Target::gfx90a}) {
