@@ -79,6 +79,7 @@ lift::LiftOptions lift_options(const Module& module, const Kernel& kernel) {
   options.mode = kernel.descriptor.mode;
   options.exec_full = true;
   options.is_kernel_entry = true;
+  if (kernel.descriptor.enable_private_segment_buffer) options.scratch_srd_sgpr = 0;
   return options;
 }
 

@@ -60,6 +60,11 @@ void TranslationCache::translate(Unit& unit, const Key& key, bool is_kernel_entr
   options.mode = mode;
   options.exec_full = exec_full;
   options.is_kernel_entry = is_kernel_entry;
+  // The private segment buffer, where a kernel has it, is in the first user SGPRs (AMDGPUUsage, "Initial Kernel Execution
+  // State").
+  for (const codeobject::Kernel& kernel : object_->kernels())
+    if (is_kernel_entry && kernel.descriptor.entry == pc && kernel.descriptor.enable_private_segment_buffer)
+      options.scratch_srd_sgpr = 0;
   Expected<lift::LiftResult> lifted = lift::lift(options);
   if (!lifted) {
     unit.error = std::move(lifted.error());
