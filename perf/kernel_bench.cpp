@@ -5,6 +5,7 @@
 // timing, translation and compilation happen before it. The first result of every engine is checked against the host
 // reference.
 #include <benchmark/benchmark.h>
+#include <time.h>
 
 #include <chrono>
 #include <cstdio>
@@ -105,6 +106,14 @@ class NativeRunner final : public Runner {
   NativeFunction function_;
 };
 
+// CPU time of all threads of the process, in seconds: what is left of a measurement on a machine that does other work
+// too.
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 // The data of the case and its prepared runners, kept from repetition to repetition. Only one case is kept at a time.
 struct Session {
   std::string name;
@@ -167,15 +176,18 @@ void run_benchmark(benchmark::State& state, const kernels::KernelCaseFactory* fa
   }
   Runner& runner = *prepared.runner;
   std::string why;
+  double cpu = 0;
   bool checked = !first || runner.needs_warmup();
   for (auto _ : state) {
     if (!runner.reset(&why)) {
       state.SkipWithError(why.c_str());
       return;
     }
+    const double cpu_start = cpu_seconds();
     const auto start = std::chrono::steady_clock::now();
     const bool ok = runner.run(&why);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    cpu += cpu_seconds() - cpu_start;
     state.SetIterationTime(seconds.count());
     if (!ok || (!checked && !verify(session.kernel_case, runner, &why))) {
       prepared.error = why;
@@ -187,6 +199,7 @@ void run_benchmark(benchmark::State& state, const kernels::KernelCaseFactory* fa
   }
   state.counters[session.kernel_case.unit + "/s"] =
       benchmark::Counter(session.kernel_case.work, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["cpu_ms"] = benchmark::Counter(cpu * 1e3, benchmark::Counter::kAvgIterations);
   runner.add_counters(state);
 }
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Runs the kernel benchmarks and prints them as a Markdown table with ratios and their geometric means.
 
-    perf/table.py [--build DIR] [--kernels a,b,...] [--skip interp,...] [--json FILE]
+    perf/table.py [--build DIR] [--kernels a,b,...] [--skip interp,...] [--clock wall|cpu] [--json FILE]
 
 Each kernel runs in one process with all its engines, whose repetitions alternate in random order, so that a slow phase of the
-machine hits all of them; figures are medians. Everything uses one thread.
+machine hits all of them; figures are medians. Everything uses one thread. --clock cpu shows the
+CPU time of the process instead of the wall time, for a machine that is busy with other work.
 """
 
 import argparse
@@ -39,7 +40,7 @@ def list_cases(bench):
     return cases
 
 
-def run_case(bench, name, engines):
+def run_case(bench, name, engines, clock):
     """Median milliseconds by engine, error texts by engine, unit and work per second by engine, context."""
     command = [bench, "--benchmark_filter=^%s/(%s)/" % (name, "|".join(engines)), "--benchmark_format=json",
                "--benchmark_enable_random_interleaving=true"]
@@ -57,10 +58,11 @@ def run_case(bench, name, engines):
         if entry.get("error_occurred"):
             errors[engine] = entry["error_message"]
             continue
-        times.setdefault(engine, []).append(entry["real_time"])
+        milliseconds = entry["cpu_ms"] if clock == "cpu" else entry["real_time"]
+        times.setdefault(engine, []).append(milliseconds)
         for key, value in entry.items():
-            if key.endswith("/s"):
-                rates.setdefault(engine, (key, []))[1].append(value)
+            if key.endswith("/s"):  # work per second of wall time
+                rates.setdefault(engine, (key, []))[1].append(value * entry["real_time"] / milliseconds)
     return ({e: statistics.median(t) for e, t in times.items()}, errors,
             {e: (unit, statistics.median(v)) for e, (unit, v) in rates.items()}, report["context"])
 
@@ -82,6 +84,7 @@ def main():
     parser.add_argument("--build", help="directory of kernel_bench (default: build/release, then build/ci)")
     parser.add_argument("--kernels", help="comma-separated cases (default: all)")
     parser.add_argument("--skip", default="", help="comma-separated engines to leave out")
+    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="what to measure (default: wall)")
     parser.add_argument("--json", help="also write the medians to this file")
     options = parser.parse_args()
 
@@ -99,7 +102,8 @@ def main():
     context, results, problems = {}, {}, []
     for number, (name, engines) in enumerate(cases.items(), 1):
         print("[%d/%d] %s" % (number, len(cases), name), file=sys.stderr)
-        medians, errors, rates, new_context = run_case(bench, name, [e for e in engines if e not in skipped])
+        medians, errors, rates, new_context = run_case(bench, name, [e for e in engines if e not in skipped],
+                                                        options.clock)
         context = new_context or context
         results[name] = {"ms": medians, "rates": rates, "errors": errors}
         problems += ["%s on %s: %s" % (name, TITLES[e], text.splitlines()[0]) for e, text in errors.items()]
@@ -112,8 +116,8 @@ def main():
         ratios.append(("AVX2 / PoCL", "avx2", "pocl"))
     ratios = [r for r in ratios if r[1] in columns and r[2] in columns]
 
-    print("CPU: %s; OpenCL: %s; wavejit %s; one thread, milliseconds (median)\n" %
-          (context.get("cpu", "?"), context.get("opencl_device", "none"), context.get("wavejit", "?")))
+    print("CPU: %s; OpenCL: %s; wavejit %s; one thread, %s milliseconds (median)\n" %
+          (context.get("cpu", "?"), context.get("opencl_device", "none"), context.get("wavejit", "?"), options.clock))
     header = ["kernel", "rate of " + TITLES[best]] + [TITLES[e] for e in columns] + [title for title, _, _ in ratios]
     print("| " + " | ".join(header) + " |")
     print("|---|" + "---:|" * (len(header) - 1))
