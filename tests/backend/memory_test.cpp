@@ -24,7 +24,7 @@ constexpr Masks kMasks[] = {Masks::full_constant, Masks::full_at_run_time, Masks
 
 class Memory : public testing::TestWithParam<Tier> {
  protected:
-  static constexpr uint32_t kBytes = 16384, kStart = 4096;  // offsets lie around the middle
+  static constexpr uint32_t kBytes = 16384;
   void SetUp() override {
     if (!host_supports(GetParam())) GTEST_SKIP() << "the CPU has no " << to_string(GetParam());
     global.resize(kBytes);

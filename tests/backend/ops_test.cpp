@@ -29,7 +29,7 @@ struct Case {
 
 std::string describe(const Case& c) {
   std::string text(ir::op_info(c.op).mnemonic);
-  for (const Type t : c.operands) text += " " + ir::to_string(t);
+  for (const Type t : c.operands) text.append(1, ' ').append(ir::to_string(t));
   return fmt::format("{} attr {:#x} constant {}", text, c.attr, c.constant);
 }
 
@@ -166,7 +166,8 @@ void check(const Case& c, std::mt19937_64& random, unsigned rounds) {
 // Operand and result types of a row for each choice of its type variables.
 std::vector<Case> cases_of(Op op) {
   const ir::OpInfo& info = ir::op_info(op);
-  const std::string letters = std::string(1, info.result) + std::string(info.operands);
+  std::string letters(info.operands);
+  letters.push_back(info.result);
   std::vector<Case> cases;
   const auto expand = [&](Type n, bool vector) {
     const auto type_of = [&](char letter) {
