@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <exception>
 #include <thread>
 
 #include "internal/check.h"
@@ -28,17 +29,13 @@ class Watchdog {
         std::thread([this] { loop(); }).detach();
         started_ = true;
       }
-      watches_.push_back(watch);
+      if (std::find(watches_.begin(), watches_.end(), watch) == watches_.end()) watches_.push_back(watch);
     }
     wake_.notify_one();
   }
   void remove(Watch* watch) {
     const std::lock_guard lock(mutex_);  // waits for a progress call in flight
     std::erase(watches_, watch);
-  }
-  void wake() {
-    const std::lock_guard lock(mutex_);
-    wake_.notify_one();
   }
 
  private:
@@ -86,16 +83,25 @@ Watch::Watch(uint64_t timeout_ns, std::function<void()> progress)
   const auto now = Clock::now();
   deadline_ = now + std::chrono::nanoseconds(std::min(timeout_ns, kMaxNs));
   next_progress_ = now + kProgressInterval;
-  Watchdog::get().add(this);
+  if (has_deadline_ || progress_) watch();
 }
 
 Watch::~Watch() {
-  Watchdog::get().remove(this);
+  if (watched_.load(std::memory_order_acquire)) Watchdog::get().remove(this);
+}
+
+void Watch::watch() {
+  watched_.store(true, std::memory_order_release);
+  Watchdog::get().add(this);
 }
 
 void Watch::stop() {
   __atomic_store_n(&stop_, 1, __ATOMIC_RELEASE);
-  Watchdog::get().wake();
+  try {
+    watch();
+  } catch (const std::exception&) {
+    // No thread for the watchdog: workers see the flag when guest code next returns.
+  }
 }
 
 void Watch::enter(pid_t thread) {

@@ -35,9 +35,13 @@ class Watch {
  private:
   friend class Watchdog;
   void interrupt_workers();
+  // Puts the launch under the watchdog's eye and wakes it. Launches that nobody limits, observes or stops never do, so
+  // that short ones do not pay for a thread switch.
+  void watch();
 
   uint32_t stop_ = 0;
   std::atomic<bool> timed_out_{false};
+  std::atomic<bool> watched_{false};
   const bool has_deadline_;
   Clock::time_point deadline_;
   Clock::time_point next_progress_;
