@@ -56,6 +56,15 @@ void chain(const struct sigaction& previous, int signal, siginfo_t* info, void* 
   }
 }
 
+// Unwinds from a handler to run_guest().
+[[noreturn]] void leave(ThreadState& state, GuestOutcome outcome) {
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, interrupt_signal());
+  pthread_sigmask(SIG_UNBLOCK, &interrupt, nullptr);
+  siglongjmp(state.landing, static_cast<int>(outcome));
+}
+
 // The range of `code` that holds the host address, nullptr when none does.
 const backend::FaultRange* find_range(const backend::CompiledCode& code, uint64_t host_pc) {
   const auto ranges = code.fault_ranges();
@@ -118,7 +127,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     describe_translated_fault(*state, *static_cast<const ucontext_t*>(context));
   else
     describe_interpreter_fault(*state);
-  siglongjmp(state->landing, static_cast<int>(GuestOutcome::fault));
+  leave(*state, GuestOutcome::fault);
 }
 
 void on_interrupt(int signal, siginfo_t* info, void* context) {
@@ -132,12 +141,15 @@ void on_interrupt(int signal, siginfo_t* info, void* context) {
   if (host_pc < state->code_begin || host_pc >= state->code_end) return;
   state->executing = 0;
   state->wave->exit_reason = ExitReason::kStopped;
-  siglongjmp(state->landing, static_cast<int>(GuestOutcome::stopped));
+  leave(*state, GuestOutcome::stopped);
 }
 
 void install_handlers() {
+  // Interruptions wait while a handler runs: they are queued and repeated, and nested frames of many of them would not
+  // fit on the alternate stack. leave() lets them in again.
   struct sigaction action {};
   sigemptyset(&action.sa_mask);
+  sigaddset(&action.sa_mask, interrupt_signal());
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   action.sa_sigaction = on_fault;
   for (unsigned i = 0; i < 3; ++i)
@@ -231,11 +243,9 @@ GuestOutcome run_guest(void (*body)(void*), void* context, GuestFault& fault) {
 GuestScope::GuestScope(WaveState& wave, const backend::CompiledCode* code) {
   ThreadState& state = *t_state;
   state.wave = &wave;
-  if (state.code != code) {
-    state.code = code;
-    state.code_begin = code ? reinterpret_cast<uint64_t>(code->code().data()) : 0;
-    state.code_end = code ? state.code_begin + code->code().size() : 0;
-  }
+  state.code = code;
+  state.code_begin = code ? reinterpret_cast<uint64_t>(code->code().data()) : 0;
+  state.code_end = code ? state.code_begin + code->code().size() : 0;
   __atomic_signal_fence(__ATOMIC_SEQ_CST);
   state.executing = 1;
 }

@@ -12,8 +12,8 @@
 // Signals that arrive while the thread is not executing guest code go to the handlers installed before wavejit's.
 //
 // What is skipped by unwinding are frames of the interpreter, translated code and its helpers. Those hold no locks and
-// own no memory while they access guest memory; that is their contract. The signal mask needs no restoring (SA_NODEFER,
-// empty sa_mask), MXCSR does and run_guest() does it.
+// own no memory while they access guest memory; that is their contract. The handlers run with the interrupting signal
+// blocked and unblock it before they unwind; run_guest() restores MXCSR.
 //
 // How the faulting lane is found: translated code has tables from host PC to guest PC and lanes
 // (backend-x86/fault_decode.h); the interpreter leaves a description in the wave (frontend/interp/interpreter.h).
