@@ -170,6 +170,15 @@ std::optional<Emitter::EnvNeed> Emitter::env_needed(const Inst& inst) {
   return std::nullopt;
 }
 
+std::optional<Emitter::EnvNeed> Emitter::env_with_fused(const Inst& inst) const {
+  if (const auto need = env_needed(inst)) return need;
+  for (const Inst* operand : inst.operands) {
+    if (!is_fused(operand)) continue;
+    if (const auto need = env_with_fused(*operand)) return need;
+  }
+  return std::nullopt;
+}
+
 void Emitter::set_env(const EnvNeed& need) {
   if ((env_ & need.care) == (need.bits & need.care)) return;
   cc_.ldmxcsr(pool_.get(&need.bits, 4));
@@ -347,7 +356,7 @@ bool Emitter::must_flush_before(const Inst& inst, Shape shape) const {
   if (shape == Shape::barrier || shape == Shape::terminator) return true;
   if (shape == Shape::chunk) {
     // One environment per segment, so that it is not switched in every chunk.
-    const auto need = env_needed(inst);
+    const auto need = env_with_fused(inst);
     if (need && segment_env_ && ((need->bits ^ segment_env_->bits) & need->care & segment_env_->care) != 0) return true;
   }
   const bool shared = classes_.is_shared(&inst);
@@ -386,7 +395,7 @@ void Emitter::emit_block(const ir::Block& block) {
       case Shape::terminator:
         break;
       case Shape::chunk:
-        if (const auto need = env_needed(*inst); need && (!segment_env_ || need->care == kEnvAll)) segment_env_ = need;
+        if (const auto need = env_with_fused(*inst); need && (!segment_env_ || need->care == kEnvAll)) segment_env_ = need;
         segment_.push_back(inst);
         break;
       case Shape::scalar:
@@ -395,7 +404,7 @@ void Emitter::emit_block(const ir::Block& block) {
         break;
       case Shape::barrier:
         annotate(*inst);
-        if (const auto need = env_needed(*inst)) set_env(*need);
+        if (const auto need = env_with_fused(*inst)) set_env(*need);
         emit_barrier(*inst);
         break;
     }

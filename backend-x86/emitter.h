@@ -61,6 +61,8 @@ class Emitter {
   };
   static constexpr uint32_t kEnvRounding = 0x6000, kEnvAll = 0xe040;
   [[nodiscard]] static std::optional<EnvNeed> env_needed(const Inst& inst);
+  // The same for an instruction together with the ones fused into it, which are emitted at its place.
+  [[nodiscard]] std::optional<EnvNeed> env_with_fused(const Inst& inst) const;
   void set_env(const EnvNeed& need);
 
   // --- values (values.cpp) ---
