@@ -161,10 +161,10 @@ std::optional<Emitter::EnvNeed> Emitter::env_needed(const Inst& inst) {
     default:
       break;
   }
-  // Atomic addition to memory other than LDS keeps denormals whatever MODE says.
+  // Atomics on LDS follow MODE; on other memory they keep denormals whatever MODE says.
   if (inst.op == Op::atomic && inst.mem.atomic_op >= ir::AtomicOp::fadd_f32 &&
-      inst.mem.atomic_op <= ir::AtomicOp::pk_fadd_f16 && inst.mem.space != Space::lds) {
-    return exactly(kKeep);
+      inst.mem.atomic_op <= ir::AtomicOp::pk_fadd_f16) {
+    return exactly(inst.mem.space == Space::lds ? inst.attr : kKeep);
   }
   if (inst.op >= Op::fadd_f32 && inst.op <= Op::cvt_u16_f16) return exactly(inst.attr);
   return std::nullopt;
@@ -395,7 +395,8 @@ void Emitter::emit_block(const ir::Block& block) {
       case Shape::terminator:
         break;
       case Shape::chunk:
-        if (const auto need = env_with_fused(*inst); need && (!segment_env_ || need->care == kEnvAll)) segment_env_ = need;
+        if (const auto need = env_with_fused(*inst); need && (!segment_env_ || need->care == kEnvAll))
+          segment_env_ = need;
         segment_.push_back(inst);
         break;
       case Shape::scalar:

@@ -28,7 +28,13 @@ TEST_P(DiffTest, EachOpcodeAlone) {
 
 TEST_P(DiffTest, Sequences) {
   const DiffOptions options{.target = GetParam(), .length = 12, .states = 1};
-  const auto pool = candidates(options.target);
+  auto pool = candidates(options.target);
+  // A NaN's payload may differ between engines; integer instructions that read it afterwards would show that.
+  std::erase_if(pool, [](const Candidate& c) {
+    const std::string_view name = isa::info(c.opcode).name;
+    return name.find("_f16") != name.npos || name.find("_f32") != name.npos || name.find("_f64") != name.npos;
+  });
+  ASSERT_GT(pool.size(), 200u);
   unsigned failures = 0;
   for (uint64_t seed = 1; seed <= 100 && failures < 5; ++seed) {
     const std::string report = diff_once(options, pool, seed);
