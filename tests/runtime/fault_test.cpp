@@ -4,6 +4,8 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -264,6 +266,73 @@ TEST_P(Faults, ManyThreadsFaultAtOnce) {
         }
       }
     });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+// The watchdog repeats its signal every few milliseconds and real-time signals queue: a thread that the host did not
+// run for a while finds many at once. Nested handlers would overflow the alternate stack, which ends the process.
+TEST_P(Faults, QueuedInterruptionsDoNotNest) {
+  const auto& [target, engine] = GetParam();
+  const Module module = load(target, {load_kernel(), portable_store(target)});
+  Kernel faulty = module.kernel("load_index");
+  faulty.set_arg_pointer(0, reinterpret_cast<void*>(0x3000));
+  expect_works(module, engine);  // the thread has its alternate stack now
+  const int interruption = SIGRTMIN + 7;
+  sigset_t blocked, before, after;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, interruption);
+  ASSERT_EQ(pthread_sigmask(SIG_BLOCK, &blocked, &before), 0);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 500; ++i) ASSERT_EQ(syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), interruption), 0);
+    try {
+      (void)faulty.launch(launch_options(engine, 256, 64));
+      ADD_FAILURE() << "the fault went unnoticed";
+    } catch (const Exception& e) {
+      EXPECT_EQ(e.status(), WAVEJIT_GUEST_FAULT) << e.what();
+      EXPECT_EQ(e.address(), 0x3000u) << e.what();
+    }
+    sigpending(&after);
+    EXPECT_EQ(sigismember(&after, interruption), 0) << "the launch lets them in";
+  }
+  pthread_sigmask(SIG_SETMASK, nullptr, &after);
+  EXPECT_EQ(sigismember(&after, interruption), 1) << "the caller's mask is restored";
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  expect_works(module, engine);
+}
+
+// The same while guest code faults on several threads: interruptions arrive before, in and after the handler.
+TEST_P(Faults, InterruptionsWhileThreadsFault) {
+  const auto& [target, engine] = GetParam();
+  const Module module = load(target, {load_kernel()});
+  const TestEngine chosen = engine;
+  constexpr unsigned kThreads = 3;
+  std::atomic<pid_t> ids[kThreads] = {};
+  std::atomic<int> wrong{0};
+  std::atomic<unsigned> running{kThreads};
+  std::atomic<bool> done{false};
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < kThreads; ++t)
+    threads.emplace_back([&, t] {
+      Kernel faulty = module.kernel("load_index");
+      faulty.set_arg_pointer(0, reinterpret_cast<void*>(0x1000 + 0x1000 * t));
+      for (int round = 0; round < 50; ++round) {
+        try {
+          (void)faulty.launch(launch_options(chosen, 1024, 64));
+          ++wrong;
+        } catch (const Exception& e) {
+          wrong += e.status() != WAVEJIT_GUEST_FAULT || e.address() != 0x1000u + 0x1000 * t;
+        }
+        ids[t] = static_cast<pid_t>(syscall(SYS_gettid));  // from here on the handlers are installed
+      }
+      --running;
+      while (!done) std::this_thread::yield();  // the id stays this thread's while signals are sent to it
+    });
+  while (running != 0) {
+    for (const std::atomic<pid_t>& id : ids)
+      if (const pid_t thread = id; thread != 0) syscall(SYS_tgkill, getpid(), thread, SIGRTMIN + 7);
+  }
+  done = true;
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
 }
