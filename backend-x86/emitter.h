@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "backend-x86/host_code.h"
@@ -91,7 +92,7 @@ class Emitter {
   Gp dst_gp(const Inst& inst, unsigned element = 0);
   [[nodiscard]] bool is_invariant(const Inst* inst) const;
   void decide_invariance(const ir::Block& block);
-  [[nodiscard]] bool is_uniform(const Inst* inst) const { return shapes_.of(inst).kind == ir::LaneShapeKind::uniform; }
+  [[nodiscard]] bool is_uniform(const Inst* inst) const { return shapes_.of(inst).is_uniform(); }
   // Null when the mask is known to be full.
   const MaskReg* mask_or_full(const Inst* inst, unsigned chunk, MaskReg& holder);
   [[nodiscard]] static bool is_full(const Inst* mask) { return mask->is_const(~uint64_t{0}); }
@@ -221,8 +222,9 @@ class Emitter {
   std::vector<bool> fused_;
   std::vector<Label> labels_;  // by block id
   std::vector<const Inst*> segment_;
-  // Addresses that all lanes share, computed once in a segment: (base or null, offset or null) -> pointer.
-  std::map<std::pair<const Inst*, const Inst*>, Gp> uniform_pointers_;
+  // Addresses that the lanes of a chunk share, computed once in a segment: (base or null, offset, chunk; 0 when all
+  // chunks share them) -> pointer.
+  std::map<std::tuple<const Inst*, const Inst*, unsigned>, Gp> uniform_pointers_;
   std::optional<EnvNeed> segment_env_;
   uint32_t canonical_env_ = 0x1f80;
   uint32_t env_ = 0x1f80;

@@ -56,9 +56,10 @@ void MemoryAccess::to_slow_if(CondCode condition) {
   cc_.j(condition, slow_label_);
 }
 
-// base + zero-extended offset that all lanes share; computed once in a segment. Null base: the LDS.
+// base + zero-extended offset that all lanes of the chunk share; computed once in a segment. Null base: the LDS.
 Gp MemoryAccess::uniform_pointer(const ir::Inst* base, const ir::Inst* offset) {
-  const auto [entry, inserted] = e_.uniform_pointers_.try_emplace({base, offset});
+  const unsigned chunk = e_.is_uniform(offset) ? 0 : chunk_;
+  const auto [entry, inserted] = e_.uniform_pointers_.try_emplace({base, offset, chunk});
   Gp& pointer = entry->second;
   if (!inserted) return pointer;
   pointer = cc_.newUInt64();
@@ -84,13 +85,16 @@ void MemoryAccess::prepare() {
   join_ = cc_.newLabel();
   const auto use_offset = [&](const ir::Inst* base, const ir::Inst* offset) {
     const ir::LaneShape shape = e_.shapes_.of(offset);
-    if (shape.kind == ir::LaneShapeKind::uniform) {
+    if (shape.stride == 0 && shape.group >= isa_.lanes) {
       kind_ = Kind::uniform;
       base_ = uniform_pointer(base, offset);
       return;
     }
     kind_ = Kind::offset32;
-    if (shape.kind == ir::LaneShapeKind::affine) known_stride_ = static_cast<uint32_t>(shape.stride);
+    if (shape.group >= isa_.lanes) {
+      known_stride_ = shape.stride;
+      known_wrap_free_ = e_.shapes_.extended(offset, false).group >= isa_.lanes;
+    }
     if (base != nullptr) {
       base_ = e_.gp(base);
     } else {
@@ -111,8 +115,14 @@ void MemoryAccess::prepare() {
     case AddressForm::vector64:
       kind_ = Kind::address64;
       address_ = e_.v64(operand(1), chunk_);
-      known_affine64_ = e_.shapes_.of(operand(1)).kind != ir::LaneShapeKind::unknown;
-      if (known_affine64_) known_stride_ = static_cast<uint32_t>(e_.shapes_.of(operand(1)).stride);
+      if (const ir::LaneShape shape = e_.shapes_.of(operand(1)); shape.group >= isa_.lanes) {
+        known_stride_ = shape.stride;
+        if (shape.stride == 0 && mem_.space != Space::flat) {
+          kind_ = Kind::uniform;
+          base_ = cc_.newUInt64();
+          isa_.low64(base_, address_.part[0]);
+        }
+      }
       first_data_ = 2;
       break;
     case AddressForm::lds_offset:
@@ -182,9 +192,11 @@ Gp MemoryAccess::find_contiguous() {
   Gp pointer = cc_.newUInt64();
   if (kind_ == Kind::offset32) {
     isa_.low32(pointer, offset_);
-    // Zero-extended offsets must not wrap inside the chunk.
-    cc_.cmp(pointer.r32(), static_cast<uint32_t>(0u - isa_.lanes * lane_stride_));
-    to_slow_if(CondCode::kA);
+    if (!known_wrap_free_) {
+      // Zero-extended offsets must not wrap inside the chunk.
+      cc_.cmp(pointer.r32(), static_cast<uint32_t>(0u - isa_.lanes * lane_stride_));
+      to_slow_if(CondCode::kA);
+    }
     if (known_stride_ != lane_stride_) {
       Vec first = isa_.vec();
       cc_.emit(I::kIdVpbroadcastd, first, offset_.xmm());
@@ -196,7 +208,7 @@ Gp MemoryAccess::find_contiguous() {
     cc_.add(pointer, base_);
   } else {
     isa_.low64(pointer, address_.part[0]);
-    if (known_affine64_ && known_stride_ == lane_stride_) {
+    if (known_stride_ == lane_stride_) {
       if (mem_.space == Space::flat) check_aperture(pointer);
       return pointer;
     }
@@ -351,7 +363,7 @@ void MemoryAccess::emit() {
   // No vector form for what the whole chunk accesses: straight to the general path.
   const bool interleaves =
       mem_.count == 1 || scratch_swizzled_ || (mem_.bytes == 4 && mem_.count <= 4 && isa_.can_interleave(mem_.count));
-  const bool scattered = known_stride_ && kind_ == Kind::offset32 && *known_stride_ != lane_stride_;
+  const bool scattered = known_stride_ && kind_ != Kind::uniform && *known_stride_ != lane_stride_;
   const bool swizzled_narrow = scratch_swizzled_ && mem_.bytes < 4;
   if (kind_ == Kind::uniform && scratch_swizzled_) {
     contiguous(base_);

@@ -61,8 +61,9 @@ class MemoryAccess {
   Vec offset_;     // offset32
   Vec64 address_;  // address64
   int64_t disp_ = 0;
-  std::optional<uint32_t> known_stride_;  // of the offset, per lane
-  bool known_affine64_ = false;
+  // Constant distance from lane to lane of the chunk, of an offset or an address.
+  std::optional<int64_t> known_stride_;
+  bool known_wrap_free_ = false;  // offset32: no wrap in the chunk where the stride is known
   unsigned lane_stride_ = 4, element_stride_ = 4;
   unsigned first_data_ = 0;
   Lanes active_;

@@ -16,140 +16,283 @@ uint64_t fill(uint64_t bound) {
   return bound == 0 ? 0 : ~uint64_t{0} >> std::countl_zero(bound);
 }
 
-}  // namespace
+uint64_t low_bits(uint64_t count) {
+  return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+}
 
-uint64_t unsigned_maximum(const Inst* inst, unsigned depth) {
-  const uint64_t all = width_mask(inst->type);
-  if (inst->is_const()) return inst->imm;
-  if (depth == 0) return all;
-  const auto maximum = [&](unsigned i) { return unsigned_maximum(inst->operands[i], depth - 1); };
-  uint64_t bound = all;
-  switch (inst->op) {
+// All but the `zeros` lowest bits.
+uint64_t above(unsigned zeros) {
+  return ~low_bits(zeros);
+}
+
+uint64_t loaded_bits(const Inst& inst, uint64_t all) {
+  const bool narrow = inst.op == Op::load && inst.mem.bytes < 4 && !inst.mem.sign_extend;
+  return narrow ? low_bits(8 * inst.mem.bytes) : all;
+}
+
+// What follows for a result from its operands; `lanes` are the bits that the lane number can have.
+template <typename Operand>
+BitFacts transfer(const Inst& inst, uint64_t lanes, Operand&& operand) {
+  const uint64_t all = width_mask(inst.type);
+  uint64_t possible = all;
+  uint64_t maximum = all;
+  const auto constant = [&](unsigned i) { return inst.operands[i]->is_const(); };
+  const auto shift = [&](unsigned i) { return static_cast<unsigned>(inst.operands[i]->imm % inst.type.bits()); };
+  switch (inst.op) {
+    case Op::const_:
+      possible = maximum = inst.imm;
+      break;
     case Op::lane_id:
+      possible = maximum = lanes;
+      break;
     case Op::mbcnt:
-      return 63;
+      // With all lanes active the count below a lane is its number.
+      possible = maximum = inst.operands[0]->is_const(~uint64_t{0}) ? lanes : 63;
+      break;
     case Op::zext64:
+    case Op::zext_i1:
     case Op::splat:
     case Op::splat64:
-      return maximum(0);
-    case Op::zext_i1:
-      return 1;
+      return operand(0);
+    case Op::sext64: {
+      const BitFacts a = operand(0);
+      if ((a.possible >> 31 & 1) == 0) return a;
+      possible = a.possible | 0xffffffff00000000;
+      break;
+    }
+    case Op::lo32: {
+      const BitFacts a = operand(0);
+      possible = a.possible & 0xffffffff;
+      if (a.maximum <= 0xffffffff) maximum = a.maximum;
+      break;
+    }
+    case Op::hi32: {
+      const BitFacts a = operand(0);
+      possible = a.possible >> 32;
+      maximum = a.maximum >> 32;
+      break;
+    }
+    case Op::pack64: {
+      const BitFacts low = operand(0), high = operand(1);
+      possible = low.possible | high.possible << 32;
+      maximum = low.maximum | high.maximum << 32;  // both are below 2^32
+      break;
+    }
+    case Op::and_: {
+      const BitFacts a = operand(0), b = operand(1);
+      possible = a.possible & b.possible;
+      maximum = std::min(a.maximum, b.maximum);
+      break;
+    }
+    case Op::andn: {
+      const BitFacts a = operand(0);
+      possible = constant(1) ? a.possible & ~inst.operands[1]->imm : a.possible;
+      maximum = a.maximum;
+      break;
+    }
+    case Op::or_:
+    case Op::xor_: {
+      const BitFacts a = operand(0), b = operand(1);
+      possible = a.possible | b.possible;
+      if ((a.possible & b.possible) == 0) maximum = a.maximum + b.maximum;
+      break;
+    }
+    case Op::bfi: {
+      if (!constant(0)) break;
+      const BitFacts b = operand(1), c = operand(2);
+      possible = (inst.operands[0]->imm & b.possible) | (~inst.operands[0]->imm & c.possible);
+      break;
+    }
+    case Op::select: {
+      const BitFacts a = operand(1), b = operand(2);
+      possible = a.possible | b.possible;
+      maximum = std::max(a.maximum, b.maximum);
+      break;
+    }
     case Op::add: {
-      const uint64_t a = maximum(0);
-      const uint64_t b = maximum(1);
-      if (a <= all - b) bound = a + b;  // no wrap
+      const BitFacts a = operand(0), b = operand(1);
+      if ((a.possible & b.possible) == 0) {
+        // Nothing carries.
+        possible = a.possible | b.possible;
+      } else {
+        possible = above(std::min(trailing_zeros(a.possible), trailing_zeros(b.possible)));
+      }
+      if (a.maximum <= all - b.maximum) maximum = a.maximum + b.maximum;
       break;
     }
-    case Op::mul: {
-      const uint64_t a = maximum(0);
-      const uint64_t b = maximum(1);
-      if (a == 0 || b <= all / a) bound = a * b;
+    case Op::sub: {
+      const BitFacts a = operand(0), b = operand(1);
+      possible = above(std::min(trailing_zeros(a.possible), trailing_zeros(b.possible)));
+      if (constant(0) && b.maximum <= inst.operands[0]->imm) maximum = inst.operands[0]->imm;
       break;
     }
-    case Op::mul_wide_u:
-      return maximum(0) * maximum(1);
-    case Op::umin:
-      bound = std::min(maximum(0), maximum(1));
+    case Op::mul:
+    case Op::mul_wide_u: {
+      const BitFacts a = operand(0), b = operand(1);
+      possible = above(trailing_zeros(a.possible) + trailing_zeros(b.possible));
+      if (a.maximum == 0 || b.maximum <= all / a.maximum) maximum = a.maximum * b.maximum;
       break;
+    }
+    case Op::mul_wide_s: {
+      const BitFacts a = operand(0), b = operand(1);
+      possible = above(trailing_zeros(a.possible) + trailing_zeros(b.possible));
+      if (a.maximum <= 0x7fffffff && b.maximum <= 0x7fffffff) maximum = a.maximum * b.maximum;
+      break;
+    }
+    case Op::mulhi_u:
+      maximum = operand(0).maximum * operand(1).maximum >> 32;
+      break;
+    case Op::shl: {
+      const BitFacts a = operand(0);
+      if (!constant(1)) {
+        possible = above(trailing_zeros(a.possible));
+        break;
+      }
+      possible = a.possible << shift(1);
+      if (a.maximum <= all >> shift(1)) maximum = a.maximum << shift(1);
+      break;
+    }
+    case Op::lshr: {
+      const BitFacts a = operand(0);
+      possible = constant(1) ? a.possible >> shift(1) : fill(a.possible);
+      maximum = constant(1) ? a.maximum >> shift(1) : a.maximum;
+      break;
+    }
+    case Op::ashr: {
+      const BitFacts a = operand(0);
+      if ((a.possible >> (inst.type.bits() - 1) & 1) != 0) break;
+      possible = constant(1) ? a.possible >> shift(1) : fill(a.possible);
+      maximum = constant(1) ? a.maximum >> shift(1) : a.maximum;
+      break;
+    }
+    case Op::bfe_u: {
+      const BitFacts a = operand(0);
+      possible = constant(1) ? a.possible >> shift(1) : fill(a.possible);
+      maximum = constant(1) ? a.maximum >> shift(1) : a.maximum;
+      if (constant(2)) possible &= low_bits(shift(2));
+      break;
+    }
+    case Op::umin: {
+      const BitFacts a = operand(0), b = operand(1);
+      possible = a.possible | b.possible;
+      maximum = std::min(a.maximum, b.maximum);
+      break;
+    }
     case Op::umax:
-      bound = std::max(maximum(0), maximum(1));
+    case Op::smax:
+    case Op::smin: {
+      const BitFacts a = operand(0), b = operand(1);
+      const bool positive = a.maximum <= all / 2 && b.maximum <= all / 2;
+      possible = a.possible | b.possible;
+      maximum = inst.op == Op::smin && positive ? std::min(a.maximum, b.maximum) : std::max(a.maximum, b.maximum);
       break;
+    }
     case Op::popcount:
-      return inst->type.bits();
-    case Op::lshr:
-      if (inst->operands[1]->is_const()) bound = maximum(0) >> (inst->operands[1]->imm % inst->type.bits());
+      maximum = inst.type.bits();
       break;
-    case Op::select:
-      bound = std::max(maximum(1), maximum(2));
+    case Op::load:
+      possible = loaded_bits(inst, all);
+      break;
+    case Op::extract:
+      possible = loaded_bits(*inst.operands[0], all);
       break;
     default:
       break;
   }
-  return std::min(bound, possible_bits(inst, depth));
+  // Each of the two says something about the other.
+  possible &= all & fill(maximum);
+  return {possible, std::min(maximum, possible)};
+}
+
+constexpr uint64_t kAnyLane = 63;
+
+BitFacts facts(const Inst* inst, unsigned depth) {
+  const uint64_t all = width_mask(inst->type);
+  if (depth == 0 && !inst->is_const()) return {all, all};
+  return transfer(*inst, kAnyLane, [&](unsigned i) { return facts(inst->operands[i], depth - 1); });
+}
+
+}  // namespace
+
+unsigned trailing_zeros(uint64_t possible) {
+  return possible == 0 ? 64 : static_cast<unsigned>(std::countr_zero(possible));
+}
+
+uint64_t unsigned_maximum(const Inst* inst, unsigned depth) {
+  return facts(inst, depth).maximum;
 }
 
 uint64_t possible_bits(const Inst* inst, unsigned depth) {
-  const uint64_t all = width_mask(inst->type);
-  if (inst->is_const()) return inst->imm;
-  if (depth == 0) return all;
-  const auto bits = [&](unsigned i) { return possible_bits(inst->operands[i], depth - 1); };
-  const auto shift = [&] { return inst->operands[1]->imm % inst->type.bits(); };
-  const bool const_shift = inst->operands.size() > 1 && inst->operands[1]->is_const();
-  switch (inst->op) {
-    case Op::lane_id:
-    case Op::mbcnt:
-      return 63;
-    case Op::zext64:
-    case Op::zext_i1:
-    case Op::splat:
-    case Op::splat64:
-      return bits(0);
-    case Op::sext64: {
-      const uint64_t low = bits(0);
-      return (low >> 31 & 1) != 0 ? low | 0xffffffff00000000 : low;
-    }
-    case Op::lo32:
-      return bits(0) & 0xffffffff;
-    case Op::hi32:
-      return bits(0) >> 32;
-    case Op::pack64:
-      return bits(0) | bits(1) << 32;
-    case Op::and_:
-      return bits(0) & bits(1);
-    case Op::andn:
-      return inst->operands[1]->is_const() ? bits(0) & ~inst->operands[1]->imm : bits(0);
-    case Op::or_:
-    case Op::xor_:
-      return bits(0) | bits(1);
-    case Op::select:
-      return bits(1) | bits(2);
-    case Op::shl:
-      return const_shift ? (bits(0) << shift()) & all : all;
-    case Op::lshr:
-      return const_shift ? bits(0) >> shift() : fill(bits(0));
-    case Op::ashr: {
-      const uint64_t value = bits(0);
-      const bool negative = (value >> (inst->type.bits() - 1) & 1) != 0;
-      return negative ? all : const_shift ? value >> shift() : fill(value);
-    }
-    case Op::bfe_u:
-      if (inst->operands[2]->is_const()) return (uint64_t{1} << (inst->operands[2]->imm % inst->type.bits())) - 1;
-      return all;
-    case Op::add:
-    case Op::mul:
-    case Op::mul_wide_u: {
-      // Trailing zeros survive; the leading ones follow from the bound.
-      const uint64_t a = bits(0);
-      const uint64_t b = bits(1);
-      uint64_t bound = all;
-      if (inst->op == Op::add) {
-        if (a <= all - b) bound = a + b;
-      } else if (a == 0 || b <= all / a) {
-        bound = a * b;
+  return facts(inst, depth).possible;
+}
+
+// Optimistic: facts start as what the first operands of phis say and only ever get weaker.
+KnownBits::KnownBits(const Function& function, const Dominators& dominators)
+    : facts_(function.num_values()), evaluated_(function.num_values(), 0) {
+  constexpr unsigned kExactRounds = 3;
+  unsigned round = 0;
+  for (bool changed = true; changed; ++round) {
+    changed = false;
+    for (const Block* block : dominators.order()) {
+      for (const Inst* inst : block->insts) {
+        if (inst->type == kNone || inst->type.is_tuple()) continue;
+        changed |= update(*inst, round >= kExactRounds);
       }
-      const unsigned zeros_a = a == 0 ? 64 : static_cast<unsigned>(std::countr_zero(a));
-      const unsigned zeros_b = b == 0 ? 64 : static_cast<unsigned>(std::countr_zero(b));
-      const unsigned zeros = inst->op == Op::add ? std::min(zeros_a, zeros_b) : std::min(zeros_a + zeros_b, 64u);
-      return zeros >= 64 ? 0 : fill(bound) & (~uint64_t{0} << zeros);
     }
-    case Op::umin:
-      return fill(std::min(bits(0), bits(1)));
-    case Op::umax:
-      return fill(std::max(bits(0), bits(1)));
-    case Op::popcount:
-      return 127;
-    case Op::load: {
-      const bool narrow = inst->mem.bytes < 4 && !inst->mem.sign_extend;
-      return narrow ? (uint64_t{1} << (8 * inst->mem.bytes)) - 1 : all;
-    }
-    case Op::extract: {
-      const Inst* from = inst->operands[0];
-      const bool narrow = from->op == Op::load && from->mem.bytes < 4 && !from->mem.sign_extend;
-      return narrow ? (uint64_t{1} << (8 * from->mem.bytes)) - 1 : all;
-    }
-    default:
-      return all;
   }
+}
+
+bool KnownBits::update(const Inst& inst, bool widen) {
+  const uint64_t all = width_mask(inst.type);
+  bool changed = false;
+  for (unsigned index = 0; index < kGroups; ++index) {
+    BitFacts& known = facts_[inst.id][index];
+    if (index > 0 && inst.type.is_scalar()) {
+      known = facts_[inst.id][0];
+      continue;
+    }
+    BitFacts now;
+    if (inst.op == Op::phi) {
+      now = {0, 0};
+      for (const Inst* operand : inst.operands) {
+        if (!evaluated_[operand->id]) continue;
+        now.possible |= at(operand, index).possible;
+        now.maximum = std::max(now.maximum, at(operand, index).maximum);
+      }
+    } else {
+      const uint64_t lanes = index == 0 ? kAnyLane : kAnyLane & ~((uint64_t{4} << index) - 1);
+      now = transfer(inst, lanes, [&](unsigned i) { return at(inst.operands[i], index); });
+    }
+    if (evaluated_[inst.id]) {
+      now.possible |= known.possible;
+      now.maximum = std::max(now.maximum, known.maximum);
+      if (now == known) continue;
+      // A counter: what it is a multiple of remains.
+      if (widen && inst.op == Op::phi) {
+        now.possible = all & above(trailing_zeros(now.possible));
+        now.maximum = now.possible;
+      }
+    }
+    known = now;
+    changed = true;
+  }
+  evaluated_[inst.id] = 1;
+  return changed;
+}
+
+BitFacts KnownBits::at(const Inst* inst, unsigned index) const {
+  const uint64_t all = width_mask(inst->type);
+  const BitFacts& known = facts_[inst->id][index];
+  return {known.possible & all, std::min(known.maximum, all)};
+}
+
+BitFacts KnownBits::of(const Inst* inst, unsigned group) const {
+  if (inst->id >= evaluated_.size() || !evaluated_[inst->id]) {
+    const uint64_t all = width_mask(inst->type);
+    return {all, all};
+  }
+  const unsigned index = group < 8 ? 0 : static_cast<unsigned>(std::countr_zero(group)) - 2;
+  return at(inst, index);
 }
 
 }  // namespace wavejit::ir

@@ -1,34 +1,47 @@
-// How a 32-bit vector value varies over the lanes: the same everywhere, or a multiple of the lane number plus a uniform
-// value.
+// How a vector value varies over the lanes: in steps of a constant from lane to lane, over the whole wave or within
+// groups of consecutive lanes.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "ir/analysis/known_bits.h"
 #include "ir/function.h"
 
 namespace wavejit::ir {
 
-enum class LaneShapeKind : uint8_t { uniform, affine, unknown };
-
-// affine: value[l] = u + stride * l (mod 2^32, for v64: mod 2^64) for some wave-uniform u. uniform is the case stride =
-// 0.
+// value[l] = w[l / group] + stride * (l % group), mod 2^32 (for v64: mod 2^64), with any number w[i] for each group.
+// A group of 64 lanes is the wave; what has a larger group has every smaller one, too.
 struct LaneShape {
-  LaneShapeKind kind = LaneShapeKind::unknown;
+  uint8_t group = 1;  // 8, 16, 32 or 64; 1: nothing is known
   int64_t stride = 0;
 
+  [[nodiscard]] bool known() const { return group > 1; }
+  [[nodiscard]] bool is_uniform() const { return group == 64 && stride == 0; }  // the same in all lanes
   bool operator==(const LaneShape&) const = default;
 };
 
 // Facts about the lanes of every v32 and v64 value; lanes outside any mask count too. Scalars are uniform; masks and
-// tuples are unknown unless all lanes agree. Valid until the function changes.
+// tuples have strides of 0 or are unknown. Valid until the function changes.
 class LaneShapes {
  public:
   explicit LaneShapes(const Function& function);
   [[nodiscard]] LaneShape of(const Inst* inst) const;
+  // The shape of a v32 value zero- or sign-extended to 64 bits.
+  [[nodiscard]] LaneShape extended(const Inst* inst, bool is_signed) const;
+  [[nodiscard]] const KnownBits& bits() const { return bits_; }
 
  private:
+  LaneShapes(const Function& function, const Dominators& dominators);
+  [[nodiscard]] LaneShape transfer(const Inst& inst) const;
+  [[nodiscard]] LaneShape phi(const Inst& inst) const;
+  [[nodiscard]] LaneShape masked(const Inst& value, uint64_t mask) const;
+  [[nodiscard]] LaneShape shifted_right(const Inst& value, unsigned amount, uint64_t mask) const;
+  [[nodiscard]] bool apart(const Inst* inst, unsigned group, int64_t stride) const;
+
+  const KnownBits bits_;
   std::vector<LaneShape> shapes_;  // by instruction id
+  std::vector<char> evaluated_;
 };
 
 }  // namespace wavejit::ir

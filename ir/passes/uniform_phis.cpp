@@ -31,7 +31,7 @@ class UniformPhis {
   }
 
  private:
-  bool uniform(const Inst* inst) const { return shapes_.of(inst).kind == LaneShapeKind::uniform; }
+  bool uniform(const Inst* inst) const { return shapes_.of(inst).is_uniform(); }
 
   // Whether the peephole rules turn the value into a splat once the phis are splats.
   bool scalar_work(const Inst* inst, unsigned depth) const {

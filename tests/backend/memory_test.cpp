@@ -16,9 +16,53 @@ using ir::MemAttr;
 using ir::Op;
 using ir::Space;
 
-enum class Pattern { contiguous, strided, uniform, descending, random, overlapping, splat, lanes };
-constexpr Pattern kPatterns[] = {Pattern::contiguous, Pattern::strided,     Pattern::uniform, Pattern::descending,
-                                 Pattern::random,     Pattern::overlapping, Pattern::splat,   Pattern::lanes};
+// splat and all behind it are expressions of the lane number that the compiler can see through; the others come from
+// registers.
+enum class Pattern {
+  contiguous,
+  strided,
+  uniform,
+  descending,
+  random,
+  overlapping,
+  splat,
+  lanes,
+  lanes_strided,
+  rows8,
+  rows16,
+  rows32,
+  rows_uniform
+};
+constexpr Pattern kPatterns[] = {Pattern::contiguous,    Pattern::strided,     Pattern::uniform, Pattern::descending,
+                                 Pattern::random,        Pattern::overlapping, Pattern::splat,   Pattern::lanes,
+                                 Pattern::lanes_strided, Pattern::rows8,       Pattern::rows16,  Pattern::rows32,
+                                 Pattern::rows_uniform};
+constexpr bool visible(Pattern pattern) {
+  return pattern >= Pattern::splat;
+}
+
+// Lane l is at start + (l / row) * pitch + (l % row) * step.
+struct Layout {
+  uint32_t row, pitch, step;
+};
+constexpr Layout layout(Pattern pattern, uint32_t unit) {
+  switch (pattern) {
+    case Pattern::lanes:
+      return {64, 0, unit};
+    case Pattern::lanes_strided:
+      return {64, 0, unit + 4};
+    case Pattern::rows8:
+      return {8, 8 * unit + 4, unit};
+    case Pattern::rows16:
+      return {16, 16 * unit + 12, unit};
+    case Pattern::rows32:
+      return {32, 32 * unit + 8, unit};
+    case Pattern::rows_uniform:
+      return {16, 4 * unit, 0};
+    default:
+      return {64, 0, 0};
+  }
+}
 enum class Masks { full_constant, full_at_run_time, random, one, none };
 constexpr Masks kMasks[] = {Masks::full_constant, Masks::full_at_run_time, Masks::random, Masks::one, Masks::none};
 
@@ -39,14 +83,15 @@ class Memory : public testing::TestWithParam<Tier> {
         case Pattern::contiguous:
           o[l] = first + l * unit;
           break;
-        case Pattern::lanes:
-          o[l] = l * unit;
-          break;
+        default: {
+          const Layout place = layout(pattern, unit);
+          o[l] = first + l / place.row * place.pitch + l % place.row * place.step;
+          continue;
+        }
         case Pattern::strided:
           o[l] = first + l * (unit + 4);
           break;
         case Pattern::uniform:
-        case Pattern::splat:
           o[l] = first;
           break;
         case Pattern::descending:
@@ -101,6 +146,12 @@ class Memory : public testing::TestWithParam<Tier> {
     const Space space = plan.mem.space;
     const uint32_t unit = uint32_t{plan.mem.bytes} * plan.mem.count;
     uint64_t base = space == Space::scratch ? wave->scratch_base : reinterpret_cast<uint64_t>(global.data());
+    if (plan.mem.form == AddressForm::vector64 && visible(plan.pattern)) {
+      wave->sgpr[12] = o[0];
+      wave->set_sgpr64(10, base);
+      return {f.b.op(Op::add, {f.b.op(Op::splat64, {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10)}),
+                               f.b.op(Op::zext64, {expression(f, plan.pattern, unit)})})};
+    }
     if (plan.mem.form == AddressForm::vector64) {
       for (unsigned l = 0; l < 64; ++l) {
         uint64_t a = base + o[l];
@@ -114,10 +165,7 @@ class Memory : public testing::TestWithParam<Tier> {
     for (unsigned l = 0; l < 64; ++l) wave->vgpr[10][l] = o[l];
     wave->sgpr[12] = o[0];
     wave->set_sgpr64(10, base);
-    Inst* offset = vgpr(f, 10);
-    if (plan.pattern == Pattern::splat) offset = f.b.op(Op::splat, {f.b.op_typed(Op::get_sgpr, ir::kI32, {}, 0, 12)});
-    if (plan.pattern == Pattern::lanes)
-      offset = f.b.op(Op::mul, {f.b.op_typed(Op::lane_id, ir::kV32, {}), f.b.v32(unit)});
+    Inst* offset = visible(plan.pattern) ? expression(f, plan.pattern, unit) : vgpr(f, 10);
     switch (plan.mem.form) {
       case AddressForm::lds_offset:
         return {offset};
@@ -127,6 +175,19 @@ class Memory : public testing::TestWithParam<Tier> {
       default:
         return {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10), offset};
     }
+  }
+  // The byte offsets of a visible pattern.
+  Inst* expression(Straight& f, Pattern pattern, uint32_t unit) {
+    const Layout place = layout(pattern, unit);
+    Inst* lane = f.b.op_typed(Op::lane_id, ir::kV32, {});
+    Inst* start = f.b.op_typed(Op::get_sgpr, ir::kI32, {}, 0, 12);
+    // In some runs it is known that nothing wraps.
+    if (random() % 2 != 0) start = f.b.op(Op::and_, {start, f.b.i32(0xffff)});
+    const auto shift = static_cast<uint32_t>(std::countr_zero(place.row));
+    Inst* row = f.b.op(Op::mul, {f.b.op(Op::lshr, {lane, f.b.v32(shift)}), f.b.v32(place.pitch)});
+    if (place.row == 64) row = f.b.v32(0);
+    Inst* column = f.b.op(Op::mul, {f.b.op(Op::and_, {lane, f.b.v32(place.row - 1)}), f.b.v32(place.step)});
+    return f.b.op(Op::add, {f.b.op(Op::add, {f.b.op(Op::splat, {start}), row}), column});
   }
   Inst* vgpr(Straight& f, unsigned row) { return f.b.op_typed(Op::get_vgpr, ir::kV32, {}, 0, row); }
   Inst* mask_operand(Straight& f, Masks masks) {
@@ -149,9 +210,9 @@ class Memory : public testing::TestWithParam<Tier> {
     wave.randomise(random);
     auto o =
         offsets(plan.pattern, space == Space::scratch && plan.pattern != Pattern::strided ? mem.bytes : unit, limit);
-    if (plan.pattern == Pattern::lanes) {
-      for (uint32_t l = 0; l < 64; ++l) o[l] = l * unit;
-      if (space == Space::scratch && 64 * unit > limit) return;
+    if (visible(plan.pattern)) {
+      o = offsets(plan.pattern, unit, limit);
+      if (space == Space::scratch && o[63] > limit) return;
     }
     if (plan.lds_edge) {
       for (uint32_t& x : o) x += TestWave::kLdsBytes - 96;
@@ -224,14 +285,14 @@ class Memory : public testing::TestWithParam<Tier> {
       for (const uint8_t count : {uint8_t{1}, uint8_t{2}, uint8_t{3}, uint8_t{4}}) {
         if (bytes < 4 && count > 1) continue;
         for (const Pattern pattern : kPatterns) {
-          if (form == AddressForm::vector64 && (pattern == Pattern::splat || pattern == Pattern::lanes)) continue;
+          if (space == Space::flat && target != Space::global && visible(pattern)) continue;
           for (const Masks masks : kMasks) {
             MemAttr mem{.space = space, .form = form, .bytes = bytes, .count = count};
             mem.sign_extend = bytes < 4 && random() % 2;
             mem.imm = static_cast<int64_t>(random() % 4) * 16;
             check({mem, pattern, masks, false, target});
             if (HasFatalFailure()) return;
-            if (space == Space::flat && target == Space::lds && pattern != Pattern::lanes)
+            if (space == Space::flat && target == Space::lds && !visible(pattern))
               check({mem, pattern, masks, true, target});
             if (HasFatalFailure()) return;
           }

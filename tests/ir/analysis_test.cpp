@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <sstream>
 
 #include "ir/analysis/known_bits.h"
 #include "ir/analysis/lane_shape.h"
@@ -28,10 +29,10 @@ struct Parsed {
   }
 };
 
-constexpr LaneShape kUniform{LaneShapeKind::uniform, 0};
+constexpr LaneShape kUniform{64, 0};
 constexpr LaneShape kUnknown{};
-constexpr LaneShape affine(int64_t stride) {
-  return {LaneShapeKind::affine, stride};
+constexpr LaneShape affine(int64_t stride, unsigned group = 64) {
+  return {static_cast<uint8_t>(group), stride};
 }
 
 TEST(IrLaneShape, StridesAndUniformValues) {
@@ -65,11 +66,139 @@ block b0
 )");
   const LaneShapes shapes(*p.function);
   const std::map<uint32_t, LaneShape> expected = {
-      {0, affine(1)},  {1, kUniform},   {2, kUniform},  {3, kUniform},  {4, affine(4)}, {5, affine(4)}, {7, affine(16)},
-      {8, affine(-1)}, {9, kUnknown},   {10, kUnknown}, {11, kUnknown}, {12, kUniform}, {13, kUnknown}, {14, kUnknown},
-      {15, kUnknown},  {17, affine(1)}, {18, kUniform}, {20, kUniform}, {21, kUniform}, {22, kUnknown},
+      {0, affine(1)},  {1, kUniform},   {2, kUniform},   {3, kUniform},  {4, affine(4)},
+      {5, affine(4)},  {7, affine(16)}, {8, affine(-1)}, {9, kUnknown},  {10, kUnknown},
+      {11, kUnknown},  {12, kUniform},  {13, kUnknown},  {14, kUnknown}, {15, kUnknown},
+      {17, affine(1)}, {18, kUniform},  {20, kUniform},  {21, kUniform}, {22, affine(1)},
   };
   for (const auto& [id, shape] : expected) EXPECT_EQ(shapes.of(p.values.at(id)), shape) << print(*p.values.at(id));
+}
+
+// Work-item numbers as a wave of a work-group sees them, and addresses made from them.
+TEST(IrLaneShape, GroupsOfLanes) {
+  const Parsed p(R"(function "f"
+entry 0x0 b0
+block b0
+  %0:v32 = lane_id
+  %1:v32 = const #15
+  %2:v32 = const #4
+  %3:v32 = and %0, %1
+  %4:v32 = lshr %0, %2
+  %5:i32 = get_sgpr #4
+  %6:i32 = const #2
+  %7:i32 = shl %5, %6
+  %8:i32 = const #12
+  %9:i32 = and %7, %8
+  %10:v32 = splat %9
+  %11:v32 = add %10, %4
+  %12:i32 = get_sgpr #5
+  %13:i32 = const #4
+  %14:i32 = shl %12, %13
+  %15:v32 = splat %14
+  %16:v32 = add %15, %3
+  %17:v32 = splat %5
+  %18:v32 = mul %11, %17
+  %19:v32 = add %18, %16
+  %20:v64 = sext64 %16
+  %21:v64 = sext64 %19
+  %22:v32 = const #0xffff
+  %23:v32 = and %18, %22
+  %24:v32 = add %23, %16
+  %25:v64 = zext64 %24
+  %26:v32 = const #6
+  %27:v32 = shl %11, %26
+  %28:v32 = or %27, %3
+  %29:v32 = const #10
+  %30:v32 = shl %11, %29
+  %31:v32 = or %30, %3
+  %32:v32 = bfe_u %31, %29, %29
+  %33:v32 = const #0x3ff
+  %34:v32 = and %31, %33
+  %35:v32 = add %17, %0
+  %36:v32 = const #0x3fffff
+  %37:v32 = and %35, %36
+  %38:v64 = zext64 %35
+  %39:mask = icmp.ult %11, %17
+  %40:v32 = select %39, %3, %16
+  %41:v32 = select %39, %0, %17
+  %42:i32 = const #0xffffff00
+  %43:i32 = and %5, %42
+  %44:v32 = splat %43
+  %45:v32 = add %44, %0
+  %46:v64 = zext64 %45
+  %47:mask = const #0xffff0000ffff
+  exit.end
+)");
+  const LaneShapes shapes(*p.function);
+  const std::map<uint32_t, LaneShape> expected = {
+      {3, affine(1, 16)},  {4, affine(0, 16)},  {11, affine(0, 16)}, {16, affine(1, 16)}, {18, affine(0, 16)},
+      {19, affine(1, 16)}, {20, affine(1, 16)}, {21, kUnknown},      {25, kUnknown},      {28, affine(1, 16)},
+      {31, affine(1, 16)}, {32, affine(0, 16)}, {34, affine(1, 16)}, {35, affine(1)},     {37, kUnknown},
+      {38, kUnknown},      {39, affine(0, 16)}, {40, affine(1, 16)}, {41, kUnknown},      {46, affine(1)},
+      {47, affine(0, 16)},
+  };
+  for (const auto& [id, shape] : expected) EXPECT_EQ(shapes.of(p.values.at(id)), shape) << print(*p.values.at(id));
+}
+
+// Random integer expressions of lane numbers and uniform values, loops included: what the analyses say holds in every
+// lane of what the evaluator computes.
+TEST(IrLaneShape, HoldsForRandomExpressions) {
+  unsigned strided = 0, bounded = 0, aligned = 0;
+  for (uint64_t seed = 1; seed <= 600; ++seed) {
+    const auto function = test::random_lane_expressions(seed);
+    ASSERT_EQ(verify(*function), "") << print(*function);
+    const LaneShapes shapes(*function);
+    std::map<uint64_t, const Inst*> saved;  // by register
+    for (const auto& block : function->blocks) {
+      for (const Inst* inst : block->insts) {
+        if (inst->op == Op::set_vgpr) saved[inst->imm] = inst->operands[0];
+      }
+    }
+    const auto run = interpret(*function, 0, seed);
+    ASSERT_TRUE(run.has_value()) << run.error().message;
+    std::map<uint64_t, std::vector<uint64_t>> rows;
+    for (const std::string& event : run->events) {
+      if (event[0] != 'v') continue;
+      std::istringstream words(event.substr(1));
+      uint64_t row = 0, word = 0;
+      words >> row >> std::hex;
+      while (words >> word) rows[row].push_back(word);
+    }
+    for (const auto& [row, value] : saved) {
+      std::vector<uint64_t> lanes = rows.at(row);
+      ASSERT_EQ(lanes.size(), 64u);
+      const Inst* inst = value;
+      if (value->op == Op::hi32) continue;
+      const Inst* high = saved.contains(row + 1) ? saved[row + 1] : nullptr;
+      if (value->op == Op::lo32 && high != nullptr && high->op == Op::hi32 && high->operands[0] == value->operands[0]) {
+        inst = value->operands[0];
+        for (unsigned l = 0; l < 64; ++l) lanes[l] |= rows.at(row + 1)[l] << 32;
+      }
+      const uint64_t all = inst->type.bits() == 32 ? 0xffffffff : ~uint64_t{0};
+      const LaneShape shape = shapes.of(inst);
+      strided += shape.known() && !shape.is_uniform();
+      bounded += shapes.bits().of(inst).maximum < all;
+      aligned += shapes.bits().of(inst, 64).possible != shapes.bits().of(inst).possible;
+      for (unsigned l = 0; l < 64; ++l) {
+        const uint64_t first = lanes[l - l % shape.group];
+        EXPECT_EQ(lanes[l], (first + static_cast<uint64_t>(shape.stride) * (l % shape.group)) & all)
+            << "seed " << seed << " lane " << l << " of " << print(*inst) << "\n"
+            << print(*function);
+        for (unsigned group = 1; group <= 64; group *= group == 1 ? 8 : 2) {
+          if (l % group != 0) continue;
+          const BitFacts facts = shapes.bits().of(inst, group);
+          EXPECT_EQ(lanes[l] & ~facts.possible, 0u) << "seed " << seed << " " << print(*inst) << "\n"
+                                                    << print(*function);
+          EXPECT_LE(lanes[l], facts.maximum) << "seed " << seed << " " << print(*inst) << "\n" << print(*function);
+        }
+      }
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+  // The expressions are such that there is something to say about them.
+  EXPECT_GT(strided, 1000u);
+  EXPECT_GT(bounded, 1000u);
+  EXPECT_GT(aligned, 1000u);
 }
 
 TEST(IrLaneShape, LoopsAreOptimistic) {
