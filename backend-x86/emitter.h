@@ -184,8 +184,9 @@ class Emitter {
   Mem stack_row(unsigned bytes);  // a new stack slot, 64-byte aligned
   MaskReg condition_mask(const Inst* condition, unsigned chunk);
   void emit_compare(const Inst& inst, unsigned chunk, const MaskReg& d, const MaskReg* under);
-  Gp lane_number(uint32_t value);       // 64-bit register
-  Gp mask_to_number(const Inst* mask);  // 64-bit
+  Gp lane_number(uint32_t value);                   // 64-bit register
+  Vec count_below(const Gp& bits, unsigned chunk);  // for each lane, the bits set below it
+  Gp mask_to_number(const Inst* mask);              // 64-bit
   void call_helper(const Inst& inst);
   x86::CondCode test_ordinary32(std::initializer_list<const Inst*> values);  // holds when one is not
   void number_to_mask(const Gp& number, const Inst& inst);
@@ -210,8 +211,9 @@ class Emitter {
   asmjit::FuncNode* func_ = nullptr;
   asmjit::BaseNode* cold_cursor_ = nullptr;
   // Rows that the per-lane loops use; never live across two of them.
-  std::optional<Mem> address_row_, data_row_, compare_row_, result_row_;              // a chunk of 64-bit lanes
-  std::optional<Mem> wave_row_, second_row_, third_row_, helper_args_, helper_rows_;  // all lanes
+  std::optional<Mem> address_row_, data_row_, compare_row_, result_row_;                // a chunk of 64-bit lanes
+  std::optional<Mem> atomic_addresses_, atomic_data_, atomic_second_, atomic_results_;  // all lanes, 64 bits each
+  std::optional<Mem> wave_row_, second_row_, third_row_, helper_args_, helper_rows_;    // all lanes
   Mem scratch_row(std::optional<Mem>& slot, unsigned bytes) {
     if (!slot) slot = stack_row(bytes);
     return *slot;

@@ -157,32 +157,33 @@ bool Emitter::emit_mask_number(const Inst& inst) {
       return true;
     }
     case Op::mbcnt: {
-      // Bits below the lane: those of earlier chunks, plus popcount(bits & ((1 << lane) - 1)) within the chunk.
       const Gp bits = mask_to_number(inst.operands[0]);
-      for (unsigned c = 0; c < chunks_; ++c) {
-        Gp before = cc_.newUInt64(), own = cc_.newUInt64();
-        cc_.mov(own, bits);
-        if (c > 0) {
-          cc_.bzhi(before, bits, lane_number(c * isa_->lanes));
-          cc_.popcnt(before, before);
-          cc_.shr(own, c * isa_->lanes);
-        } else {
-          cc_.xor_(before.r32(), before.r32());
-        }
-        uint32_t below[16];
-        for (unsigned l = 0; l < isa_->lanes; ++l) below[l] = (1u << l) - 1;
-        Vec splat = isa_->vec();
-        isa_->splat32(splat, own.r32());
-        const Vec lower = isa_->and_(splat, pool_.get(below, isa_->bytes()));
-        Vec base = isa_->vec();
-        isa_->splat32(base, before.r32());
-        cc_.emit(I::kIdVpaddd, dst(inst, c), popcount32(lower), base);
-      }
+      for (unsigned c = 0; c < chunks_; ++c) isa_->mov(dst(inst, c), count_below(bits, c));
       return true;
     }
     default:
       return false;
   }
+}
+
+// Those of earlier chunks, plus popcount(bits & ((1 << lane) - 1)) within the chunk.
+Vec Emitter::count_below(const Gp& bits, unsigned chunk) {
+  const Gp before = cc_.newUInt64(), own = cc_.newUInt64();
+  cc_.mov(own, bits);
+  if (chunk > 0) {
+    cc_.bzhi(before, bits, lane_number(chunk * isa_->lanes));
+    cc_.popcnt(before, before);
+    cc_.shr(own, chunk * isa_->lanes);
+  }
+  uint32_t below[16];
+  for (unsigned l = 0; l < isa_->lanes; ++l) below[l] = (1u << l) - 1;
+  Vec splat = isa_->vec();
+  isa_->splat32(splat, own.r32());
+  const Vec count = popcount32(isa_->and_(splat, pool_.get(below, isa_->bytes())));
+  if (chunk == 0) return count;
+  Vec base = isa_->vec();
+  isa_->splat32(base, before.r32());
+  return isa_->make(I::kIdVpaddd, count, base);
 }
 
 Gp Emitter::lane_number(uint32_t value) {

@@ -159,7 +159,10 @@ class Memory : public testing::TestWithParam<Tier> {
         if (plan.target == Space::scratch) a = uint64_t{kPrivateApertureHi} << 32 | o[l];
         wave->vgpr[10][l] = static_cast<uint32_t>(a);
         wave->vgpr[11][l] = static_cast<uint32_t>(a >> 32);
+        if (l == 0) wave->set_sgpr64(12, a);
       }
+      if (plan.pattern == Pattern::splat)
+        return {f.b.op(Op::splat64, {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 12)})};
       return {f.b.op(Op::pack64, {vgpr(f, 10), vgpr(f, 11)})};
     }
     for (unsigned l = 0; l < 64; ++l) wave->vgpr[10][l] = o[l];
@@ -445,14 +448,20 @@ TEST_P(Memory, Atomics) {
       if (op == AtomicOp::pk_fadd_f16) continue;
       for (const uint8_t bytes : {uint8_t{4}, uint8_t{8}}) {
         if ((bytes == 4 && wide_only(op)) || (bytes == 8 && narrow_only(op))) continue;
-        for (const bool wants_result : {true, false}) {
+        for (unsigned variant = 0; variant < 8; ++variant) {
+          // All lanes at one address, and lanes that share one by threes; data that differs or not; some masks.
+          const bool wants_result = variant & 1, same_data = variant & 2;
+          const Pattern pattern = variant & 4 ? Pattern::splat : Pattern::overlapping;
+          const Masks masks = kMasks[random() % std::size(kMasks)];
           const MemAttr mem{.space = place.space, .form = place.form, .bytes = bytes, .atomic_op = op, .imm = 24};
           TestWave wave;
           wave.randomise(random);
-          auto o = offsets(Pattern::overlapping, bytes, 2000);
+          auto o = offsets(pattern, bytes, 2000);
           for (uint32_t& x : o) x &= ~7u;
-          if (place.target == Space::lds)
-            o[40] = TestWave::kLdsBytes - 24 - bytes / 2;  // half outside: nothing happens
+          // Half outside: nothing happens with generic addresses, and elsewhere the lane is not in the mask.
+          const bool edge = place.target == Space::lds && pattern != Pattern::splat &&
+                            (place.space == Space::flat || masks == Masks::random);
+          if (edge) o[40] = TestWave::kLdsBytes - 24 - bytes / 2;
           const bool floating = wide_only(op) || narrow_only(op);
           for (uint8_t& byte : global) byte = floating ? 0x40 : static_cast<uint8_t>(random());
           for (unsigned l = 0; l < 64; ++l) {
@@ -463,16 +472,32 @@ TEST_P(Memory, Atomics) {
             std::memcpy(&wave->vgpr[0][l], &value, 4);
             wave->vgpr[1][l] = static_cast<uint32_t>(value >> 32);
           }
-          const uint64_t active = random() | 1ull << 40;
+          if (same_data) {
+            wave->set_sgpr64(14, wave->vgpr[0][0] | uint64_t{wave->vgpr[1][0]} << 32);
+            for (unsigned l = 1; l < 64; ++l) {
+              wave->vgpr[0][l] = wave->vgpr[0][0];
+              wave->vgpr[1][l] = wave->vgpr[1][0];
+            }
+          }
+          uint64_t active = choose_mask(masks);
+          if (edge && masks == Masks::random) {
+            active |= 1ull << 40;
+            if (place.space == Space::lds) active &= ~(1ull << 40);
+          }
           wave->set_sgpr64(20, active);
           Straight f;
-          std::vector<Inst*> operands = {mask_operand(f, Masks::random)};
-          for (Inst* a : address(f, {mem, Pattern::overlapping, Masks::random, false, place.target}, o, wave))
-            operands.push_back(a);
+          std::vector<Inst*> operands = {mask_operand(f, masks)};
+          for (Inst* a : address(f, {mem, pattern, masks, false, place.target}, o, wave)) operands.push_back(a);
           const auto data = [&](unsigned row) {
             return bytes == 8 ? f.b.op(Op::pack64, {vgpr(f, row), vgpr(f, row + 1)}) : vgpr(f, row);
           };
-          operands.push_back(data(0));
+          if (same_data) {
+            Inst* value =
+                f.b.op_typed(bytes == 8 ? Op::get_sgpr64 : Op::get_sgpr, bytes == 8 ? ir::kI64 : ir::kI32, {}, 0, 14);
+            operands.push_back(f.b.op(bytes == 8 ? Op::splat64 : Op::splat, {value}));
+          } else {
+            operands.push_back(data(0));
+          }
           const bool two = op == AtomicOp::cmpswap || op == AtomicOp::mskor;
           if (two) operands.push_back(data(2));
           const ir::Type type = !wants_result ? ir::kNone : bytes == 8 ? ir::kV64 : ir::kV32;
