@@ -147,6 +147,8 @@ class Memory : public testing::TestWithParam<Tier> {
     const uint32_t unit = uint32_t{plan.mem.bytes} * plan.mem.count;
     uint64_t base = space == Space::scratch ? wave->scratch_base : reinterpret_cast<uint64_t>(global.data());
     if (plan.mem.form == AddressForm::vector64 && visible(plan.pattern)) {
+      if (plan.target == Space::lds) base = uint64_t{kSharedApertureHi} << 32;
+      if (plan.target == Space::scratch) base = uint64_t{kPrivateApertureHi} << 32;
       wave->sgpr[12] = o[0];
       wave->set_sgpr64(10, base);
       return {f.b.op(Op::add, {f.b.op(Op::splat64, {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10)}),
@@ -159,10 +161,7 @@ class Memory : public testing::TestWithParam<Tier> {
         if (plan.target == Space::scratch) a = uint64_t{kPrivateApertureHi} << 32 | o[l];
         wave->vgpr[10][l] = static_cast<uint32_t>(a);
         wave->vgpr[11][l] = static_cast<uint32_t>(a >> 32);
-        if (l == 0) wave->set_sgpr64(12, a);
       }
-      if (plan.pattern == Pattern::splat)
-        return {f.b.op(Op::splat64, {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 12)})};
       return {f.b.op(Op::pack64, {vgpr(f, 10), vgpr(f, 11)})};
     }
     for (unsigned l = 0; l < 64; ++l) wave->vgpr[10][l] = o[l];
