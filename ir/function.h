@@ -53,7 +53,8 @@ enum class Space : uint8_t { global, flat, lds, scratch };
 //   base_offset  i64 base, v32 offset: address = base + zext(offset) + imm   (global; lds: not used)
 //   base_only    i64 base: the same address for all lanes = base + imm
 //   vector64     v64: address + imm (global, flat: apertures are resolved by the operation)
-//   lds_offset   v32: lds byte address = offset + imm (offset wraps at 32 bits before imm is added), lds_base is implied;
+//   lds_offset   v32: lds byte address = offset + imm (offset wraps at 32 bits before imm is added), lds_base is
+//   implied;
 //                lanes that would reach beyond lds_size are not in the mask
 //   scratch_off  i64 base, v32 offset: byte b = offset + imm of the lane, at base + (b / 4) * 256 + lane * 4 + b % 4
 //   scratch_base i64 base: as scratch_off with offset 0 (b = imm)
@@ -130,6 +131,9 @@ struct Block {
 struct Entry {
   uint64_t guest_pc = 0;
   Block* block = nullptr;  // has no predecessors inside the function; starts by reading the state it needs
+  // Entered only where an exit of this function (in whatever variant for EXEC) with that pc has left the wave, at a
+  // barrier or yield: registers hold what was written to them on the way out.
+  bool resumed_only = false;
 };
 
 class Function {

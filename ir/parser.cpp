@@ -185,6 +185,11 @@ class Parser {
     std::vector<uint32_t> operands;
     int line;
   };
+  struct PendingEntry {
+    uint64_t pc = 0;
+    uint32_t block = 0;
+    bool resumed_only = false;
+  };
   struct PendingBlock {
     Block* block;
     bool preds_given = false;
@@ -208,7 +213,7 @@ class Parser {
       const auto pc = line.number();
       const auto block = line.id('b');
       if (!pc || !block) return fail("an entry is a guest pc and a block");
-      entries_.emplace_back(*pc, *block);
+      entries_.push_back({*pc, *block, line.accept_word("resumed")});
       return true;
     }
     if (line.accept_word("block")) return parse_block(line);
@@ -412,10 +417,10 @@ class Parser {
         pending.block->predecessors.push_back(predecessor);
       }
     }
-    for (const auto& [pc, id] : entries_) {
-      Block* block = find_block(id);
+    for (const PendingEntry& entry : entries_) {
+      Block* block = find_block(entry.block);
       if (block == nullptr) return false;
-      function_->entries.push_back({pc, block});
+      function_->entries.push_back({entry.pc, block, entry.resumed_only});
     }
     return true;
   }
@@ -429,7 +434,7 @@ class Parser {
   std::unordered_map<uint32_t, Inst*> values_;
   std::vector<Inst*> unnamed_;
   std::vector<Pending> pending_;
-  std::vector<std::pair<uint64_t, uint32_t>> entries_;
+  std::vector<PendingEntry> entries_;
 };
 
 }  // namespace

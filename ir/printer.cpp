@@ -103,7 +103,8 @@ std::string print(const Inst& inst) {
 
 std::string print(const Function& function) {
   std::string out = fmt::format("function {}\n", quoted(function.name));
-  for (const Entry& entry : function.entries) out += fmt::format("entry {:#x} b{}\n", entry.guest_pc, entry.block->id);
+  for (const Entry& entry : function.entries)
+    out += fmt::format("entry {:#x} b{}{}\n", entry.guest_pc, entry.block->id, entry.resumed_only ? " resumed" : "");
   for (const auto& block : function.blocks) {
     out += fmt::format("block b{}", block->id);
     if (block->guest_pc != 0) out += fmt::format(" @{:#x}", block->guest_pc);

@@ -402,19 +402,21 @@ wavejit_status wavejit_kernel_dump(const wavejit_kernel* kernel, const wavejit_d
   return guarded([&] {
     if (!kernel || !write) return invalid("wavejit_kernel_dump: NULL argument.");
     const wavejit_dump_options opts = read_options(options);
-    const std::vector<std::string> disabled = runtime::split(opts.disabled_passes);
+    runtime::DumpOptions dump{.disabled_passes = runtime::split(opts.disabled_passes)};
+    const auto& local = opts.local;
+    if (local[0] || local[1] || local[2]) dump.workgroup = {local[0], local[1] ? local[1] : 1, local[2] ? local[2] : 1};
     Expected<std::string> text = std::string();
     switch (opts.kind) {
       case WAVEJIT_DUMP_GCN:
         text = runtime::dump_gcn(*kernel->module, *kernel->kernel);
         break;
       case WAVEJIT_DUMP_IR:
-        text = runtime::dump_ir(*kernel->module, *kernel->kernel, opts.stage ? opts.stage : "", disabled);
+        text = runtime::dump_ir(*kernel->module, *kernel->kernel, opts.stage ? opts.stage : "", dump);
         break;
       case WAVEJIT_DUMP_X86: {
         const auto tier = runtime::tier_for(opts.isa);
         if (!tier) return report(tier.error());
-        text = runtime::dump_x86(*kernel->module, *kernel->kernel, *tier, disabled);
+        text = runtime::dump_x86(*kernel->module, *kernel->kernel, *tier, dump);
         break;
       }
       default:

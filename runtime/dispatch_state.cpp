@@ -118,12 +118,13 @@ AmdQueue& DispatchState::queue() {
 DispatchState::DispatchState(isa::Target target, const Kernel& kernel, const Shape& shape, uint32_t lds_bytes,
                              uint64_t kernarg, uint64_t kernel_object)
     : target_(target),
-      packed_ids_(isa::family_of(target) == isa::Family::gfx90a || isa::family_of(target) == isa::Family::gfx940),
+      packed_ids_(has_packed_ids(target)),
       architected_flat_scratch_(isa::family_of(target) == isa::Family::gfx940),
       descriptor_(kernel.descriptor),
       shape_(shape),
       lds_bytes_(lds_bytes),
-      scratch_bytes_per_lane_(scratch_size(kernel.descriptor)) {
+      scratch_bytes_per_lane_(scratch_size(kernel.descriptor)),
+      layout_(sgpr_layout(kernel.descriptor)) {
   static std::atomic<uint64_t> next_dispatch_id{0};
   packet_.setup = static_cast<uint16_t>(shape.dimensions());
   for (unsigned i = 0; i < 3; ++i) {
@@ -135,67 +136,60 @@ DispatchState::DispatchState(isa::Target target, const Kernel& kernel, const Sha
   packet_.kernel_object = kernel_object;
   packet_.kernarg_address = kernarg;
 
-  // User SGPRs, in the order of AMDGPUUsage's "SGPR Register Set Up Order".
-  const codeobject::KernelDescriptor& d = descriptor_;
-  unsigned next = 0;
-  const auto put = [&](unsigned dwords, uint64_t value) {
-    const unsigned at = next;
-    if (at + dwords <= sreg::kFlatScratchLo) std::memcpy(&sgprs_[at], &value, std::min(dwords, 2u) * 4);
-    next += dwords;
-    return static_cast<int>(at);
+  const auto put = [&](int at, unsigned dwords, uint64_t value) {
+    if (at >= 0 && at + dwords <= sreg::kFlatScratchLo) std::memcpy(&sgprs_[at], &value, dwords * 4);
   };
-  if (d.enable_private_segment_buffer) private_segment_buffer_ = put(4, 0);
-  if (d.enable_dispatch_ptr) put(2, reinterpret_cast<uint64_t>(&packet_));
-  if (d.enable_queue_ptr) put(2, reinterpret_cast<uint64_t>(&queue()));
-  if (d.enable_kernarg_segment_ptr) put(2, kernarg);
-  if (d.enable_dispatch_id) put(2, next_dispatch_id.fetch_add(1, std::memory_order_relaxed));
-  if (d.enable_flat_scratch_init) flat_scratch_init_ = put(2, 0);
-  if (d.enable_private_segment_size) put(1, scratch_bytes_per_lane_);
-  for (unsigned i = 0; i < d.kernarg_preload_length && next < 16; ++i) {
+  put(layout_.dispatch_ptr, 2, reinterpret_cast<uint64_t>(&packet_));
+  put(layout_.queue_ptr, 2, reinterpret_cast<uint64_t>(&queue()));
+  put(layout_.kernarg_ptr, 2, kernarg);
+  put(layout_.dispatch_id, 2, next_dispatch_id.fetch_add(1, std::memory_order_relaxed));
+  put(layout_.private_segment_size, 1, scratch_bytes_per_lane_);
+  for (unsigned i = 0; i < layout_.kernarg_preload_count; ++i) {
     uint32_t dword;
     std::memcpy(&dword, reinterpret_cast<const void*>(kernarg + 4 * i), sizeof dword);
-    put(1, dword);
+    put(layout_.kernarg_preload + static_cast<int>(i), 1, dword);
   }
-  if (d.enable_grid_workgroup_count_x) put(1, shape.groups(0));
-  if (d.enable_grid_workgroup_count_y) put(1, shape.groups(1));
-  if (d.enable_grid_workgroup_count_z) put(1, shape.groups(2));
-
-  // System SGPRs follow the declared number of user SGPRs.
-  next = std::min(d.user_sgpr_count, 16u + 16u);
-  if (d.enable_workgroup_id_x) group_id_[0] = put(1, 0);
-  if (d.enable_workgroup_id_y) group_id_[1] = put(1, 0);
-  if (d.enable_workgroup_id_z) group_id_[2] = put(1, 0);
-  if (d.enable_workgroup_info) group_info_ = put(1, 0);
-  if (d.enable_private_segment_wave_offset) wave_offset_ = put(1, 0);
+  for (unsigned i = 0; i < 3; ++i) put(layout_.group_count[i], 1, shape.groups(i));
 
   // M0: compilers set it in the prolog where they need it (GFX8 for LDS); all ones lifts every LDS clamp.
   sgprs_[sreg::kM0] = 0xffffffff;
 }
 
-unsigned DispatchState::init_group(Arena& arena, uint64_t group, const volatile uint32_t* stop_flag) const {
-  std::array<uint32_t, 3> id, size;
+DispatchState::Group DispatchState::group(uint64_t index) const {
+  Group group;
   for (unsigned i = 0; i < 3; ++i) {
-    id[i] = static_cast<uint32_t>(group % shape_.groups(i));
-    group /= shape_.groups(i);
-    size[i] = std::min(shape_.workgroup[i], shape_.grid[i] - id[i] * shape_.workgroup[i]);
+    const uint32_t groups = shape_.groups(i);
+    // Mostly one-dimensional: a division costs more than what it decides here.
+    group.id[i] = static_cast<uint32_t>(groups == 1 ? 0 : index < groups ? index : index % groups);
+    index = groups == 1 ? index : index < groups ? 0 : index / groups;
+    group.size[i] = std::min(shape_.workgroup[i], shape_.grid[i] - group.id[i] * shape_.workgroup[i]);
+    group.complete &= group.size[i] == shape_.workgroup[i];
   }
+  return group;
+}
+
+unsigned DispatchState::init_group(Arena& arena, const Group& group, const volatile uint32_t* stop_flag,
+                                   bool write_ids) const {
+  const auto& size = group.size;
   const unsigned waves = (size[0] * size[1] * size[2] + kWaveSize - 1) / kWaveSize;
-  for (unsigned i = 0; i < waves; ++i) init_wave(arena.wave(i), arena, id, size, i, waves, stop_flag);
+  WaveState& first = arena.wave(0);
+  init_template(first, arena, stop_flag);
+  for (unsigned i = 1; i < waves; ++i) std::memcpy(&arena.wave(i), &first, offsetof(WaveState, vgpr));
+  for (unsigned i = 0; i < waves; ++i) {
+    init_wave(arena.wave(i), arena, group, i, waves);
+    if (write_ids) this->write_ids(arena.wave(i), group, i);
+  }
   return waves;
 }
 
-void DispatchState::init_wave(WaveState& wave, Arena& arena, const std::array<uint32_t, 3>& group_id,
-                              const std::array<uint32_t, 3>& group_size, unsigned index, unsigned count,
-                              const volatile uint32_t* stop_flag) const {
-  const codeobject::KernelDescriptor& d = descriptor_;
+// All in front of the vector registers that does not depend on the work-group and the wave.
+void DispatchState::init_template(WaveState& wave, Arena& arena, const volatile uint32_t* stop_flag) const {
   std::memcpy(wave.sgpr, sgprs_.data(), sizeof wave.sgpr);
-
-  const uint64_t wave_offset = index * arena.scratch_stride();
-  if (private_segment_buffer_ >= 0) {
+  if (layout_.private_segment_buffer >= 0) {
     // Swizzled buffer of 4-byte elements over 64 lanes; the fields ROCm's runtime sets (base, SWIZZLE_ENABLE,
     // NUM_RECORDS, DST_SEL xyzw, NUM_FORMAT uint, ELEMENT_SIZE 4 (GFX8), INDEX_STRIDE 64, ADD_TID_ENABLE). DATA_FORMAT
     // stays 0: with ADD_TID_ENABLE it holds stride bits 17:14 (LLVM SIInstrInfo::getScratchRsrcWords23).
-    uint32_t* srd = &wave.sgpr[private_segment_buffer_];
+    uint32_t* srd = &wave.sgpr[layout_.private_segment_buffer];
     srd[0] = static_cast<uint32_t>(arena.scratch_base());
     srd[1] = static_cast<uint32_t>(arena.scratch_base() >> 32 & 0xffff) | 1u << 31;
     srd[2] = static_cast<uint32_t>(std::min<uint64_t>(arena.scratch_bytes(), 0xffffffff));
@@ -203,33 +197,25 @@ void DispatchState::init_wave(WaveState& wave, Arena& arena, const std::array<ui
     const uint32_t element_size = isa::family_of(target_) <= isa::Family::gfx8 ? 1u << 19 : 0;
     srd[3] = dst_sel | 4u << 12 | element_size | 3u << 21 | 1u << 23;
   }
-  if (flat_scratch_init_ >= 0) {
+  if (layout_.flat_scratch_init >= 0) {
     if (isa::family_of(target_) <= isa::Family::gfx8) {
       // Low: byte offset of the dispatch's scratch from SH_HIDDEN_PRIVATE_BASE_VIMID (taken as 0 here); high: bytes per
       // lane.
-      wave.sgpr[flat_scratch_init_] = static_cast<uint32_t>(arena.scratch_base());
-      wave.sgpr[flat_scratch_init_ + 1] = scratch_bytes_per_lane_;
+      wave.sgpr[layout_.flat_scratch_init] = static_cast<uint32_t>(arena.scratch_base());
+      wave.sgpr[layout_.flat_scratch_init + 1] = scratch_bytes_per_lane_;
     } else {
-      wave.set_sgpr64(flat_scratch_init_, arena.scratch_base());
+      wave.set_sgpr64(layout_.flat_scratch_init, arena.scratch_base());
     }
   }
-  for (unsigned i = 0; i < 3; ++i)
-    if (group_id_[i] >= 0) wave.sgpr[group_id_[i]] = group_id[i];
-  if (group_info_ >= 0) wave.sgpr[group_info_] = (index == 0 ? 1u << 31 : 0) | count;
-  if (wave_offset_ >= 0) wave.sgpr[wave_offset_] = static_cast<uint32_t>(wave_offset);
-
-  wave.pc = d.entry;
+  wave.pc = descriptor_.entry;
   wave.scc = 0;
   wave.vccz = 1;
-  wave.mode = d.mode;
+  wave.mode = descriptor_.mode;
   wave.trapsts = 0;
   wave.status = 0;
-  wave.hw_id = index;
   wave.lds_base = arena.lds_base();
   wave.lds_size = arena.lds_size();
   wave.scratch_bytes_per_lane = scratch_bytes_per_lane_;
-  wave.scratch_base = arena.scratch_base() + wave_offset;
-  if (architected_flat_scratch_) wave.set_sgpr64(sreg::kFlatScratchLo, wave.scratch_base);
   wave.stop_flag = stop_flag;
   wave.exit_reason = ExitReason::kEnd;
   wave.trap_id = 0;
@@ -237,20 +223,39 @@ void DispatchState::init_wave(WaveState& wave, Arena& arena, const std::array<ui
   wave.fault_lane = kWaveSize;
   wave.fault_write = 0;
   wave.instructions = 0;
-  for (unsigned i = 0; i < 3; ++i) wave.workgroup_id[i] = group_id[i];
-  wave.wave_in_group = index;
   std::memset(wave.engine_private, 0, sizeof wave.engine_private);
+}
 
-  const uint32_t items = group_size[0] * group_size[1] * group_size[2];
-  const uint32_t first = index * kWaveSize;
-  const uint32_t lanes = std::min(items - first, kWaveSize);
+void DispatchState::init_wave(WaveState& wave, const Arena& arena, const Group& group, unsigned index,
+                              unsigned count) const {
+  const uint64_t wave_offset = index * arena.scratch_stride();
+  for (unsigned i = 0; i < 3; ++i) {
+    if (layout_.group_id[i] >= 0) wave.sgpr[layout_.group_id[i]] = group.id[i];
+    wave.workgroup_id[i] = group.id[i];
+  }
+  if (layout_.group_info >= 0) wave.sgpr[layout_.group_info] = (index == 0 ? 1u << 31 : 0) | count;
+  if (layout_.wave_offset >= 0) wave.sgpr[layout_.wave_offset] = static_cast<uint32_t>(wave_offset);
+  wave.hw_id = index;
+  wave.wave_in_group = index;
+  wave.scratch_base = arena.scratch_base() + wave_offset;
+  if (architected_flat_scratch_) wave.set_sgpr64(sreg::kFlatScratchLo, wave.scratch_base);
+  const uint32_t items = group.size[0] * group.size[1] * group.size[2];
+  const uint32_t lanes = std::min(items - index * kWaveSize, kWaveSize);
   wave.set_exec(lanes == kWaveSize ? ~uint64_t{0} : (uint64_t{1} << lanes) - 1);
+}
 
-  // Work-item ids: x fastest. Lanes beyond the work-group hold ids too, they are just inactive.
-  uint32_t x = first % group_size[0];
-  uint32_t y = first / group_size[0] % group_size[1];
-  uint32_t z = first / group_size[0] / group_size[1];
-  const unsigned dims = d.enable_vgpr_workitem_id;
+// Work-item ids: x fastest. Lanes beyond the work-group hold ids too, they are just inactive; the last dimension in use
+// counts on there.
+void DispatchState::write_ids(WaveState& wave, const Group& group, unsigned index) const {
+  const auto& size = group.size;
+  constexpr uint32_t kEndless = UINT32_MAX;
+  const uint32_t end_x = size[1] == 1 && size[2] == 1 ? kEndless : size[0];
+  const uint32_t end_y = size[2] == 1 ? kEndless : size[1];
+  const uint32_t first = index * kWaveSize;
+  uint32_t x = first % end_x;
+  uint32_t y = first / end_x % end_y;
+  uint32_t z = first / end_x / end_y;
+  const unsigned dims = descriptor_.enable_vgpr_workitem_id;
   for (unsigned lane = 0; lane < kWaveSize; ++lane) {
     if (packed_ids_) {
       wave.vgpr[0][lane] = x | (dims >= 1 ? y << 10 : 0) | (dims >= 2 ? z << 20 : 0);
@@ -259,9 +264,9 @@ void DispatchState::init_wave(WaveState& wave, Arena& arena, const std::array<ui
       if (dims >= 1) wave.vgpr[1][lane] = y;
       if (dims >= 2) wave.vgpr[2][lane] = z;
     }
-    if (++x == group_size[0]) {
+    if (++x == end_x) {
       x = 0;
-      if (++y == group_size[1]) {
+      if (++y == end_y) {
         y = 0;
         ++z;
       }

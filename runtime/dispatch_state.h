@@ -17,6 +17,7 @@
 #include "internal/wave_state.h"
 #include "runtime/abi.h"
 #include "runtime/arena.h"
+#include "runtime/sgpr_layout.h"
 
 namespace wavejit::runtime {
 
@@ -27,11 +28,19 @@ struct Shape {
 
   [[nodiscard]] uint32_t groups(unsigned dim) const { return (grid[dim] + workgroup[dim] - 1) / workgroup[dim]; }
   [[nodiscard]] uint64_t total_groups() const { return uint64_t{groups(0)} * groups(1) * groups(2); }
+  [[nodiscard]] bool has_partial_groups() const {
+    return grid[0] % workgroup[0] != 0 || grid[1] % workgroup[1] != 0 || grid[2] % workgroup[2] != 0;
+  }
   [[nodiscard]] unsigned max_waves() const {
     return (workgroup[0] * workgroup[1] * workgroup[2] + kWaveSize - 1) / kWaveSize;
   }
   [[nodiscard]] unsigned dimensions() const { return grid[2] > 1 ? 3 : grid[1] > 1 ? 2 : 1; }
 };
+
+// GFX90A on: the work-item ids share v0.
+[[nodiscard]] inline bool has_packed_ids(isa::Target target) {
+  return isa::family_of(target) == isa::Family::gfx90a || isa::family_of(target) == isa::Family::gfx940;
+}
 
 // Checks sizes against the hardware's and the kernel's limits: kInvalidArgument.
 [[nodiscard]] Expected<void> check_shape(const codeobject::Kernel& kernel, const Shape& shape);
@@ -52,26 +61,34 @@ class DispatchState {
   [[nodiscard]] uint32_t scratch_bytes_per_lane() const { return scratch_bytes_per_lane_; }
   [[nodiscard]] static AmdQueue& queue();  // one for the process
 
-  // Sets up the waves of work-group `group` (linear, x fastest) in `arena`; returns how many there are.
-  unsigned init_group(Arena& arena, uint64_t group, const volatile uint32_t* stop_flag) const;
+  // The part of the grid that a work-group covers.
+  struct Group {
+    std::array<uint32_t, 3> id{};
+    std::array<uint32_t, 3> size{};  // work-items; smaller than the launch's at the edge of the grid
+    bool complete = true;
+  };
+  [[nodiscard]] Group group(uint64_t index) const;  // linear, x fastest
+
+  // Sets up the waves of a work-group in `arena`; returns how many there are. Without `write_ids` the rows that hold
+  // the work-item ids are left as they are (see lift::DispatchShape).
+  unsigned init_group(Arena& arena, const Group& group, const volatile uint32_t* stop_flag,
+                      bool write_ids = true) const;
 
  private:
-  void init_wave(WaveState& wave, Arena& arena, const std::array<uint32_t, 3>& group_id,
-                 const std::array<uint32_t, 3>& group_size, unsigned index, unsigned count,
-                 const volatile uint32_t* stop_flag) const;
+  void init_template(WaveState& wave, Arena& arena, const volatile uint32_t* stop_flag) const;
+  void init_wave(WaveState& wave, const Arena& arena, const Group& group, unsigned index, unsigned count) const;
+  void write_ids(WaveState& wave, const Group& group, unsigned index) const;
 
   isa::Target target_;
-  bool packed_ids_;  // GFX90A on: work-item ids share v0
+  bool packed_ids_;
   bool architected_flat_scratch_;
   codeobject::KernelDescriptor descriptor_;
   Shape shape_;
   uint32_t lds_bytes_;
   uint32_t scratch_bytes_per_lane_;
   DispatchPacket packet_;
-  std::array<uint32_t, 128> sgprs_{};  // initial scalar file, without what depends on the wave
-  // Positions of the registers that do, -1 when disabled.
-  int private_segment_buffer_ = -1, flat_scratch_init_ = -1, group_id_[3] = {-1, -1, -1}, group_info_ = -1,
-      wave_offset_ = -1;
+  SgprLayout layout_;
+  std::array<uint32_t, 128> sgprs_{};  // initial scalar file, without what depends on the work-group and the wave
 };
 
 }  // namespace wavejit::runtime

@@ -15,6 +15,7 @@
 #include "ir/pass.h"
 #include "ir/text.h"
 #include "runtime/names.h"
+#include "runtime/specialisation.h"
 
 namespace wavejit::runtime {
 namespace {
@@ -68,7 +69,7 @@ std::string encoding(const isa::Instruction& inst) {
   return text;
 }
 
-lift::LiftOptions lift_options(const Module& module, const Kernel& kernel) {
+lift::LiftOptions lift_options(const Module& module, const Kernel& kernel, const std::array<uint32_t, 3>& workgroup) {
   const std::span<const uint8_t> region = code_region(module.object(), kernel.descriptor.entry);
   lift::LiftOptions options;
   options.target = module.target();
@@ -78,9 +79,20 @@ lift::LiftOptions lift_options(const Module& module, const Kernel& kernel) {
   options.code_base = reinterpret_cast<uint64_t>(region.data());
   options.mode = kernel.descriptor.mode;
   options.exec_full = true;
-  options.is_kernel_entry = true;
-  if (kernel.descriptor.enable_private_segment_buffer) options.scratch_srd_sgpr = 0;
+  Specialisation specialisation{.kernel = &kernel};
+  if (workgroup[0] != 0)
+    specialisation =
+        specialisation_of(kernel, {.grid = workgroup, .workgroup = workgroup}, kernel.descriptor.group_segment_size, 0);
+  specialise(options, specialisation, module.target());
   return options;
+}
+
+// Checks what the user chose.
+Expected<void> check(const Kernel& kernel, const DumpOptions& options) {
+  if (Expected<void> ok = check_passes(options.disabled_passes); !ok) return ok;
+  const auto& size = options.workgroup;
+  if (size[0] == 0 && size[1] == 0 && size[2] == 0) return {};
+  return check_shape(kernel, {.grid = size, .workgroup = size});
 }
 
 tl::unexpected<Error> with_kernel(Error error, const Kernel& kernel) {
@@ -149,10 +161,10 @@ Expected<void> check_passes(const std::vector<std::string>& passes) {
 }
 
 Expected<std::string> dump_ir(const Module& module, const Kernel& kernel, std::string_view stage,
-                              const std::vector<std::string>& disabled_passes) {
-  if (Expected<void> ok = check_passes(disabled_passes); !ok) return tl::unexpected<Error>(ok.error());
+                              const DumpOptions& options) {
+  if (Expected<void> ok = check(kernel, options); !ok) return tl::unexpected<Error>(ok.error());
   ir::PassContext context;
-  context.disabled = disabled_passes;
+  context.disabled = options.disabled_passes;
   std::string out;
   if (!stage.empty()) {
     const size_t colon = stage.find(':');
@@ -168,7 +180,7 @@ Expected<std::string> dump_ir(const Module& module, const Kernel& kernel, std::s
       out += fmt::format("; {}\n{}\n", title, ir::print(function));
     };
   }
-  Expected<lift::LiftResult> lifted = lift::lift(lift_options(module, kernel));
+  Expected<lift::LiftResult> lifted = lift::lift(lift_options(module, kernel, options.workgroup));
   if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
   ir::optimise(*lifted->function, context);
   if (stage.empty()) out = ir::print(*lifted->function);
@@ -176,12 +188,12 @@ Expected<std::string> dump_ir(const Module& module, const Kernel& kernel, std::s
 }
 
 Expected<std::string> dump_x86(const Module& module, const Kernel& kernel, backend::Tier tier,
-                               const std::vector<std::string>& disabled_passes) {
-  if (Expected<void> ok = check_passes(disabled_passes); !ok) return tl::unexpected<Error>(ok.error());
-  Expected<lift::LiftResult> lifted = lift::lift(lift_options(module, kernel));
+                               const DumpOptions& options) {
+  if (Expected<void> ok = check(kernel, options); !ok) return tl::unexpected<Error>(ok.error());
+  Expected<lift::LiftResult> lifted = lift::lift(lift_options(module, kernel, options.workgroup));
   if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
   ir::PassContext context;
-  context.disabled = disabled_passes;
+  context.disabled = options.disabled_passes;
   ir::optimise(*lifted->function, context);
   auto code = backend::compile(*lifted->function, {.tier = tier, .keep_listing = true});
   if (!code) return with_kernel(std::move(code.error()), kernel);
@@ -215,7 +227,7 @@ Coverage coverage(const Module& module, const Kernel& kernel, backend::Tier tier
   }
   const auto start = std::chrono::steady_clock::now();
   std::vector<lift::Unsupported> unsupported;
-  Expected<lift::LiftResult> lifted = lift::lift(lift_options(module, kernel), &unsupported);
+  Expected<lift::LiftResult> lifted = lift::lift(lift_options(module, kernel, {}), &unsupported);
   if (!lifted) {
     note("lift", lifted.error().message, lifted.error().message, lifted.error().pc.value_or(kernel.descriptor.entry));
     ++result.lift_unsupported;

@@ -1,6 +1,7 @@
 // Looking at kernels without running them: disassembly, IR, host code, coverage. Thread-safe.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,11 +16,17 @@ namespace wavejit::runtime {
 
 // One line per instruction: ELF address, encoding, text; labels at branch targets.
 [[nodiscard]] Expected<std::string> dump_gcn(const Module& module, const codeobject::Kernel& kernel);
+// What is dumped is the code for waves that start with EXEC all ones; with a work-group size, for complete work-groups
+// of that size (static LDS only, hidden arguments as launches usually have them).
+struct DumpOptions {
+  std::array<uint32_t, 3> workgroup{};  // all 0: for any
+  std::vector<std::string> disabled_passes;
+};
 // `stage`: "before:<pass>", "after:<pass>" (of each run of that pass), or empty for the result of the pipeline.
 [[nodiscard]] Expected<std::string> dump_ir(const Module& module, const codeobject::Kernel& kernel,
-                                            std::string_view stage, const std::vector<std::string>& disabled_passes);
+                                            std::string_view stage, const DumpOptions& options);
 [[nodiscard]] Expected<std::string> dump_x86(const Module& module, const codeobject::Kernel& kernel, backend::Tier tier,
-                                             const std::vector<std::string>& disabled_passes);
+                                             const DumpOptions& options);
 
 // kInvalidArgument naming the first that is no pass, with the nearest name.
 [[nodiscard]] Expected<void> check_passes(const std::vector<std::string>& passes);

@@ -14,6 +14,7 @@
 #include "runtime/arena.h"
 #include "runtime/fault.h"
 #include "runtime/memory_registry.h"
+#include "runtime/specialisation.h"
 #include "runtime/thread_pool.h"
 #include "runtime/watchdog.h"
 
@@ -30,7 +31,11 @@ struct Shared {
   Watch& watch;
   const interp::Interpreter* interpreter;  // also for the JIT: it words the errors of unsupported instructions
   uint32_t config = 0;                     // TranslationCache configuration
-  std::atomic<uint64_t>& done_groups;      // those whose waves have all ended
+  // For partial and for complete work-groups: TranslationCache specialisations, and whether the code reads the
+  // work-item ids that the dispatcher writes.
+  uint32_t specialisation[2] = {0, 0};
+  bool reads_ids[2] = {true, true};
+  std::atomic<uint64_t>& done_groups;  // those whose waves have all ended
   uint64_t total_groups = 0;
   uint64_t chunk = 1;
   std::atomic<uint64_t> next_group{0};
@@ -105,10 +110,18 @@ class Worker {
 
  private:
   enum class Status : uint8_t { ready, at_barrier, ended };
+  using Arrival = TranslationCache::Arrival;
+  struct Slot {  // of a wave of the work-group
+    Status status = Status::ready;
+    Arrival arrival = Arrival::start;  // how it comes to its pc
+    bool in_start_unit = true;         // the code that it was in last
+  };
 
-  void run_group(uint64_t group) {
-    count_ = shared_.state.init_group(*arena_, group, shared_.watch.stop_flag());
-    status_.fill(Status::ready);
+  void run_group(uint64_t index) {
+    const DispatchState::Group group = shared_.state.group(index);
+    specialisation_ = shared_.specialisation[group.complete];
+    count_ = shared_.state.init_group(*arena_, group, shared_.watch.stop_flag(), shared_.reads_ids[group.complete]);
+    std::fill_n(slots_.begin(), count_, Slot{});
     GuestFault fault;
     const GuestOutcome outcome = run_guest([](void* self) { static_cast<Worker*>(self)->run_waves(); }, this, fault);
     if (outcome == GuestOutcome::fault) shared_.fail(fault_error(shared_, *fault.wave, fault.address_known));
@@ -116,7 +129,7 @@ class Worker {
     waves_ += count_;
     ++groups_;
     bool ended = true;
-    for (unsigned i = 0; i < count_; ++i) ended &= status_[i] == Status::ended;
+    for (unsigned i = 0; i < count_; ++i) ended &= slots_[i].status == Status::ended;
     if (ended) shared_.done_groups.fetch_add(1, std::memory_order_relaxed);
   }
 
@@ -126,18 +139,19 @@ class Worker {
     for (;;) {
       unsigned ready = 0, waiting = 0, yielded = 0;
       for (unsigned i = 0; i < count_; ++i) {
-        if (status_[i] == Status::at_barrier) ++waiting;
-        if (status_[i] != Status::ready) continue;
+        Slot& slot = slots_[i];
+        if (slot.status == Status::at_barrier) ++waiting;
+        if (slot.status != Status::ready) continue;
         ++ready;
         WaveState& wave = arena_->wave(i);
-        const ExitReason reason = run_wave(wave);
+        const ExitReason reason = run_wave(wave, slot);
         if (shared_.watch.stopping()) return;
         switch (reason) {
           case ExitReason::kEnd:
-            status_[i] = Status::ended;
+            slot.status = Status::ended;
             break;
           case ExitReason::kBarrier:
-            status_[i] = Status::at_barrier;
+            slot.status = Status::at_barrier;
             break;
           case ExitReason::kYield:
             ++yielded;
@@ -146,6 +160,7 @@ class Worker {
             // Trap 3 is llvm.debugtrap, which does nothing without a debugger (AMDGPUUsage "Trap Handler ABI").
             if (wave.trap_id != 3) return trap(wave);
             wave.pc += 4;
+            slot.arrival = Arrival::jump;
             break;
           default:
             return fail(wave, reason);
@@ -153,43 +168,49 @@ class Worker {
       }
       if (ready == 0) {
         if (waiting == 0) return;
-        for (Status& s : status_)
-          if (s == Status::at_barrier) s = Status::ready;
+        for (unsigned i = 0; i < count_; ++i)
+          if (slots_[i].status == Status::at_barrier) slots_[i].status = Status::ready;
       } else if (yielded == ready) {
         sched_yield();  // they may be waiting for a work-group on another thread
       }
     }
   }
 
-  ExitReason run_wave(WaveState& wave) {
+  ExitReason run_wave(WaveState& wave, Slot& slot) {
     if (shared_.request.engine == Engine::interpreter) {
       const GuestScope scope(wave, nullptr);
       return shared_.interpreter->run(wave, kInterpreterBudget);
     }
     for (;;) {
-      const TranslationCache::Entry entry = lookup(wave);
+      const TranslationCache::Entry entry = lookup(wave, slot);
       if (!entry.code) return ExitReason::kStopped;  // lookup() has reported the error
+      slot.in_start_unit = entry.in_start_unit;
       ExitReason reason;
       {
         const GuestScope scope(wave, entry.code);
         reason = backend::enter(*entry.code, wave, entry.index);
       }
+      slot.arrival = reason == ExitReason::kJump ? Arrival::jump : Arrival::resumed;
       if (reason != ExitReason::kJump || shared_.watch.stopping()) return reason;
     }
   }
 
-  TranslationCache::Entry lookup(const WaveState& wave) {
-    const bool exec_full = wave.exec() == ~uint64_t{0};
-    Cached& cached = cache_[(wave.pc / 4 + exec_full) % cache_.size()];
-    if (cached.entry.code && cached.pc == wave.pc && cached.mode == wave.mode && cached.exec_full == exec_full)
-      return cached.entry;
-    Expected<TranslationCache::Entry> found = shared_.request.module->translations().find(
-        shared_.config, wave.pc, wave.mode, exec_full, wave.pc == shared_.request.kernel->descriptor.entry, counters_);
+  TranslationCache::Entry lookup(const WaveState& wave, const Slot& slot) {
+    const TranslationCache::Query query{.config = shared_.config,
+                                        .specialisation = specialisation_,
+                                        .pc = wave.pc,
+                                        .mode = wave.mode,
+                                        .exec_full = wave.exec() == ~uint64_t{0},
+                                        .arrival = slot.arrival,
+                                        .from_start_unit = slot.in_start_unit};
+    Cached& cached = cache_[(wave.pc / 4 + query.exec_full) % cache_.size()];
+    if (cached.entry.code && cached.query == query) return cached.entry;
+    Expected<TranslationCache::Entry> found = shared_.request.module->translations().find(query, counters_);
     if (!found) {
       shared_.fail(std::move(found.error()));
       return {};
     }
-    cached = {.pc = wave.pc, .mode = wave.mode, .exec_full = exec_full, .entry = *found};
+    cached = {.query = query, .entry = *found};
     return *found;
   }
 
@@ -222,16 +243,15 @@ class Worker {
   }
 
   struct Cached {
-    uint64_t pc = 0;
-    uint32_t mode = 0;
-    bool exec_full = false;
+    TranslationCache::Query query;
     TranslationCache::Entry entry;
   };
 
   Shared& shared_;
   std::unique_ptr<Arena> arena_;
   unsigned count_ = 0;
-  std::array<Status, kMaxWavesPerGroup> status_{};
+  uint32_t specialisation_ = 0;  // of the current work-group
+  std::array<Slot, kMaxWavesPerGroup> slots_{};
   std::array<Cached, 64> cache_{};
   TranslationCounters counters_;
   uint64_t instructions_ = 0, groups_ = 0, waves_ = 0;
@@ -279,19 +299,30 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   shared.chunk = std::clamp<uint64_t>(shared.total_groups / (uint64_t{threads} * 64), 1, 32);
 
   if (request.engine == Engine::jit) {
-    shared.config = module.translations().config_id({.tier = request.tier, .disabled_passes = request.disabled_passes});
+    TranslationCache& cache = module.translations();
+    shared.config = cache.config_id({.tier = request.tier, .disabled_passes = request.disabled_passes});
+    Specialisation specialisation = specialisation_of(kernel, request.shape, request.lds_bytes, request.kernarg);
+    shared.specialisation[1] = cache.specialisation_id(specialisation);
+    specialisation.workgroup.reset();
+    specialisation.known_args = 0;
+    if (request.shape.has_partial_groups()) shared.specialisation[0] = cache.specialisation_id(specialisation);
     // The entry is translated before the clock starts; all but the tail of a grid runs the variant for full waves.
     const auto& size = request.shape.workgroup;
-    const bool exec_full = size[0] * size[1] * size[2] >= kWaveSize;
+    const bool complete = state.group(0).complete;
     TranslationCounters counters;
-    auto entry = module.translations().find(shared.config, kernel.descriptor.entry, kernel.descriptor.mode, exec_full,
-                                            true, counters);
+    const auto entry = cache.find({.config = shared.config,
+                                   .specialisation = shared.specialisation[complete],
+                                   .pc = kernel.descriptor.entry,
+                                   .mode = kernel.descriptor.mode,
+                                   .exec_full = complete && size[0] * size[1] * size[2] >= kWaveSize},
+                                  counters);
+    if (complete && entry) shared.reads_ids[1] = entry->reads_ids;
     shared.stats.translate_ns = counters.translate_ns;
     shared.stats.host_instructions = counters.host_instructions;
     shared.stats.translations = counters.units;
     stats = shared.stats;
     if (!entry) {
-      Error error = std::move(entry.error());
+      Error error = entry.error();
       if (error.kernel.empty()) error.kernel = kernel.name;
       return tl::unexpected<Error>(std::move(error));
     }

@@ -13,7 +13,8 @@ namespace wavejit::runtime {
 struct TranslationCache::Unit {
   std::once_flag once;
   std::shared_ptr<const backend::CompiledCode> code;
-  std::vector<uint64_t> entry_pcs;
+  std::vector<ir::Entry> entries;  // of a function that is gone: without blocks
+  bool reads_ids = true;
   Error error;  // when `code` is null
 };
 
@@ -21,12 +22,31 @@ TranslationCache::TranslationCache(std::shared_ptr<const codeobject::CodeObject>
     : object_(std::move(object)), target_(target) {}
 TranslationCache::~TranslationCache() = default;
 
+namespace {
+// The position of `value`, which is added if need be.
+template <typename T>
+uint32_t number_of(std::vector<T>& list, const T& value) {
+  const auto it = std::find(list.begin(), list.end(), value);
+  if (it != list.end()) return static_cast<uint32_t>(it - list.begin());
+  list.push_back(value);
+  return static_cast<uint32_t>(list.size() - 1);
+}
+}  // namespace
+
 uint32_t TranslationCache::config_id(const Config& config) {
   const std::unique_lock lock(mutex_);
-  for (uint32_t i = 0; i < configs_.size(); ++i)
-    if (configs_[i].tier == config.tier && configs_[i].disabled_passes == config.disabled_passes) return i;
-  configs_.push_back(config);
-  return static_cast<uint32_t>(configs_.size() - 1);
+  return number_of(configs_, config);
+}
+
+// Programs that launch a kernel with ever new shapes get general code in the end.
+uint32_t TranslationCache::specialisation_id(const Specialisation& specialisation) {
+  constexpr auto kMaxPerKernel = 16;
+  const std::unique_lock lock(mutex_);
+  if (std::find(specialisations_.begin(), specialisations_.end(), specialisation) == specialisations_.end() &&
+      std::count_if(specialisations_.begin(), specialisations_.end(),
+                    [&](const Specialisation& s) { return s.kernel == specialisation.kernel; }) >= kMaxPerKernel)
+    return number_of(specialisations_, Specialisation{.kernel = specialisation.kernel});
+  return number_of(specialisations_, specialisation);
 }
 
 std::shared_ptr<TranslationCache::Unit> TranslationCache::unit_for(const Key& key) {
@@ -36,13 +56,15 @@ std::shared_ptr<TranslationCache::Unit> TranslationCache::unit_for(const Key& ke
   return unit;
 }
 
-void TranslationCache::translate(Unit& unit, const Key& key, bool is_kernel_entry, TranslationCounters& counters) {
+void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters& counters) {
   const auto start = std::chrono::steady_clock::now();
-  const auto [config_index, pc, mode, exec_full] = key;
+  const auto [config_index, specialisation_index, pc, mode, exec_full] = key;
   Config config;
+  Specialisation specialisation;
   {
     const std::shared_lock lock(mutex_);
     config = configs_[config_index];
+    if (specialisation_index != kGeneral) specialisation = specialisations_[specialisation_index];
   }
   const std::span<const uint8_t> region = code_region(*object_, pc);
   if (region.empty() || pc % 4 != 0) {
@@ -59,18 +81,14 @@ void TranslationCache::translate(Unit& unit, const Key& key, bool is_kernel_entr
   options.code_base = reinterpret_cast<uint64_t>(region.data());
   options.mode = mode;
   options.exec_full = exec_full;
-  options.is_kernel_entry = is_kernel_entry;
-  // The private segment buffer, where a kernel has it, is in the first user SGPRs (AMDGPUUsage, "Initial Kernel Execution
-  // State").
-  for (const codeobject::Kernel& kernel : object_->kernels())
-    if (is_kernel_entry && kernel.descriptor.entry == pc && kernel.descriptor.enable_private_segment_buffer)
-      options.scratch_srd_sgpr = 0;
+  if (specialisation.kernel) specialise(options, specialisation, target_);
   Expected<lift::LiftResult> lifted = lift::lift(options);
   if (!lifted) {
     unit.error = std::move(lifted.error());
     return;
   }
   ir::Function& function = *lifted->function;
+  unit.reads_ids = !lifted->ids_from_shape;
   ir::PassContext context;
 #ifndef NDEBUG
   context.verify = true;
@@ -82,45 +100,87 @@ void TranslationCache::translate(Unit& unit, const Key& key, bool is_kernel_entr
     unit.error = std::move(code.error());
     return;
   }
-  for (const ir::Entry& entry : function.entries) unit.entry_pcs.push_back(entry.guest_pc);
+  for (const ir::Entry& entry : function.entries)
+    unit.entries.push_back({.guest_pc = entry.guest_pc, .resumed_only = entry.resumed_only});
   unit.code = std::move(*code);
   counters.host_instructions += unit.code->host_instructions();
   ++counters.units;
   counters.translate_ns += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
 }
 
-Expected<TranslationCache::Entry> TranslationCache::find(uint32_t config, uint64_t pc, uint32_t mode, bool exec_full,
-                                                         bool is_kernel_entry, TranslationCounters& counters) {
-  const Key key{config, pc, mode, exec_full};
+// The unit of the key, translated if it can be.
+std::shared_ptr<TranslationCache::Unit> TranslationCache::translated(const Key& key, TranslationCounters& counters) {
+  std::shared_ptr<Unit> unit = unit_for(key);
+  std::call_once(unit->once, [&] { translate(*unit, key, counters); });
+  if (!unit->code) return unit;
+  const auto [config, specialisation, root, mode, exec_full] = key;
+  const std::unique_lock lock(mutex_);
+  for (uint32_t i = 0; i < unit->entries.size(); ++i) {
+    const ir::Entry& entry = unit->entries[i];
+    places_.try_emplace(Key{config, specialisation, entry.guest_pc, mode, exec_full}, Place{unit, i});
+    if (specialisation == kGeneral)
+      root_of_.try_emplace(entry.guest_pc, root);
+    else if (!entry.resumed_only && entry.guest_pc != root)
+      jump_entries_.emplace(specialisation, entry.guest_pc);
+  }
+  return unit;
+}
+
+Expected<TranslationCache::Entry> TranslationCache::find(const Query& query, TranslationCounters& counters) {
+  bool in_start_unit = query.from_start_unit;
+  if (query.arrival != Arrival::start) {
+    const std::shared_lock lock(mutex_);
+    if (query.arrival == Arrival::jump) in_start_unit = jump_entries_.contains({query.specialisation, query.pc});
+    // What the unit knows about registers holds for the MODE that its kernel starts with.
+    in_start_unit &= query.mode == specialisations_[query.specialisation].kernel->descriptor.mode;
+  }
+  return in_start_unit ? find_in_start_unit(query, counters) : find_general(query, counters);
+}
+
+Expected<TranslationCache::Entry> TranslationCache::find_in_start_unit(const Query& query,
+                                                                       TranslationCounters& counters) {
+  uint64_t root = query.pc;
+  for (const bool retry : {false, true}) {
+    {
+      const std::shared_lock lock(mutex_);
+      const auto place = [&](bool exec_full) {
+        return places_.find(Key{query.config, query.specialisation, query.pc, query.mode, exec_full});
+      };
+      auto it = place(query.exec_full);
+      // Code for any EXEC is right for a full one too. Behind a call a second translation costs more than it gains.
+      if (it == places_.end() && query.exec_full && query.arrival == Arrival::jump) it = place(false);
+      if (it != places_.end()) {
+        const Unit& unit = *it->second.unit;
+        return Entry{unit.code.get(), it->second.index, true, unit.reads_ids};
+      }
+      root = specialisations_[query.specialisation].kernel->descriptor.entry;
+    }
+    if (retry) break;
+    const auto unit = translated(Key{query.config, query.specialisation, root, query.mode, query.exec_full}, counters);
+    if (!unit->code) return tl::unexpected<Error>(unit->error);
+  }
+  return make_error(ErrorCode::kInternal,
+                    fmt::format("The translation from {:#x} has no entry at {:#x}.", root, query.pc));
+}
+
+Expected<TranslationCache::Entry> TranslationCache::find_general(const Query& query, TranslationCounters& counters) {
+  const auto [config, specialisation, pc, mode, exec_full, arrival, from_start_unit] = query;
+  const Key key{config, kGeneral, pc, mode, exec_full};
   uint64_t root = pc;
   {
     const std::shared_lock lock(mutex_);
     if (const auto it = places_.find(key); it != places_.end())
       return Entry{it->second.unit->code.get(), it->second.index};
-    // Code for any EXEC is right for a full one too. Only kernel entries, where nearly all the time is spent, get both:
-    // elsewhere (functions, what follows a call) a second translation costs more than it gains.
-    if (exec_full && !is_kernel_entry)
-      if (const auto it = places_.find(Key{config, pc, mode, false}); it != places_.end())
+    if (exec_full)  // as behind calls
+      if (const auto it = places_.find(Key{config, kGeneral, pc, mode, false}); it != places_.end())
         return Entry{it->second.unit->code.get(), it->second.index};
     // The PC may be inside a unit that exists in another variant only; then translate that whole unit in this variant.
     if (const auto it = root_of_.find(pc); it != root_of_.end()) root = it->second;
   }
   for (;;) {
-    const Key unit_key{config, root, mode, exec_full};
-    const std::shared_ptr<Unit> unit = unit_for(unit_key);
-    std::call_once(unit->once, [&] { translate(*unit, unit_key, is_kernel_entry && root == pc, counters); });
-    if (!unit->code) {
-      if (root != pc) {
-        root = pc;
-        continue;
-      }
-      return tl::unexpected<Error>(unit->error);
-    }
-    const std::unique_lock lock(mutex_);
-    for (uint32_t i = 0; i < unit->entry_pcs.size(); ++i) {
-      places_.try_emplace(Key{config, unit->entry_pcs[i], mode, exec_full}, Place{unit, i});
-      root_of_.try_emplace(unit->entry_pcs[i], root);
-    }
+    const auto unit = translated(Key{config, kGeneral, root, mode, exec_full}, counters);
+    if (!unit->code && root == pc) return tl::unexpected<Error>(unit->error);
+    const std::shared_lock lock(mutex_);
     if (const auto it = places_.find(key); it != places_.end())
       return Entry{it->second.unit->code.get(), it->second.index};
     if (root == pc) break;

@@ -3,12 +3,17 @@
 // A unit is what one lift covers: the code reachable from an entry by direct branches. It is specialised on MODE, on
 // "EXEC is all ones at every entry", on the host tier and on the passes that are switched off. All of its entries
 // (start, after barriers and yields, after calls) are found by their PC. Units live as long as the cache.
+//
+// The unit that starts a kernel is also specialised on what the launch says (Specialisation): it is only entered at the
+// kernel's start by new waves, behind barriers and yields by waves that it has let go there, and behind calls. Code for
+// functions and anything else that jumps reach is general.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <tuple>
@@ -19,6 +24,7 @@
 #include "frontend/codeobject/code_object.h"
 #include "frontend/isa/target.h"
 #include "internal/error.h"
+#include "runtime/specialisation.h"
 
 namespace wavejit::runtime {
 
@@ -34,41 +40,69 @@ class TranslationCache {
   struct Config {
     backend::Tier tier = backend::Tier::avx2;
     std::vector<std::string> disabled_passes;
+    bool operator==(const Config&) const = default;
+  };
+
+  // How control gets to a place.
+  enum class Arrival : uint8_t {
+    start,    // of the kernel, by a new wave
+    resumed,  // behind the barrier or yield where `from` let the wave go
+    jump,
+  };
+  struct Query {
+    uint32_t config = 0;          // config_id()
+    uint32_t specialisation = 0;  // specialisation_id() of the wave's launch
+    uint64_t pc = 0;
+    uint32_t mode = 0;
+    bool exec_full = false;
+    Arrival arrival = Arrival::start;
+    bool from_start_unit = true;  // Entry::in_start_unit of the code that let the wave go
+    bool operator==(const Query&) const = default;
   };
   struct Entry {
     const backend::CompiledCode* code = nullptr;
     uint32_t index = 0;
+    bool in_start_unit = false;
+    bool reads_ids = true;  // at the kernel's start, from the rows that hold the work-item ids
   };
 
   TranslationCache(std::shared_ptr<const codeobject::CodeObject> object, isa::Target target);
   ~TranslationCache();
 
-  // A small number standing for `config` in calls to find().
+  // Small numbers standing for what they are given in calls to find().
   [[nodiscard]] uint32_t config_id(const Config& config);
+  [[nodiscard]] uint32_t specialisation_id(const Specialisation& specialisation);
 
-  // The place to enter for `pc`; translates if need be (once; others asking for the same wait). `counters` grow by what
-  // this call did. Errors: those of lift() and compile(); they are remembered. A PC outside of the code object's code
-  // is kIllegalInstruction.
-  [[nodiscard]] Expected<Entry> find(uint32_t config, uint64_t pc, uint32_t mode, bool exec_full, bool is_kernel_entry,
-                                     TranslationCounters& counters);
+  // The place to enter; translates if need be (once; others asking for the same wait). `counters` grow by what this
+  // call did. Errors: those of lift() and compile(); they are remembered. A PC outside of the code object's code is
+  // kIllegalInstruction.
+  [[nodiscard]] Expected<Entry> find(const Query& query, TranslationCounters& counters);
 
  private:
   struct Unit;
-  using Key = std::tuple<uint32_t, uint64_t, uint32_t, bool>;  // config, pc, mode, exec_full
+  // config, specialisation (kGeneral: any code), pc, mode, exec_full
+  using Key = std::tuple<uint32_t, uint32_t, uint64_t, uint32_t, bool>;
+  static constexpr uint32_t kGeneral = UINT32_MAX;
   struct Place {
     std::shared_ptr<Unit> unit;
     uint32_t index = 0;
   };
   std::shared_ptr<Unit> unit_for(const Key& key);
-  void translate(Unit& unit, const Key& key, bool is_kernel_entry, TranslationCounters& counters);
+  std::shared_ptr<Unit> translated(const Key& key, TranslationCounters& counters);
+  void translate(Unit& unit, const Key& key, TranslationCounters& counters);
+  [[nodiscard]] Expected<Entry> find_in_start_unit(const Query& query, TranslationCounters& counters);
+  [[nodiscard]] Expected<Entry> find_general(const Query& query, TranslationCounters& counters);
 
   const std::shared_ptr<const codeobject::CodeObject> object_;
   const isa::Target target_;
   std::shared_mutex mutex_;
   std::vector<Config> configs_;
+  std::vector<Specialisation> specialisations_;
   std::map<Key, Place> places_;                     // every entry of every finished unit
   std::map<Key, std::shared_ptr<Unit>> units_;      // by the PC they were translated from, finished or not
-  std::unordered_map<uint64_t, uint64_t> root_of_;  // entry PC -> PC that the unit containing it was translated from
+  std::unordered_map<uint64_t, uint64_t> root_of_;  // general code: entry PC -> PC the unit was translated from
+  // Where jumps may enter the units that start kernels: (specialisation, PC).
+  std::set<std::pair<uint32_t, uint64_t>> jump_entries_;
 };
 
 // Name and offset of a code address: "kernel+0x34".

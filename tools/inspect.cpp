@@ -1,6 +1,7 @@
 // `wavejit info`, `wavejit disasm` and `wavejit coverage`.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -146,7 +147,7 @@ struct DisasmState {
   FileOptions file;
   bool gcn = false, x86 = false;
   std::string ir;
-  std::string isa = "auto", disabled_passes;
+  std::string isa = "auto", disabled_passes, local;
 };
 
 void disasm(const DisasmState& state, bool ir) {
@@ -160,6 +161,10 @@ void disasm(const DisasmState& state, bool ir) {
   options.isa = parse_isa(state.isa);
   options.stage = state.ir.empty() ? nullptr : state.ir.c_str();
   options.disabled_passes = state.disabled_passes.empty() ? nullptr : state.disabled_passes.c_str();
+  if (!state.local.empty()) {
+    const std::vector<uint32_t> local = parse_size(state.local, "--local");
+    std::copy(local.begin(), local.end(), options.local);
+  }
   for (const std::string& name : names) {
     const Kernel kernel = module.kernel(name);
     check(wavejit_kernel_dump(
@@ -296,6 +301,7 @@ void add_disasm(CLI::App& app) {
   ir->excludes(x86);
   command->add_option("--isa", state->isa, "With --x86: avx2, avx512 or auto (default)");
   command->add_option("--disable-pass", state->disabled_passes, "IR passes not to run, comma-separated");
+  command->add_option("--local", state->local, "With --ir or --x86: the code for complete work-groups of X[,Y[,Z]]");
   command->callback([state, ir] {
     DisasmState s = *state;
     if (s.ir == "true") s.ir.clear();  // the option without a value

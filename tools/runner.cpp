@@ -13,23 +13,6 @@
 namespace wavejit::tools {
 namespace {
 
-std::vector<uint32_t> parse_size(const std::string& text, const char* option) {
-  std::vector<uint32_t> size;
-  const char* at = text.data();
-  const char* end = at + text.size();
-  for (;;) {
-    uint32_t value = 0;
-    const auto [next, error] = std::from_chars(at, end, value);
-    if (error != std::errc() || (next != end && *next != ','))
-      throw InputError(fmt::format("{} {}: expected X, X,Y or X,Y,Z.", option, text));
-    size.push_back(value);
-    if (next == end) break;
-    at = next + 1;
-  }
-  if (size.size() > 3) throw InputError(fmt::format("{} {}: more than three dimensions.", option, text));
-  return size;
-}
-
 std::vector<uint32_t> json_size(const nlohmann::json& value, const char* key) {
   std::vector<uint32_t> size;
   if (!value.is_array() || value.empty() || value.size() > 3)
@@ -76,6 +59,23 @@ class Progress {
 };
 
 }  // namespace
+
+std::vector<uint32_t> parse_size(const std::string& text, const char* option) {
+  std::vector<uint32_t> size;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  for (;;) {
+    uint32_t value = 0;
+    const auto [next, error] = std::from_chars(at, end, value);
+    if (error != std::errc() || (next != end && *next != ','))
+      throw InputError(fmt::format("{} {}: expected X, X,Y or X,Y,Z.", option, text));
+    size.push_back(value);
+    if (next == end) break;
+    at = next + 1;
+  }
+  if (size.size() > 3) throw InputError(fmt::format("{} {}: more than three dimensions.", option, text));
+  return size;
+}
 
 wavejit_engine parse_engine(const std::string& name) {
   for (const wavejit_engine engine : {WAVEJIT_ENGINE_AUTO, WAVEJIT_ENGINE_INTERP, WAVEJIT_ENGINE_JIT})

@@ -33,6 +33,9 @@ struct Plan {
 // Reads a launch file; throws InputError. Paths in it are relative to its directory.
 [[nodiscard]] Plan read_launch_file(const std::string& path);
 
+// "X", "X,Y" or "X,Y,Z"; throws InputError naming the option.
+[[nodiscard]] std::vector<uint32_t> parse_size(const std::string& text, const char* option);
+
 // Names of engines and tiers; throw InputError for others.
 [[nodiscard]] wavejit_engine parse_engine(const std::string& name);
 [[nodiscard]] wavejit_isa parse_isa(const std::string& name);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <map>
 
 #include "frontend/isa/decoder.h"
@@ -44,6 +45,7 @@ class Lifter {
   Block* make_mode_exit(uint32_t block, unsigned edge);
   void leave_for_mode(uint32_t block, uint64_t pc);
   void set_mode_field(const BlockEnd& end);
+  [[nodiscard]] bool left_in_front_of(uint64_t pc, bool calls_only) const;
 
   const LiftOptions& options_;
   Cfg cfg_;
@@ -81,7 +83,11 @@ void Lifter::make_blocks() {
       blocks_.push_back(stub);
     }
     guest_blocks[i] = function_->add_block(guest.pc);
-    if (guest.is_entry) function_->entries.push_back({.guest_pc = guest.pc, .block = stub ? stub : guest_blocks[i]});
+    if (guest.is_entry)
+      function_->entries.push_back(
+          {.guest_pc = guest.pc,
+           .block = stub ? stub : guest_blocks[i],
+           .resumed_only = options_.shape && guest.pc != options_.entry_pc && !left_in_front_of(guest.pc, true)});
   }
   blocks_.insert(blocks_.begin(), guest_blocks.begin(), guest_blocks.end());
 
@@ -101,6 +107,19 @@ void Lifter::make_blocks() {
     for (const uint32_t next : successors_[i]) infos[next].predecessors.push_back(i);
   ssa_ = std::make_unique<Ssa>(builder_, std::move(infos));
   result_is_mask_ = demand.result_is_mask;
+  if (options_.shape && !left_in_front_of(options_.entry_pc, false)) {
+    for (uint32_t i = 0; i < count; ++i)
+      if (cfg_.blocks[i].pc == options_.entry_pc)
+        ssa_->set_shape(stub_of_[i] == kNoBlock ? i : stub_of_[i], *options_.shape);
+  }
+}
+
+// Whether an instruction that leaves the unit is followed by `pc`: control may come back there.
+bool Lifter::left_in_front_of(uint64_t pc, bool calls_only) const {
+  return std::any_of(cfg_.blocks.begin(), cfg_.blocks.end(), [&](const GuestBlock& guest) {
+    const bool resumes = guest.ending == Ending::barrier || guest.ending == Ending::yield;
+    return guest.end_pc == pc && (guest.ending == Ending::call || (resumes && !calls_only));
+  });
 }
 
 void Lifter::fill() {
@@ -275,7 +294,8 @@ LiftResult Lifter::run() {
   }
   for (uint32_t i = 0; i < count; ++i) terminate(i);
   ssa_->finish();
-  return {.function = std::move(function_), .guest_instructions = cfg_.instructions};
+  return {
+      .function = std::move(function_), .guest_instructions = cfg_.instructions, .ids_from_shape = ssa_->has_shape()};
 }
 
 HandlerTable make_table() {

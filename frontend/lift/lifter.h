@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "frontend/isa/target.h"
+#include "frontend/lift/dispatch_shape.h"
 #include "internal/error.h"
 #include "ir/function.h"
 
@@ -29,11 +30,15 @@ struct LiftOptions {
   // First of the four SGPRs that hold the private segment buffer descriptor at the kernel's entry (s[0:3] when the
   // kernel descriptor asks for it), -1 when unknown. Accesses through it are then lifted as scratch accesses.
   int scratch_srd_sgpr = -1;
+  // Set when every wave that enters at entry_pc does so at its start and in a complete work-group of this shape
+  // (specialisation), and is resumed after a barrier or yield where this code (for the same shape) left it.
+  std::optional<DispatchShape> shape = {};
 };
 
 struct LiftResult {
   std::unique_ptr<ir::Function> function;  // SSA, unoptimised, verified
   uint32_t guest_instructions = 0;
+  bool ids_from_shape = false;  // the start does not read the rows of work-item ids
 };
 
 // Errors: kUnsupported (mnemonic, encoding, PC), kIllegalInstruction, kBadCodeObject (control leaves the code region).

@@ -22,16 +22,54 @@ ScalarAddress scalar_address(Context& c, Inst* base) {
   return {c.and_(base, c.b.i64(~uint64_t{3})), imm};
 }
 
+// What the dispatch shape says about the dwords that a load finds at the dispatch packet or in the kernarg segment.
+class KnownDwords {
+ public:
+  KnownDwords(Context& c, Inst* base) {
+    const Operand* soffset = c.inst->find(Slot::soffset);
+    if (!c.options.shape || (soffset && soffset->is_reg()) || c.inst->offset % 4 != 0) return;
+    const DispatchShape& shape = *c.options.shape;
+    if (c.ssa.is_initial_pair(base, shape.dispatch_packet_sgpr))
+      at_ = &DispatchShape::packet_dword;
+    else if (c.ssa.is_initial_pair(base, shape.kernarg_sgpr))
+      at_ = &DispatchShape::kernarg_dword;
+    shape_ = &shape;
+  }
+  [[nodiscard]] bool all(Context& c, unsigned count) const {
+    for (unsigned i = 0; i < count; ++i)
+      if (!at_ || dword(c, i).mask != UINT32_MAX) return false;
+    return true;
+  }
+  Inst* apply(Context& c, Inst* loaded, unsigned index) const {
+    if (!at_) return loaded;
+    const auto [mask, value] = dword(c, index);
+    if (mask == 0) return loaded;
+    if (mask == UINT32_MAX) return c.b.i32(value);
+    return c.or_(c.and_(loaded, c.b.i32(~mask)), c.b.i32(value));
+  }
+
+ private:
+  [[nodiscard]] DispatchShape::KnownDword dword(Context& c, unsigned index) const {
+    return (shape_->*at_)(c.inst->offset + 4 * int64_t{index});
+  }
+
+  const DispatchShape* shape_ = nullptr;
+  DispatchShape::KnownDword (DispatchShape::*at_)(int64_t) const = nullptr;
+};
+
 template <unsigned kCount>
 void s_load(Context& c) {
   const Operand& dst = c.operand(Slot::sdata);
-  const auto [base, imm] = scalar_address(c, c.s64(Slot::sbase));
+  Inst* pointer = c.s64(Slot::sbase);
+  const KnownDwords known(c, pointer);
+  const auto [base, imm] = scalar_address(c, pointer);
   const ir::Type type{ir::TypeKind::i32, kCount};
-  Inst* loaded = c.b.op_typed(Op::load_scalar, type, {base}, 0, static_cast<uint64_t>(imm));
+  Inst* loaded = known.all(c, kCount) ? c.b.op_typed(Op::undef, type, {})
+                                      : c.b.op_typed(Op::load_scalar, type, {base}, 0, static_cast<uint64_t>(imm));
   // 64-bit destinations are pairs: what reads them mostly wants an address.
   for (unsigned i = 0; i < kCount; ++i) {
     Inst* value = kCount == 1 ? loaded : c.b.extract(loaded, i);
-    c.ssa.write32(dst.reg + i, value);
+    c.ssa.write32(dst.reg + i, known.apply(c, value, i));
   }
   if (dst.reg <= sreg::kVccLo && dst.reg + kCount > sreg::kVccLo + 1)
     c.ssa.write_mask(sreg::kVccLo, c.ssa.read_mask(sreg::kVccLo));

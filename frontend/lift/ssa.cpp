@@ -1,6 +1,7 @@
 #include "frontend/lift/ssa.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace wavejit::lift {
 
@@ -108,7 +109,40 @@ Inst* Ssa::get(uint32_t block, Op op, ir::Type type, unsigned index) {
   inst->imm = index;
   inst->guest_pc = states_[block].info.block->guest_pc;
   states_[block].gets.push_back(inst);
+  if (block != start_block_) return inst;
+  if (op == Op::get_vgpr) {
+    at_end_of(block);
+    if (Inst* ids = initial_id_row(builder_, *shape_, index)) return ids;
+  } else if (op == Op::get_sgpr) {
+    for (unsigned i = 0; i < 3; ++i) {
+      // As numbers whose bound can be seen, so that id * size + work-item is seen not to wrap.
+      const uint32_t max = shape_->max_group_id(i);
+      if (shape_->group_id_sgpr[i] != static_cast<int>(index) || max == UINT32_MAX) continue;
+      at_end_of(block);
+      return builder_.op(std::has_single_bit(max + 1) ? Op::and_ : Op::umin, {inst, builder_.i32(max)});
+    }
+  }
   return inst;
+}
+
+void Ssa::set_shape(uint32_t block, const DispatchShape& shape) {
+  start_block_ = block;
+  shape_ = &shape;
+  // Nobody has written the rows of the ids: they are modified as far as those are concerned who read them later.
+  for (unsigned row = 0; row < (shape.packed_ids ? 1 : shape.id_dimensions); ++row)
+    states_[block].defs.set(kVarVgpr + row);
+}
+
+bool Ssa::is_initial_pair(const Inst* value, int reg) const {
+  if (start_block_ == kNoBlock || reg < 0) return false;
+  const auto& gets = states_[start_block_].gets;
+  const auto is_get = [&](const Inst* inst, Op op, int index) {
+    return inst->op == op && inst->imm == static_cast<uint64_t>(index) &&
+           std::find(gets.begin(), gets.end(), inst) != gets.end();
+  };
+  if (value->op == Op::pack64)
+    return is_get(value->operands[0], Op::get_sgpr, reg) && is_get(value->operands[1], Op::get_sgpr, reg + 1);
+  return is_get(value, Op::get_sgpr64, reg);
 }
 
 Inst* Ssa::resolve(Inst* inst) const {

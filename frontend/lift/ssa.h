@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "frontend/lift/cfg.h"
+#include "frontend/lift/dispatch_shape.h"
 #include "ir/builder.h"
 
 namespace wavejit::lift {
@@ -42,6 +43,10 @@ class Ssa {
   // `infos[i]` describes block i; their instruction lists are empty.
   Ssa(ir::Builder& builder, std::vector<BlockInfo> infos);
 
+  // Facts about the wave state where the kernel starts, in the entry block `block`.
+  void set_shape(uint32_t block, const DispatchShape& shape);
+  [[nodiscard]] bool has_shape() const { return shape_ != nullptr; }
+
   // Blocks are filled one after the other; every block exactly once.
   void start_block(uint32_t block);
   void finish_block();
@@ -59,6 +64,8 @@ class Ssa {
   Inst* read_vccz();
   Inst* read_lds_size() { return view_at_end(current_, kVarLdsSize, PairView::halves); }          // i32
   Inst* read_scratch_base() { return view_at_end(current_, kVarScratchBase, PairView::halves); }  // i64
+  // Whether the value is what the pair that starts at SGPR `reg` holds at the kernel's start (false when unknown).
+  [[nodiscard]] bool is_initial_pair(const Inst* value, int reg) const;
   // Whether the current value of the pair is at hand as a mask (a compare made it, for example).
   [[nodiscard]] bool is_mask(unsigned reg) const { return natural_view(current_, reg / 2) == PairView::mask; }
 
@@ -141,6 +148,8 @@ class Ssa {
   std::vector<State> states_;
   uint32_t current_ = kNoBlock;
   bool filling_ = false;
+  uint32_t start_block_ = kNoBlock;  // the entry block of the kernel's start if `shape_` is set
+  const DispatchShape* shape_ = nullptr;
   std::vector<Inst*> replaced_;                 // by id of a removed phi
   std::vector<uint32_t> phi_block_;             // by id of a phi
   std::vector<std::vector<uint32_t>> waiting_;  // per block: successors to look at when it is filled

@@ -338,6 +338,9 @@ typedef struct wavejit_dump_options {
   wavejit_isa isa;             /* for X86 */
   const char* stage;           /* for IR: "before:<pass>" or "after:<pass>"; NULL: after all passes */
   const char* disabled_passes; /* as for launches */
+  /* IR and X86: the code for complete work-groups of this size (0 in y and z means 1), as launches use it; all 0: the
+   * code for any work-group. */
+  uint32_t local[3];
 } wavejit_dump_options;
 
 WAVEJIT_API wavejit_status wavejit_kernel_dump(const wavejit_kernel* kernel, const wavejit_dump_options* options,

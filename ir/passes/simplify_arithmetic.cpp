@@ -212,7 +212,7 @@ Inst* simplify_icmp(Rewriter& r, Inst* inst) {
   if (a->is_const()) return r.make(Op::icmp, {b, a}, static_cast<uint32_t>(swapped(predicate)));
   if (Inst* choice = compare_of_choice(r, inst)) return choice;
   if (!b->is_const()) return nullptr;
-  const uint64_t bound = unsigned_maximum(a, 4);
+  const uint64_t bound = unsigned_maximum(a, 8);
   const auto always = [&](bool value) { return r.constant(inst->type, value ? ~uint64_t{0} : 0); };
   switch (predicate) {
     case ICmp::ult:

@@ -36,7 +36,7 @@ std::unique_ptr<Group> start(isa::Target target, const codeobject::Kernel& kerne
   auto group = std::make_unique<Group>();
   EXPECT_TRUE(group->arena.prepare(shape.max_waves(), lds, state->scratch_bytes_per_lane()).has_value());
   static const uint32_t stop = 0;
-  group->waves = state->init_group(group->arena, index, &stop);
+  group->waves = state->init_group(group->arena, state->group(index), &stop);
   return group;
 }
 

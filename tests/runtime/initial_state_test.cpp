@@ -2,7 +2,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <vector>
 
 #include "internal/wave_state.h"
 #include "test_kernels.h"
@@ -97,6 +100,58 @@ TEST_P(InitialState, WorkGroupAndWorkItemIdsOfPartialGroups) {
     ++seen[(global[2] * grid[1] + global[1]) * grid[0] + global[0]];
   }
   for (unsigned i = 0; i < items; ++i) ASSERT_EQ(seen[i], 1u) << i;
+}
+
+// The JIT specialises the start of a kernel on the work-group size: one module, many sizes, complete and partial
+// groups, ids read at once and behind a barrier.
+TEST_P(InitialState, IdsOfManyWorkGroupSizes) {
+  const auto& [target, engine] = GetParam();
+  const bool packed = target == "gfx90a";
+  std::vector<std::string> registers = {"s2", "s3", "s4", "v0"};
+  if (!packed) registers.insert(registers.end(), {"v1", "v2"});
+  const std::string directives =
+      "  .amdhsa_system_sgpr_workgroup_id_x 1\n  .amdhsa_system_sgpr_workgroup_id_y 1\n"
+      "  .amdhsa_system_sgpr_workgroup_id_z 1\n  .amdhsa_system_vgpr_workitem_id 2\n";
+  KernelSource at_once = recorder(registers, directives, 0);
+  KernelSource later = at_once;
+  at_once.name = "at_once";
+  later.name = "later";
+  later.body = "  s_barrier\n" + later.body;
+  const Module module = load(target, {at_once, later});
+  const std::array<uint32_t, 3> sizes[] = {{64, 1, 1}, {256, 1, 1}, {100, 1, 1}, {16, 16, 1}, {8, 8, 4},
+                                           {10, 5, 2}, {192, 2, 1}, {1, 64, 1},  {20, 20, 1}, {4, 1, 16}};
+  for (const char* name : {"at_once", "later"})
+    for (const auto& local : sizes)
+      for (const uint32_t extra : {0u, 1u}) {  // one more work-item than complete groups have
+        SCOPED_TRACE(fmt::format("{} {}x{}x{} + {}", name, local[0], local[1], local[2], extra));
+        Kernel kernel = module.kernel(name);
+        const uint32_t grid[3] = {local[0] * 2 + extra, local[1], local[2]};
+        const unsigned items = grid[0] * grid[1] * grid[2];
+        Buffer<uint32_t> out(items * kSlots), counter(1);
+        kernel.set_args(out, counter);
+        LaunchOptions options = launch_options(engine, 0, 0, 1);
+        for (unsigned i = 0; i < 3; ++i) {
+          options.global[i] = grid[i];
+          options.local[i] = local[i];
+        }
+        (void)kernel.launch(options);
+        ASSERT_EQ(counter[0], items);
+        std::vector<bool> seen(items);
+        for (unsigned i = 0; i < items; ++i) {
+          const uint32_t* r = out.data() + i * kSlots;
+          uint32_t id[3] = {r[3], packed ? 0 : r[4], packed ? 0 : r[5]};
+          if (packed)
+            for (unsigned d = 0; d < 3; ++d) id[d] = r[3] >> (10 * d) & 0x3ff;
+          uint32_t global[3];
+          for (unsigned d = 0; d < 3; ++d) {
+            global[d] = r[d] * local[d] + id[d];
+            ASSERT_LT(id[d], local[d]) << i;
+            ASSERT_LT(global[d], grid[d]) << i;
+          }
+          seen[(global[2] * grid[1] + global[1]) * grid[0] + global[0]] = true;
+        }
+        EXPECT_EQ(std::count(seen.begin(), seen.end(), true), items);
+      }
 }
 
 TEST_P(InitialState, UserSgprs) {

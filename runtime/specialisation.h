@@ -1,0 +1,33 @@
+// What the code that starts a kernel is specialised on beyond MODE and EXEC.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "frontend/codeobject/code_object.h"
+#include "frontend/isa/target.h"
+#include "frontend/lift/lifter.h"
+#include "runtime/dispatch_state.h"
+
+namespace wavejit::runtime {
+
+struct Specialisation {
+  const codeobject::Kernel* kernel = nullptr;
+  // Work-items of each work-group and LDS bytes as in WaveState::lds_size; nothing: for all.
+  std::optional<std::array<uint32_t, 3>> workgroup;
+  std::optional<uint32_t> lds_size;
+  // Hidden arguments whose values follow from the above, or have their usual value: bit i for Kernel::args[i].
+  uint64_t known_args = 0;
+  bool operator==(const Specialisation&) const = default;
+};
+
+// For the complete work-groups of a launch. `kernarg`: the segment the kernel will read (kernarg_size bytes), as an
+// address; 0: as fill_hidden_args() would make it.
+[[nodiscard]] Specialisation specialisation_of(const codeobject::Kernel& kernel, const Shape& shape, uint32_t lds_bytes,
+                                               uint64_t kernarg);
+
+// Completes the options for lifting the kernel from its entry.
+void specialise(lift::LiftOptions& options, const Specialisation& specialisation, isa::Target target);
+
+}  // namespace wavejit::runtime
