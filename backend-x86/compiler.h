@@ -35,6 +35,8 @@ struct FaultRange {
   uint8_t first_lane = 64;  // lanes served by the range: first_lane .. first_lane + lanes - 1; 64 = scalar access
   uint8_t lanes = 0;
   uint8_t element_bytes = 4;  // distance between consecutive lanes' addresses when the range is one contiguous access
+  // Mask elements of the access that belong to a lane, and how many of first_lane's are in front of the access.
+  uint8_t lane_elements = 1, skipped_elements = 0;
   bool contiguous = false;
   bool write = false;
   bool lane_in_state = false;  // a loop over lanes, which keeps the current lane in WaveState::fault_lane

@@ -128,6 +128,16 @@ uint32_t pending_lanes(const VectorInstruction& v, const ucontext_t& context) {
   return bits;
 }
 
+// The lanes that mask elements belong to, relative to the first lane of the range.
+uint32_t lanes_of_elements(uint32_t elements, const FaultRange& range) {
+  if (elements == ~0u || range.lane_elements == 1) return elements;
+  uint32_t lanes = 0;
+  for (unsigned i = 0; i < 16; ++i) {
+    if ((elements >> i & 1) != 0) lanes |= 1u << ((i + range.skipped_elements) / range.lane_elements);
+  }
+  return lanes;
+}
+
 // What an EVEX 8-bit displacement counts in, for the instructions that access whole chunks.
 unsigned displacement_unit(const VectorInstruction& v) {
   const unsigned full = 16u << v.length;
@@ -154,7 +164,7 @@ uint32_t decode_fault_lane(const FaultRange& range, const ucontext_t& context, s
   if (range.first_lane >= kWaveSize) return kWaveSize;
   const auto v = decode(reinterpret_cast<const uint8_t*>(context.uc_mcontext.gregs[REG_RIP]));
   if (!v || !v->has_memory) return range.first_lane;
-  uint32_t pending = pending_lanes(*v, context);
+  uint32_t pending = lanes_of_elements(pending_lanes(*v, context), range);
   if (pending == 0) pending = ~0u;
   const auto lowest = static_cast<unsigned>(std::countr_zero(pending));
   if (!range.contiguous) {
@@ -169,7 +179,9 @@ uint32_t decode_fault_lane(const FaultRange& range, const ucontext_t& context, s
     if (v->has_base) start += general_register(context, v->base);
     if (v->has_index) start += general_register(context, v->index) << v->scale;
     if (*address >= start) {
-      element = static_cast<unsigned>((*address - start) / (range.element_bytes != 0 ? range.element_bytes : 1));
+      const unsigned bytes = range.element_bytes != 0 ? range.element_bytes : 1;
+      const unsigned skipped = bytes / range.lane_elements * range.skipped_elements;
+      element = static_cast<unsigned>((*address - start + skipped) / bytes);
       const uint32_t later = element < 32 ? pending & (~0u << element) : 0;
       if (pending != ~0u && later != 0) element = static_cast<unsigned>(std::countr_zero(later));
     }

@@ -322,7 +322,24 @@ void MemoryAccess::contiguous(const Gp& pointer) {
 }
 
 void MemoryAccess::contiguous_interleaved(const Gp& pointer) {
-  require_full_mask();
+  if (active_.full) return interleaved(pointer, {});
+  const Label masked = cc_.newLabel(), done = cc_.newLabel();
+  cc_.j(x86::negateCond(isa_.test_all({&active_.mask, 1})), masked);
+  interleaved(pointer, {});
+  cc_.bind(done);
+  e_.cold([&] {
+    cc_.bind(masked);
+    std::vector<MaskReg> masks(mem_.count);
+    for (MaskReg& m : masks) m = isa_.mask();
+    isa_.repeat_mask(active_.mask, masks);
+    interleaved(pointer, masks);
+    cc_.jmp(done);
+  });
+}
+
+// The elements of all lanes lie one after the other. `masks`: of the registers that hold them in this order; none: all
+// are accessed.
+void MemoryAccess::interleaved(const Gp& pointer, std::span<const MaskReg> masks) {
   const unsigned n = mem_.count;
   std::vector<Vec> memory(n), lanes(n);
   for (unsigned i = 0; i < n; ++i) {
@@ -330,17 +347,24 @@ void MemoryAccess::contiguous_interleaved(const Gp& pointer) {
     lanes[i] = load_ ? result(i) : data(i);
   }
   const auto at = [&](unsigned i) { return x86::ptr(pointer, static_cast<int32_t>(disp_ + i * isa_.bytes())); };
+  const auto mask = [&](unsigned i) { return masks.empty() ? nullptr : &masks[i]; };
+  const auto mark = [&](unsigned i) {
+    FaultRange part = range(true, i * isa_.lanes / n);
+    part.lane_elements = static_cast<uint8_t>(n);
+    part.skipped_elements = static_cast<uint8_t>(i * isa_.lanes % n);
+    e_.faults_.mark(part);
+  };
   if (load_) {
     for (unsigned i = 0; i < n; ++i) {
-      e_.faults_.mark(range(true, i * isa_.lanes / n));
-      isa_.load(memory[i], at(i), nullptr);
+      mark(i);
+      isa_.load(memory[i], at(i), mask(i));
     }
     isa_.deinterleave(memory, lanes);
   } else {
     isa_.interleave(lanes, memory);
     for (unsigned i = 0; i < n; ++i) {
-      e_.faults_.mark(range(true, i * isa_.lanes / n));
-      isa_.store(at(i), memory[i], nullptr);
+      mark(i);
+      isa_.store(at(i), memory[i], mask(i));
     }
   }
 }

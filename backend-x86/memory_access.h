@@ -30,10 +30,12 @@ class MemoryAccess {
   [[nodiscard]] Gp find_contiguous();
   void contiguous(const Gp& pointer);
   void contiguous_interleaved(const Gp& pointer);
+  void interleaved(const Gp& pointer, std::span<const MaskReg> masks);
   void contiguous_narrow(const Gp& pointer);
   void uniform_load();
   void load_if_equal();
   void slow();
+  void serve_all();
   void slow_element(unsigned element, Kind kind, const Vec& offset, const Vec64& address, int32_t disp,
                     const Lanes& lanes);
   void slow_flat();

@@ -108,6 +108,8 @@ class VectorIsa {
   virtual Mask64 split(const MaskReg& m) = 0;  // for the two halves of a 64-bit chunk
   virtual void join(const MaskReg& d, const Mask64& m) = 0;
   virtual Vec mask_vec(const MaskReg& m) = 0;  // all-ones / zero dwords
+  // The masks of `out.size()` (2..4) consecutive registers that hold as many elements of each lane, lane after lane.
+  virtual void repeat_mask(const MaskReg& m, std::span<const MaskReg> out) = 0;
 
   // --- compares; `under` null or a mask that is ANDed in ---
   virtual void cmp32(const MaskReg& d, ir::ICmp p, const Vec& a, const Operand_& b, const MaskReg* under) = 0;

@@ -92,6 +92,12 @@ class Avx2 final : public VectorIsa {
   Mask64 split(const MaskReg& m) override { return {{make(I::kIdVpunpckldq, m, m), make(I::kIdVpunpckhdq, m, m)}}; }
   void join(const MaskReg& d, const Mask64& m) override { cc_.emit(I::kIdVshufps, d, m.part[0], m.part[1], imm(0x88)); }
   Vec mask_vec(const MaskReg& m) override { return m.as<Vec>(); }
+  void repeat_mask(const MaskReg& m, std::span<const MaskReg> out) override {
+    const std::vector<Vec> same(out.size(), m.as<Vec>());
+    std::vector<Vec> registers;
+    for (const MaskReg& r : out) registers.push_back(r.as<Vec>());
+    interleave(same, registers);
+  }
 
   // --- compares ---
   void cmp32(const MaskReg& d, ir::ICmp p, const Vec& a, const Operand_& b, const MaskReg* under) override {

@@ -109,6 +109,21 @@ class Avx512 final : public VectorIsa {
     return {{m, high}};
   }
   void join(const MaskReg& d, const Mask64& m) override { cc_.emit(I::kIdKunpckbw, d, m.part[1], m.part[0]); }
+  void repeat_mask(const MaskReg& m, std::span<const MaskReg> out) override {
+    // Every bit n times: spread out, then multiplied by n ones.
+    const auto n = static_cast<unsigned>(out.size());
+    uint64_t spread = 0;
+    for (unsigned l = 0; l < 16; ++l) spread |= uint64_t{1} << (l * n);
+    Gp bits = cc_.newUInt64(), pattern = cc_.newUInt64();
+    cc_.mov(bits.r32(), mask_bits(m));
+    cc_.mov(pattern, spread);
+    cc_.pdep(bits, bits, pattern);
+    cc_.imul(bits, bits, imm((1u << n) - 1));
+    for (unsigned i = 0; i < n; ++i) {
+      if (i > 0) cc_.shr(bits, 16);
+      mask_from_bits(out[i], bits);
+    }
+  }
   Vec mask_vec(const MaskReg& m) override { return make(I::kIdVpmovm2d, m); }
 
   // --- compares ---

@@ -118,6 +118,26 @@ TEST_P(Fault, ContiguousAccess) {
   }
 }
 
+// Several elements a lane; lanes that are off between those that are on.
+TEST_P(Fault, InterleavedAccess) {
+  for (const bool write : {false, true}) {
+    for (const uint8_t count : {uint8_t{2}, uint8_t{3}, uint8_t{4}}) {
+      for (const uint32_t lane : {0u, 5u, 7u, 15u, 16u, 37u, 63u}) {
+        const uint64_t odd = 0xaaaaaaaaaaaaaaaa;
+        for (const uint64_t active :
+             {~0ull, ~0ull << lane, odd | 1ull << lane, lane == 63 ? odd : odd & ~(1ull << lane)}) {
+          Straight f;
+          wave->set_sgpr64(10, reinterpret_cast<uint64_t>(edge) - uint64_t{4} * count * lane);
+          Inst* offset = f.b.op(Op::mul, {f.b.op_typed(Op::lane_id, ir::kV32, {}), f.b.v32(4 * count)});
+          access(f, {.form = AddressForm::base_offset, .count = count},
+                 {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10), offset}, write, active);
+          expect_fault(f, lane + static_cast<uint32_t>(std::countr_zero(active >> lane)), write);
+        }
+      }
+    }
+  }
+}
+
 TEST_P(Fault, ScatteredAccess) {
   for (const bool write : {false, true}) {
     for (const uint8_t bytes : {uint8_t{4}, uint8_t{1}}) {

@@ -287,7 +287,6 @@ class Memory : public testing::TestWithParam<Tier> {
       for (const uint8_t count : {uint8_t{1}, uint8_t{2}, uint8_t{3}, uint8_t{4}}) {
         if (bytes < 4 && count > 1) continue;
         for (const Pattern pattern : kPatterns) {
-          if (space == Space::flat && target != Space::global && visible(pattern)) continue;
           for (const Masks masks : kMasks) {
             MemAttr mem{.space = space, .form = form, .bytes = bytes, .count = count};
             mem.sign_extend = bytes < 4 && random() % 2;
