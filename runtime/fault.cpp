@@ -136,7 +136,7 @@ void on_interrupt(int signal, siginfo_t* info, void* context) {
     if (info->si_code != SI_TKILL) chain(g_previous_interrupt, signal, info, context);
     return;
   }
-  if (!state->executing || !state->code || !*state->wave->stop_flag) return;
+  if (!state->executing || !state->code || !__atomic_load_n(state->wave->stop_flag, __ATOMIC_ACQUIRE)) return;
   const auto host_pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
   if (host_pc < state->code_begin || host_pc >= state->code_end) return;
   state->executing = 0;

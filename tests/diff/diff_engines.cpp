@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "frontend/isa/decoder.h"
+#include "tests/diff/random_program.h"
 #include "tests/support/engine_runner.h"
 
 namespace wavejit::test {
@@ -26,24 +27,48 @@ std::vector<uint8_t> flatten(const Sequence& sequence) {
   return bytes;
 }
 
+std::vector<uint8_t> flatten(const std::vector<uint32_t>& words) {
+  return flatten(Sequence{words});
+}
+
 struct Arena {
   WavePtr initial = make_wave(), expected = make_wave(), actual = make_wave();
   std::vector<uint8_t> lds_initial = std::vector<uint8_t>(kLdsBytes), lds_expected, lds_actual;
+  // Programs address it, so all engines work on the same bytes.
+  std::vector<uint8_t> memory = std::vector<uint8_t>(kProgramMemoryBytes), memory_initial = memory, memory_expected;
 };
 
-// Empty if the engines agree on `sequence` from the state of `state_seed`.
-std::string difference(Arena& arena, isa::Target target, const Sequence& sequence, uint64_t state_seed,
-                       std::string* engine_name) {
+void compare_bytes(std::string_view name, const std::vector<uint8_t>& expected, const std::vector<uint8_t>& actual,
+                   bool floats, std::string& text) {
+  const auto nan = [](uint32_t v) { return (v & 0x7fffffffu) > 0x7f800000u; };
+  for (size_t i = 0; i + 4 <= expected.size() && text.size() < 2000; i += 4) {
+    uint32_t a, b;
+    std::memcpy(&a, &expected[i], 4);
+    std::memcpy(&b, &actual[i], 4);
+    if (a != b && !(floats && nan(a) && nan(b)))
+      text += fmt::format("  {}[{}]: expected {:#x}, got {:#x}\n", name, i, a, b);
+  }
+}
+
+// Empty if the engines agree on `code` from the state of `state_seed`. Programs also get the registers of
+// set_addresses().
+std::string difference(Arena& arena, isa::Target target, const std::vector<uint8_t>& code, uint64_t state_seed,
+                       bool is_program, bool floats, std::string* engine_name) {
   Rng rng(state_seed);
   std::memset(static_cast<void*>(arena.initial.get()), 0, sizeof(WaveState));
   randomise(*arena.initial, rng, kModes[rng() % std::size(kModes)]);
   for (uint8_t& byte : arena.lds_initial) byte = static_cast<uint8_t>(rng());
-  const Snippet snippet(target, flatten(sequence));
+  if (is_program) {
+    set_addresses(*arena.initial, reinterpret_cast<uint64_t>(arena.memory.data()), rng);
+    for (uint8_t& byte : arena.memory_initial) byte = static_cast<uint8_t>(rng());
+  }
+  const Snippet snippet(target, code);
   const std::vector<EngineConfig> engines = host_engines();
 
   const auto run_on = [&](const EngineConfig& engine, WaveState& wave, std::vector<uint8_t>& lds) -> std::string {
     std::memcpy(static_cast<void*>(&wave), arena.initial.get(), sizeof(WaveState));
     lds = arena.lds_initial;
+    std::copy(arena.memory_initial.begin(), arena.memory_initial.end(), arena.memory.begin());
     wave.lds_base = reinterpret_cast<uint64_t>(lds.data());
     wave.lds_size = kLdsBytes;
     auto result = run(engine, snippet, wave);
@@ -51,30 +76,38 @@ std::string difference(Arena& arena, isa::Target target, const Sequence& sequenc
   };
   *engine_name = "interp";
   if (std::string error = run_on(engines[0], *arena.expected, arena.lds_expected); !error.empty()) return error + "\n";
+  arena.memory_expected = arena.memory;
   for (const EngineConfig& engine : engines) {
     if (engine.kind == EngineKind::interp) continue;
     *engine_name = engine.name();
     if (std::string error = run_on(engine, *arena.actual, arena.lds_actual); !error.empty()) return error + "\n";
     std::string text = compare(*arena.expected, *arena.actual);
-    for (unsigned i = 0; i < kLdsBytes && text.size() < 2000; ++i)
-      if (arena.lds_expected[i] != arena.lds_actual[i])
-        text += fmt::format("  lds[{}]: expected {:#x}, got {:#x}\n", i, arena.lds_expected[i], arena.lds_actual[i]);
+    compare_bytes("lds", arena.lds_expected, arena.lds_actual, floats, text);
+    compare_bytes("memory", arena.memory_expected, arena.memory, floats, text);
     if (!text.empty()) return text;
   }
   return {};
 }
 
-std::string print(const Sequence& sequence, isa::Target target) {
+std::string print(const std::vector<uint32_t>& words, isa::Target target) {
   std::string text;
-  for (const auto& words : sequence) {
+  for (size_t at = 0; at < words.size();) {
     isa::Instruction inst;
-    const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(words.data()), words.size() * 4);
-    const bool ok = isa::decode(target, bytes, 0, inst) == isa::DecodeStatus::ok;
-    text += fmt::format("  {:<60} // {:#010x}", ok ? isa::disassemble(inst) : "illegal", words[0]);
-    if (words.size() > 1) text += fmt::format(" {:#010x}", words[1]);
+    const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(words.data() + at), (words.size() - at) * 4);
+    const bool ok = isa::decode(target, bytes, at * 4, inst) == isa::DecodeStatus::ok;
+    const size_t size = ok ? inst.size / 4 : 1;
+    text += fmt::format("  {:4}: {:<60} //", at * 4, ok ? isa::disassemble(inst) : "illegal");
+    for (size_t i = 0; i < size; ++i) text += fmt::format(" {:#010x}", words[at + i]);
     text += '\n';
+    at += size;
   }
   return text;
+}
+
+std::vector<uint32_t> joined(const Sequence& sequence) {
+  std::vector<uint32_t> all;
+  for (const auto& words : sequence) all.insert(all.end(), words.begin(), words.end());
+  return all;
 }
 
 }  // namespace
@@ -90,15 +123,17 @@ std::string diff_once(const DiffOptions& options, const std::vector<Candidate>& 
   for (unsigned state = 0; state < options.states; ++state) {
     const uint64_t state_seed = seed * 1000 + state;
     std::string engine;
-    std::string text = difference(arena, options.target, sequence, state_seed, &engine);
+    const auto try_sequence = [&](const Sequence& s, std::string* name) {
+      return difference(arena, options.target, flatten(s), state_seed, false, false, name);
+    };
+    std::string text = try_sequence(sequence, &engine);
     if (text.empty()) continue;
     // Shrink: drop instructions one by one as long as some difference remains.
     for (size_t i = 0; i < sequence.size() && sequence.size() > 1;) {
       Sequence shorter = sequence;
       shorter.erase(shorter.begin() + static_cast<std::ptrdiff_t>(i));
       std::string shorter_engine;
-      if (std::string shorter_text = difference(arena, options.target, shorter, state_seed, &shorter_engine);
-          !shorter_text.empty()) {
+      if (std::string shorter_text = try_sequence(shorter, &shorter_engine); !shorter_text.empty()) {
         sequence = std::move(shorter);
         text = std::move(shorter_text);
         engine = shorter_engine;
@@ -108,7 +143,42 @@ std::string diff_once(const DiffOptions& options, const std::vector<Candidate>& 
     }
     return fmt::format("{} seed {} state {}: {} differs from interp (exec {:#x}, mode {:#x}, vcc {:#x})\n{}{}",
                        isa::to_string(options.target), seed, state_seed, engine, arena.initial->exec(),
-                       arena.initial->mode, arena.initial->vcc(), print(sequence, options.target), text);
+                       arena.initial->mode, arena.initial->vcc(), print(joined(sequence), options.target), text);
+  }
+  return {};
+}
+
+std::string program_once(const DiffOptions& options, const std::vector<Candidate>& pool, uint64_t seed) {
+  static thread_local Arena arena;
+  Rng rng(seed);
+  Program program = random_program(options.target, pool, rng);
+  for (unsigned state = 0; state < options.states; ++state) {
+    const uint64_t state_seed = seed * 1000 + state;
+    const auto attempt = [&](const Program& p, std::string* name) {
+      return difference(arena, options.target, flatten(encode(p, options.target)), state_seed, true, p.floats, name);
+    };
+    std::string engine;
+    std::string text = attempt(program, &engine);
+    if (text.empty()) continue;
+    for (bool smaller = true; smaller;) {
+      smaller = false;
+      for (Program& candidate : shrunk(program)) {
+        std::string name;
+        std::string difference_of_it = attempt(candidate, &name);
+        if (difference_of_it.empty()) continue;
+        program = std::move(candidate);
+        text = std::move(difference_of_it);
+        engine = std::move(name);
+        smaller = true;
+        break;
+      }
+    }
+    std::string again;
+    (void)attempt(program, &again);  // arena.initial is that of the program printed
+    return fmt::format("{} program seed {} state {}: {} differs from interp (exec {:#x}, mode {:#x}, vcc {:#x})\n{}{}",
+                       isa::to_string(options.target), seed, state_seed, engine, arena.initial->exec(),
+                       arena.initial->mode, arena.initial->vcc(),
+                       print(encode(program, options.target), options.target), text);
   }
   return {};
 }

@@ -21,4 +21,7 @@ struct DiffOptions {
 // (disassembly and words), initial-state seed, differences, and the IR.
 [[nodiscard]] std::string diff_once(const DiffOptions& options, const std::vector<Candidate>& pool, uint64_t seed);
 
+// The same for one structured program (random_program.h), with memory compared too.
+[[nodiscard]] std::string program_once(const DiffOptions& options, const std::vector<Candidate>& pool, uint64_t seed);
+
 }  // namespace wavejit::test

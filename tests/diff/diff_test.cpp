@@ -45,6 +45,19 @@ TEST_P(DiffTest, Sequences) {
   }
 }
 
+TEST_P(DiffTest, Programs) {
+  const DiffOptions options{.target = GetParam(), .states = 2};
+  const auto pool = candidates(options.target);
+  unsigned failures = 0;
+  for (uint64_t seed = 1; seed <= 150 && failures < 3; ++seed) {
+    const std::string report = program_once(options, pool, seed);
+    if (!report.empty()) {
+      ADD_FAILURE() << report;
+      ++failures;
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Targets, DiffTest,
                          testing::Values(isa::Target::gfx803, isa::Target::gfx900, isa::Target::gfx906,
                                          isa::Target::gfx908, isa::Target::gfx90a),

@@ -1,4 +1,5 @@
 // Long differential fuzz: wavejit_diff_fuzz [--target T] [--length N] [--states N] [--seed S] [--count N] [--only NAME]
+// [--programs 1]. Sequences of random instructions, or structured programs with branches, loops and memory.
 // Prints every difference; exit code 1 if there was one.
 #include <fmt/format.h>
 
@@ -16,6 +17,7 @@ using namespace wavejit;
 int main(int argc, char** argv) {
   test::DiffOptions options;
   uint64_t seed = 1, count = 1000, max_failures = 10;
+  bool programs = false;
   const auto number = [](std::string_view text) {
     uint64_t value = 0;
     if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{}) {
@@ -43,6 +45,8 @@ int main(int argc, char** argv) {
       count = number(value);
     } else if (name == "--failures") {
       max_failures = number(value);
+    } else if (name == "--programs") {
+      programs = number(value) != 0;
     } else if (name == "--only") {
       options.only = value;
     } else {
@@ -62,7 +66,8 @@ int main(int argc, char** argv) {
              seed, seed + count - 1, options.length);
   uint64_t failures = 0, done = 0;
   for (; done < count && failures < max_failures; ++done) {
-    const std::string report = test::diff_once(options, pool, seed + done);
+    const std::string report =
+        programs ? test::program_once(options, pool, seed + done) : test::diff_once(options, pool, seed + done);
     if (report.empty()) continue;
     ++failures;
     fmt::print("{}\n", report);
