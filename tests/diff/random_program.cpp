@@ -3,8 +3,10 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <span>
 #include <string_view>
 
+#include "frontend/isa/decoder.h"
 #include "frontend/isa/info.h"
 #include "internal/check.h"
 
@@ -197,6 +199,21 @@ void emit(Assembler& out, const ProgramNode& node, uint32_t depth) {
   }
 }
 
+// Whether the instruction leaves the registers of control flow and of addresses alone.
+bool is_harmless(const std::vector<uint32_t>& words, isa::Target target) {
+  isa::Instruction inst;
+  const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(words.data()), words.size() * 4);
+  if (isa::decode(target, bytes, 0, inst) != isa::DecodeStatus::ok) return false;
+  for (unsigned i = 0; i < inst.num_operands; ++i) {
+    const isa::Operand& operand = inst.operands[i];
+    const unsigned end = operand.reg + operand.dwords;
+    if (!operand.is_dst) continue;
+    if (operand.kind == isa::OperandKind::sgpr && end > kControlSgprs && operand.reg < kMemorySgpr + 2) return false;
+    if (operand.kind == isa::OperandKind::vgpr && end > 20) return false;
+  }
+  return true;
+}
+
 class Generator {
  public:
   Generator(isa::Target target, const std::vector<Candidate>& pool, Rng& rng) : target_(target), rng_(rng) {
@@ -265,7 +282,7 @@ class Generator {
   std::vector<uint32_t> instruction() {
     for (unsigned tries = 0; tries < 20; ++tries) {
       std::vector<uint32_t> words = random_words(chosen_[rng_() % chosen_.size()], target_, rng_);
-      if (!words.empty()) return words;
+      if (!words.empty() && is_harmless(words, target_)) return words;
     }
     Assembler out(target_);
     out.vop1("v_mov_b32", vgpr(), kVgpr0 + vgpr());
