@@ -148,7 +148,7 @@ std::optional<Emitter::EnvNeed> Emitter::env_needed(const Inst& inst) {
     case Op::fmul_f16:
     case Op::ffract_f16:
       return rounding(inst.attr);
-    // Exact steps in helpers that want denormals.
+    // Any environment where they are; the helpers get the one they want.
     case Op::div_scale_f32:
     case Op::div_scale_vcc_f32:
     case Op::div_scale_f64:
@@ -157,7 +157,7 @@ std::optional<Emitter::EnvNeed> Emitter::env_needed(const Inst& inst) {
     case Op::div_fixup_f64:
     case Op::div_fixup_f16:
     case Op::trig_preop_f64:
-      return exactly(kKeep);
+      return EnvNeed{kHelperEnv, 0};
     default:
       break;
   }
@@ -205,19 +205,6 @@ Emitter::Shape Emitter::shape(const Inst& inst) const {
     case Op::atomic:
     case Op::fence:
     case Op::clock:
-    case Op::trig_preop_f64:
-    case Op::div_scale_f32:
-    case Op::div_scale_f64:
-    case Op::div_scale_vcc_f32:
-    case Op::div_scale_vcc_f64:
-    case Op::div_fmas_f32:
-    case Op::div_fmas_f64:
-    case Op::div_fixup_f32:
-    case Op::div_fixup_f64:
-    case Op::div_fixup_f16:
-    case Op::fldexp_f64:
-    case Op::ffrexp_mant_f64:
-    case Op::ffrexp_exp_f64:
       return Shape::barrier;
     default:
       break;
@@ -338,7 +325,7 @@ void Emitter::emit_prologue() {
     labels_[block->id] = cc_.newLabel();
     decide_invariance(*block);
     for (const Inst* inst : block->insts) {
-      if (const auto need = env_needed(*inst)) ++wanted[need->bits];
+      if (const auto need = env_needed(*inst)) wanted[need->bits] += need->care != 0 ? 1 : 0;
     }
   }
   const auto most =
@@ -395,8 +382,10 @@ void Emitter::emit_block(const ir::Block& block) {
       case Shape::terminator:
         break;
       case Shape::chunk:
-        if (const auto need = env_with_fused(*inst); need && (!segment_env_ || need->care == kEnvAll))
+        if (const auto need = env_with_fused(*inst);
+            need && (!segment_env_ || (segment_env_->care & ~need->care) == 0)) {
           segment_env_ = need;
+        }
         segment_.push_back(inst);
         break;
       case Shape::scalar:
@@ -425,6 +414,7 @@ void Emitter::flush_segment() {
   segment_.clear();
   segment_env_.reset();
   uniform_pointers_.clear();
+  odd_divisions_.clear();
 }
 
 void Emitter::emit_chunk(const Inst& inst, unsigned chunk) {
@@ -434,7 +424,7 @@ void Emitter::emit_chunk(const Inst& inst, unsigned chunk) {
   const bool done = emit_simple(inst, chunk) || emit_state(inst, chunk) || emit_int32(inst, chunk) ||
                     emit_int64(inst, chunk) || emit_mask(inst, chunk) || emit_float(inst, chunk) ||
                     emit_float16(inst, chunk) || emit_transcendental(inst, chunk) || emit_convert(inst, chunk) ||
-                    emit_memory(inst, chunk);
+                    emit_memory(inst, chunk) || emit_division(inst, chunk) || emit_out_of_line_chunk(inst, chunk);
   if (!done) fail(inst);
 }
 

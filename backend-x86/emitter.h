@@ -61,6 +61,7 @@ class Emitter {
     uint32_t bits, care;  // MXCSR, and which of its bits matter
   };
   static constexpr uint32_t kEnvRounding = 0x6000, kEnvAll = 0xe040;
+  static constexpr uint32_t kHelperEnv = 0x1f80;  // to nearest, denormals kept
   [[nodiscard]] static std::optional<EnvNeed> env_needed(const Inst& inst);
   // The same for an instruction together with the ones fused into it, which are emitted at its place.
   [[nodiscard]] std::optional<EnvNeed> env_with_fused(const Inst& inst) const;
@@ -134,6 +135,8 @@ class Emitter {
   bool emit_atomic(const Inst& inst);                          // atomics.cpp
   bool emit_cross_lane(const Inst& inst);                      // cross_lane.cpp
   bool emit_out_of_line(const Inst& inst);                     // helper_calls.cpp
+  bool emit_out_of_line_chunk(const Inst& inst, unsigned chunk);
+  bool emit_division(const Inst& inst, unsigned chunk);  // division.cpp
 
   friend class MemoryAccess;
   friend class AtomicAccess;
@@ -170,6 +173,7 @@ class Emitter {
   Vec clamp32(const Vec& x);
   Vec frexp_mantissa32(const Vec& x);
   Vec frexp_exponent32(const Vec& x);
+  Vec frexp_normal64(const Vec& magnitude, const MaskReg& denormal);
   struct ClassFacts {
     MaskReg negative, nonzero, normal_up, inf_up, nan, quiet;  // *_up: that kind or one of larger magnitude
   };
@@ -187,8 +191,11 @@ class Emitter {
   Gp lane_number(uint32_t value);                   // 64-bit register
   Vec count_below(const Gp& bits, unsigned chunk);  // for each lane, the bits set below it
   Gp mask_to_number(const Inst* mask);              // 64-bit
-  void call_helper(const Inst& inst);
-  x86::CondCode test_ordinary32(std::initializer_list<const Inst*> values);  // holds when one is not
+  void call_helper(const Inst& inst, unsigned first_chunk, unsigned chunks);
+  // Out of line: the helper does the chunk, in its own environment if it has one. Hot code goes on at `join`.
+  void chunk_helper(const Inst& inst, unsigned chunk, const Label& slow, const Label& join, bool own_env);
+  // Lanes whose quotient may need the scaling of the division sequence; null if there are none.
+  const MaskReg* odd_division(const Inst* denominator, const Inst* numerator, unsigned chunk);
   void number_to_mask(const Gp& number, const Inst& inst);
   void store_vector_row(const Mem& slot, const std::vector<Vec>& value);
   std::vector<Vec> all_chunks(const Inst* value);
@@ -227,6 +234,8 @@ class Emitter {
   // Addresses that the lanes of a chunk share, computed once in a segment: (base or null, offset, chunk; 0 when all
   // chunks share them) -> pointer.
   std::map<std::tuple<const Inst*, const Inst*, unsigned>, Gp> uniform_pointers_;
+  // What odd_division found in a segment, by its operands.
+  std::map<std::tuple<const Inst*, const Inst*, unsigned>, std::optional<MaskReg>> odd_divisions_;
   std::optional<EnvNeed> segment_env_;
   uint32_t canonical_env_ = 0x1f80;
   uint32_t env_ = 0x1f80;

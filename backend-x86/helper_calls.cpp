@@ -1,8 +1,10 @@
-// Calls of out-of-line helpers, with in-line fast paths where the usual operands need no helper.
+// Calls of out-of-line helpers.
+#include <bit>
 #include <chrono>
 
 #include "backend-x86/emitter.h"
 #include "backend-x86/helpers.h"
+#include "backend-x86/helpers_float.h"
 
 namespace wavejit::backend {
 
@@ -17,7 +19,7 @@ uint64_t steady_clock_100mhz() {
 }  // namespace
 
 // Spills the operands to rows, calls, and loads the result.
-void Emitter::call_helper(const Inst& inst) {
+void Emitter::call_helper(const Inst& inst, unsigned first_chunk, unsigned chunks) {
   const HelperFn function = find_helper(inst);
   if (function == nullptr) return fail(inst);
   const unsigned row = tile_ * 8;
@@ -32,15 +34,21 @@ void Emitter::call_helper(const Inst& inst) {
   unsigned used = 0;
   for (const Inst* operand : inst.operands) {
     if (operand->type == ir::kMask) {
-      cc_.mov(field(offsetof(HelperArgs, mask), 8), mask_to_number(operand));
+      Gp bits = cc_.newUInt64();
+      if (chunks == chunks_) {
+        bits = mask_to_number(operand);
+      } else {
+        cc_.mov(bits.r32(), isa_->mask_bits(mask(operand, first_chunk)));
+      }
+      cc_.mov(field(offsetof(HelperArgs, mask), 8), bits);
       continue;
     }
     const Mem slot = rows.cloneAdjusted(used * row);
-    for (unsigned c = 0; c < chunks_; ++c) {
+    for (unsigned c = 0; c < chunks; ++c) {
       if (operand->type == ir::kV64) {
-        isa_->store_row64(slot.cloneAdjusted(c * isa_->bytes() * 2), v64(operand, c));
+        isa_->store_row64(slot.cloneAdjusted(c * isa_->bytes() * 2), v64(operand, first_chunk + c));
       } else {
-        isa_->store(slot.cloneAdjusted(c * isa_->bytes()), v32(operand, c), nullptr);
+        isa_->store(slot.cloneAdjusted(c * isa_->bytes()), v32(operand, first_chunk + c), nullptr);
       }
     }
     cc_.lea(t, slot);
@@ -51,6 +59,7 @@ void Emitter::call_helper(const Inst& inst) {
   cc_.lea(t, out);
   cc_.mov(field(offsetof(HelperArgs, out), 8), t);
   cc_.mov(field(offsetof(HelperArgs, attr), 4), inst.attr);
+  cc_.mov(field(offsetof(HelperArgs, lanes), 4), chunks * isa_->lanes);
   const Gp pointer = address_of(args);
   const Gp returned = cc_.newUInt64();
   asmjit::InvokeNode* call = nullptr;
@@ -59,29 +68,27 @@ void Emitter::call_helper(const Inst& inst) {
   if (call == nullptr) return;  // reported by the error handler
   call->setArg(0, pointer);
   call->setRet(0, returned);
-  if (inst.type == ir::kMask) return number_to_mask(returned, inst);
-  for (unsigned c = 0; c < chunks_; ++c) {
-    if (inst.type == ir::kV64) {
-      isa_->load_row64(dst64(inst, c), out.cloneAdjusted(c * isa_->bytes() * 2));
+  for (unsigned c = 0; c < chunks; ++c) {
+    if (inst.type == ir::kMask) {
+      if (c > 0) cc_.shr(returned, isa_->lanes);
+      isa_->mask_from_bits(dst_mask(inst, first_chunk + c), returned);
+    } else if (inst.type == ir::kV64) {
+      isa_->load_row64(dst64(inst, first_chunk + c), out.cloneAdjusted(c * isa_->bytes() * 2));
     } else {
-      isa_->load(dst(inst, c), out.cloneAdjusted(c * isa_->bytes()), nullptr);
+      isa_->load(dst(inst, first_chunk + c), out.cloneAdjusted(c * isa_->bytes()), nullptr);
     }
   }
 }
 
-// All lanes of f32 values have exponents in the middle of the range, for which no scaling happens anywhere.
-CondCode Emitter::test_ordinary32(std::initializer_list<const Inst*> values) {
-  std::vector<MaskReg> odd;
-  for (unsigned c = 0; c < chunks_; ++c) {
-    for (const Inst* value : values) {
-      // 2^-40 <= |x| < 2^40
-      const Vec magnitude = isa_->and_(v32(value, c), isa_->c32(0x7fffffff));
-      const Vec distance = isa_->make(I::kIdVpsubd, magnitude, isa_->c32((127 - 40) << 23));
-      odd.push_back(cmp(ICmp::uge, distance, isa_->c32(80 << 23)));
-      if (odd.size() == 2) odd = {either(odd[0], odd[1])};
-    }
-  }
-  return isa_->test_any(odd);
+void Emitter::chunk_helper(const Inst& inst, unsigned chunk, const Label& slow, const Label& join, bool own_env) {
+  cold([&] {
+    const uint32_t before = env_;
+    cc_.bind(slow);
+    if (own_env) set_env({kHelperEnv, kEnvAll});
+    call_helper(inst, chunk, 1);
+    if (own_env) set_env({before, kEnvAll});
+    cc_.jmp(join);
+  });
 }
 
 bool Emitter::emit_out_of_line(const Inst& inst) {
@@ -104,56 +111,37 @@ bool Emitter::emit_out_of_line(const Inst& inst) {
     return true;
   }
   if (find_helper(inst) == nullptr) return false;
+  call_helper(inst, 0, chunks_);
+  return true;
+}
 
-  const auto with_fast_path = [&](CondCode needs_helper, auto&& fast) {
-    const Label slow = cc_.newLabel(), join = cc_.newLabel();
-    cc_.j(needs_helper, slow);
-    fast();
-    cc_.bind(join);
-    cold([&] {
-      cc_.bind(slow);
-      call_helper(inst);
-      cc_.jmp(join);
-    });
-    return true;
-  };
-  const auto operand = [&](unsigned i) { return inst.operands[i]; };
-  // A result that shares a register with an operand would be overwritten before the helper reads it: never, the fast
-  // path is last.
+bool Emitter::emit_out_of_line_chunk(const Inst& inst, unsigned chunk) {
+  const Label slow = cc_.newLabel(), join = cc_.newLabel();
   switch (inst.op) {
-    case Op::div_scale_f32:
-      return with_fast_path(test_ordinary32({operand(1), operand(2)}), [&] {
-        for (unsigned c = 0; c < chunks_; ++c) isa_->mov(dst(inst, c), v32(operand(0), c));
-      });
-    case Op::div_scale_vcc_f32:
-      return with_fast_path(test_ordinary32({operand(1), operand(2)}), [&] {
-        for (unsigned c = 0; c < chunks_; ++c) isa_->set_mask_const(dst_mask(inst, c), 0);
-      });
-    case Op::div_fmas_f32: {
-      if (operand(3)->is_const() && operand(3)->imm != 0) break;
-      const auto fast = [&] {
-        for (unsigned c = 0; c < chunks_; ++c) {
-          const Vec r = fma32(v32(operand(0), c), v32(operand(1), c), v32(operand(2), c));
-          isa_->mov(dst(inst, c), r);
-        }
-      };
-      if (operand(3)->is_const()) return fast(), true;
-      std::vector<MaskReg> scaled;
-      for (unsigned c = 0; c < chunks_; ++c) scaled.push_back(mask(operand(3), c));
-      return with_fast_path(isa_->test_any(scaled), fast);
-    }
-    case Op::div_fixup_f32:
-      return with_fast_path(test_ordinary32({operand(1), operand(2)}), [&] {
-        for (unsigned c = 0; c < chunks_; ++c) {
-          const Vec sign = isa_->and_(isa_->xor_(v32(operand(1), c), v32(operand(2), c)), isa_->c32(0x80000000));
-          const Vec magnitude = isa_->and_(v32(operand(0), c), isa_->c32(0x7fffffff));
-          cc_.emit(isa_->f.or_, dst(inst, c), magnitude, sign);
-        }
-      });
-    default:
+    case Op::div_fixup_f16:
+      cc_.jmp(slow);
       break;
+    case Op::trig_preop_f64: {
+      // The same for all numbers below 2^55, which are the usual ones. Later segments are denormal for some.
+      constexpr int kFirstExponent = 1077;
+      if (!inst.operands[1]->is_const() || (inst.operands[1]->imm & 31) > 15) {
+        cc_.jmp(slow);
+        break;
+      }
+      Vec high = isa_->vec();
+      isa_->hi32(high, v64(inst.operands[0], chunk));
+      const Vec magnitude = isa_->and_(high, isa_->c32(0x7fffffff));
+      const MaskReg large = cmp(ICmp::ugt, magnitude, isa_->c32((kFirstExponent << 20) | 0xfffff));
+      cc_.j(isa_->test_any({&large, 1}), slow);
+      const double bits = trig_preop(kFirstExponent, static_cast<uint32_t>(inst.operands[1]->imm));
+      for (const Vec& part : dst64(inst, chunk).part) isa_->set_const64(part, std::bit_cast<uint64_t>(bits));
+      break;
+    }
+    default:
+      return false;
   }
-  call_helper(inst);
+  cc_.bind(join);
+  chunk_helper(inst, chunk, slow, join, true);
   return true;
 }
 

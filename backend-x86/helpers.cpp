@@ -15,7 +15,7 @@ uint64_t each_lane(const HelperArgs* args, F&& function) {
   const auto* b = static_cast<const uint32_t*>(args->in[1]);
   const auto* c = static_cast<const uint32_t*>(args->in[2]);
   auto* out = static_cast<uint32_t*>(args->out);
-  for (unsigned l = 0; l < kWaveSize; ++l) out[l] = function(a[l], b[l], c[l]);
+  for (unsigned l = 0; l < args->lanes; ++l) out[l] = function(a[l], b[l], c[l]);
   return 0;
 }
 

@@ -1,4 +1,5 @@
-// Out-of-line vector operations: what is too rare or too long to emit inline. They work on whole waves in memory.
+// Out-of-line vector operations: what is too rare or too long to emit inline. They work on rows in memory, of a whole
+// wave or of a chunk.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@ struct HelperArgs {
   void* out;
   uint64_t mask;  // mask operand
   uint32_t attr;
+  uint32_t lanes;
 };
 // Returns the mask result, if the operation has one. MXCSR is as the operation wants it.
 using HelperFn = uint64_t (*)(const HelperArgs* args);

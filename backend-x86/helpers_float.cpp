@@ -1,4 +1,4 @@
-// v_div_scale, v_div_fmas, v_div_fixup, v_trig_preop_f64, and f64 ldexp and frexp, lane by lane
+// v_div_scale, v_div_fmas, v_div_fixup and v_trig_preop_f64, lane by lane
 // (docs/isa-decisions.md).
 #include "backend-x86/helpers_float.h"
 
@@ -90,7 +90,7 @@ uint64_t div_scale_rows(const HelperArgs* args) {
   const auto* n = static_cast<const F*>(args->in[2]);
   auto* out = static_cast<F*>(args->out);
   uint64_t vcc = 0;
-  for (unsigned l = 0; l < kWaveSize; ++l) {
+  for (unsigned l = 0; l < args->lanes; ++l) {
     bool flag;
     const F scaled = div_scale(s0[l], d[l], n[l], flag);
     if (out != nullptr) out[l] = scaled;
@@ -126,7 +126,7 @@ uint64_t div_fmas_rows(const HelperArgs* args) {
   const auto* b = static_cast<const F*>(args->in[1]);
   const auto* c = static_cast<const F*>(args->in[2]);
   auto* out = static_cast<F*>(args->out);
-  for (unsigned l = 0; l < kWaveSize; ++l) {
+  for (unsigned l = 0; l < args->lanes; ++l) {
     if (args->mask >> l & 1) {
       out[l] = scaled_fma(a[l], b[l], c[l], biased_exponent(c[l]) > T::kTop / 2 ? T::kScale : -T::kScale);
     } else {
@@ -146,7 +146,7 @@ uint64_t div_fixup_rows(const HelperArgs* args) {
   const auto* ds = static_cast<const Bits*>(args->in[1]);
   const auto* ns = static_cast<const Bits*>(args->in[2]);
   auto* out = static_cast<Bits*>(args->out);
-  for (unsigned l = 0; l < kWaveSize; ++l) {
+  for (unsigned l = 0; l < args->lanes; ++l) {
     const Bits sign = (ds[l] ^ ns[l]) & kSign, d = ds[l] & (kSign - 1), n = ns[l] & (kSign - 1);
     const int difference = static_cast<int>(n >> T::kFractionBits) - static_cast<int>(d >> T::kFractionBits);
     if (n > kInf) {
@@ -189,47 +189,6 @@ double ldexp_once(double x, int32_t n) {
   return x * power_of_two<double>(std::max(result - 1, -1000));
 }
 
-uint64_t ldexp_rows(const HelperArgs* args) {
-  const auto* x = static_cast<const double*>(args->in[0]);
-  const auto* n = static_cast<const int32_t*>(args->in[1]);
-  auto* out = static_cast<double*>(args->out);
-  for (unsigned l = 0; l < kWaveSize; ++l) out[l] = ldexp_once(x[l], n[l]);
-  return 0;
-}
-
-// Mantissa and exponent by integer operations: MXCSR must not flush.
-struct Frexp {
-  uint64_t mantissa;
-  int32_t exponent;
-};
-Frexp frexp_bits(uint64_t x) {
-  const uint64_t sign = x & uint64_t{1} << 63;
-  uint64_t magnitude = x ^ sign;
-  constexpr uint64_t kInf = uint64_t{2047} << 52;
-  if (magnitude == 0 || magnitude == kInf) return {x, 0};
-  if (magnitude > kInf) return {x | uint64_t{1} << 51, 0};
-  int exponent = static_cast<int>(magnitude >> 52);
-  if (exponent == 0) {
-    const int shift = std::countl_zero(magnitude) - 11;
-    magnitude <<= shift;
-    exponent = 1 - shift;
-  }
-  return {sign | uint64_t{1022} << 52 | (magnitude & ((uint64_t{1} << 52) - 1)), exponent - 1022};
-}
-
-uint64_t frexp_mantissa_rows(const HelperArgs* args) {
-  const auto* x = static_cast<const uint64_t*>(args->in[0]);
-  auto* out = static_cast<uint64_t*>(args->out);
-  for (unsigned l = 0; l < kWaveSize; ++l) out[l] = frexp_bits(x[l]).mantissa;
-  return 0;
-}
-uint64_t frexp_exponent_rows(const HelperArgs* args) {
-  const auto* x = static_cast<const uint64_t*>(args->in[0]);
-  auto* out = static_cast<int32_t*>(args->out);
-  for (unsigned l = 0; l < kWaveSize; ++l) out[l] = frexp_bits(x[l]).exponent;
-  return 0;
-}
-
 // The first 1201 bits of the fraction of 2/pi, most significant first (V_TRIG_PREOP_F64).
 constexpr uint64_t kTwoOverPi[19] = {0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561,
                                      0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484,
@@ -241,19 +200,20 @@ uint64_t trig_preop_rows(const HelperArgs* args) {
   const auto* x = static_cast<const double*>(args->in[0]);
   const auto* segment = static_cast<const uint32_t*>(args->in[1]);
   auto* out = static_cast<double*>(args->out);
-  for (unsigned l = 0; l < kWaveSize; ++l) {
-    const int exponent = biased_exponent(x[l]);
-    const int first = static_cast<int>(segment[l] & 31) * 53 + std::max(exponent - 1077, 0);
-    uint64_t window = 0;
-    for (int bit = first; bit < first + 53; ++bit) {
-      window = window << 1 | (bit < 1201 ? kTwoOverPi[bit / 64] >> (63 - bit % 64) & 1 : 0);
-    }
-    out[l] = ldexp_once(static_cast<double>(window), -53 - first + (exponent >= 1968 ? 128 : 0));
-  }
+  for (unsigned l = 0; l < args->lanes; ++l) out[l] = trig_preop(biased_exponent(x[l]), segment[l]);
   return 0;
 }
 
 }  // namespace
+
+double trig_preop(int biased_exponent, uint32_t segment) {
+  const int first = static_cast<int>(segment & 31) * 53 + std::max(biased_exponent - 1077, 0);
+  uint64_t window = 0;
+  for (int bit = first; bit < first + 53; ++bit) {
+    window = window << 1 | (bit < 1201 ? kTwoOverPi[bit / 64] >> (63 - bit % 64) & 1 : 0);
+  }
+  return ldexp_once(static_cast<double>(window), -53 - first + (biased_exponent >= 1968 ? 128 : 0));
+}
 
 HelperFn find_float_helper(ir::Op op) {
   switch (op) {
@@ -273,12 +233,6 @@ HelperFn find_float_helper(ir::Op op) {
       return div_fixup_rows<double>;
     case ir::Op::div_fixup_f16:
       return div_fixup_rows<Half>;
-    case ir::Op::fldexp_f64:
-      return ldexp_rows;
-    case ir::Op::ffrexp_mant_f64:
-      return frexp_mantissa_rows;
-    case ir::Op::ffrexp_exp_f64:
-      return frexp_exponent_rows;
     case ir::Op::trig_preop_f64:
       return trig_preop_rows;
     default:

@@ -3,6 +3,8 @@
 #include "backend-x86/helpers.h"
 
 namespace wavejit::backend {
-// Division support, trigonometric range reduction and f64 exponent handling; null for other operations.
+// v_trig_preop_f64 of a number with this exponent field.
+[[nodiscard]] double trig_preop(int biased_exponent, uint32_t segment);
+// Division support and trigonometric range reduction; null for other operations.
 [[nodiscard]] HelperFn find_float_helper(ir::Op op);
 }  // namespace wavejit::backend

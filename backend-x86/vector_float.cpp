@@ -61,11 +61,7 @@ Vec Emitter::fma32(const Vec& a, const Vec& b, const Operand_& c) {
 void Emitter::fminmax(uint32_t attr, const Vec& d, const Vec& a_in, const Vec& b_in, unsigned bits, bool want_max) {
   const bool ieee = (attr & fpenv::kIeee) != 0;
   const bool flush = (attr & fpenv::kKeepInputDenorm) == 0;
-  if (ieee && options_.tier == Tier::avx512) {
-    // IEEE 754-2008 minNum/maxNum: a number beats a quiet NaN, a signalling NaN comes out quiet, -0 < +0, DAZ applies.
-    cc_.emit(bits == 64 ? I::kIdVrangepd : I::kIdVrangeps, d, a_in, b_in, imm(4 | (want_max ? 1 : 0)));
-    return;
-  }
+  if (ieee && isa_->ieee_minmax(d, a_in, b_in, bits, want_max)) return;
   const bool wide = bits == 64;
   const auto constant = [&](uint64_t value) {
     return wide ? Operand(full64(value)) : Operand(isa_->c32(static_cast<uint32_t>(value)));
@@ -240,6 +236,42 @@ bool Emitter::emit_float(const Inst& inst, unsigned chunk) {
     case Op::fldexp_f32:
       isa_->ldexp32(dst(inst, chunk), value(0), value(1));
       return true;
+    case Op::fldexp_f64: {
+      Vec64 n = isa_->vec64();
+      isa_->sext64(n, value(1));
+      return each([&](const Vec& d, const Vec& x, unsigned i) { isa_->ldexp64(d, x, n.part[i]); });
+    }
+    case Op::ffrexp_mant_f64:
+      return each([&](const Vec& d, const Vec& x, unsigned) {
+        const Vec magnitude = isa_->and_(x, full64(~(uint64_t{1} << 63)));
+        const MaskReg denormal = isa_->cmp64_half(ICmp::slt, magnitude, full64(uint64_t{1} << 52));
+        const Vec normal = frexp_normal64(magnitude, denormal);
+        const Vec fraction =
+            isa_->or_(isa_->and_(normal, full64((uint64_t{1} << 52) - 1)), full64(uint64_t{1022} << 52));
+        const Vec mantissa = isa_->or_(fraction, isa_->and_(x, full64(uint64_t{1} << 63)));
+        // Zero, infinity and NaN are themselves, NaN quiet.
+        const Vec finite = isa_->sel64(isa_->cmp64_half(ICmp::eq, magnitude, isa_->const32(0)), x, mantissa);
+        const Vec inf = isa_->const64(uint64_t{2047} << 52);
+        const Vec quiet = isa_->or_(x, full64(uint64_t{1} << 51));
+        const Vec itself = isa_->sel64(isa_->cmp64_half(ICmp::sgt, magnitude, inf), quiet, x);
+        isa_->select64_half(d, isa_->cmp64_half(ICmp::sge, magnitude, inf), itself, finite);
+      });
+    case Op::ffrexp_exp_f64: {
+      Vec64 exponent = isa_->vec64();
+      for (unsigned i = 0; i < 2; ++i) {
+        const Vec magnitude = isa_->and_(v64(operand(0), chunk).part[i], full64(~(uint64_t{1} << 63)));
+        const MaskReg denormal = isa_->cmp64_half(ICmp::slt, magnitude, full64(uint64_t{1} << 52));
+        const Vec normal = frexp_normal64(magnitude, denormal);
+        const Vec bias = isa_->sel64(denormal, isa_->const64(1022 + 1074), isa_->const64(1022));
+        const Vec own = isa_->make(I::kIdVpsubq, isa_->shr64(normal, 52), bias);
+        const Vec zero = isa_->const32(0);
+        const Vec some = isa_->sel64(isa_->cmp64_half(ICmp::eq, magnitude, zero), zero, own);
+        const MaskReg special = isa_->cmp64_half(ICmp::sge, magnitude, isa_->const64(uint64_t{2047} << 52));
+        exponent.part[i] = isa_->sel64(special, zero, some);
+      }
+      isa_->lo32(dst(inst, chunk), exponent);
+      return true;
+    }
     case Op::ffrexp_mant_f32:
       isa_->mov(dst(inst, chunk), frexp_mantissa32(value(0)));
       return true;
@@ -285,6 +317,14 @@ Vec Emitter::frexp_exponent32(const Vec& x) {
   const MaskReg special =
       either(cmp(ICmp::eq, magnitude, isa_->const32(0)), cmp(ICmp::uge, magnitude, isa_->c32(0x7f800000)));
   return isa_->sel(special, isa_->const32(0), exponent);
+}
+
+// The magnitude, with denormals as the integer that they are times 2^-1074.
+Vec Emitter::frexp_normal64(const Vec& magnitude, const MaskReg& denormal) {
+  // 2^52 + a has a as its fraction.
+  const Vec one = isa_->const64(uint64_t{1075} << 52);
+  const Vec number = isa_->make(I::kIdVsubpd, isa_->or_(magnitude, one), one);
+  return isa_->sel64(denormal, number, magnitude);
 }
 
 // max(x, +0), then min(x, 1). The second operand wins when the first is NaN or both are zeros: NaN and -0 become +0.

@@ -157,14 +157,20 @@ class VectorIsa {
   virtual void abs64(const Vec& d, const Vec& a) = 0;
   virtual void clz32(const Vec& d, const Vec& a) = 0;  // 32 for 0
 
+  // IEEE 754-2008 minNum/maxNum of 32- or 64-bit lanes: a number beats a quiet NaN, a signalling NaN comes out quiet,
+  // -0 < +0, DAZ applies. False where there is no such instruction.
+  [[nodiscard]] virtual bool ieee_minmax(const Vec& d, const Vec& a, const Vec& b, unsigned bits, bool want_max) = 0;
+
   // --- conversions that AVX2 lacks ---
   virtual void cvt_f32_u32(const Vec& d, const Vec& a) = 0;
   virtual Vec cvt_u32_f32(const Vec& a) = 0;  // truncating, 0 <= a < 2^32
   virtual void cvt_f64_u32(const Vec64& d, const Vec& a) = 0;
   virtual Vec flush_denormals(const Vec& a) = 0;                       // f32 denormals -> zeros of their sign
   virtual void ldexp32(const Vec& d, const Vec& x, const Vec& n) = 0;  // one rounding, by MXCSR
-  virtual Vec f32_to_f16(const Vec& a, unsigned rounding_imm) = 0;     // zero-extended words
-  virtual Vec f16_to_f32(const Vec& a) = 0;                            // low words
+  // One half of a 64-bit chunk, n in 64-bit lanes; one rounding, by MXCSR.
+  virtual void ldexp64(const Vec& d, const Vec& x, const Vec& n) = 0;
+  virtual Vec f32_to_f16(const Vec& a, unsigned rounding_imm) = 0;  // zero-extended words
+  virtual Vec f16_to_f32(const Vec& a) = 0;                         // low words
   Vec round_ps(const Vec& a, unsigned imm8) { return make(f.round_ps, a, asmjit::imm(imm8)); }
   Vec round_pd(const Vec& a, unsigned imm8) { return make(f.round_pd, a, asmjit::imm(imm8)); }
 

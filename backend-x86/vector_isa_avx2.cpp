@@ -267,6 +267,8 @@ class Avx2 final : public VectorIsa {
     cc_.emit(I::kIdVpminsd, d, make(I::kIdVpmaxsd, count, const32(0)), full32(32));
   }
 
+  bool ieee_minmax(const Vec&, const Vec&, const Vec&, unsigned, bool) override { return false; }
+
   // --- conversions ---
   void cvt_f32_u32(const Vec& d, const Vec& a) override {
     // Both halves convert exactly; the sum rounds once.
@@ -305,6 +307,27 @@ class Avx2 final : public VectorIsa {
       value.part[i] = make(I::kIdVmulpd, value.part[i], exponent);
     }
     narrow(d, I::kIdVcvtpd2ps, value);
+  }
+  void ldexp64(const Vec& d, const Vec& x_in, const Vec& n) override {
+    // x = m * 2^e with m in [1, 2); then m * 2^(e + n) as a product of which only the last step can round. The exponent
+    // is limited to where results are zero, or infinite, all the same. Denormals are scaled up first.
+    const Vec x = make(I::kIdVmulpd, x_in, cd(1.0));  // flushes and quiets as the environment says
+    const Vec zero = const32(0), magnitude = and_(x, c64(~(uint64_t{1} << 63)));
+    const Vec denormal = make(I::kIdVpcmpgtq, in_register(c64(uint64_t{1} << 52)), magnitude);
+    const Vec normal = make(I::kIdVblendvpd, x, make(I::kIdVmulpd, x, cd(18014398509481984.0)), denormal);  // 2^54
+    const Vec field = shr64(shl64(normal, 1), 53);
+    const Vec down = and_(denormal, c64(54));
+    // Exponents fit the low dwords, and there is no 64-bit minimum.
+    const Vec sum =
+        make(I::kIdVpsubd, make(I::kIdVpaddd, limit(n, 4000), field), make(I::kIdVpaddd, down, full32(1023)));
+    const Vec power = limit(sum, 1100);
+    const Vec first = sar32(power, 1);
+    const Vec second = make(I::kIdVpsubd, power, first);
+    const Vec special = or_(make(I::kIdVpcmpeqq, field, zero), make(I::kIdVpcmpeqq, field, in_register(c64(2047))));
+    const auto factor = [&](const Vec& exponent) { return shl64(make(I::kIdVpaddd, exponent, full32(1023)), 52); };
+    const Vec fraction = or_(and_(normal, c64(0x800fffffffffffff)), c64(uint64_t{1023} << 52));
+    const Vec scaled = make(I::kIdVmulpd, make(I::kIdVmulpd, fraction, factor(first)), factor(second));
+    cc_.emit(I::kIdVblendvpd, d, scaled, x, special);
   }
   Vec f32_to_f16(const Vec& a, unsigned rounding_imm) override {
     Vec words = vec();
@@ -464,6 +487,9 @@ class Avx2 final : public VectorIsa {
     Vec d = vec();
     mov(d, operand);
     return d;
+  }
+  Vec limit(const Vec& n, uint32_t most) {  // to [-most, most], dwords
+    return make(I::kIdVpminsd, make(I::kIdVpmaxsd, n, full32(0u - most)), full32(most));
   }
   Vec cf_reg(float value) { return in_register(cf(value)); }
   MaskReg copy_mask(const MaskReg* k) {  // gathers clear their mask

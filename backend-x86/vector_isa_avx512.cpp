@@ -220,6 +220,11 @@ class Avx512 final : public VectorIsa {
   void abs64(const Vec& d, const Vec& a) override { cc_.emit(I::kIdVpabsq, d, a); }
   void clz32(const Vec& d, const Vec& a) override { cc_.emit(I::kIdVplzcntd, d, a); }
 
+  bool ieee_minmax(const Vec& d, const Vec& a, const Vec& b, unsigned bits, bool want_max) override {
+    cc_.emit(bits == 64 ? I::kIdVrangepd : I::kIdVrangeps, d, a, b, imm(4 | (want_max ? 1 : 0)));
+    return true;
+  }
+
   // --- conversions ---
   void cvt_f32_u32(const Vec& d, const Vec& a) override { cc_.emit(I::kIdVcvtudq2ps, d, a); }
   Vec cvt_u32_f32(const Vec& a) override { return make(I::kIdVcvttps2udq, a); }
@@ -237,6 +242,9 @@ class Avx512 final : public VectorIsa {
     const Vec limited =
         make(I::kIdVpminsd, make(I::kIdVpmaxsd, n, const32(static_cast<uint32_t>(-1000))), const32(1000));
     cc_.emit(I::kIdVscalefps, d, x, make(I::kIdVcvtdq2ps, limited));
+  }
+  void ldexp64(const Vec& d, const Vec& x, const Vec& n) override {
+    cc_.emit(I::kIdVscalefpd, d, x, make(I::kIdVcvtqq2pd, n));
   }
   Vec f32_to_f16(const Vec& a, unsigned rounding_imm) override {
     Vec words = vec();

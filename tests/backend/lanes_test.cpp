@@ -275,10 +275,8 @@ TEST_P(Lanes, DivisionSequenceRoundsCorrectly) {
     run_it(f);
     for (unsigned l = 0; l < 64; ++l) {
       const float expected = std::bit_cast<float>(in(1, l)) / std::bit_cast<float>(in(2, l));
-      const float actual = std::bit_cast<float>(out(l));
-      // Quotients beyond the largest number overflow inside the sequence and come out as NaN (infinity minus infinity).
-      if (std::isnan(expected) || (std::isinf(expected) && std::isnan(actual))) {
-        EXPECT_TRUE(std::isnan(actual)) << l;
+      if (std::isnan(expected)) {
+        EXPECT_TRUE(std::isnan(std::bit_cast<float>(out(l)))) << l;
       } else {
         EXPECT_EQ(out(l), std::bit_cast<uint32_t>(expected)) << std::hex << in(1, l) << " / " << in(2, l);
       }
@@ -288,10 +286,11 @@ TEST_P(Lanes, DivisionSequenceRoundsCorrectly) {
 
 TEST_P(Lanes, DivisionSequenceRoundsCorrectlyF64) {
   constexpr uint32_t kKeep = ir::fpenv::kKeepInputDenorm | ir::fpenv::kKeepOutputDenorm;
-  for (int round = 0; round < 30; ++round) {
+  for (int round = 0; round < 40; ++round) {
     for (unsigned l = 0; l < 64; ++l) {
       for (unsigned r : {1u, 3u}) {
-        const uint64_t bits = interesting64(random);
+        uint64_t bits = interesting64(random);
+        if (round < 20) bits = (random() & 0x800fffffffffffff) | (900 + random() % 200) << 52;  // the fast paths
         wave->vgpr[r][l] = static_cast<uint32_t>(bits);
         wave->vgpr[r + 1][l] = static_cast<uint32_t>(bits >> 32);
       }
@@ -318,7 +317,7 @@ TEST_P(Lanes, DivisionSequenceRoundsCorrectlyF64) {
       };
       const double expected = value(1) / value(3);
       const double actual = std::bit_cast<double>(out(l) | uint64_t{wave->vgpr[101][l]} << 32);
-      if (std::isnan(expected) || (std::isinf(expected) && std::isnan(actual))) {
+      if (std::isnan(expected)) {
         EXPECT_TRUE(std::isnan(actual)) << l;
       } else {
         EXPECT_EQ(std::bit_cast<uint64_t>(actual), std::bit_cast<uint64_t>(expected)) << value(1) << " / " << value(3);
