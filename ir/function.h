@@ -131,8 +131,8 @@ struct Block {
 struct Entry {
   uint64_t guest_pc = 0;
   Block* block = nullptr;  // has no predecessors inside the function; starts by reading the state it needs
-  // Entered only where an exit of this function (in whatever variant for EXEC) with that pc has left the wave, at a
-  // barrier or yield: registers hold what was written to them on the way out.
+  // Entered only behind a barrier or yield where an exit of this function with that pc has let the wave go, or an exit
+  // of its variant for full EXEC if this is the one for any: registers hold what was written to them on the way out.
   bool resumed_only = false;
 };
 

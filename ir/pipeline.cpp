@@ -22,6 +22,7 @@ constexpr Pass kPipeline[] = {
     {"gvn", "common subexpressions", passes::gvn},
     {"recombine", "pairs of 32-bit operations to 64-bit operations", passes::recombine},
     {"phi-pairs", "phis of halves to 64-bit phis, phis of mask numbers to mask phis", passes::phi_pairs},
+    {"resumed-values", "registers computed again behind barriers instead of read", passes::resumed_values},
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
     {"mask-algebra", "masks that contain or exclude each other; EXEC restored", passes::mask_algebra},
     {"demanded-lanes", "merges and mask operations whose other lanes nobody reads", passes::demanded_lanes},

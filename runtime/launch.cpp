@@ -115,6 +115,7 @@ class Worker {
     Status status = Status::ready;
     Arrival arrival = Arrival::start;  // how it comes to its pc
     bool in_start_unit = true;         // the code that it was in last
+    bool in_exec_full = true;
   };
 
   void run_group(uint64_t index) {
@@ -185,6 +186,7 @@ class Worker {
       const TranslationCache::Entry entry = lookup(wave, slot);
       if (!entry.code) return ExitReason::kStopped;  // lookup() has reported the error
       slot.in_start_unit = entry.in_start_unit;
+      slot.in_exec_full = entry.exec_full;
       ExitReason reason;
       {
         const GuestScope scope(wave, entry.code);
@@ -202,7 +204,8 @@ class Worker {
                                         .mode = wave.mode,
                                         .exec_full = wave.exec() == ~uint64_t{0},
                                         .arrival = slot.arrival,
-                                        .from_start_unit = slot.in_start_unit};
+                                        .from_start_unit = slot.in_start_unit,
+                                        .from_exec_full = slot.in_exec_full};
     Cached& cached = cache_[(wave.pc / 4 + query.exec_full) % cache_.size()];
     if (cached.entry.code && cached.query == query) return cached.entry;
     Expected<TranslationCache::Entry> found = shared_.request.module->translations().find(query, counters_);

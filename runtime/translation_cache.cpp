@@ -139,24 +139,29 @@ Expected<TranslationCache::Entry> TranslationCache::find(const Query& query, Tra
 
 Expected<TranslationCache::Entry> TranslationCache::find_in_start_unit(const Query& query,
                                                                        TranslationCounters& counters) {
+  const bool exec_full = query.exec_full && (query.arrival != Arrival::resumed || query.from_exec_full);
   uint64_t root = query.pc;
   for (const bool retry : {false, true}) {
     {
       const std::shared_lock lock(mutex_);
-      const auto place = [&](bool exec_full) {
-        return places_.find(Key{query.config, query.specialisation, query.pc, query.mode, exec_full});
+      const auto place = [&](bool full) {
+        return places_.find(Key{query.config, query.specialisation, query.pc, query.mode, full});
       };
-      auto it = place(query.exec_full);
+      auto it = place(exec_full);
       // Code for any EXEC is right for a full one too. Behind a call a second translation costs more than it gains.
-      if (it == places_.end() && query.exec_full && query.arrival == Arrival::jump) it = place(false);
+      if (it == places_.end() && exec_full && query.arrival == Arrival::jump) it = place(false);
       if (it != places_.end()) {
         const Unit& unit = *it->second.unit;
-        return Entry{unit.code.get(), it->second.index, true, unit.reads_ids};
+        return Entry{.code = unit.code.get(),
+                     .index = it->second.index,
+                     .in_start_unit = true,
+                     .exec_full = std::get<bool>(it->first),
+                     .reads_ids = unit.reads_ids};
       }
       root = specialisations_[query.specialisation].kernel->descriptor.entry;
     }
     if (retry) break;
-    const auto unit = translated(Key{query.config, query.specialisation, root, query.mode, query.exec_full}, counters);
+    const auto unit = translated(Key{query.config, query.specialisation, root, query.mode, exec_full}, counters);
     if (!unit->code) return tl::unexpected<Error>(unit->error);
   }
   return make_error(ErrorCode::kInternal,
@@ -164,7 +169,7 @@ Expected<TranslationCache::Entry> TranslationCache::find_in_start_unit(const Que
 }
 
 Expected<TranslationCache::Entry> TranslationCache::find_general(const Query& query, TranslationCounters& counters) {
-  const auto [config, specialisation, pc, mode, exec_full, arrival, from_start_unit] = query;
+  const auto [config, specialisation, pc, mode, exec_full, arrival, from_start_unit, from_exec_full] = query;
   const Key key{config, kGeneral, pc, mode, exec_full};
   uint64_t root = pc;
   {

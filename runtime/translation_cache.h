@@ -56,14 +56,18 @@ class TranslationCache {
     uint32_t mode = 0;
     bool exec_full = false;
     Arrival arrival = Arrival::start;
-    bool from_start_unit = true;  // Entry::in_start_unit of the code that let the wave go
+    // Of the code that let the wave go. A wave that has left the variant for full EXEC does not come back to it behind
+    // barriers: that variant knows what registers hold if EXEC has been full all the time.
+    bool from_start_unit = true;
+    bool from_exec_full = true;
     bool operator==(const Query&) const = default;
   };
   struct Entry {
     const backend::CompiledCode* code = nullptr;
     uint32_t index = 0;
     bool in_start_unit = false;
-    bool reads_ids = true;  // at the kernel's start, from the rows that hold the work-item ids
+    bool exec_full = false;  // the variant
+    bool reads_ids = true;   // at the kernel's start, from the rows that hold the work-item ids
   };
 
   TranslationCache(std::shared_ptr<const codeobject::CodeObject> object, isa::Target target);

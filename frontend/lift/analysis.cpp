@@ -242,6 +242,11 @@ std::vector<uint64_t> analyse_full_masks(const Cfg& cfg, bool exec_full) {
   return at_start;
 }
 
+bool ends_with_full_exec(const GuestBlock& block, uint64_t full_at_start) {
+  for (const Instruction& inst : block.insts) full_masks_step(inst, full_at_start);
+  return full_at_start >> kExecPair & 1;
+}
+
 // --- the scratch descriptor
 // -------------------------------------------------------------------------------------------------
 

@@ -58,6 +58,7 @@ class Lifter {
   std::unique_ptr<Ssa> ssa_;
   std::vector<BlockEnd> ends_;
   std::unordered_map<uint64_t, bool> result_is_mask_;
+  std::vector<bool> exec_full_at_end_;                          // per guest block
   std::map<std::pair<uint32_t, unsigned>, Block*> mode_exits_;  // by block and way of its conditional branch
 };
 
@@ -93,6 +94,7 @@ void Lifter::make_blocks() {
 
   const PairDemand demand = analyse_demand(cfg_);
   const std::vector<uint64_t> full = analyse_full_masks(cfg_, options_.exec_full);
+  for (uint32_t i = 0; i < count; ++i) exec_full_at_end_.push_back(ends_with_full_exec(cfg_.blocks[i], full[i]));
   std::vector<Ssa::BlockInfo> infos(blocks_.size());
   for (uint32_t i = 0; i < infos.size(); ++i) {
     const uint32_t guest = i < count ? i : stubs_[i - count];
@@ -202,9 +204,14 @@ void Lifter::leave() {
     }
     if (leaving[i].unknown)
       ssa_->write_back(i, ssa_->modified_at_end(i));
-    else if (leaving[i].resumes_at != kNoBlock)
-      // EXEC always: the runtime tests it before it enters code specialised on full masks.
-      ssa_->write_back(i, ssa_->modified_at_end(i) & (ssa_->live_at_start(leaving[i].resumes_at) | exec));
+    else if (leaving[i].resumes_at != kNoBlock) {
+      // EXEC always: the runtime tests it before it enters code specialised on full masks. If it may not be full the
+      // wave may go on in the other variant.
+      const VarSet& live = options_.exec_full && !exec_full_at_end_[i]
+                               ? ssa_->live_at_start_any_exec(leaving[i].resumes_at)
+                               : ssa_->live_at_start(leaving[i].resumes_at);
+      ssa_->write_back(i, ssa_->modified_at_end(i) & (live | exec));
+    }
   }
 }
 

@@ -31,7 +31,7 @@ struct LiftOptions {
   // kernel descriptor asks for it), -1 when unknown. Accesses through it are then lifted as scratch accesses.
   int scratch_srd_sgpr = -1;
   // Set when every wave that enters at entry_pc does so at its start and in a complete work-group of this shape
-  // (specialisation), and is resumed after a barrier or yield where this code (for the same shape) left it.
+  // (specialisation), and is resumed after a barrier or yield where this code let it go.
   std::optional<DispatchShape> shape = {};
 };
 

@@ -494,18 +494,24 @@ void Ssa::compute_modified(const std::vector<Leaving>& leaving) {
 }
 
 void Ssa::compute_liveness(const std::vector<Leaving>& leaving) {
+  VarSet rows;
+  for (unsigned row = 0; row < kNumRows; ++row) rows.set(kVarVgpr + row);
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t i = static_cast<uint32_t>(states_.size()); i-- > 0;) {
       State& state = states_[i];
-      VarSet live;
-      for (const uint32_t next : leaving[i].successors) live |= states_[next].live_in;
-      if (leaving[i].resumes_at != kNoBlock) live |= states_[leaving[i].resumes_at].live_in;
-      if (leaving[i].unknown) live.set();
-      live = state.uses | (live & ~state.defs);
-      if (live == state.live_in) continue;
+      const auto live_out = [&](VarSet State::*in) {
+        VarSet live;
+        for (const uint32_t next : leaving[i].successors) live |= states_[next].*in;
+        if (leaving[i].resumes_at != kNoBlock) live |= states_[leaving[i].resumes_at].*in;
+        if (leaving[i].unknown) live.set();
+        return live;
+      };
+      const VarSet live = state.uses | (live_out(&State::live_in) & ~state.defs);
+      const VarSet any = state.uses | (state.defs & rows) | (live_out(&State::live_in_any_exec) & (~state.defs | rows));
+      changed |= live != state.live_in || any != state.live_in_any_exec;
       state.live_in = live;
-      changed = true;
+      state.live_in_any_exec = any;
     }
   }
 }

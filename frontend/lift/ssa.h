@@ -81,6 +81,8 @@ class Ssa {
   // Variables some path from an entry to the end of the block writes.
   [[nodiscard]] const VarSet& modified_at_end(uint32_t block) const { return states_[block].modified_out; }
   [[nodiscard]] const VarSet& live_at_start(uint32_t block) const { return states_[block].live_in; }
+  // The same for code that is not lifted for a full EXEC: rows that are written keep lanes.
+  [[nodiscard]] const VarSet& live_at_start_any_exec(uint32_t block) const { return states_[block].live_in_any_exec; }
   // Appends the set_* operations for the variables, as they are at the end of the block, to it or to `where` (a block
   // that it dominates).
   void write_back(uint32_t block, const VarSet& variables, ir::Block* where = nullptr);
@@ -120,7 +122,7 @@ class Ssa {
     std::vector<Incomplete> incomplete;
     std::vector<Inst*> phis, gets;  // in front of the block's instructions in the end
     VarSet uses, defs;              // upward-exposed reads, writes
-    VarSet modified_out, live_in;
+    VarSet modified_out, live_in, live_in_any_exec;
   };
 
   [[nodiscard]] PairView view_of(uint32_t block, unsigned pair) const;

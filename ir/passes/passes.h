@@ -12,6 +12,7 @@ PassResult demanded_lanes(Function& function, const PassContext& context);
 PassResult recombine(Function& function, const PassContext& context);
 PassResult phi_pairs(Function& function, const PassContext& context);
 PassResult uniform_phis(Function& function, const PassContext& context);
+PassResult resumed_values(Function& function, const PassContext& context);
 PassResult address(Function& function, const PassContext& context);
 PassResult cfg(Function& function, const PassContext& context);
 PassResult licm(Function& function, const PassContext& context);

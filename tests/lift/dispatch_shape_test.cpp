@@ -10,6 +10,7 @@
 
 #include "frontend/lift/lifter.h"
 #include "ir/analysis/known_bits.h"
+#include "ir/interpret.h"
 #include "ir/pass.h"
 #include "ir/text.h"
 #include "tests/support/assembler.h"
@@ -238,6 +239,35 @@ TEST_F(ShapedLift, ReturnPointsAreNotOnlyResumed) {
       "s_getpc_b64 s[0:1]\n s_swappc_b64 s[30:31], s[0:1]\n v_mov_b32 v1, v0\n s_barrier\n"
       "v_mov_b32 v2, v0\n s_setpc_b64 s[30:31]");
   for (const ir::Entry& entry : f.entries) EXPECT_EQ(entry.resumed_only, entry.guest_pc == kBase + 16) << ir::print(f);
+}
+
+// What is computed again behind barriers is what was in the registers.
+TEST_F(ShapedLift, PassesKeepWhatBarriersHandOn) {
+  for (const bool full : {true, false})
+    for (const char* source :
+         {"v_lshlrev_b32 v1, 2, v0\n v_mov_b32 v2, s8\n v_cmp_gt_u32 vcc, 20, v0\n s_mov_b64 s[10:11], vcc\n "
+          "s_barrier\n"
+          "v_add_u32 v1, 16, v1\n s_and_saveexec_b64 s[12:13], s[10:11]\n v_sub_u32 v2, v2, v0\n"
+          "s_mov_b64 exec, s[12:13]\n s_barrier\n ds_write_b32 v1, v2\n s_setpc_b64 s[30:31]",
+          "v_lshlrev_b32 v1, 2, v0\n s_mov_b32 s0, 0\n v_mov_b32 v3, v1\n again: s_barrier\n ds_read_b32 v2, v1\n"
+          "v_add_u32 v1, 4, v1\n ds_write_b32 v3, v2\n s_add_u32 s0, s0, 1\n s_cmp_lt_u32 s0, 5\n"
+          "s_cbranch_scc1 again\n s_setpc_b64 s[30:31]"}) {
+      options.exec_full = full;
+      const auto code = test::assemble(isa::Target::gfx906, source);
+      ASSERT_TRUE(code);
+      lift::LiftOptions plain = options;
+      plain.entry_pc = plain.code_base = kBase;
+      plain.code = *code;
+      const auto unoptimised = lift::lift(plain);
+      ASSERT_TRUE(unoptimised);
+      const ir::Function& optimised = lift(source);
+      for (uint64_t seed = 1; seed < 20; ++seed) {
+        const auto expected = ir::interpret(*unoptimised->function, 0, seed);
+        const auto actual = ir::interpret(optimised, 0, seed);
+        ASSERT_TRUE(expected && actual);
+        ASSERT_EQ(actual->events, expected->events) << "seed " << seed << "\n" << text();
+      }
+    }
 }
 
 TEST_F(ShapedLift, TheTextFormKeepsWhatEntriesAre) {

@@ -56,6 +56,81 @@ TEST_P(Scheduling, BarrierBetweenAllWavesOfAGroup) {
   }
 }
 
+// EXEC is partial at one barrier and full again at the next: what was done in between holds for some lanes only.
+TEST_P(Scheduling, PartialExecBetweenBarriers) {
+  KernelSource k{.name = "partial",
+                 .body = R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v1, 2, v0
+  v_mov_b32_e32 v2, v1
+  v_mov_b32_e32 v3, 7
+  s_mov_b64 exec, 0xffff
+  s_barrier
+  v_lshlrev_b32_e32 v2, 3, v0
+  v_mov_b32_e32 v3, 9
+  s_mov_b64 exec, -1
+  s_barrier
+  v_add_u32_e32 v2, v2, v3
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v4, s5
+  v_mov_b32_e32 v5, 0
+  add_co v6, s4, v1
+  addc v7, v4, v5
+  store v[6:7], v2
+)",
+                 .args = {{"out"}}};
+  const Module module = load(kTarget, {k});
+  Kernel kernel = module.kernel("partial");
+  Buffer<uint32_t> out(256);
+  kernel.set_args(out);
+  (void)kernel.launch(launch_options(GetParam(), 256, 128));
+  for (unsigned i = 0; i < 256; ++i) {
+    const uint32_t l = i % 128, expected = l % 64 < 16 ? 8 * l + 9 : 4 * l + 7;
+    // Both groups write to the same addresses.
+    if (i < 128) {
+      ASSERT_EQ(out[i], expected) << i;
+    }
+  }
+}
+
+// A function called between barriers changes registers that were known.
+TEST_P(Scheduling, CallsBetweenBarriers) {
+  KernelSource k{.name = "calls",
+                 .body = R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v1, 2, v0
+  v_mov_b32_e32 v2, v1
+  s_barrier
+  s_getpc_b64 s[20:21]
+  s_add_u32 s20, s20, .Lfunction-.Lhere
+  s_addc_u32 s21, s21, 0
+.Lhere:
+  s_add_u32 s20, s20, 12
+  s_addc_u32 s21, s21, 0
+  s_swappc_b64 s[30:31], s[20:21]
+  s_barrier
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v4, s5
+  v_mov_b32_e32 v5, 0
+  add_co v6, s4, v1
+  addc v7, v4, v5
+  store v[6:7], v2
+  s_endpgm
+.Lfunction:
+  s_barrier
+  v_add_u32_e32 v2, 1, v2
+  s_barrier
+  s_setpc_b64 s[30:31]
+)",
+                 .args = {{"out"}}};
+  const Module module = load(kTarget, {k});
+  Kernel kernel = module.kernel("calls");
+  Buffer<uint32_t> out(128);
+  kernel.set_args(out);
+  (void)kernel.launch(launch_options(GetParam(), 128, 128));
+  for (unsigned i = 0; i < 128; ++i) ASSERT_EQ(out[i], 4 * i + 1) << i;
+}
+
 TEST_P(Scheduling, WavesThatEndedDoNotHoldUpABarrier) {
   // The first wave ends; the others pass two barriers and store.
   KernelSource k{.name = "early",

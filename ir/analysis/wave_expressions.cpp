@@ -1,0 +1,225 @@
+#include "ir/analysis/wave_expressions.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <tuple>
+
+namespace wavejit::ir {
+namespace {
+
+constexpr uint64_t kAll32 = 0xffffffff;
+
+bool invariant_field(uint64_t offset) {
+  return offset == offsetof(WaveState, wave_in_group) || offset == offsetof(WaveState, lds_size) ||
+         offset == offsetof(WaveState, lds_base) || offset == offsetof(WaveState, scratch_base);
+}
+
+// Operations worth repeating: cheap, and the same whatever MODE says.
+bool repeatable(Op op) {
+  switch (op) {
+    case Op::splat:
+    case Op::splat64:
+    case Op::splat_mask:
+    case Op::pack64:
+    case Op::lo32:
+    case Op::hi32:
+    case Op::zext64:
+    case Op::sext64:
+    case Op::zext_i1:
+    case Op::mask_to_i64:
+    case Op::i64_to_mask:
+    case Op::mask_any:
+    case Op::mask_all:
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::and_:
+    case Op::or_:
+    case Op::xor_:
+    case Op::andn:
+    case Op::not_:
+    case Op::shl:
+    case Op::lshr:
+    case Op::ashr:
+    case Op::smin:
+    case Op::smax:
+    case Op::umin:
+    case Op::umax:
+    case Op::bfe_u:
+    case Op::bfe_s:
+    case Op::bfi:
+    case Op::icmp:
+    case Op::select:
+      return true;
+    default:
+      return false;
+  }
+}
+
+uint64_t fill(uint64_t bound) {
+  return bound == 0 ? 0 : ~uint64_t{0} >> std::countl_zero(bound);
+}
+
+}  // namespace
+
+bool WaveExpressions::Node::operator<(const Node& other) const {
+  const auto head = [](const Node& n) { return std::tuple(n.op, n.type.kind, n.type.count, n.imm, n.attr); };
+  if (head(*this) != head(other)) return head(*this) < head(other);
+  return std::tie(operands, coefficients) < std::tie(other.operands, other.coefficients);
+}
+
+WaveExpressions::WaveExpressions() : nodes_(2) {}
+
+WaveExpressions::Id WaveExpressions::intern(Node node) {
+  const auto it = index_.find(node);
+  if (it != index_.end()) return it->second;
+  const bool free = node.operands.empty();
+  node.cost = free ? 0 : is_sum(node) ? 0 : 1;
+  for (size_t i = 0; i < node.operands.size(); ++i)
+    node.cost += nodes_[node.operands[i]].cost + (is_sum(node) ? 1 + (node.coefficients[i] != 1) : 0);
+  const auto id = static_cast<Id>(nodes_.size());
+  nodes_.push_back(node);
+  index_.emplace(std::move(node), id);
+  return id;
+}
+
+WaveExpressions::Id WaveExpressions::leaf(Op op, Type type, uint64_t imm) {
+  const Id atom = intern({.op = op, .type = type, .imm = imm});
+  return type == kI32 || type == kV32 ? make_sum(type, {.terms = {{atom, 1}}}) : atom;
+}
+
+WaveExpressions::Id WaveExpressions::initial_sgpr(unsigned index) {
+  return leaf(Op::get_sgpr, kI32, index);
+}
+
+bool WaveExpressions::is_constant(Id id) const {
+  const Node& node = nodes_[id];
+  return node.op == Op::const_ || (is_sum(node) && node.operands.empty());
+}
+
+void WaveExpressions::add_sgprs(Id id, std::vector<unsigned>& sgprs) const {
+  const Node& node = nodes_[id];
+  if (node.op == Op::get_sgpr) sgprs.push_back(static_cast<unsigned>(node.imm));
+  for (const Id operand : node.operands) add_sgprs(operand, sgprs);
+}
+
+WaveExpressions::Sum WaveExpressions::sum_of(Id id) const {
+  Sum sum{.constant = static_cast<uint32_t>(nodes_[id].imm)};
+  for (size_t i = 0; i < nodes_[id].operands.size(); ++i)
+    sum.terms.emplace(nodes_[id].operands[i], nodes_[id].coefficients[i]);
+  return sum;
+}
+
+WaveExpressions::Id WaveExpressions::make_sum(Type type, const Sum& sum) {
+  Node node{.op = Op::add, .type = type, .imm = sum.constant};
+  for (const auto& [term, coefficient] : sum.terms) {
+    if (coefficient == 0) continue;
+    node.operands.push_back(term);
+    node.coefficients.push_back(coefficient);
+  }
+  return intern(std::move(node));
+}
+
+uint64_t WaveExpressions::maximum(Id id) const {
+  const Node& node = nodes_[id];
+  const auto operand = [&](unsigned i) { return maximum(node.operands[i]); };
+  const auto constant = [&](unsigned i) { return is_constant(node.operands[i]); };
+  const auto value = [&](unsigned i) { return nodes_[node.operands[i]].imm; };
+  switch (node.op) {
+    case Op::lane_id:
+      return kWaveSize - 1;
+    case Op::add: {
+      uint64_t bound = node.imm;
+      for (size_t i = 0; i < node.operands.size(); ++i) {
+        const uint64_t term = operand(static_cast<unsigned>(i));
+        if (term != 0 && node.coefficients[i] > kAll32 / term) return kAll32;
+        bound += term * node.coefficients[i];
+        if (bound > kAll32) return kAll32;
+      }
+      return bound;
+    }
+    case Op::and_:
+    case Op::umin:
+      return std::min(operand(0), operand(1));
+    case Op::lshr:
+      return constant(1) ? operand(0) >> (value(1) % 32) : operand(0);
+    case Op::bfe_u:
+      return constant(2) ? (uint64_t{1} << (value(2) % 32)) - 1 : kAll32;
+    default:
+      return kAll32;
+  }
+}
+
+// Of 32-bit values.
+uint64_t WaveExpressions::possible_bits(Id id) const {
+  const Node& node = nodes_[id];
+  if (is_constant(id)) return node.imm;
+  if (node.op == Op::and_) return possible_bits(node.operands[0]) & possible_bits(node.operands[1]);
+  const uint64_t bits = fill(maximum(id));
+  if (!is_sum(node)) return bits;
+  const auto zeros = [](uint64_t value) { return value == 0 ? 32 : std::countr_zero(value); };
+  int low = zeros(node.imm);
+  for (size_t i = 0; i < node.operands.size(); ++i)
+    low = std::min(low, zeros(node.coefficients[i]) + zeros(possible_bits(node.operands[i])));
+  return low >= 32 ? 0 : bits & ~uint64_t{0} << low;
+}
+
+WaveExpressions::Id WaveExpressions::of(const Inst& inst, const std::vector<Id>& operands) {
+  const bool narrow = inst.type == kI32 || inst.type == kV32;
+  if (inst.op == Op::const_) {
+    if (narrow) return make_sum(inst.type, {.constant = static_cast<uint32_t>(inst.imm)});
+    return intern({.op = Op::const_, .type = inst.type, .imm = inst.imm});
+  }
+  if (inst.op == Op::lane_id) return leaf(Op::lane_id, kV32, 0);
+  if (inst.op == Op::get_field) return invariant_field(inst.imm) ? leaf(Op::get_field, inst.type, inst.imm) : kUnknown;
+  if (!repeatable(inst.op) || inst.type.is_tuple()) return kUnknown;
+  if (std::find(operands.begin(), operands.end(), kUnknown) != operands.end()) return kUnknown;
+  if (std::find(operands.begin(), operands.end(), kUndetermined) != operands.end()) return kUndetermined;
+
+  if (narrow) {
+    const auto constant = [&](unsigned i) { return static_cast<uint32_t>(nodes_[operands[i]].imm); };
+    const auto scaled = [&](Id id, uint32_t factor) {
+      Sum sum = sum_of(id);
+      sum.constant *= factor;
+      for (auto& [term, coefficient] : sum.terms) coefficient *= factor;
+      return sum;
+    };
+    const auto total = [&](Id id, Sum sum) {
+      const Sum other = sum_of(id);
+      sum.constant += other.constant;
+      for (const auto& [term, coefficient] : other.terms) sum.terms[term] += coefficient;
+      return make_sum(inst.type, sum);
+    };
+    const bool disjoint = operands.size() == 2 && (possible_bits(operands[0]) & possible_bits(operands[1])) == 0;
+    switch (inst.op) {
+      case Op::splat:
+        return make_sum(kV32, sum_of(operands[0]));
+      case Op::add:
+        return total(operands[0], sum_of(operands[1]));
+      case Op::sub:
+        return total(operands[0], scaled(operands[1], UINT32_MAX));
+      case Op::or_:
+      case Op::xor_:
+        if (disjoint) return total(operands[0], sum_of(operands[1]));
+        break;
+      case Op::shl:
+        if (is_constant(operands[1])) return make_sum(inst.type, scaled(operands[0], 1u << constant(1) % 32));
+        break;
+      case Op::mul:
+        for (unsigned i = 0; i < 2; ++i)
+          if (is_constant(operands[i])) return make_sum(inst.type, scaled(operands[1 - i], constant(i)));
+        break;
+      case Op::and_:
+        for (unsigned i = 0; i < 2; ++i)
+          if (is_constant(operands[i]) && (possible_bits(operands[1 - i]) & ~constant(i)) == 0) return operands[1 - i];
+        break;
+      default:
+        break;
+    }
+  }
+  const Id id = intern({.op = inst.op, .type = inst.type, .imm = inst.imm, .attr = inst.attr, .operands = operands});
+  return narrow ? make_sum(inst.type, {.terms = {{id, 1}}}) : id;
+}
+
+}  // namespace wavejit::ir

@@ -1,0 +1,110 @@
+// Values that only depend on the lane, on fields of the wave state that never change, and on scalar registers as the
+// unit's start found them: the same value can be computed anywhere in the wave's life.
+//
+// Expressions are interned: equal numbers mean equal values. 32-bit sums are kept in the form constant + sum of
+// coefficient * term (modulo 2^32), so that addresses that advance step by step do not grow.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "ir/function.h"
+
+namespace wavejit::ir {
+
+class WaveExpressions {
+ public:
+  using Id = uint32_t;
+  static constexpr Id kUnknown = 0;       // not such a value
+  static constexpr Id kUndetermined = 1;  // nothing is known yet: agrees with everything
+
+  WaveExpressions();
+
+  // The value of a pure operation, constant or invariant field, given those of its operands.
+  [[nodiscard]] Id of(const Inst& inst, const std::vector<Id>& operands);
+  // The i32 that scalar register `index` holds at the start.
+  [[nodiscard]] Id initial_sgpr(unsigned index);
+  // One value for two, where either may come.
+  [[nodiscard]] static Id meet(Id a, Id b) {
+    return a == kUndetermined ? b : b == kUndetermined || a == b ? a : kUnknown;
+  }
+
+  [[nodiscard]] Type type(Id id) const { return nodes_[id].type; }
+  [[nodiscard]] bool is_constant(Id id) const;
+  // Operations needed to compute it (constants and leaves are free), and the initial SGPRs it depends on.
+  [[nodiscard]] unsigned cost(Id id) const { return nodes_[id].cost; }
+  void add_sgprs(Id id, std::vector<unsigned>& sgprs) const;
+
+  // Emits the computation through `make(op, type, operands, imm, attr)`.
+  template <typename Make>
+  Inst* materialise(Id id, const Make& make) const;
+
+ private:
+  struct Node {
+    Op op = Op::undef;  // add: `constant` plus the terms, for 32-bit types
+    Type type = kNone;
+    uint64_t imm = 0;
+    uint32_t attr = 0;
+    std::vector<Id> operands;
+    std::vector<uint32_t> coefficients;  // of the operands, when this is a sum
+    unsigned cost = 0;
+    bool operator<(const Node& other) const;
+  };
+  struct Sum {
+    uint32_t constant = 0;
+    std::map<Id, uint32_t> terms;
+  };
+
+  Id intern(Node node);
+  Id leaf(Op op, Type type, uint64_t imm);
+  [[nodiscard]] Sum sum_of(Id id) const;
+  Id make_sum(Type type, const Sum& sum);
+  [[nodiscard]] uint64_t possible_bits(Id id) const;
+  [[nodiscard]] uint64_t maximum(Id id) const;
+  [[nodiscard]] bool is_sum(const Node& node) const { return node.op == Op::add && node.type.bits() == 32; }
+
+  std::vector<Node> nodes_;
+  std::map<Node, Id> index_;
+};
+
+template <typename Make>
+Inst* WaveExpressions::materialise(Id id, const Make& make) const {
+  const Node& node = nodes_[id];
+  if (!is_sum(node)) {
+    std::vector<Inst*> operands;
+    for (const Id operand : node.operands) operands.push_back(materialise(operand, make));
+    return make(node.op, node.type, operands, node.imm, node.attr);
+  }
+  // Scalar terms and the constant first, as one scalar.
+  const auto constant = [&](Type type, uint64_t value) {
+    return make(Op::const_, type, std::vector<Inst*>{}, value, 0u);
+  };
+  const auto add = [&](Inst* a, Inst* b) {
+    return a ? make(Op::add, b->type, std::vector<Inst*>{a, b}, uint64_t{0}, 0u) : b;
+  };
+  Inst* parts[2] = {nullptr, nullptr};  // scalar, vector
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    Inst* term = materialise(node.operands[i], make);
+    const uint32_t factor = node.coefficients[i];
+    if (factor != 1) {
+      const bool power = (factor & (factor - 1)) == 0;
+      const auto shift = static_cast<uint64_t>(__builtin_ctz(factor));
+      Inst* by = constant(term->type, power ? shift : factor);
+      term = make(power ? Op::shl : Op::mul, term->type, std::vector<Inst*>{term, by}, uint64_t{0}, 0u);
+    }
+    Inst*& part = parts[term->type.is_vector()];
+    part = add(part, term);
+  }
+  const auto value = static_cast<uint32_t>(node.imm);
+  if (parts[0] && (value != 0)) parts[0] = add(parts[0], constant(kI32, value));
+  if (!node.type.is_vector()) return parts[0] ? parts[0] : constant(kI32, value);
+  if (parts[0]) {
+    Inst* splat = make(Op::splat, kV32, std::vector<Inst*>{parts[0]}, uint64_t{0}, 0u);
+    return add(parts[1], splat);
+  }
+  if (!parts[1]) return constant(kV32, value);
+  return value == 0 ? parts[1] : add(parts[1], constant(kV32, value));
+}
+
+}  // namespace wavejit::ir

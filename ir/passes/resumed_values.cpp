@@ -1,0 +1,291 @@
+// Registers that come back from a barrier or yield with a value that can be computed anywhere (addresses and masks that
+// depend on the work-item id alone) are computed again instead of read from the wave state. What is known of them, such
+// as strides and bounds, is then known behind the barrier too.
+//
+// Only for entries that nothing but this unit's own exits lead to (Entry::resumed_only). Facts are found for all
+// instructions and for the registers at all entries together, optimistically: a fact is what all ways to a place agree
+// on, and ways about which nothing is known yet do not disagree.
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/analysis/dominators.h"
+#include "ir/analysis/wave_expressions.h"
+#include "ir/passes/passes.h"
+
+namespace wavejit::ir::passes {
+namespace {
+
+using Id = WaveExpressions::Id;
+
+constexpr unsigned kMaxCost = 12;
+constexpr size_t kMaxWork = 1u << 20;  // entries times blocks, entries times variables
+
+// A register as the code accesses it. Scalar pairs are one variable per view; a write through another view or of a half
+// makes nothing known.
+struct Variable {
+  Op get;
+  uint64_t index;
+  bool operator==(const Variable&) const = default;
+};
+
+unsigned sgprs_in(Op access) {
+  switch (access) {
+    case Op::get_sgpr:
+    case Op::set_sgpr:
+      return 1;
+    case Op::get_sgpr64:
+    case Op::set_sgpr64:
+    case Op::get_mask:
+    case Op::set_mask:
+      return 2;
+    default:
+      return 0;
+  }
+}
+Op getter(Op set) {
+  switch (set) {
+    case Op::set_sgpr:
+      return Op::get_sgpr;
+    case Op::set_sgpr64:
+      return Op::get_sgpr64;
+    case Op::set_mask:
+      return Op::get_mask;
+    case Op::set_vgpr:
+      return Op::get_vgpr;
+    default:
+      return Op::undef;
+  }
+}
+
+class ResumedValues {
+ public:
+  explicit ResumedValues(Function& function)
+      : function_(function), dominators_(function), values_(function.num_values(), WaveExpressions::kUndetermined) {}
+
+  bool run() {
+    if (!collect()) return false;
+    solve();
+    return replace();
+  }
+
+ private:
+  struct Site {  // an entry
+    Block* block = nullptr;
+    bool resumed_only = false;
+    std::vector<Inst*> reads;
+    std::vector<const Block*> exits;  // those that lead here (resumed_only)
+    std::vector<Id> facts;            // per variable
+  };
+
+  bool collect() {
+    std::unordered_map<uint64_t, size_t> entry_at;
+    bool any = false;
+    for (size_t i = 0; i < function_.entries.size(); ++i) {
+      const Entry& entry = function_.entries[i];
+      if (!entry_at.emplace(entry.guest_pc, i).second) return false;
+      sites_.push_back({.block = entry.block, .resumed_only = entry.resumed_only});
+      for (Inst* inst : entry.block->insts) {
+        if (inst->op != Op::get_vgpr && sgprs_in(inst->op) == 0) continue;
+        if (getter(inst->op) != Op::undef) continue;  // a write
+        sites_.back().reads.push_back(inst);
+        // What the start reads, expressions may refer to.
+        if (entry.resumed_only || inst->op == Op::get_sgpr) variable(inst);
+      }
+      any |= entry.resumed_only && !sites_.back().reads.empty();
+    }
+    if (!any || sites_.size() * std::max(variables_.size(), function_.blocks.size()) > kMaxWork) return false;
+    for (const auto& block : function_.blocks) {
+      const Inst* last = block->terminator();
+      bool writes = false;
+      for (const Inst* inst : block->insts) {
+        // The registers must be what the entries read and the exits write.
+        const bool reads = inst->op == Op::get_vgpr || (sgprs_in(inst->op) != 0 && getter(inst->op) == Op::undef);
+        if (reads && (writes || !is_entry(block.get()))) return false;
+        writes |= getter(inst->op) != Op::undef;
+      }
+      if (!block->successors.empty()) {
+        if (writes) return false;
+        continue;
+      }
+      const auto reason = last->op == Op::exit ? static_cast<ExitReason>(last->attr) : ExitReason::kJump;
+      if (reason != ExitReason::kBarrier && reason != ExitReason::kYield) continue;
+      const auto it = entry_at.find(last->imm);
+      if (it != entry_at.end() && sites_[it->second].resumed_only) sites_[it->second].exits.push_back(block.get());
+    }
+    find_origins();
+    for (Site& site : sites_) {
+      const Id start = site.resumed_only ? WaveExpressions::kUndetermined : WaveExpressions::kUnknown;
+      site.facts.assign(variables_.size(), start);
+    }
+    // The unit's start: the registers that expressions may refer to are its own.
+    const Site& first = sites_.front();
+    if (!first.resumed_only)
+      for (size_t v = 0; v < variables_.size(); ++v)
+        if (variables_[v].get == Op::get_sgpr)
+          sites_.front().facts[v] = pool_.initial_sgpr(static_cast<unsigned>(variables_[v].index));
+    return true;
+  }
+
+  [[nodiscard]] bool is_entry(const Block* block) const {
+    return std::any_of(function_.entries.begin(), function_.entries.end(),
+                       [&](const Entry& entry) { return entry.block == block; });
+  }
+
+  size_t variable(const Inst* read) {
+    const Variable wanted{read->op, read->imm};
+    const auto it = std::find(variables_.begin(), variables_.end(), wanted);
+    if (it != variables_.end()) return static_cast<size_t>(it - variables_.begin());
+    variables_.push_back(wanted);
+    return variables_.size() - 1;
+  }
+
+  // Which entries the exits can be reached from.
+  void find_origins() {
+    for (size_t i = 0; i < sites_.size(); ++i) {
+      std::unordered_set<const Block*> seen{sites_[i].block};
+      std::vector<const Block*> work{sites_[i].block};
+      while (!work.empty()) {
+        const Block* block = work.back();
+        work.pop_back();
+        if (block->successors.empty()) origins_[block].push_back(i);
+        for (const Block* successor : block->successors)
+          if (seen.insert(successor).second) work.push_back(successor);
+      }
+    }
+  }
+
+  [[nodiscard]] Id value_of(const Inst* inst) const { return values_[inst->id]; }
+
+  // What a variable holds when the wave is let go at an exit.
+  [[nodiscard]] Id at_exit(const Block* exit, size_t index) const {
+    const Variable& wanted = variables_[index];
+    Id result = WaveExpressions::kUndetermined;
+    bool written = false;
+    for (const Inst* inst : exit->insts) {
+      const Op get = getter(inst->op);
+      if (get == Op::undef) continue;
+      if (get == wanted.get && inst->imm == wanted.index) {
+        result = value_of(inst->operands[0]);
+        written = true;
+        continue;
+      }
+      const unsigned count = sgprs_in(inst->op), wanted_count = sgprs_in(wanted.get);
+      if (count != 0 && wanted_count != 0 && inst->imm < wanted.index + wanted_count &&
+          wanted.index < inst->imm + count)
+        return WaveExpressions::kUnknown;
+    }
+    if (written) return result;
+    for (const size_t origin : origins_.at(exit)) result = WaveExpressions::meet(result, sites_[origin].facts[index]);
+    return result;
+  }
+
+  Id evaluate(const Inst* inst, const Block* block) {
+    if (inst->op == Op::phi) {
+      Id result = WaveExpressions::kUndetermined;
+      for (const Inst* operand : inst->operands) result = WaveExpressions::meet(result, value_of(operand));
+      return result;
+    }
+    const bool reads = inst->op == Op::get_vgpr || (sgprs_in(inst->op) != 0 && getter(inst->op) == Op::undef);
+    if (reads) {
+      const auto it = std::find(variables_.begin(), variables_.end(), Variable{inst->op, inst->imm});
+      for (const Site& site : sites_)
+        if (site.block == block && it != variables_.end())
+          return site.facts[static_cast<size_t>(it - variables_.begin())];
+      if (inst->op == Op::get_sgpr && !sites_.front().resumed_only && sites_.front().block == block)
+        return pool_.initial_sgpr(static_cast<unsigned>(inst->imm));
+      return WaveExpressions::kUnknown;
+    }
+    std::vector<Id> operands;
+    for (const Inst* operand : inst->operands) operands.push_back(value_of(operand));
+    return pool_.of(*inst, operands);
+  }
+
+  void solve() {
+    // Values only go from undetermined to an expression to unknown.
+    const auto lower = [](Id& fact, Id now) {
+      if (fact != WaveExpressions::kUndetermined && now != fact) now = WaveExpressions::kUnknown;
+      const bool changed = now != fact;
+      fact = now;
+      return changed;
+    };
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const Block* block : dominators_.order())
+        for (const Inst* inst : block->insts)
+          if (inst->type != kNone) changed |= lower(values_[inst->id], evaluate(inst, block));
+      for (Site& site : sites_) {
+        if (!site.resumed_only) continue;
+        for (size_t v = 0; v < variables_.size(); ++v) {
+          Id now = WaveExpressions::kUndetermined;
+          for (const Block* exit : site.exits) now = WaveExpressions::meet(now, at_exit(exit, v));
+          changed |= lower(site.facts[v], now);
+        }
+      }
+    }
+  }
+
+  // Whether the scalar registers that the expression refers to still hold what they held at the start.
+  [[nodiscard]] bool available(const Site& site, Id id) {
+    std::vector<unsigned> sgprs;
+    pool_.add_sgprs(id, sgprs);
+    return std::all_of(sgprs.begin(), sgprs.end(), [&](unsigned index) {
+      const auto it = std::find(variables_.begin(), variables_.end(), Variable{Op::get_sgpr, index});
+      return it != variables_.end() &&
+             site.facts[static_cast<size_t>(it - variables_.begin())] == pool_.initial_sgpr(index);
+    });
+  }
+
+  bool replace() {
+    bool changed = false;
+    for (Site& site : sites_) {
+      if (!site.resumed_only) continue;
+      std::vector<Inst*> made;
+      for (Inst* read : site.reads) {
+        const Id id = value_of(read);
+        if (id == WaveExpressions::kUnknown || id == WaveExpressions::kUndetermined) continue;
+        if (pool_.cost(id) > kMaxCost || read->users.empty() || !available(site, id)) continue;
+        // A register that is only known to be itself.
+        if (read->op == Op::get_sgpr && id == pool_.initial_sgpr(static_cast<unsigned>(read->imm))) continue;
+        Inst* value = pool_.materialise(
+            id, [&](Op op, Type type, const std::vector<Inst*>& operands, uint64_t imm, uint32_t attr) {
+              for (Inst* same : made)
+                if (same->op == op && same->type == type && same->operands == operands && same->imm == imm &&
+                    same->attr == attr)
+                  return same;
+              Inst* inst = function_.create(op, type, operands);
+              inst->imm = imm;
+              inst->attr = attr;
+              inst->guest_pc = read->guest_pc;
+              inst->parent = site.block;
+              made.push_back(inst);
+              return inst;
+            });
+        function_.replace_all_uses(read, value);
+        changed = true;
+      }
+      site.block->insts.insert(site.block->insts.begin(), made.begin(), made.end());
+    }
+    return changed;
+  }
+
+  Function& function_;
+  Dominators dominators_;
+  WaveExpressions pool_;
+  std::vector<Id> values_;  // by instruction id
+  std::vector<Variable> variables_;
+  std::vector<Site> sites_;                                        // as Function::entries
+  std::unordered_map<const Block*, std::vector<size_t>> origins_;  // per exit: entries
+};
+
+}  // namespace
+
+PassResult resumed_values(Function& function, const PassContext&) {
+  function.remove_unreachable();
+  const bool changed = ResumedValues(function).run();
+  if (changed) function.sweep();
+  return {.changed = changed};
+}
+
+}  // namespace wavejit::ir::passes
