@@ -43,6 +43,11 @@ class RecordingAssembler : public x86::Assembler {
     }
     return error;
   }
+  // In listings, every IR instruction is preceded by the offset of its code.
+  asmjit::Error comment(const char* data, size_t size) override {
+    if (_logger != nullptr) _logger->logf("%06zx", offset());
+    return x86::Assembler::comment(data, size);
+  }
   [[nodiscard]] uint32_t instructions() const { return instructions_; }
 
  private:

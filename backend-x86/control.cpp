@@ -1,6 +1,7 @@
 // Entries, branches, phi copies and exits.
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "backend-x86/emitter.h"
 
@@ -73,8 +74,8 @@ CondCode Emitter::emit_condition(const Inst* condition) {
       case Op::mask_any:
       case Op::mask_all: {
         std::vector<MaskReg> masks;
-        const unsigned n = is_invariant(condition->operands[0]) ? 1 : chunks_;
-        for (unsigned c = 0; c < n; ++c) masks.push_back(mask(condition->operands[0], c));
+        const unsigned n = is_invariant(condition->operands[0]) ? first_chunk() + 1 : end_chunk();
+        for (unsigned c = first_chunk(); c < n; ++c) masks.push_back(mask(condition->operands[0], c));
         return condition->op == Op::mask_any ? isa_->test_any(masks) : isa_->test_all(masks);
       }
       default:
@@ -97,31 +98,85 @@ std::vector<Emitter::Copy> Emitter::edge_copies(const ir::Block& from, unsigned 
   }
   WAVEJIT_CHECK(index < to.predecessors.size(), "edge {} -> {} is not in the predecessor list", from.id, to.id);
 
+  const TileRegion* source = regions_.of(&from);
+  const TileRegion* destination = regions_.of(&to);
   std::vector<Copy> copies;
+  if (source == destination) {
+    for (const Inst* phi : to.insts) {
+      if (phi->op != Op::phi) break;
+      const Inst* value = phi->operands[index];
+      if (phi->users.empty() || classes_.representative(value) == phi) continue;
+      add_copies(copies, phi, pass_, value, pass_);
+    }
+    return copies;
+  }
+  // Into a region: its passes fetch what they need.
+  if (source == nullptr) return copies;
+  // Out of one: results move to the registers that the rest of the function knows.
+  std::set<const Inst*> moved;
+  const auto move = [&](const Inst* value) {
+    if (value->is_const() || value->op == Op::undef || value->op == Op::lane_id) return;
+    const Inst* place = resolve(value).inst;
+    if (source->contains(place->parent) && moved.insert(place).second) add_copies(copies, place, nullptr, place, pass_);
+  };
+  for (const ir::Block* block : source->blocks) {
+    for (const Inst* inst : block->insts) {
+      if (inst->type.kind != TypeKind::none && liveness_.live_in(to, *inst)) move(inst);
+    }
+  }
   for (const Inst* phi : to.insts) {
     if (phi->op != Op::phi) break;
     if (phi->users.empty()) continue;
-    const Inst* value = phi->operands[index];
-    if (value->op == Op::undef || classes_.representative(value) == phi) continue;
-    const unsigned chunks = is_invariant(phi) ? 1 : chunks_;
-    const unsigned parts = phi->type.kind == TypeKind::v64 ? 2 : 1;
-    for (unsigned chunk = 0; chunk < chunks; ++chunk) {
-      for (unsigned part = 0; part < parts; ++part) {
+    if (destination != nullptr) {
+      move(phi->operands[index]);
+    } else {
+      add_copies(copies, phi, nullptr, phi->operands[index], pass_);
+    }
+  }
+  return copies;
+}
+
+// Copies between the registers of a pass and those outside it, or within one of them: the chunks of the pass; what all
+// chunks share leaves a region with the last pass only, as the earlier ones have not ended with it.
+void Emitter::add_copies(std::vector<Copy>& copies, const Inst* destination, Pass* to, const Inst* value, Pass* from) {
+  if (value->op == Op::undef) return;
+  const Pass* pass = to ? to : from;
+  const bool shared = is_invariant(destination);
+  if (shared && pass != nullptr && to == nullptr && !pass->final) return;
+  const unsigned begin = pass == nullptr ? 0 : pass->begin;
+  const unsigned end = shared ? begin + 1 : pass == nullptr ? chunks_ : pass->end;
+  const bool constant = value->is_const() || value->op == Op::lane_id;
+  const Place place = constant ? Place{value, 0} : resolve(value);
+  Pass* const current = pass_;
+  for (unsigned element = 0; element < destination->type.count; ++element) {
+    for (unsigned chunk = begin; chunk < end; ++chunk) {
+      for (unsigned part = 0; part < parts(destination); ++part) {
         Copy copy;
-        copy.to = reg(phi, 0, chunk, part);
+        pass_ = to;
+        copy.to = reg(destination, element, chunk, part);
         copy.chunk = chunk;
         copy.part = part;
-        if (value->is_const() || value->op == Op::lane_id) {
+        pass_ = from;
+        if (constant) {
           copy.constant = value;
         } else {
-          const Place place = resolve(value);
-          copy.from = reg(place.inst, place.element, chunk, part);
+          copy.from = reg(place.inst, place.element + element, chunk, part);
         }
         copies.push_back(copy);
       }
     }
   }
-  return copies;
+  pass_ = current;
+}
+
+// Where an edge leads: within a pass to the pass's copy of the block; out of a pass that is not the last to the next.
+Label Emitter::target(const ir::Block& from, unsigned successor) const {
+  const ir::Block* to = from.successors[successor];
+  if (pass_ != nullptr) {
+    if (pass_->region->contains(to)) return pass_->labels[to->id];
+    if (!pass_->final) return pass_->next;
+  }
+  return labels_[to->id];
 }
 
 void Emitter::emit_copy(const Operand& to, const Operand& from) {
@@ -169,6 +224,14 @@ void Emitter::emit_copies(std::vector<Copy> copies) {
   for (const Copy& c : constants) {
     const ir::Type type = c.constant->type;
     const uint64_t bits = c.constant->imm;
+    if (c.to.as<x86::Reg>().isGp()) {
+      if (bits >> 32 == 0) {
+        cc_.mov(c.to.as<Gp>().r32(), static_cast<uint32_t>(bits));
+      } else {
+        cc_.mov(c.to.as<Gp>(), bits);
+      }
+      continue;
+    }
     switch (type.kind) {
       case TypeKind::v32:
         if (c.constant->op == Op::lane_id) {
@@ -183,16 +246,8 @@ void Emitter::emit_copies(std::vector<Copy> copies) {
       case TypeKind::mask:
         isa_->set_mask_const(c.to.as<x86::Reg>(), static_cast<uint32_t>(bits >> (c.chunk * isa_->lanes)));
         break;
-      case TypeKind::i64:
-        if (bits >> 32 == 0) {
-          cc_.mov(c.to.as<Gp>().r32(), static_cast<uint32_t>(bits));
-        } else {
-          cc_.mov(c.to.as<Gp>(), bits);
-        }
-        break;
       default:
-        cc_.mov(c.to.as<Gp>(), static_cast<uint32_t>(bits));
-        break;
+        WAVEJIT_CHECK(false, "a constant for a register of another kind");
     }
   }
 }
@@ -205,36 +260,39 @@ void Emitter::leave(ExitReason reason) {
   cc_.ret(r);
 }
 
-void Emitter::emit_terminator(const ir::Block& block, const ir::Block* next) {
+void Emitter::emit_terminator(const ir::Block& block, const Label& next) {
   flush_segment();
   set_env({canonical_env_, kEnvAll});
   if (error_) return;
   isa_->recycle();
   const Inst& inst = *block.terminator();
   annotate(inst);
+  const auto jump = [&](const Label& to) {
+    if (to.id() != next.id()) cc_.jmp(to);
+  };
   switch (inst.op) {
     case Op::br:
       emit_copies(edge_copies(block, 0));
-      if (block.successors[0] != next) cc_.jmp(labels_[block.successors[0]->id]);
+      jump(target(block, 0));
       break;
     case Op::cond_br: {
       if (inst.operands[0]->is_const()) {
         const unsigned taken = inst.operands[0]->imm != 0 ? 0 : 1;
         emit_copies(edge_copies(block, taken));
-        if (block.successors[taken] != next) cc_.jmp(labels_[block.successors[taken]->id]);
+        jump(target(block, taken));
         break;
       }
       const CondCode condition = emit_condition(inst.operands[0]);
       const auto if_true = edge_copies(block, 0), if_false = edge_copies(block, 1);
-      const Label true_label = labels_[block.successors[0]->id], false_label = labels_[block.successors[1]->id];
-      if (if_true.empty() && (block.successors[0] != next || !if_false.empty())) {
+      const Label true_label = target(block, 0), false_label = target(block, 1);
+      if (if_true.empty() && (true_label.id() != next.id() || !if_false.empty())) {
         cc_.j(condition, true_label);
         emit_copies(if_false);
-        if (block.successors[1] != next) cc_.jmp(false_label);
+        jump(false_label);
       } else if (if_false.empty()) {
         cc_.j(x86::negateCond(condition), false_label);
         emit_copies(if_true);
-        if (block.successors[0] != next) cc_.jmp(true_label);
+        jump(true_label);
       } else {
         const Label other = cc_.newLabel();
         cc_.j(x86::negateCond(condition), other);
@@ -242,7 +300,7 @@ void Emitter::emit_terminator(const ir::Block& block, const ir::Block* next) {
         cc_.jmp(true_label);
         cc_.bind(other);
         emit_copies(if_false);
-        if (block.successors[1] != next) cc_.jmp(false_label);
+        jump(false_label);
       }
       break;
     }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "ir/text.h"
 
@@ -82,11 +83,29 @@ Emitter::Emitter(const ir::Function& function, x86::Compiler& cc, const CompileO
       isa_(make_isa(options.tier, cc, pool_, faults_)),
       chunks_(tile / isa_->lanes),
       shapes_(function),
-      classes_(function, [this](const ir::Inst& phi) { return phi.type.is_scalar() || !is_uniform(&phi); }),
+      lane_addresses_(function, shapes_, isa_->lanes),
+      liveness_(function),
+      regions_(function, liveness_, shapes_, isa_->budget(), chunks_,
+               [](const Inst& inst) { return shape(inst) != Shape::barrier; }),
+      classes_(function, liveness_,
+               [this](const ir::Inst& phi, const ir::Inst& value) {
+                 if (regions_.of(phi.parent) != regions_.of(value.parent)) return false;
+                 if (!may_share(phi, value)) return false;
+                 return phi.type.is_scalar() || !is_uniform(&phi);
+               }),
       values_(function.num_values()),
       invariant_(function.num_values()),
       fused_(function.num_values()),
       labels_(num_block_ids(function)) {}
+
+// Values in general registers share with their like only, and not where cold paths look at them again later.
+bool Emitter::may_share(const Inst& phi, const Inst& value) const {
+  const bool scalar = lane_addresses_.is_scalar(&value);
+  if (scalar != lane_addresses_.is_scalar(&phi)) return false;
+  return std::none_of(value.users.begin(), value.users.end(), [&](const Inst* user) {
+    return lane_addresses_.is_scalar(user) && !lane_addresses_.of(user).guards.empty();
+  });
+}
 
 std::optional<Emitter::EnvNeed> Emitter::env_needed(const Inst& inst) {
   constexpr uint32_t kKeep = fpenv::kKeepInputDenorm | fpenv::kKeepOutputDenorm;
@@ -185,7 +204,7 @@ void Emitter::set_env(const EnvNeed& need) {
   env_ = need.bits;
 }
 
-Emitter::Shape Emitter::shape(const Inst& inst) const {
+Emitter::Shape Emitter::shape(const Inst& inst) {
   const ir::OpInfo& info = ir::op_info(inst.op);
   if (info.effect == Effect::control) return Shape::terminator;
   switch (inst.op) {
@@ -298,11 +317,25 @@ void Emitter::plan_fusions() {
 Expected<void> Emitter::run() {
   plan_fusions();
   emit_prologue();
+  // Blocks in layout order; a tile region stands where its first block does.
   std::vector<const ir::Block*> order;
-  for (const auto& block : function_.blocks) order.push_back(block.get());
+  std::set<const TileRegion*> listed;
+  for (const auto& block : function_.blocks) {
+    const TileRegion* region = regions_.of(block.get());
+    if (region == nullptr) {
+      order.push_back(block.get());
+    } else if (listed.insert(region).second) {
+      order.push_back(region->header);
+    }
+  }
   for (size_t i = 0; i < order.size() && !error_; ++i) {
-    emit_block(*order[i]);
-    if (!error_) emit_terminator(*order[i], i + 1 < order.size() ? order[i + 1] : nullptr);
+    const Label next = i + 1 < order.size() ? labels_[order[i + 1]->id] : Label();
+    if (const TileRegion* region = regions_.of(order[i])) {
+      emit_region(*region, next);
+    } else {
+      emit_block(*order[i]);
+      if (!error_) emit_terminator(*order[i], next);
+    }
   }
   if (error_) return tl::make_unexpected(*error_);
   cc_.endFunc();
@@ -370,7 +403,7 @@ bool Emitter::must_flush_before(const Inst& inst, Shape shape) const {
 }
 
 void Emitter::emit_block(const ir::Block& block) {
-  cc_.bind(labels_[block.id]);
+  cc_.bind(pass_ ? pass_->labels[block.id] : labels_[block.id]);
   env_ = canonical_env_;
   for (const Inst* inst : block.insts) {
     if (error_) return;
@@ -401,12 +434,59 @@ void Emitter::emit_block(const ir::Block& block) {
   }
 }
 
+// The passes one after another: each loads its values, runs the whole loop, and hands its results over.
+void Emitter::emit_region(const TileRegion& region, const Label& next) {
+  cc_.bind(labels_[region.header->id]);
+  size_t outside = 0;
+  while (region.contains(region.header->predecessors[outside])) ++outside;
+  Label start;
+  for (unsigned chunk = 0; chunk < chunks_ && !error_; chunk += region.width) {
+    Pass pass{.region = &region,
+              .begin = chunk,
+              .end = chunk + region.width,
+              .final = chunk + region.width == chunks_,
+              .next = {},
+              .labels = std::vector<Label>(labels_.size()),
+              .values = std::vector<Storage>(values_.size()),
+              .local = std::vector<bool>(values_.size())};
+    if (!pass.final) pass.next = cc_.newLabel();
+    for (const ir::Block* block : region.blocks) pass.labels[block->id] = cc_.newLabel();
+    if (start.isValid()) cc_.bind(start);
+    start = pass.next;
+
+    for (const Inst* value : region.live_in) {
+      const Op op = value->op;
+      if (op != Op::undef && op != Op::lane_id) pass.local[resolve(value).inst->id] = true;
+    }
+    std::vector<Copy> copies;
+    for (const Inst* phi : region.header->insts) {
+      if (phi->op != Op::phi) break;
+      if (!phi->users.empty()) add_copies(copies, phi, &pass, phi->operands[outside], nullptr);
+    }
+    std::set<const Inst*> copied;
+    for (const Inst* value : region.live_in) {
+      const Inst* place = resolve(value).inst;
+      if (pass.local[place->id] && copied.insert(place).second) add_copies(copies, place, &pass, place, nullptr);
+    }
+    emit_copies(std::move(copies));
+
+    pass_ = &pass;
+    for (size_t i = 0; i < region.blocks.size() && !error_; ++i) {
+      Label behind = pass.final ? next : pass.next;
+      if (i + 1 < region.blocks.size()) behind = pass.labels[region.blocks[i + 1]->id];
+      emit_block(*region.blocks[i]);
+      if (!error_) emit_terminator(*region.blocks[i], behind);
+    }
+    pass_ = nullptr;
+  }
+}
+
 void Emitter::flush_segment() {
   if (segment_env_) set_env(*segment_env_);
-  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+  for (unsigned chunk = first_chunk(); chunk < end_chunk(); ++chunk) {
     for (const Inst* inst : segment_) {
       if (error_) return;
-      if (chunk > 0 && is_invariant(inst)) continue;
+      if (chunk > first_chunk() && is_invariant(inst)) continue;
       annotate(*inst);
       emit_chunk(*inst, chunk);
     }
@@ -421,6 +501,7 @@ void Emitter::emit_chunk(const Inst& inst, unsigned chunk) {
   isa_->recycle();
   if (inst.op == Op::const_ || inst.op == Op::undef || inst.op == Op::lane_id) return;  // made where they are used
   if (inst.op == Op::extract && !classes_.is_shared(&inst)) return;  // an alias of a tuple's register
+  if (lane_addresses_.is_scalar(&inst)) return emit_lane_address(inst, chunk);
   const bool done = emit_simple(inst, chunk) || emit_state(inst, chunk) || emit_int32(inst, chunk) ||
                     emit_int64(inst, chunk) || emit_mask(inst, chunk) || emit_float(inst, chunk) ||
                     emit_float16(inst, chunk) || emit_transcendental(inst, chunk) || emit_convert(inst, chunk) ||

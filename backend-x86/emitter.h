@@ -15,7 +15,9 @@
 #include <vector>
 
 #include "backend-x86/host_code.h"
+#include "backend-x86/lane_addresses.h"
 #include "backend-x86/phi_classes.h"
+#include "backend-x86/tile_regions.h"
 #include "backend-x86/vector_isa.h"
 #include "ir/analysis/lane_shape.h"
 #include "ir/function.h"
@@ -40,9 +42,10 @@ class Emitter {
 
   // --- driver (emitter.cpp) ---
   enum class Shape : uint8_t { scalar, chunk, barrier, terminator };
-  [[nodiscard]] Shape shape(const Inst& inst) const;
+  [[nodiscard]] static Shape shape(const Inst& inst);
   void emit_prologue();
   void emit_block(const ir::Block& block);
+  void emit_region(const TileRegion& region, const Label& next);
   void flush_segment();
   [[nodiscard]] bool must_flush_before(const Inst& inst, Shape shape) const;
   void emit_chunk(const Inst& inst, unsigned chunk);
@@ -55,6 +58,8 @@ class Emitter {
   [[nodiscard]] bool is_fused(const Inst* inst) const { return fused_[inst->id]; }
   // Code emitted by `body` goes to the cold section at the end of the function.
   void cold(const std::function<void()>& body);
+
+  [[nodiscard]] bool may_share(const Inst& phi, const Inst& value) const;
 
   // --- floating-point environment (emitter.cpp) ---
   struct EnvNeed {
@@ -69,8 +74,19 @@ class Emitter {
 
   // --- values (values.cpp) ---
   struct Storage {
-    std::vector<x86::Reg> regs;
-    bool invariant = false;  // the same register serves all chunks
+    std::vector<x86::Reg> regs;  // made when they are first used
+    bool invariant = false;      // the same register serves all chunks
+  };
+  // One pass through a tile region: the chunks it handles, and registers of its own for all values that it touches, so
+  // that their lives do not extend over the other passes.
+  struct Pass {
+    const TileRegion* region;
+    unsigned begin, end;          // chunks
+    bool final;                   // scalar results are those of the last pass
+    Label next;                   // where the next pass starts
+    std::vector<Label> labels;    // of the region's blocks, by block id
+    std::vector<Storage> values;  // by instruction id
+    std::vector<bool> local;      // which instructions' values are in `values`
   };
   struct Place {
     const Inst* inst;
@@ -78,6 +94,14 @@ class Emitter {
   };
   [[nodiscard]] Place resolve(const Inst* inst) const;
   Storage& storage(const Inst* inst);
+  x86::Reg new_register(const Inst* inst);
+  // Registers for an element of a chunk.
+  [[nodiscard]] unsigned parts(const Inst* inst) const {
+    return inst->type.kind == ir::TypeKind::v64 && !lane_addresses_.is_scalar(inst) ? 2 : 1;
+  }
+  // All chunks, or those of the current pass.
+  [[nodiscard]] unsigned first_chunk() const { return pass_ ? pass_->begin : 0; }
+  [[nodiscard]] unsigned end_chunk() const { return pass_ ? pass_->end : chunks_; }
   x86::Reg reg(const Inst* inst, unsigned element, unsigned chunk, unsigned part);
   Vec v32(const Inst* inst, unsigned chunk);              // constants are materialised
   Operand v32_operand(const Inst* inst, unsigned chunk);  // constants as broadcast memory operands (32-bit elements)
@@ -103,8 +127,18 @@ class Emitter {
   [[nodiscard]] Mem row(unsigned vgpr, unsigned chunk) const;
   Gp new_gp(unsigned bits) { return bits == 64 ? Gp(cc_.newUInt64()) : Gp(cc_.newUInt32()); }
 
+  // --- values kept in general registers (lane_address_code.cpp) ---
+  void emit_lane_address(const Inst& inst, unsigned chunk);
+  Operand lane_base(const Inst* value, unsigned chunk, bool wave);
+  x86::CondCode test_guard(const Inst* guard, unsigned chunk);
+  Vec strided_vector(const Gp& first, int64_t stride);
+  Vec lane_vector32(const Inst* value, unsigned chunk);
+  Vec64 lane_vector64(const Inst* value, unsigned chunk);
+
   // --- control (control.cpp) ---
-  void emit_terminator(const ir::Block& block, const ir::Block* next);
+  // next: the label of what is emitted behind the block.
+  void emit_terminator(const ir::Block& block, const Label& next);
+  [[nodiscard]] Label target(const ir::Block& from, unsigned successor) const;
   x86::CondCode emit_condition(const Inst* condition);
   struct Copy {
     Operand to, from;  // from: register or constant instruction
@@ -112,6 +146,8 @@ class Emitter {
     unsigned chunk = 0, part = 0;
   };
   [[nodiscard]] std::vector<Copy> edge_copies(const ir::Block& from, unsigned successor);
+  // Copies `value`, as it is in pass `from`, to `destination`, as it is in pass `to` (null: outside a region).
+  void add_copies(std::vector<Copy>& copies, const Inst* destination, Pass* to, const Inst* value, Pass* from);
   void emit_copies(std::vector<Copy> copies);
   void emit_copy(const Operand& to, const Operand& from);
   void emit_entry_dispatch();
@@ -213,6 +249,9 @@ class Emitter {
   std::unique_ptr<VectorIsa> isa_;
   const unsigned chunks_;
   const ir::LaneShapes shapes_;
+  const LaneAddresses lane_addresses_;
+  const Liveness liveness_;
+  const TileRegions regions_;
   PhiClasses classes_;
 
   asmjit::FuncNode* func_ = nullptr;
@@ -227,6 +266,7 @@ class Emitter {
   }
   Gp wave_, entry_index_;
   std::vector<Storage> values_;
+  Pass* pass_ = nullptr;  // the one being emitted
   std::vector<bool> invariant_;
   std::vector<bool> fused_;
   std::vector<Label> labels_;  // by block id

@@ -83,6 +83,7 @@ void MemoryAccess::prepare() {
   if (!Emitter::is_full(operand(0))) active_ = {.full = false, .mask = e_.mask(operand(0), chunk_)};
   slow_label_ = cc_.newLabel();
   join_ = cc_.newLabel();
+  if (e_.lane_addresses_.serves(inst_)) return prepare_served();
   const auto use_offset = [&](const ir::Inst* base, const ir::Inst* offset) {
     const ir::LaneShape shape = e_.shapes_.of(offset);
     if (shape.stride == 0 && shape.group >= isa_.lanes) {
@@ -134,6 +135,58 @@ void MemoryAccess::prepare() {
     case AddressForm::scratch_base:
       prepare_scratch();
       return;
+  }
+  add_immediate(mem_.imm);
+}
+
+// The address of the chunk's first lane is a number.
+void MemoryAccess::prepare_served() {
+  served_ = true;
+  const ir::Inst* value = lane_operand(inst_);
+  const LaneAddress& fact = e_.lane_addresses_.of(value);
+  guards_ = fact.guards;
+  const int64_t advance = fact.wave ? fact.stride * first_lane() : 0;
+  if (mem_.form == AddressForm::vector64) {
+    first_data_ = 2;
+    base_ = e_.lane_base(value, chunk_, fact.wave).as<Gp>();
+  } else {
+    const ir::Inst* base = mem_.form == AddressForm::base_offset ? inst_.operands[1] : nullptr;
+    first_data_ = base != nullptr ? 3 : 2;
+    if (fact.stride != 0 && e_.shapes_.extended(value, false).group < (fact.wave ? kWaveSize : isa_.lanes))
+      guards_.push_back(value);
+    const auto [entry, inserted] = e_.uniform_pointers_.try_emplace({base, value, fact.wave ? 0 : chunk_});
+    if (inserted) {
+      entry->second = cc_.newUInt64();
+      cc_.mov(entry->second.r32(), e_.lane_base(value, chunk_, fact.wave).as<Gp>());
+      if (base != nullptr) {
+        cc_.add(entry->second, e_.gp(base));
+      } else {
+        cc_.add(entry->second, e_.wave_field(offsetof(WaveState, lds_base), 8));
+      }
+    }
+    base_ = entry->second;
+  }
+  known_stride_ = fact.stride;
+  kind_ = fact.stride == 0 ? Kind::uniform : Kind::strided;
+  add_immediate(mem_.imm + advance);
+  for (const ir::Inst* guard : guards_) to_slow_if(e_.test_guard(guard, chunk_));
+}
+
+// For the cold path: the addresses as a vector.
+void MemoryAccess::unserve() {
+  const ir::Inst* value = lane_operand(inst_);
+  if (mem_.form == AddressForm::vector64) {
+    kind_ = Kind::address64;
+    address_ = e_.lane_vector64(value, chunk_);
+  } else {
+    kind_ = Kind::offset32;
+    offset_ = e_.lane_vector32(value, chunk_);
+    if (mem_.form == AddressForm::base_offset) {
+      base_ = e_.gp(inst_.operands[1]);
+    } else {
+      base_ = cc_.newUInt64();
+      cc_.mov(base_, e_.wave_field(offsetof(WaveState, lds_base), 8));
+    }
   }
   add_immediate(mem_.imm);
 }
@@ -227,6 +280,11 @@ Gp MemoryAccess::find_contiguous() {
   if (!excluded_.full) to_slow_if(isa_.test_any({&excluded_.mask, 1}));
   if (mem_.space == Space::flat) check_aperture(pointer);
   return pointer;
+}
+
+Gp MemoryAccess::strided_pointer() {
+  if (mem_.space == Space::flat) check_aperture(base_);
+  return base_;
 }
 
 void MemoryAccess::check_aperture(const Gp& pointer) {
@@ -388,6 +446,13 @@ void MemoryAccess::emit() {
   const bool interleaves =
       mem_.count == 1 || scratch_swizzled_ || (mem_.bytes == 4 && mem_.count <= 4 && isa_.can_interleave(mem_.count));
   const bool scattered = known_stride_ && kind_ != Kind::uniform && *known_stride_ != lane_stride_;
+  if (served_ && (scattered || !interleaves || (kind_ == Kind::uniform && !load_))) {
+    // Nothing is gained by the number; the vector is right whatever the guards say.
+    if (slow_used_) cc_.bind(slow_label_);
+    unserve();
+    slow();
+    return;
+  }
   const bool swizzled_narrow = scratch_swizzled_ && mem_.bytes < 4;
   if (kind_ == Kind::uniform && scratch_swizzled_) {
     contiguous(base_);
@@ -398,13 +463,15 @@ void MemoryAccess::emit() {
     slow();
     return;
   } else {
-    contiguous(find_contiguous());
+    contiguous(kind_ == Kind::strided ? strided_pointer() : find_contiguous());
   }
   if (!slow_used_) return;
   cc_.bind(join_);
   e_.cold([&] {
     cc_.bind(slow_label_);
-    if (load_ && mem_.bytes == 4 && !scratch_swizzled_ && mem_.space != Space::flat && kind_ != Kind::uniform)
+    if (served_) {
+      unserve();
+    } else if (load_ && mem_.bytes == 4 && !scratch_swizzled_ && mem_.space != Space::flat && kind_ != Kind::uniform)
       load_if_equal();
     slow();
     cc_.jmp(join_);

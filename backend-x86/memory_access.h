@@ -12,7 +12,8 @@ class MemoryAccess {
   void emit();
 
  private:
-  enum class Kind : uint8_t { uniform, offset32, address64 };
+  // strided: base_ is the address of the chunk's first lane, known_stride_ the distance from lane to lane
+  enum class Kind : uint8_t { uniform, strided, offset32, address64 };
   // A mask, or all lanes.
   struct Lanes {
     bool full = true;
@@ -22,12 +23,15 @@ class MemoryAccess {
 
   void prepare();
   void prepare_scratch();
+  void prepare_served();
+  void unserve();
   [[nodiscard]] Gp uniform_pointer(const ir::Inst* base, const ir::Inst* offset);
   void add_immediate(int64_t imm);
   // Adds lanes that the hot path must not serve.
   void exclude(const MaskReg& lanes);
   void check_aperture(const Gp& pointer);
   [[nodiscard]] Gp find_contiguous();
+  [[nodiscard]] Gp strided_pointer();
   void contiguous(const Gp& pointer);
   void contiguous_interleaved(const Gp& pointer);
   void interleaved(const Gp& pointer, std::span<const MaskReg> masks);
@@ -72,6 +76,8 @@ class MemoryAccess {
   Lanes excluded_{.full = true, .mask = {}};  // full: none
   Vec scratch_byte_;                          // scratch: byte offsets before the swizzle
   bool scratch_swizzled_ = false;
+  bool served_ = false;  // by address values in general registers
+  std::vector<const ir::Inst*> guards_;
   Label slow_label_, join_;
   bool slow_used_ = false;
 };

@@ -68,8 +68,9 @@ bool Liveness::live_after(const ir::Inst& value, const ir::Inst& point) const {
   });
 }
 
-PhiClasses::PhiClasses(const ir::Function& function, const std::function<bool(const ir::Inst&)>& may_share)
-    : liveness_(function), representative_(function.num_values()), shared_(function.num_values()) {
+PhiClasses::PhiClasses(const ir::Function& function, const Liveness& liveness,
+                       const std::function<bool(const ir::Inst&, const ir::Inst&)>& may_share)
+    : liveness_(liveness), representative_(function.num_values()), shared_(function.num_values()) {
   std::vector<std::vector<const ir::Inst*>> members(function.num_values());
   for (const auto& block : function.blocks) {
     for (const ir::Inst* inst : block->insts) {
@@ -86,12 +87,12 @@ PhiClasses::PhiClasses(const ir::Function& function, const std::function<bool(co
   for (const auto& block : function.blocks) {
     for (const ir::Inst* phi : block->insts) {
       if (phi->op != ir::Op::phi) break;
-      if (may_share && !may_share(*phi)) continue;
       for (const ir::Inst* value : phi->operands) {
         const ir::Op op = value->op;
         // Constants are rematerialised; another phi keeps its own registers; an unused phi needs none.
         if (op == ir::Op::const_ || op == ir::Op::undef || op == ir::Op::phi || op == ir::Op::lane_id) continue;
         if (shared_[value->id] || value->type.is_tuple() || phi->users.empty()) continue;
+        if (may_share && !may_share(*phi, *value)) continue;
         const auto& group = members[phi->id];
         if (std::any_of(group.begin(), group.end(), [&](const ir::Inst* m) { return interfere(m, value); })) continue;
         representative_[value->id] = phi;

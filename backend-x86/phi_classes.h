@@ -32,8 +32,9 @@ class Liveness {
 
 class PhiClasses {
  public:
-  // may_share: phis that the analysis may put other values' results into.
-  explicit PhiClasses(const ir::Function& function, const std::function<bool(const ir::Inst&)>& may_share = {});
+  // may_share: whether the result of an operand may go straight into the registers of its phi.
+  PhiClasses(const ir::Function& function, const Liveness& liveness,
+             const std::function<bool(const ir::Inst& phi, const ir::Inst& operand)>& may_share = {});
 
   // The phi whose registers the value uses; the value itself when it has its own.
   [[nodiscard]] const ir::Inst* representative(const ir::Inst* inst) const { return representative_[inst->id]; }
@@ -45,7 +46,7 @@ class PhiClasses {
   [[nodiscard]] const Liveness& liveness() const { return liveness_; }
 
  private:
-  Liveness liveness_;
+  const Liveness& liveness_;
   std::vector<const ir::Inst*> representative_;
   std::vector<bool> shared_;
 };

@@ -32,8 +32,9 @@ void Emitter::decide_invariance(const ir::Block& block) {
   unsigned loaded = 0;
   const auto uniform_load = [&](const Inst& inst) {
     if (inst.op != Op::load || (inst.mem.space != ir::Space::global && inst.mem.space != ir::Space::lds)) return false;
-    return std::all_of(inst.operands.begin(), inst.operands.end(),
-                       [&](const Inst* o) { return is_invariant(o) || is_uniform(o); });
+    return std::all_of(inst.operands.begin(), inst.operands.end(), [&](const Inst* o) {
+      return is_uniform(o) || (is_invariant(o) && !lane_addresses_.is_scalar(o));
+    });
   };
   for (const Inst* inst : block.insts) {
     if (uniform_load(*inst)) loaded += inst->type.count;
@@ -41,6 +42,10 @@ void Emitter::decide_invariance(const ir::Block& block) {
   const bool few_loads = loaded <= isa_->lanes / 2;
   for (const Inst* inst : block.insts) {
     if (inst->type.is_scalar() || inst->type.kind == TypeKind::none || inst->op == Op::lane_id) continue;
+    if (lane_addresses_.is_scalar(inst)) {
+      invariant_[inst->id] = lane_addresses_.of(inst).wave;
+      continue;
+    }
     if (inst->op == Op::phi) {
       invariant_[inst->id] = is_uniform(inst);
       continue;
@@ -60,42 +65,39 @@ void Emitter::decide_invariance(const ir::Block& block) {
 }
 
 Emitter::Storage& Emitter::storage(const Inst* inst) {
-  Storage& s = values_[inst->id];
+  const bool local = pass_ != nullptr && (pass_->local[inst->id] || pass_->region->contains(inst->parent));
+  Storage& s = local ? pass_->values[inst->id] : values_[inst->id];
   if (!s.regs.empty()) return s;
-  const ir::Type type = inst->type;
-  s.invariant = type.is_scalar() || invariant_[inst->id];
-  const unsigned parts = type.kind == TypeKind::v64 ? 2 : 1;
-  const unsigned count = type.count * parts * (s.invariant ? 1 : chunks_);
-  s.regs.reserve(count);
-  for (unsigned i = 0; i < count; ++i) {
-    switch (type.kind) {
-      case TypeKind::i1:
-      case TypeKind::i32:
-        s.regs.push_back(cc_.newUInt32());
-        break;
-      case TypeKind::i64:
-        s.regs.push_back(cc_.newUInt64());
-        break;
-      case TypeKind::mask:
-        s.regs.push_back(isa_->new_mask());
-        break;
-      case TypeKind::v32:
-      case TypeKind::v64:
-        s.regs.push_back(isa_->new_vec());
-        break;
-      case TypeKind::none:
-        WAVEJIT_CHECK(false, "a value without a type");
-        break;
-    }
-  }
+  s.invariant = inst->type.is_scalar() || invariant_[inst->id];
+  s.regs.resize(inst->type.count * parts(inst) * (s.invariant ? 1 : chunks_));
   return s;
+}
+
+x86::Reg Emitter::new_register(const Inst* inst) {
+  if (lane_addresses_.is_scalar(inst)) return new_gp(inst->type.bits());
+  switch (inst->type.kind) {
+    case TypeKind::i1:
+    case TypeKind::i32:
+      return cc_.newUInt32();
+    case TypeKind::i64:
+      return cc_.newUInt64();
+    case TypeKind::mask:
+      return isa_->new_mask();
+    case TypeKind::v32:
+    case TypeKind::v64:
+      return isa_->new_vec();
+    case TypeKind::none:
+      break;
+  }
+  WAVEJIT_CHECK(false, "a value without a type");
+  return {};
 }
 
 x86::Reg Emitter::reg(const Inst* inst, unsigned element, unsigned chunk, unsigned part) {
   Storage& s = storage(inst);
-  const unsigned parts = inst->type.kind == TypeKind::v64 ? 2 : 1;
-  const unsigned index = (element * (s.invariant ? 1 : chunks_) + (s.invariant ? 0 : chunk)) * parts + part;
+  const unsigned index = (element * (s.invariant ? 1 : chunks_) + (s.invariant ? 0 : chunk)) * parts(inst) + part;
   WAVEJIT_CHECK(index < s.regs.size(), "%{} has no register {}", inst->id, index);
+  if (!s.regs[index].isValid()) s.regs[index] = new_register(inst);
   return s.regs[index];
 }
 

@@ -14,6 +14,11 @@
 
 namespace wavejit::backend {
 
+// Registers there are; masks is 0 where masks live in vector registers.
+struct RegisterBudget {
+  unsigned vectors, masks;
+};
+
 class VectorIsa {
  public:
   // Instructions that differ by tier only in name.
@@ -136,6 +141,7 @@ class VectorIsa {
     return d;
   }
   // Whether `d = m ? op(...) : d` can be had by putting {m} on the instruction.
+  [[nodiscard]] virtual RegisterBudget budget() const = 0;
   [[nodiscard]] virtual bool merges() const = 0;
 
   // --- 32 <-> 64 ---

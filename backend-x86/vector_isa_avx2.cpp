@@ -200,6 +200,7 @@ class Avx2 final : public VectorIsa {
     cc_.emit(I::kIdVblendvpd, d, b, a, m);
   }
   void zero_unless(const Vec& d, const MaskReg& m, const Vec& a) override { cc_.emit(I::kIdVpand, d, m, a); }
+  RegisterBudget budget() const override { return {.vectors = 16, .masks = 0}; }
   bool merges() const override { return false; }
 
   // --- 32 <-> 64 ---

@@ -167,6 +167,7 @@ class Avx512 final : public VectorIsa {
     set_zero_mask(&m);
     cc_.emit(I::kIdVmovdqa32, d, a);
   }
+  RegisterBudget budget() const override { return {.vectors = 32, .masks = 7}; }
   bool merges() const override { return true; }
 
   // --- 32 <-> 64 ---

@@ -1,8 +1,7 @@
 // Loop-invariant code motion: pure instructions whose operands come from outside a loop move in front of it.
 #include <algorithm>
-#include <unordered_set>
 
-#include "ir/analysis/dominators.h"
+#include "ir/analysis/loops.h"
 #include "ir/passes/passes.h"
 
 namespace wavejit::ir::passes {
@@ -10,36 +9,6 @@ namespace {
 
 // A hoisted vector occupies registers in the whole loop; past a few of them recomputing is cheaper than spilling.
 constexpr unsigned kMaxHoistedVectors = 8;
-
-struct Loop {
-  Block* header = nullptr;
-  std::vector<Block*> latches;
-  std::unordered_set<const Block*> body;
-};
-
-std::vector<Loop> find_loops(const Dominators& dominators) {
-  std::vector<Loop> loops;
-  // Headers in reverse order: inner loops come before the loops around them.
-  const auto& order = dominators.order();
-  for (auto it = order.rbegin(); it != order.rend(); ++it) {
-    Loop loop{.header = *it};
-    for (Block* predecessor : (*it)->predecessors) {
-      if (dominators.reachable(predecessor) && dominators.dominates(*it, predecessor))
-        loop.latches.push_back(predecessor);
-    }
-    if (loop.latches.empty()) continue;
-    loop.body.insert(*it);
-    std::vector<Block*> work = loop.latches;
-    while (!work.empty()) {
-      Block* block = work.back();
-      work.pop_back();
-      if (!loop.body.insert(block).second) continue;
-      work.insert(work.end(), block->predecessors.begin(), block->predecessors.end());
-    }
-    loops.push_back(std::move(loop));
-  }
-  return loops;
-}
 
 class Hoister {
  public:

@@ -75,7 +75,8 @@ TEST_P(Control, LoopWithAccumulators) {
   EXPECT_EQ(wave->sgpr64(62), 7u * 59049);
   for (unsigned l = 0; l < 64; ++l) EXPECT_EQ(wave->vgpr[100][l], 45 * before->vgpr[1][l]);
   // The loop-carried values need no copies.
-  const PhiClasses classes(f);
+  const Liveness liveness(f);
+  const PhiClasses classes(f, liveness);
   EXPECT_EQ(classes.representative(next_sum), sum);
   EXPECT_EQ(classes.representative(next_i), i);
   EXPECT_EQ(classes.representative(next_w), w);

@@ -1,0 +1,184 @@
+#include "backend-x86/tile_regions.h"
+
+#include <algorithm>
+
+#include "ir/analysis/loops.h"
+
+namespace wavejit::backend {
+namespace {
+
+using ir::Op;
+
+bool lanes_share(const ir::Inst& store) {
+  return store.mem.form != ir::AddressForm::scratch_off && store.mem.form != ir::AddressForm::scratch_base;
+}
+
+// The way through the loop must be the same each time it is taken: it may not depend on memory that another work-group
+// could be writing.
+bool reads_memory(const ir::Inst* value, const ir::Loop& loop, std::unordered_set<const ir::Inst*>& seen) {
+  if (!loop.body.contains(value->parent) || !seen.insert(value).second) return false;
+  if (value->op == Op::load_scalar) return true;
+  return std::any_of(value->operands.begin(), value->operands.end(),
+                     [&](const ir::Inst* operand) { return reads_memory(operand, loop, seen); });
+}
+
+bool is_sound(const ir::Loop& loop, bool (*lane_wise)(const ir::Inst&)) {
+  std::unordered_set<const ir::Inst*> seen;
+  for (const ir::Block* block : loop.body) {
+    for (const ir::Inst* inst : block->insts) {
+      if (!lane_wise(*inst)) return false;
+      if (inst->op == Op::store && lanes_share(*inst)) return false;
+      const ir::Effect effect = ir::op_info(inst->op).effect;
+      if (effect == ir::Effect::writes && inst->op != Op::store) return false;
+      if (inst->op == Op::cond_br && reads_memory(inst->operands[0], loop, seen)) return false;
+    }
+  }
+  const auto& entries = loop.header->predecessors;
+  return std::count_if(entries.begin(), entries.end(), [&](const ir::Block* p) { return !loop.body.contains(p); }) == 1;
+}
+
+// Registers that a loop needs at its most crowded place.
+class Pressure {
+ public:
+  Pressure(const ir::Function& function, const Liveness& liveness, const ir::LaneShapes& shapes,
+           const RegisterBudget& budget)
+      : liveness_(liveness), shapes_(shapes), budget_(budget) {
+    for (const auto& block : function.blocks) {
+      for (const ir::Inst* inst : block->insts) {
+        if (!inst->type.is_scalar() && inst->type.kind != ir::TypeKind::none && !inst->is_const())
+          values_.push_back(inst);
+      }
+    }
+  }
+
+  [[nodiscard]] bool fits(const ir::Loop& loop, unsigned width) {
+    return std::all_of(loop.body.begin(), loop.body.end(), [&](const ir::Block* block) {
+      const Need& need = of(*block);
+      // Two registers are for temporaries.
+      return need.shared + need.across * width + need.local + 2 <= budget_.vectors &&
+             (budget_.masks == 0 || need.masks * width + 1 <= budget_.masks);
+    });
+  }
+
+  // Whether an iteration for that many chunks would load and store a lot compared with what it computes.
+  [[nodiscard]] bool spills_much(const ir::Loop& loop, unsigned width) {
+    unsigned most = 0, work = 0;
+    for (const ir::Block* block : loop.body) {
+      const Need& need = of(*block);
+      most = std::max(most, need.shared + need.across * width);
+      work += static_cast<unsigned>(std::count_if(block->insts.begin(), block->insts.end(), [&](const ir::Inst* inst) {
+        return inst->op != Op::phi && cost(*inst).vectors != 0;
+      }));
+    }
+    return most > budget_.vectors && 4 * (most - budget_.vectors) > work * width;
+  }
+
+ private:
+  // Vector registers for one chunk: `across` are live over a block's boundaries, `local` only inside; `shared` serve
+  // all chunks. Mask registers for one chunk.
+  struct Need {
+    unsigned shared = 0, across = 0, local = 0, masks = 0;
+  };
+
+  struct Cost {
+    unsigned shared = 0, vectors = 0, masks = 0;
+  };
+  [[nodiscard]] Cost cost(const ir::Inst& inst) const {
+    if (inst.op == Op::extract && inst.operands[0]->type.is_tuple() && inst.operands[0]->parent == inst.parent)
+      return {};
+    const unsigned registers = inst.type.count * (inst.type.kind == ir::TypeKind::v64 ? 2 : 1);
+    if (inst.type.is_mask() && budget_.masks != 0) return {.masks = registers};
+    if (inst.op == Op::lane_id || inst.op == Op::undef) return {};
+    if (shapes_.of(&inst).is_uniform()) return {.shared = registers};
+    return {.vectors = registers};
+  }
+
+  const Need& of(const ir::Block& block) {
+    const auto [it, inserted] = needs_.try_emplace(&block);
+    Need& need = it->second;
+    if (!inserted) return need;
+    Cost in, out;
+    std::unordered_set<const ir::Inst*> live;
+    const auto add = [](Cost& sum, const Cost& c) {
+      sum.shared += c.shared;
+      sum.vectors += c.vectors;
+      sum.masks += c.masks;
+    };
+    for (const ir::Inst* value : values_) {
+      if (liveness_.live_in(block, *value)) add(in, cost(*value));
+      if (liveness_.live_out(block, *value)) {
+        add(out, cost(*value));
+        live.insert(value);
+      }
+    }
+    need.shared = std::max(in.shared, out.shared);
+    need.across = std::max(in.vectors, out.vectors);
+    // Backwards through the block: what is live between two instructions.
+    Cost now = out, most = out;
+    for (auto i = block.insts.rbegin(); i != block.insts.rend(); ++i) {
+      const ir::Inst& inst = **i;
+      if (live.erase(&inst) != 0) {
+        const Cost c = cost(inst);
+        now.vectors -= c.vectors;
+        now.masks -= c.masks;
+      }
+      if (inst.op == Op::phi) break;
+      for (const ir::Inst* operand : inst.operands) {
+        if (operand->is_const() || operand->type.is_scalar()) continue;
+        if (live.insert(operand).second) add(now, cost(*operand));
+      }
+      most.vectors = std::max(most.vectors, now.vectors);
+      most.masks = std::max(most.masks, now.masks);
+    }
+    need.local = most.vectors > need.across ? most.vectors - need.across : 0;
+    need.masks = std::max({in.masks, out.masks, most.masks});
+    return need;
+  }
+
+  const Liveness& liveness_;
+  const ir::LaneShapes& shapes_;
+  const RegisterBudget& budget_;
+  std::vector<const ir::Inst*> values_;
+  std::unordered_map<const ir::Block*, Need> needs_;
+};
+
+}  // namespace
+
+TileRegions::TileRegions(const ir::Function& function, const Liveness& liveness, const ir::LaneShapes& shapes,
+                         const RegisterBudget& budget, unsigned chunks, bool (*lane_wise)(const ir::Inst&))
+    : by_block_(function.num_block_ids()) {
+  const ir::Dominators dominators(function);
+  const std::vector<ir::Loop> loops = ir::find_loops(dominators);
+  if (loops.empty()) return;
+  Pressure pressure(function, liveness, shapes, budget);
+  // Outer loops first.
+  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+    if (of(loop->header) != nullptr || !is_sound(*loop, lane_wise)) continue;
+    unsigned width = chunks;
+    while (width > 1 && !pressure.fits(*loop, width)) width /= 2;
+    // Lockstep shares the scalar work and has more that is independent to do at a time.
+    if (width == chunks || !pressure.fits(*loop, width) || !pressure.spills_much(*loop, chunks)) continue;
+    auto region = std::make_unique<TileRegion>();
+    region->header = loop->header;
+    region->width = width;
+    region->body = loop->body;
+    region->blocks.push_back(loop->header);
+    std::unordered_set<const ir::Inst*> used;
+    for (const auto& block : function.blocks) {
+      if (!region->contains(block.get())) continue;
+      by_block_[block->id] = region.get();
+      if (block.get() != loop->header) region->blocks.push_back(block.get());
+      for (const ir::Inst* inst : block->insts) {
+        for (size_t i = 0; i < inst->operands.size(); ++i) {
+          const ir::Inst* value = inst->operands[i];
+          if (inst->op == Op::phi && !region->contains(block->predecessors[i])) continue;
+          if (value->is_const() || region->contains(value->parent) || !used.insert(value).second) continue;
+          region->live_in.push_back(value);
+        }
+      }
+    }
+    regions_.push_back(std::move(region));
+  }
+}
+
+}  // namespace wavejit::backend

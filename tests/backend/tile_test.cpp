@@ -1,0 +1,197 @@
+// Loops that are emitted tile by tile, and addresses kept in general registers, with indices that wrap around.
+#include <sys/mman.h>
+
+#include "backend-x86/tile_regions.h"
+#include "runner.h"
+
+namespace wavejit::backend {
+namespace {
+
+using ir::AddressForm;
+using ir::Inst;
+using ir::Op;
+using ir::Space;
+
+class Tile : public testing::TestWithParam<Tier> {
+ protected:
+  void SetUp() override {
+    if (!host_supports(GetParam())) GTEST_SKIP() << "the CPU has no " << to_string(GetParam());
+    std::mt19937_64 random{11};
+    wave.randomise(random);
+  }
+  static void close(Inst* phi, Inst* first, Inst* next) {
+    for (Inst* v : {first, next}) {
+      phi->operands.push_back(v);
+      v->users.push_back(phi);
+    }
+  }
+  TestWave wave;
+};
+INSTANTIATE_TEST_SUITE_P(Tiers, Tile, testing::ValuesIn(kTiers), [](const auto& info) {
+  return info.param == Tier::avx2 ? std::string("avx2") : std::string("avx512");
+});
+
+bool never_barrier(const Inst& inst) {
+  return inst.op != Op::mask_any && inst.op != Op::mask_to_i64;
+}
+
+// Twenty accumulators, a counter, a scalar and an invariant: acc[k] += x ^ i ^ k; everything is used behind the
+// loop, partly through phis of the block there.
+TEST_P(Tile, ManyAccumulators) {
+  constexpr unsigned kCount = 20;
+  ir::Function f("tiled");
+  ir::Block *start = f.add_block(), *body = f.add_block(), *end = f.add_block();
+  f.entries.push_back({0, start});
+  ir::Builder b(f, start);
+  Inst* x = b.op_typed(Op::get_vgpr, ir::kV32, {}, 0, 1);
+  Inst* n = b.op_typed(Op::get_sgpr, ir::kI32, {}, 0, 5);
+  Inst *zero = b.i32(0), *mask = b.op_typed(Op::get_mask, ir::kMask, {}, 0, 20);
+  std::vector<Inst*> first;
+  for (unsigned k = 0; k < kCount; ++k)
+    first.push_back(k % 3 == 0 ? b.v32(k) : k % 3 == 1 ? x : b.op_typed(Op::get_vgpr, ir::kV32, {}, 0, 3));
+  b.cond_br(b.icmp(ir::ICmp::eq, n, b.i32(0)), end, body);
+  b.set_block(body);
+  Inst* i = b.op_typed(Op::phi, ir::kI32, {});
+  std::vector<Inst*> acc, next;
+  for (unsigned k = 0; k < kCount; ++k) acc.push_back(b.op_typed(Op::phi, ir::kV32, {}));
+  Inst* m = b.op_typed(Op::phi, ir::kMask, {});
+  for (unsigned k = 0; k < kCount; ++k) {
+    Inst* factor = b.op(Op::splat, {b.op(Op::xor_, {i, b.i32(k)})});
+    next.push_back(b.op(Op::add, {acc[k], b.op(Op::xor_, {x, factor})}));
+  }
+  Inst* next_m = b.op(Op::and_, {m, b.icmp(ir::ICmp::ne, next[0], b.v32(0))});
+  Inst* next_i = b.op(Op::add, {i, b.i32(1)});
+  b.cond_br(b.icmp(ir::ICmp::ult, next_i, n), body, end);
+  close(i, zero, next_i);
+  close(m, mask, next_m);
+  for (unsigned k = 0; k < kCount; ++k) close(acc[k], first[k], next[k]);
+  b.set_block(end);
+  std::vector<Inst*> out;
+  for (unsigned k = 0; k < kCount; ++k) {
+    out.push_back(b.op_typed(Op::phi, ir::kV32, {}));
+    close(out[k], first[k], next[k]);
+  }
+  Inst* count = b.op_typed(Op::phi, ir::kI32, {});
+  close(count, n, next_i);
+  Inst* out_m = b.op_typed(Op::phi, ir::kMask, {});
+  close(out_m, mask, next_m);
+  for (unsigned k = 0; k < kCount; ++k) b.op_typed(Op::set_vgpr, ir::kNone, {out[k]}, 0, 100 + k);
+  b.op_typed(Op::set_sgpr, ir::kNone, {count}, 0, 60);
+  b.op_typed(Op::set_mask, ir::kNone, {out_m}, 0, 62);
+  b.exit(ExitReason::kEnd, 0);
+
+  // The point of it is that the loop is tiled.
+  const Liveness liveness(f);
+  const TileRegions regions(f, liveness, ir::LaneShapes(f), {.vectors = 32, .masks = 7}, 4, never_barrier);
+  ASSERT_NE(regions.of(body), nullptr);
+  EXPECT_EQ(regions.of(body)->width, 1u);
+  EXPECT_EQ(regions.of(end), nullptr);
+
+  for (const uint32_t trips : {0u, 1u, 7u}) {
+    wave->sgpr[5] = trips;
+    TestWave before(wave);
+    ASSERT_EQ(run(f, GetParam(), wave), ExitReason::kEnd);
+    EXPECT_EQ(wave->sgpr[60], trips);
+    uint64_t still = before->sgpr64(20);
+    for (unsigned l = 0; l < 64; ++l) {
+      const uint32_t vx = before->vgpr[1][l];
+      for (unsigned k = 0; k < kCount; ++k) {
+        uint32_t a = k % 3 == 0 ? k : before->vgpr[k % 3 == 1 ? 1 : 3][l];
+        for (uint32_t t = 0; t < trips; ++t) {
+          a += vx ^ t ^ k;
+          if (k == 0 && a == 0) still &= ~(uint64_t{1} << l);
+        }
+        ASSERT_EQ(wave->vgpr[100 + k][l], a) << "lane " << l << ", accumulator " << k << ", trips " << trips;
+      }
+    }
+    EXPECT_EQ(wave->sgpr64(62), still);
+  }
+}
+
+// Memory at both ends of 4 GiB, nothing in between.
+class Ends {
+ public:
+  static constexpr uint64_t kSpan = uint64_t{1} << 32, kEnd = 1 << 16;
+  Ends() {
+    void* p = mmap(nullptr, kSpan + 2 * kEnd, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return;
+    base_ = static_cast<uint8_t*>(p) + kEnd;
+    mprotect(base_ - kEnd, 2 * kEnd, PROT_READ | PROT_WRITE);
+    mprotect(base_ + kSpan - kEnd, 2 * kEnd, PROT_READ | PROT_WRITE);
+    for (uint64_t b = 0; b < 2 * kEnd; ++b) {
+      base_[static_cast<int64_t>(b - kEnd)] = static_cast<uint8_t>(b * 167 >> 3);
+      base_[kSpan - kEnd + b] = static_cast<uint8_t>(b * 59 >> 2);
+    }
+  }
+  ~Ends() { munmap(base_ - kEnd, kSpan + 2 * kEnd); }
+  Ends(const Ends&) = delete;
+  Ends& operator=(const Ends&) = delete;
+  [[nodiscard]] uint8_t* base() const { return base_; }
+
+ private:
+  uint8_t* base_ = nullptr;
+};
+
+// base + extend(first + stride * lane) where the sum in 32 bits wraps around, or changes sign, somewhere in the wave.
+// The scalar part is not known, so that only a test at run time can tell.
+TEST_P(Tile, IndicesThatWrap) {
+  const Ends ends;
+  ASSERT_NE(ends.base(), nullptr);
+  for (const bool is_signed : {false, true}) {
+    for (const bool rows : {false, true}) {
+      for (const int32_t stride : {4, 1, -4, 8, 0}) {
+        Straight s;
+        ir::Builder& b = s.b;
+        Inst* base = b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 8);
+        Inst* first = b.op_typed(Op::get_sgpr, ir::kI32, {}, 0, 10);
+        Inst* lane = b.op_typed(Op::lane_id, ir::kV32, {});
+        if (rows) {
+          Inst* row = b.op(Op::mul, {b.op(Op::lshr, {lane, b.v32(4)}),
+                                     b.op(Op::splat, {b.op_typed(Op::get_sgpr, ir::kI32, {}, 0, 11)})});
+          lane = b.op(Op::add, {b.op(Op::and_, {lane, b.v32(15)}), row});
+        }
+        Inst* index =
+            b.op(Op::add, {b.op(Op::mul, {lane, b.v32(static_cast<uint32_t>(stride))}), b.op(Op::splat, {first})});
+        Inst* address = b.op(Op::add, {b.op(is_signed ? Op::sext64 : Op::zext64, {index}), b.op(Op::splat64, {base})});
+        const unsigned bytes = stride == 1 ? 1 : 4;
+        const ir::MemAttr mem{
+            .space = Space::global, .form = AddressForm::vector64, .bytes = static_cast<uint8_t>(bytes)};
+        b.op_typed(Op::set_vgpr, ir::kNone, {b.load(ir::kV32, mem, {b.mask(~uint64_t{0}), address})}, 0, 100);
+        ir::MemAttr store = mem;
+        store.imm = 8192;
+        b.store(store, {b.mask(~uint64_t{0}), address, b.op_typed(Op::get_vgpr, ir::kV32, {}, 0, 1)});
+        s.end();
+        // The signed index is around 0 with the base in the middle; the unsigned one around 2^32.
+        for (const uint32_t start : {0u, 0xffffff00u, 0xfffffff0u, 0xffffff80u, 0xffffffc4u, 256u, 0xfffffffcu, 12u}) {
+          wave->sgpr[10] = start;
+          wave->sgpr[11] = 3;
+          wave->set_sgpr64(8, reinterpret_cast<uint64_t>(ends.base()));
+          std::vector<uint32_t> expected(64);
+          std::vector<uint8_t*> at(64);
+          for (unsigned l = 0; l < 64; ++l) {
+            const uint32_t n = rows ? (l & 15) + (l >> 4) * 3 : l;
+            const uint32_t value = start + n * static_cast<uint32_t>(stride);
+            at[l] = ends.base() + (is_signed ? int64_t{static_cast<int32_t>(value)} : int64_t{value});
+            std::memcpy(&expected[l], at[l], bytes);
+          }
+          ASSERT_EQ(run(s.function, GetParam(), wave), ExitReason::kEnd);
+          for (unsigned l = 0; l < 64; ++l) {
+            ASSERT_EQ(wave->vgpr[100][l], expected[l])
+                << "lane " << l << ", start " << start << ", stride " << stride << (is_signed ? ", signed" : "");
+            // The highest lane wins where several store to one place.
+            bool last = true;
+            for (unsigned other = l + 1; other < 64; ++other)
+              last &= at[other] + bytes <= at[l] || at[l] + bytes <= at[other];
+            if (last) {
+              ASSERT_EQ(std::memcmp(at[l] + 8192, &wave->vgpr[1][l], bytes), 0)
+                  << "lane " << l << ", start " << start << ", stride " << stride << (is_signed ? ", signed" : "");
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wavejit::backend
