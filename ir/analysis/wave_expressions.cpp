@@ -69,15 +69,19 @@ bool WaveExpressions::Node::operator<(const Node& other) const {
   return std::tie(operands, coefficients) < std::tie(other.operands, other.coefficients);
 }
 
-WaveExpressions::WaveExpressions() : nodes_(2) {}
+WaveExpressions::WaveExpressions() : nodes_(2) {
+  lane_ = intern({.op = Op::lane_id, .type = kV32});
+}
 
 WaveExpressions::Id WaveExpressions::intern(Node node) {
   const auto it = index_.find(node);
   if (it != index_.end()) return it->second;
-  const bool free = node.operands.empty();
-  node.cost = free ? 0 : is_sum(node) ? 0 : 1;
-  for (size_t i = 0; i < node.operands.size(); ++i)
-    node.cost += nodes_[node.operands[i]].cost + (is_sum(node) ? 1 + (node.coefficients[i] != 1) : 0);
+  const auto own = [](Type type) { return type.is_scalar() ? 1u : 4u; };
+  if (!node.operands.empty() && !is_sum(node)) node.cost = own(node.type);
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    const Node& operand = nodes_[node.operands[i]];
+    node.cost += operand.cost + (is_sum(node) ? (1 + (node.coefficients[i] != 1)) * own(operand.type) : 0);
+  }
   const auto id = static_cast<Id>(nodes_.size());
   nodes_.push_back(node);
   index_.emplace(std::move(node), id);
@@ -111,7 +115,8 @@ WaveExpressions::Sum WaveExpressions::sum_of(Id id) const {
   return sum;
 }
 
-WaveExpressions::Id WaveExpressions::make_sum(Type type, const Sum& sum) {
+WaveExpressions::Id WaveExpressions::make_sum(Type type, Sum sum) {
+  without_differences(sum);
   Node node{.op = Op::add, .type = type, .imm = sum.constant};
   for (const auto& [term, coefficient] : sum.terms) {
     if (coefficient == 0) continue;
@@ -165,6 +170,45 @@ uint64_t WaveExpressions::possible_bits(Id id) const {
   return low >= 32 ? 0 : bits & ~uint64_t{0} << low;
 }
 
+// value & mask. Low bits of a sum do not depend on the terms above them.
+WaveExpressions::Id WaveExpressions::masked(Type type, Id value, uint32_t mask) {
+  if ((possible_bits(value) & ~uint64_t{mask}) == 0) return value;
+  const uint64_t low = fill(mask);
+  Sum sum = sum_of(value);
+  sum.constant &= static_cast<uint32_t>(low);
+  std::erase_if(sum.terms, [&](const auto& term) {
+    const uint64_t bits = possible_bits(term.first);
+    const int zeros = std::countr_zero(term.second) + (bits == 0 ? 32 : std::countr_zero(bits));
+    return zeros >= 32 || (low >> zeros) == 0;
+  });
+  const Id id =
+      intern({.op = Op::and_, .type = type, .operands = {make_sum(type, sum), make_sum(type, {.constant = mask})}});
+  return make_sum(type, {.terms = {{id, 1}}});
+}
+
+// x = (x & mask) + (x & ~mask): differences such as 2 * lane - (lane & 3) become sums of positive terms, whose bounds
+// are plain to see.
+void WaveExpressions::without_differences(Sum& sum) {
+  const auto whole = sum.terms.find(lane_);
+  if (whole == sum.terms.end() || whole->second > INT32_MAX) return;
+  for (const auto& [term, coefficient] : sum.terms) {
+    const Node node = nodes_[term];
+    if (coefficient <= INT32_MAX || node.op != Op::and_ || !is_constant(node.operands[1])) continue;
+    const Node value = nodes_[node.operands[0]];
+    if (!is_sum(value) || value.imm != 0 || value.operands != std::vector<Id>{lane_} || value.coefficients[0] != 1)
+      continue;
+    const auto mask = static_cast<uint32_t>(nodes_[node.operands[1]].imm);
+    const uint32_t factor = whole->second;
+    if (factor + coefficient > INT32_MAX) continue;
+    const Id same = term;
+    const Sum rest = sum_of(masked(kV32, make_sum(kV32, {.terms = {{lane_, 1}}}), ~mask & (kWaveSize - 1)));
+    sum.terms.erase(whole);
+    sum.terms[same] += factor;
+    for (const auto& [part, one] : rest.terms) sum.terms[part] += factor * one;
+    return;
+  }
+}
+
 WaveExpressions::Id WaveExpressions::of(const Inst& inst, const std::vector<Id>& operands) {
   const bool narrow = inst.type == kI32 || inst.type == kV32;
   if (inst.op == Op::const_) {
@@ -212,7 +256,7 @@ WaveExpressions::Id WaveExpressions::of(const Inst& inst, const std::vector<Id>&
         break;
       case Op::and_:
         for (unsigned i = 0; i < 2; ++i)
-          if (is_constant(operands[i]) && (possible_bits(operands[1 - i]) & ~constant(i)) == 0) return operands[1 - i];
+          if (is_constant(operands[i])) return masked(inst.type, operands[1 - i], constant(i));
         break;
       default:
         break;

@@ -32,8 +32,9 @@ class WaveExpressions {
 
   [[nodiscard]] Type type(Id id) const { return nodes_[id].type; }
   [[nodiscard]] bool is_constant(Id id) const;
-  // Operations needed to compute it (constants and leaves are free), and the initial SGPRs it depends on.
+  // Work to compute it: 1 per scalar operation, 4 per vector operation; constants and leaves are free.
   [[nodiscard]] unsigned cost(Id id) const { return nodes_[id].cost; }
+  // Appends the initial SGPRs that it depends on.
   void add_sgprs(Id id, std::vector<unsigned>& sgprs) const;
 
   // Emits the computation through `make(op, type, operands, imm, attr)`.
@@ -59,12 +60,15 @@ class WaveExpressions {
   Id intern(Node node);
   Id leaf(Op op, Type type, uint64_t imm);
   [[nodiscard]] Sum sum_of(Id id) const;
-  Id make_sum(Type type, const Sum& sum);
+  Id make_sum(Type type, Sum sum);
+  Id masked(Type type, Id value, uint32_t mask);
+  void without_differences(Sum& sum);
   [[nodiscard]] uint64_t possible_bits(Id id) const;
   [[nodiscard]] uint64_t maximum(Id id) const;
   [[nodiscard]] bool is_sum(const Node& node) const { return node.op == Op::add && node.type.bits() == 32; }
 
   std::vector<Node> nodes_;
+  Id lane_ = kUnknown;  // the term
   std::map<Node, Id> index_;
 };
 

@@ -19,7 +19,7 @@ namespace {
 
 using Id = WaveExpressions::Id;
 
-constexpr unsigned kMaxCost = 12;
+constexpr unsigned kMaxCost = 48;      // as WaveExpressions::cost(): a dozen vector operations
 constexpr size_t kMaxWork = 1u << 20;  // entries times blocks, entries times variables
 
 // A register as the code accesses it. Scalar pairs are one variable per view; a write through another view or of a half

@@ -298,7 +298,8 @@ Inst* simplify_arithmetic(Rewriter& r, Inst* inst) {
       return nullptr;
     }
     case Op::icmp:
-      return simplify_icmp(r, inst);
+      if (Inst* simpler = simplify_icmp(r, inst)) return simpler;
+      return simplify_lane_compare(r, inst);
     default:
       return nullptr;
   }

@@ -142,7 +142,8 @@ Inst* simplify_not(Rewriter& r, Inst* inst) {
 Inst* simplify_bitwise(Rewriter& r, Inst* inst) {
   switch (inst->op) {
     case Op::and_:
-      return simplify_and(r, inst);
+      if (Inst* simpler = simplify_and(r, inst)) return simpler;
+      return simplify_low_bits(r, inst);
     case Op::or_:
       return simplify_or(r, inst);
     case Op::xor_:
