@@ -45,8 +45,24 @@ class MemoryAccess {
   void slow_flat();
   [[nodiscard]] Vec scratch_place(unsigned element, unsigned byte);
   void slow_scratch_unaligned(unsigned element, const Lanes& lanes);
-  void lane_loop(unsigned element, const Vec64& address, int32_t disp, const Lanes& lanes);
-  void store_loop(const Vec& v, unsigned bytes, const Vec64& address, int32_t disp, const Lanes& lanes);
+
+  // One lane after the other, without a loop (memory_lanes.cpp).
+  struct LaneAddresses {
+    Mem row;  // inactive lanes have a place where accesses do no harm
+    int32_t disp = 0;
+  };
+  [[nodiscard]] bool serve_lanes();  // false: gathers or scatters are better
+  [[nodiscard]] Mem stage_addresses(const Vec64& address, int32_t disp, const Lanes& lanes);
+  [[nodiscard]] Mem lane_at(const LaneAddresses& at, unsigned lane, unsigned bytes);
+  void load_narrow_lanes(unsigned element, const LaneAddresses& at, const Lanes& lanes);
+  void load_pairs(const LaneAddresses& at);
+  void load_quads(const LaneAddresses& at);
+  void store_pairs(const LaneAddresses& at);
+  void store_quads(const LaneAddresses& at);
+  void store_lanes(const Vec& v, unsigned bytes, const LaneAddresses& at);
+  void store_lanes_of(const Vec& v, unsigned bytes, const Vec64& address, int32_t disp, const Lanes& lanes);
+  void set_loaded(unsigned element, const Vec& v, const Lanes& lanes);
+
   void to_slow_if(x86::CondCode condition);
   void require_full_mask();
   [[nodiscard]] FaultRange range(bool contiguous, unsigned first = 0) const;

@@ -64,6 +64,7 @@ void MemoryAccess::slow() {
 
 void MemoryAccess::serve_all() {
   if (mem_.space == Space::flat) return slow_flat();
+  if (!scratch_swizzled_ && serve_lanes()) return;
   Vec offset = offset_;
   Kind kind = kind_;
   if (kind_ == Kind::uniform) {
@@ -101,7 +102,12 @@ void MemoryAccess::slow_element(unsigned element, Kind kind, const Vec& offset, 
       isa_.scatter(data(element), address, disp, lanes.get(), range(false));
     }
   } else {
-    lane_loop(element, kind == Kind::offset32 ? e_.host_addresses(base_, offset) : address, disp, lanes);
+    const Vec64 at = kind == Kind::offset32 ? e_.host_addresses(base_, offset) : address;
+    if (load_) {
+      load_narrow_lanes(element, {.row = stage_addresses(at, disp, lanes), .disp = disp}, lanes);
+    } else {
+      store_lanes_of(data(element), mem_.bytes, at, disp, lanes);
+    }
   }
 }
 
@@ -162,67 +168,9 @@ void MemoryAccess::slow_scratch_unaligned(unsigned element, const Lanes& lanes) 
   const Vec v = data(element);
   for (unsigned i = 0; i < mem_.bytes; ++i) {
     const Vec place = scratch_place(element, i);
-    store_loop(i == 0 ? v : isa_.shr32(v, 8 * i), 1, e_.host_addresses(base_, e_.swizzle_scratch(place, first_lane())),
-               0, lanes);
+    store_lanes_of(i == 0 ? v : isa_.shr32(v, 8 * i), 1,
+                   e_.host_addresses(base_, e_.swizzle_scratch(place, first_lane())), 0, lanes);
   }
-}
-
-void MemoryAccess::lane_loop(unsigned element, const Vec64& address, int32_t disp, const Lanes& lanes) {
-  if (!load_) return store_loop(data(element), mem_.bytes, address, disp, lanes);
-  const Mem rows = e_.scratch_row(e_.address_row_, 2 * isa_.bytes()),
-            out = e_.scratch_row(e_.result_row_, 2 * isa_.bytes());
-  isa_.store_row64(rows, address);
-  isa_.store(out, isa_.const32(0), nullptr);
-  e_.for_each_lane(lanes.get(), first_lane(), [&](const Gp& lane) {
-    Gp at = cc_.newUInt64(), value = cc_.newUInt32();
-    Mem slot = rows, cell = out;
-    slot.setIndex(lane, 3);
-    slot.setSize(8);
-    cell.setIndex(lane, 2);
-    cell.setSize(4);
-    cc_.mov(at, slot);
-    FaultRange own = range(false);
-    own.lane_in_state = true;
-    e_.faults_.mark(own);
-    const Mem m = x86::ptr(at, disp, mem_.bytes);
-    if (mem_.bytes == 4) {
-      cc_.mov(value, m);
-    } else if (mem_.sign_extend) {
-      cc_.movsx(value, m);
-    } else {
-      cc_.movzx(value, m);
-    }
-    cc_.mov(cell, value);
-  });
-  isa_.load(result(element), out, nullptr);
-}
-
-void MemoryAccess::store_loop(const Vec& v, unsigned bytes, const Vec64& address, int32_t disp, const Lanes& lanes) {
-  const Mem rows = e_.scratch_row(e_.address_row_, 2 * isa_.bytes()),
-            in = e_.scratch_row(e_.data_row_, 2 * isa_.bytes());
-  isa_.store_row64(rows, address);
-  isa_.store(in, v, nullptr);
-  e_.for_each_lane(lanes.get(), first_lane(), [&](const Gp& lane) {
-    Gp at = cc_.newUInt64(), value = cc_.newUInt32();
-    Mem slot = rows, cell = in;
-    slot.setIndex(lane, 3);
-    slot.setSize(8);
-    cell.setIndex(lane, 2);
-    cell.setSize(4);
-    cc_.mov(at, slot);
-    cc_.mov(value, cell);
-    FaultRange own = range(false);
-    own.lane_in_state = true;
-    e_.faults_.mark(own);
-    const Mem m = x86::ptr(at, disp, bytes);
-    if (bytes == 1) {
-      cc_.mov(m, value.r8());
-    } else if (bytes == 2) {
-      cc_.mov(m, value.r16());
-    } else {
-      cc_.mov(m, value);
-    }
-  });
 }
 
 // Active lanes of a chunk in ascending order; `body` gets the lane's number in the chunk. The wave's lane number is

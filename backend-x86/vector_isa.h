@@ -208,6 +208,13 @@ class VectorIsa {
   virtual void deinterleave(std::span<const Vec> in, std::span<const Vec> out) = 0;
   virtual void interleave(std::span<const Vec> in, std::span<const Vec> out) = 0;
 
+  // 128-bit groups of a register; memory operands are accessed by one instruction.
+  virtual void insert_group(const Vec& d, const Operand_& xmm_or_memory, unsigned group) = 0;  // not group 0
+  virtual void store_group(const Mem& m, const Vec& v, unsigned group) = 0;
+  [[nodiscard]] virtual Vec group(const Vec& v, unsigned group) = 0;  // in the lowest group of a temporary
+  // Packed 1- or 2-byte elements in the lowest bits of a register -> 32-bit lanes.
+  virtual void widen_narrow(const Vec& d, const Vec& packed, unsigned bytes, bool sign) = 0;
+
   // --- cross-lane inside a chunk ---
   virtual void permute32(const Vec& d, const Vec& a, const Vec& index) = 0;  // index modulo lanes
 

@@ -472,6 +472,30 @@ class Avx2 final : public VectorIsa {
     cc_.emit(I::kIdVperm2i128, out[3], r2, r3, imm(0x31));
   }
 
+  void insert_group(const Vec& d, const Operand_& source, unsigned) override {
+    cc_.emit(I::kIdVinserti128, d, d, source, imm(1));
+  }
+  void store_group(const Mem& m, const Vec& v, unsigned group) override {
+    if (group == 0) {
+      cc_.emit(I::kIdVmovdqu, sized(m, 16), v.xmm());
+    } else {
+      cc_.emit(I::kIdVextracti128, sized(m, 16), v, imm(1));
+    }
+  }
+  Vec group(const Vec& v, unsigned group) override {
+    Vec d = vec();
+    if (group == 0) {
+      mov(d, v);
+    } else {
+      cc_.emit(I::kIdVextracti128, d.xmm(), v, imm(1));
+    }
+    return d;
+  }
+  void widen_narrow(const Vec& d, const Vec& packed, unsigned bytes, bool sign) override {
+    cc_.emit(bytes == 1 ? (sign ? I::kIdVpmovsxbd : I::kIdVpmovzxbd) : (sign ? I::kIdVpmovsxwd : I::kIdVpmovzxwd), d,
+             packed.xmm());
+  }
+
   void permute32(const Vec& d, const Vec& a, const Vec& index) override { cc_.emit(I::kIdVpermd, d, index, a); }
 
  private:

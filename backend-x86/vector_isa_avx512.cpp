@@ -391,6 +391,37 @@ class Avx512 final : public VectorIsa {
     }
   }
 
+  void insert_group(const Vec& d, const Operand_& source, unsigned group) override {
+    if (source.isMem()) {
+      cc_.emit(I::kIdVinserti32x4, d, d, sized(source.as<Mem>(), 16), imm(group));
+    } else {
+      cc_.emit(I::kIdVinserti32x4, d, d, source, imm(group));
+    }
+  }
+  void store_group(const Mem& m, const Vec& v, unsigned group) override {
+    if (group == 0) {
+      cc_.emit(I::kIdVmovdqu, sized(m, 16), v.xmm());
+    } else {
+      cc_.emit(I::kIdVextracti32x4, sized(m, 16), v, imm(group));
+    }
+  }
+  Vec group(const Vec& v, unsigned group) override {
+    Vec d = vec();
+    if (group == 0) {
+      mov(d, v);
+    } else {
+      cc_.emit(I::kIdVextracti32x4, d.xmm(), v, imm(group));
+    }
+    return d;
+  }
+  void widen_narrow(const Vec& d, const Vec& packed, unsigned bytes, bool sign) override {
+    if (bytes == 1) {
+      cc_.emit(sign ? I::kIdVpmovsxbd : I::kIdVpmovzxbd, d, packed.xmm());
+    } else {
+      cc_.emit(sign ? I::kIdVpmovsxwd : I::kIdVpmovzxwd, d, packed.ymm());
+    }
+  }
+
   void permute32(const Vec& d, const Vec& a, const Vec& index) override { cc_.emit(I::kIdVpermd, d, index, a); }
 
  private:

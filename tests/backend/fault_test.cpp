@@ -118,6 +118,29 @@ TEST_P(Fault, ContiguousAccess) {
   }
 }
 
+// Lanes apart from each other.
+TEST_P(Fault, StridedAccess) {
+  for (const bool write : {false, true}) {
+    for (const auto [bytes, count] : {std::pair{1, 1}, {2, 1}, {4, 1}, {4, 2}, {4, 3}, {4, 4}}) {
+      for (const uint32_t lane : {0u, 3u, 9u, 15u, 16u, 37u, 63u}) {
+        const uint64_t odd = 0xaaaaaaaaaaaaaaaa;
+        for (const uint64_t active :
+             {~0ull, ~0ull << lane, odd | 1ull << lane, lane == 63 ? odd : odd & ~(1ull << lane)}) {
+          Straight f;
+          wave->set_sgpr64(10, reinterpret_cast<uint64_t>(edge) - uint64_t{48} * lane);
+          Inst* offset = f.b.op(Op::mul, {f.b.op_typed(Op::lane_id, ir::kV32, {}), f.b.v32(48)});
+          access(f,
+                 {.form = AddressForm::base_offset,
+                  .bytes = static_cast<uint8_t>(bytes),
+                  .count = static_cast<uint8_t>(count)},
+                 {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10), offset}, write, active);
+          expect_fault(f, lane + static_cast<uint32_t>(std::countr_zero(active >> lane)), write);
+        }
+      }
+    }
+  }
+}
+
 // Several elements a lane; lanes that are off between those that are on.
 TEST_P(Fault, InterleavedAccess) {
   for (const bool write : {false, true}) {

@@ -1,0 +1,179 @@
+// Accesses that are neither contiguous nor worth a gather or scatter: lane by lane, unrolled, several dwords of a lane
+// at once. What a lane holds is moved to and from registers in 128-bit groups; group g of a register has lanes 4g to 4g
+// + 3.
+#include "backend-x86/memory_access.h"
+
+namespace wavejit::backend {
+
+using asmjit::imm;
+
+// A row of 64-bit addresses. Inactive lanes get a place on the stack.
+Mem MemoryAccess::stage_addresses(const Vec64& address, int32_t disp, const Lanes& lanes) {
+  const Mem row = e_.scratch_row(e_.address_row_, 2 * isa_.bytes());
+  if (lanes.full) {
+    isa_.store_row64(row, address);
+    return row;
+  }
+  const Gp harmless = e_.address_of(e_.scratch_row(e_.result_row_, 2 * isa_.bytes()));
+  if (disp != 0) cc_.sub(harmless, disp);
+  Vec splat = isa_.vec();
+  isa_.splat64(splat, harmless);
+  const Mask64 active = isa_.split(lanes.mask);
+  const Vec low = isa_.sel64(active.part[0], address.part[0], splat),
+            high = isa_.sel64(active.part[1], address.part[1], splat);
+  isa_.store_row64(row, {low, high});
+  return row;
+}
+
+// The memory of a lane; the next instruction is the one that accesses it.
+Mem MemoryAccess::lane_at(const LaneAddresses& at, unsigned lane, unsigned bytes) {
+  const Gp pointer = cc_.newUInt64();
+  Mem slot = at.row.cloneAdjusted(lane * 8);
+  slot.setSize(8);
+  cc_.mov(pointer, slot);
+  e_.faults_.mark({.guest_pc = inst_.guest_pc,
+                   .first_lane = static_cast<uint8_t>(first_lane() + lane),
+                   .lanes = 1,
+                   .element_bytes = static_cast<uint8_t>(bytes),
+                   .write = !load_});
+  return x86::ptr(pointer, at.disp, bytes);
+}
+
+void MemoryAccess::set_loaded(unsigned element, const Vec& v, const Lanes& lanes) {
+  if (lanes.full) {
+    isa_.mov(result(element), v);
+  } else {
+    isa_.zero_unless(result(element), lanes.mask, v);
+  }
+}
+
+bool MemoryAccess::serve_lanes() {
+  const bool wide = mem_.bytes == 4 && (mem_.count == 2 || mem_.count == 4);
+  if (!wide && mem_.bytes == 4 && (load_ || isa_.has_scatter())) return false;
+  if (kind_ == Kind::uniform && load_) return false;
+  Vec64 address = address_;
+  if (kind_ == Kind::offset32) {
+    address = e_.host_addresses(base_, offset_);
+  } else if (kind_ == Kind::uniform) {
+    address = e_.host_addresses(base_, isa_.const32(0));
+  }
+  LaneAddresses at{.row = stage_addresses(address, static_cast<int32_t>(disp_), active_),
+                   .disp = static_cast<int32_t>(disp_)};
+  if (wide && load_) {
+    mem_.count == 2 ? load_pairs(at) : load_quads(at);
+  } else if (wide) {
+    mem_.count == 2 ? store_pairs(at) : store_quads(at);
+  } else {
+    for (unsigned element = 0; element < mem_.count; ++element) {
+      if (load_) {
+        load_narrow_lanes(element, at, active_);
+      } else {
+        store_lanes(data(element), mem_.bytes, at);
+      }
+      at.disp += static_cast<int32_t>(mem_.bytes);
+    }
+  }
+  return true;
+}
+
+void MemoryAccess::load_narrow_lanes(unsigned element, const LaneAddresses& at, const Lanes& lanes) {
+  const bool bytes = mem_.bytes == 1;
+  std::vector<Vec> parts;  // eight lanes each
+  for (unsigned lane = 0; lane < isa_.lanes; ++lane) {
+    if (lane % 8 == 0) parts.push_back(isa_.const32(0));
+    const Vec& part = parts.back();
+    const Mem m = lane_at(at, lane, mem_.bytes);
+    cc_.emit(bytes ? I::kIdVpinsrb : I::kIdVpinsrw, part.xmm(), part.xmm(), m, imm(lane % 8));
+  }
+  Vec all = parts[0];
+  if (parts.size() == 2 && bytes) {
+    cc_.emit(I::kIdVpunpcklqdq, all.xmm(), all.xmm(), parts[1].xmm());
+  } else if (parts.size() == 2) {
+    isa_.insert_group(all, parts[1].xmm(), 1);
+  }
+  Vec wide = isa_.vec();
+  isa_.widen_narrow(wide, all, mem_.bytes, mem_.sign_extend);
+  set_loaded(element, wide, lanes);
+}
+
+void MemoryAccess::load_pairs(const LaneAddresses& at) {
+  // Group g of the first has the pairs of lanes 4g and 4g + 1, of the second those of the next two. In the order of the
+  // lanes, so that the first one that faults is the first one accessed.
+  const Vec halves[2] = {isa_.vec(), isa_.vec()};
+  for (unsigned g = 0; g < isa_.lanes / 4; ++g) {
+    for (unsigned h = 0; h < 2; ++h) {
+      const Vec group = g == 0 ? halves[h] : isa_.vec();
+      const Mem low = lane_at(at, 4 * g + 2 * h, 8);
+      cc_.emit(I::kIdVmovq, group.xmm(), low);
+      const Mem high = lane_at(at, 4 * g + 2 * h + 1, 8);
+      cc_.emit(I::kIdVmovhps, group.xmm(), group.xmm(), high);
+      if (g > 0) isa_.insert_group(halves[h], group.xmm(), g);
+    }
+  }
+  set_loaded(0, isa_.make(I::kIdVshufps, halves[0], halves[1], imm(0x88)), active_);
+  set_loaded(1, isa_.make(I::kIdVshufps, halves[0], halves[1], imm(0xdd)), active_);
+}
+
+void MemoryAccess::load_quads(const LaneAddresses& at) {
+  const Vec lanes[4] = {isa_.vec(), isa_.vec(), isa_.vec(), isa_.vec()};  // group g of the i-th has lane 4g + i
+  for (unsigned lane = 0; lane < isa_.lanes; ++lane) {
+    const Mem m = lane_at(at, lane, 16);
+    if (lane < 4) {
+      cc_.emit(I::kIdVmovdqu, lanes[lane].xmm(), m);
+    } else {
+      isa_.insert_group(lanes[lane % 4], m, lane / 4);
+    }
+  }
+  const Vec low01 = isa_.make(I::kIdVpunpckldq, lanes[0], lanes[1]),
+            high01 = isa_.make(I::kIdVpunpckhdq, lanes[0], lanes[1]);
+  const Vec low23 = isa_.make(I::kIdVpunpckldq, lanes[2], lanes[3]),
+            high23 = isa_.make(I::kIdVpunpckhdq, lanes[2], lanes[3]);
+  set_loaded(0, isa_.make(I::kIdVpunpcklqdq, low01, low23), active_);
+  set_loaded(1, isa_.make(I::kIdVpunpckhqdq, low01, low23), active_);
+  set_loaded(2, isa_.make(I::kIdVpunpcklqdq, high01, high23), active_);
+  set_loaded(3, isa_.make(I::kIdVpunpckhqdq, high01, high23), active_);
+}
+
+// Lanes in ascending order: of lanes that store to the same address, the last wins.
+void MemoryAccess::store_pairs(const LaneAddresses& at) {
+  const Vec a = data(0), b = data(1);
+  const Vec halves[2] = {isa_.make(I::kIdVpunpckldq, a, b), isa_.make(I::kIdVpunpckhdq, a, b)};
+  for (unsigned g = 0; g < isa_.lanes / 4; ++g) {
+    for (unsigned h = 0; h < 2; ++h) {
+      const Vec group = isa_.group(halves[h], g);
+      const Mem low = lane_at(at, 4 * g + 2 * h, 8);
+      cc_.emit(I::kIdVmovlps, low, group.xmm());
+      const Mem high = lane_at(at, 4 * g + 2 * h + 1, 8);
+      cc_.emit(I::kIdVmovhps, high, group.xmm());
+    }
+  }
+}
+
+void MemoryAccess::store_quads(const LaneAddresses& at) {
+  const Vec a = data(0), b = data(1), c = data(2), d = data(3);
+  const Vec low01 = isa_.make(I::kIdVpunpckldq, a, b), high01 = isa_.make(I::kIdVpunpckhdq, a, b);
+  const Vec low23 = isa_.make(I::kIdVpunpckldq, c, d), high23 = isa_.make(I::kIdVpunpckhdq, c, d);
+  const Vec lanes[4] = {isa_.make(I::kIdVpunpcklqdq, low01, low23), isa_.make(I::kIdVpunpckhqdq, low01, low23),
+                        isa_.make(I::kIdVpunpcklqdq, high01, high23), isa_.make(I::kIdVpunpckhqdq, high01, high23)};
+  for (unsigned lane = 0; lane < isa_.lanes; ++lane) {
+    const Mem m = lane_at(at, lane, 16);
+    isa_.store_group(m, lanes[lane % 4], lane / 4);
+  }
+}
+
+void MemoryAccess::store_lanes(const Vec& v, unsigned bytes, const LaneAddresses& at) {
+  const InstId id = bytes == 1 ? I::kIdVpextrb : bytes == 2 ? I::kIdVpextrw : I::kIdVpextrd;
+  Vec group;
+  for (unsigned lane = 0; lane < isa_.lanes; ++lane) {
+    if (lane % 4 == 0) group = isa_.group(v, lane / 4);
+    const Mem m = lane_at(at, lane, bytes);
+    cc_.emit(id, m, group.xmm(), imm(lane % 4 * (4 / bytes)));
+  }
+}
+
+void MemoryAccess::store_lanes_of(const Vec& v, unsigned bytes, const Vec64& address, int32_t disp,
+                                  const Lanes& lanes) {
+  store_lanes(v, bytes, {.row = stage_addresses(address, disp, lanes), .disp = disp});
+}
+
+}  // namespace wavejit::backend
