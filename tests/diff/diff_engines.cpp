@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "frontend/isa/decoder.h"
+#include "tests/diff/nan_taint.h"
 #include "tests/diff/random_program.h"
 #include "tests/support/engine_runner.h"
 
@@ -116,9 +117,14 @@ std::string diff_once(const DiffOptions& options, const std::vector<Candidate>& 
   static thread_local Arena arena;
   Rng rng(seed);
   Sequence sequence;
+  NanTaint taint;
   while (sequence.size() < options.length) {
     auto words = random_words(pool[rng() % pool.size()], options.target, rng);
-    if (!words.empty()) sequence.push_back(std::move(words));
+    if (words.empty()) continue;
+    isa::Instruction inst;
+    const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(words.data()), words.size() * 4);
+    if (isa::decode(options.target, bytes, 0, inst) != isa::DecodeStatus::ok || !taint.accept(inst)) continue;
+    sequence.push_back(std::move(words));
   }
   for (unsigned state = 0; state < options.states; ++state) {
     const uint64_t state_seed = seed * 1000 + state;

@@ -15,6 +15,7 @@
 using namespace wavejit;
 
 int main(int argc, char** argv) {
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // what was found survives the end of a time limit
   test::DiffOptions options;
   uint64_t seed = 1, count = 1000, max_failures = 10;
   bool programs = false;

@@ -1,0 +1,79 @@
+#include "tests/diff/nan_taint.h"
+
+#include <string_view>
+
+#include "frontend/isa/info.h"
+
+namespace wavejit::test {
+namespace {
+
+bool is_vector(const isa::Operand& operand) {
+  return operand.kind == isa::OperandKind::vgpr || operand.kind == isa::OperandKind::agpr;
+}
+
+unsigned index_of(const isa::Operand& operand, unsigned dword) {
+  return (operand.kind == isa::OperandKind::agpr ? 256u : 0u) + (operand.reg + dword) % 256;
+}
+
+}  // namespace
+
+NanTaint::Content NanTaint::content_of(isa::Type type, unsigned dword) {
+  switch (type) {
+    case isa::Type::f16:
+    case isa::Type::v2f16:
+      return Content::f16;
+    case isa::Type::f32:
+    case isa::Type::v2f32:
+      return Content::f32;
+    case isa::Type::f64:
+      return dword % 2 == 0 ? Content::f64_lo : Content::f64_hi;
+    default:
+      return Content::exact;
+  }
+}
+
+bool NanTaint::accept(const isa::Instruction& inst) {
+  const std::string_view name = isa::info(inst.opcode).name;
+  const bool is_float = name.find("_f16") != name.npos || name.find("_f32") != name.npos ||
+                        name.find("_f64") != name.npos || name.find("bf16") != name.npos;
+  // These take apart or put together what their operand types do not tell.
+  const bool opaque = name.find("_mix") != name.npos || name.find("_pack_") != name.npos || name.starts_with("ds_") ||
+                      name.starts_with("v_mfma") || name.starts_with("v_cube") || inst.is_sdwa;
+  for (unsigned i = 0; i < inst.num_operands; ++i) {
+    const isa::Operand& operand = inst.operands[i];
+    // A destination that keeps bits of the old value reads it, but does not look at it.
+    if (!is_vector(operand) || !operand.is_src) continue;
+    for (unsigned d = 0; d < operand.dwords; ++d) {
+      const Content content = registers_[index_of(operand, d)];
+      if (content == Content::exact) continue;
+      if (opaque || content != content_of(operand.type, d)) return false;
+    }
+  }
+  // What is left of a double after half of it was replaced is part of a payload.
+  for (unsigned i = 0; i < inst.num_operands; ++i) {
+    const isa::Operand& operand = inst.operands[i];
+    if (!is_vector(operand) || !operand.is_dst) continue;
+    for (unsigned d = 0; d < operand.dwords; ++d) {
+      const Content content = registers_[index_of(operand, d)];
+      if ((content == Content::f64_lo || content == Content::f64_hi) && content != content_of(operand.type, d))
+        return false;
+    }
+  }
+  for (unsigned i = 0; i < inst.num_operands; ++i) {
+    const isa::Operand& operand = inst.operands[i];
+    if (!is_vector(operand) || !operand.is_dst) continue;
+    for (unsigned d = 0; d < operand.dwords; ++d) {
+      Content& content = registers_[index_of(operand, d)];
+      Content written = content_of(operand.type, d);
+      const bool is_integer = operand.type == isa::Type::i32 || operand.type == isa::Type::u32 ||
+                              operand.type == isa::Type::i16 || operand.type == isa::Type::u16;
+      if (is_float && !is_integer && (opaque || written == Content::exact)) written = Content::mixed;
+      // Inactive lanes keep what was there, so nothing but a second kind of float changes the note.
+      if (written == Content::exact || content == written) continue;
+      content = content == Content::exact ? written : Content::mixed;
+    }
+  }
+  return true;
+}
+
+}  // namespace wavejit::test
