@@ -158,9 +158,11 @@ std::optional<Emitter::EnvNeed> Emitter::env_needed(const Inst& inst) {
     case Op::cvt_u16_f16:
     case Op::cvt_f16_i16:
     case Op::cvt_f16_u16:
-    case Op::cvt_f16_f32:
     case Op::fldexp_f16:
       return std::nullopt;
+    // vcvtps2ph rounds as its immediate says and ignores FTZ, but not DAZ.
+    case Op::cvt_f16_f32:
+      return EnvNeed{mxcsr(inst.attr), kEnvInputDenorm};
     // Computed in f32 on values that are never f32 denormals.
     case Op::fadd_f16:
     case Op::fsub_f16:
@@ -415,9 +417,10 @@ void Emitter::emit_block(const ir::Block& block) {
       case Shape::terminator:
         break;
       case Shape::chunk:
-        if (const auto need = env_with_fused(*inst);
-            need && (!segment_env_ || (segment_env_->care & ~need->care) == 0)) {
-          segment_env_ = need;
+        if (const auto need = env_with_fused(*inst)) {
+          // It agrees with what the segment needs so far, and may need more.
+          const EnvNeed before = segment_env_.value_or(*need);
+          segment_env_ = EnvNeed{(before.bits & ~need->care) | (need->bits & need->care), before.care | need->care};
         }
         segment_.push_back(inst);
         break;

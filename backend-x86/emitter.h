@@ -65,7 +65,7 @@ class Emitter {
   struct EnvNeed {
     uint32_t bits, care;  // MXCSR, and which of its bits matter
   };
-  static constexpr uint32_t kEnvRounding = 0x6000, kEnvAll = 0xe040;
+  static constexpr uint32_t kEnvRounding = 0x6000, kEnvInputDenorm = 0x40, kEnvAll = 0xe040;
   static constexpr uint32_t kHelperEnv = 0x1f80;  // to nearest, denormals kept
   [[nodiscard]] static std::optional<EnvNeed> env_needed(const Inst& inst);
   // The same for an instruction together with the ones fused into it, which are emitted at its place.

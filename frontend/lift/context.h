@@ -96,6 +96,10 @@ class Context {
   [[nodiscard]] uint32_t env32() const { return env(mode::kRoundF32Shift, mode::kDenormF32Shift); }
   [[nodiscard]] uint32_t env64() const { return env(mode::kRoundF16F64Shift, mode::kDenormF16F64Shift); }
   [[nodiscard]] uint32_t env16() const { return env64(); }
+  // f32 to f16: denormal operands are f32's, rounding and denormal results f16's.
+  [[nodiscard]] uint32_t env_f32_to_f16() const {
+    return (env16() & ~ir::fpenv::kKeepInputDenorm) | (env32() & ir::fpenv::kKeepInputDenorm);
+  }
   [[nodiscard]] uint32_t env32_flush() const {  // v_mad_f32: never denormals
     return env32() & ~(ir::fpenv::kKeepInputDenorm | ir::fpenv::kKeepOutputDenorm);
   }

@@ -32,7 +32,7 @@ void v_cvt_f32_f16(Context& c) {
   c.set_f32(c.fp(Op::cvt_f32_f16, {c.src32(Slot::src0)}, c.env16()));
 }
 void v_cvt_f16_f32(Context& c) {
-  c.set_f16(c.fp(Op::cvt_f16_f32, {c.src32(Slot::src0)}, c.env16()));
+  c.set_f16(c.fp(Op::cvt_f16_f32, {c.src32(Slot::src0)}, c.env_f32_to_f16()));
 }
 
 template <Op kOp>

@@ -214,7 +214,7 @@ void mix_f32(Context& c) {
 }
 template <bool kFused, bool kHigh>
 void mix_f16(Context& c) {
-  Inst* value = c.fp(Op::cvt_f16_f32, {mix<kFused>(c)}, c.env16());
+  Inst* value = c.fp(Op::cvt_f16_f32, {mix<kFused>(c)}, c.env_f32_to_f16());
   if (c.inst->clamp) value = c.fp(Op::fclamp_f16, {value}, c.env16());
   Inst* old = c.raw32(c.operand(Slot::vdst));
   c.set_v32(kHigh ? c.b.op(Op::bfi, {c.v(0xffff), old, c.shl(value, 16)}) : c.b.op(Op::bfi, {c.v(0xffff), value, old}));

@@ -570,7 +570,8 @@ std::optional<uint64_t> float_model(const ir::Inst& inst, std::span<const uint64
       return u(static_cast<float>(da));
     case Op::cvt_f16_f32: {
       const Environment keep(kKeep);
-      return half_bits(static_cast<double>(a), attr, std::signbit(a));
+      const bool flushed = (attr & fpenv::kKeepInputDenorm) == 0 && std::fpclassify(a) == FP_SUBNORMAL;
+      return half_bits(flushed ? 0.0 : static_cast<double>(a), attr, std::signbit(a));
     }
     case Op::cvt_pkrtz_f16_f32: {
       const Environment keep(kKeep);
