@@ -39,7 +39,7 @@ Operand Emitter::lane_base(const Inst* value, unsigned chunk, bool wave) {
   };
   if (lane_addresses_.is_scalar(value)) {
     const LaneAddress& fact = lane_addresses_.of(value);
-    const Gp r = reg(value, 0, chunk, 0).as<Gp>();
+    const Gp r = reg(classes_.representative(value), 0, chunk, 0).as<Gp>();
     return moved(r, fact.wave && !wave ? fact.stride * lane : 0);
   }
   if ((value->op == Op::splat || value->op == Op::splat64) && !classes_.is_shared(value->operands[0]) &&
@@ -221,7 +221,7 @@ Vec64 Emitter::lane_vector64(const Inst* value, unsigned chunk) {
     case Op::sext64: {
       const LaneAddress& index = lane_addresses_.of(value->operands[0]);
       Gp first = new_gp(32);
-      cc_.mov(first, reg(value, 0, chunk, 0).as<Gp>().r32());
+      cc_.mov(first, reg(classes_.representative(value), 0, chunk, 0).as<Gp>().r32());
       if (fact.wave && chunk != 0) cc_.add(first, static_cast<int32_t>(index.stride * chunk * isa_->lanes));
       const Vec narrow = strided_vector(first, index.stride);
       value->op == Op::zext64 ? isa_->zext64(d, narrow) : isa_->sext64(d, narrow);

@@ -121,7 +121,7 @@ TEST_P(Fault, ContiguousAccess) {
 // Lanes apart from each other.
 TEST_P(Fault, StridedAccess) {
   for (const bool write : {false, true}) {
-    for (const auto [bytes, count] : {std::pair{1, 1}, {2, 1}, {4, 1}, {4, 2}, {4, 3}, {4, 4}}) {
+    for (const auto& [bytes, count] : {std::pair{1, 1}, {2, 1}, {4, 1}, {4, 2}, {4, 3}, {4, 4}}) {
       for (const uint32_t lane : {0u, 3u, 9u, 15u, 16u, 37u, 63u}) {
         const uint64_t odd = 0xaaaaaaaaaaaaaaaa;
         for (const uint64_t active :
