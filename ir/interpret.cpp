@@ -243,7 +243,17 @@ class Interpreter {
   }
 
   // Some function of what a lane-wise operation may depend on.
-  uint64_t stand_in(const Inst& inst, std::span<const uint64_t> arguments) {
+  uint64_t stand_in(const Inst& original, std::span<const uint64_t> arguments) {
+    Inst inst;
+    inst.op = original.op;
+    inst.type = original.type;
+    inst.attr = original.attr;
+    // The greater of a number and itself.
+    const bool narrow = inst.op == Op::fmin_f32 || inst.op == Op::fmax_f32;
+    if ((narrow || inst.op == Op::fmin_f64 || inst.op == Op::fmax_f64) && arguments[0] == arguments[1]) {
+      inst.op = narrow ? Op::fcanon_f32 : Op::fcanon_f64;
+      arguments = arguments.first(1);
+    }
     const bool compare = inst.op == Op::fcmp_f16 || inst.op == Op::fcmp_f32 || inst.op == Op::fcmp_f64;
     const uint32_t attr = compare ? inst.attr & ((1u << fpenv::kFCmpShift) - 1) : inst.attr;
     uint64_t x = scramble(static_cast<uint64_t>(inst.op) << 32 | attr);

@@ -1,5 +1,6 @@
 // Address recovery: 64-bit lane addresses that are a uniform base plus a 32-bit lane offset get that form; constants
-// move into the instruction; uniform addresses become scalar ones.
+// move into the instruction; uniform addresses become scalar ones. Indices that are halves of 64-bit sums become 32-bit
+// sums.
 #include <algorithm>
 
 #include "ir/analysis/known_bits.h"
@@ -311,6 +312,34 @@ class Recovery {
   Function& function_;
 };
 
+// The low half of a 64-bit vector without the 64-bit arithmetic, where all that goes into it has a low half already: an
+// index that is the sum of such halves says more about its lanes than half of a sum whose upper half is unknown.
+Inst* low_half(Rewriter& r, Inst* value, unsigned depth) {
+  const auto both = [&]() -> Inst* {
+    Inst* a = low_half(r, value->operands[0], depth - 1);
+    Inst* b = a != nullptr ? low_half(r, value->operands[1], depth - 1) : nullptr;
+    return b != nullptr ? r.make(value->op, {a, b}) : nullptr;
+  };
+  switch (value->op) {
+    case Op::const_:
+      return r.constant(kV32, value->imm);
+    case Op::pack64:
+    case Op::zext64:
+    case Op::sext64:
+      return value->operands[0];
+    case Op::splat64:
+      return r.make(Op::splat, {r.make(Op::lo32, {value->operands[0]})});
+    case Op::mul_wide_u:
+    case Op::mul_wide_s:
+      return r.make(Op::mul, {value->operands[0], value->operands[1]});
+    case Op::add:
+    case Op::sub:
+      return depth > 0 ? both() : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
 
 PassResult address(Function& function, const PassContext&) {
@@ -318,7 +347,9 @@ PassResult address(Function& function, const PassContext&) {
   Recovery recovery(rewriter);
   const bool changed = rewriter.run([&](Inst* inst) -> Inst* {
     recovery.visit(inst);
-    return nullptr;
+    if (inst->op != Op::lo32 || inst->type != kV32) return nullptr;
+    const bool sum = inst->operands[0]->op == Op::add || inst->operands[0]->op == Op::sub;
+    return sum ? low_half(rewriter, inst->operands[0], 2) : nullptr;
   });
   if (changed) function.sweep();
   return {.changed = changed};

@@ -259,10 +259,25 @@ Inst* simplify_icmp(Rewriter& r, Inst* inst) {
   return nullptr;
 }
 
+// The greater of a number and itself, which compilers write to make signalling NaNs quiet.
+Inst* simplify_min_max(Rewriter& r, Inst* inst) {
+  if (inst->operands[0] != inst->operands[1]) return nullptr;
+  // Denormals are flushed as MODE says of operands; here the result's must not be flushed where those are not.
+  constexpr uint32_t kKeep = fpenv::kKeepInputDenorm | fpenv::kKeepOutputDenorm;
+  if ((inst->attr & kKeep) == fpenv::kKeepInputDenorm) return nullptr;
+  const bool wide = inst->type == kV64;
+  return r.make(wide ? Op::fcanon_f64 : Op::fcanon_f32, {inst->operands[0]}, inst->attr);
+}
+
 }  // namespace
 
 Inst* simplify_arithmetic(Rewriter& r, Inst* inst) {
   switch (inst->op) {
+    case Op::fmin_f32:
+    case Op::fmax_f32:
+    case Op::fmin_f64:
+    case Op::fmax_f64:
+      return simplify_min_max(r, inst);
     case Op::add:
       return simplify_add(r, inst);
     case Op::sub:
