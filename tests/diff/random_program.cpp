@@ -226,6 +226,7 @@ class Generator {
   }
 
   Program run() {
+    if (!chance(3)) program_.nodes.push_back(known_addresses());
     const unsigned count = 2 + pick(4);
     for (unsigned i = 0; i < count; ++i) program_.nodes.push_back(node(0));
     return std::move(program_);
@@ -322,6 +323,33 @@ class Generator {
     return out.take();
   }
 
+  // v20 and v[24:25] again, this time from the lane's number.
+  ProgramNode known_addresses() {
+    Assembler out(target_);
+    out.mbcnt(20);
+    out.vop2("v_lshlrev_b32", 20, kZero + 2, 20);
+    out.vop1("v_mov_b32", 25, kMemorySgpr + 1);
+    out.vop2("v_add_co_u32", 24, kMemorySgpr, 20);
+    out.vop2("v_addc_co_u32", 25, kZero, 25);
+    ProgramNode n;
+    n.words = out.take();
+    return n;
+  }
+
+  // Moves an address on, as loops do. Few of them, so that the memory is large enough.
+  std::vector<uint32_t> bump() {
+    Assembler out(target_);
+    ++bumps_;
+    if (chance(2)) {
+      out.vop2("v_add_co_u32", 20 + pick(4), kZero + 4 * (1 + pick(4)), 20 + pick(2));
+    } else {
+      const uint32_t address = 24 + 2 * pick(3);
+      out.vop2("v_add_co_u32", address, kZero + 4 * (1 + pick(4)), address);
+      out.vop2("v_addc_co_u32", address + 1, kZero, address + 1);
+    }
+    return out.take();
+  }
+
   std::vector<uint32_t> scalar_compare() {
     static constexpr std::string_view kNames[] = {"s_cmp_lt_u32", "s_cmp_lg_u32", "s_cmp_gt_i32", "s_cmp_eq_u32"};
     Assembler out(target_);
@@ -403,6 +431,10 @@ class Generator {
   ProgramNode node(uint32_t depth) {
     ProgramNode n;
     if (depth >= kMaxDepth || !chance(depth == 0 ? 2 : 5)) {
+      if (depth != 0 && bumps_ < 3 && chance(6)) {
+        n.words = bump();
+        return n;
+      }
       switch (pick(6)) {
         case 0:
         case 1:
@@ -467,6 +499,7 @@ class Generator {
   Rng& rng_;
   Program program_;
   bool cross_ = false, lds_ = false, memory_ = false, masks_ = false;
+  unsigned bumps_ = 0;
   std::vector<Candidate> chosen_;
 };
 
@@ -513,6 +546,7 @@ std::vector<uint32_t> encode(const Program& program, isa::Target target) {
 }
 
 void set_addresses(WaveState& wave, uint64_t memory, Rng& rng) {
+  memory += kProgramMemoryBytes / 2;
   wave.set_sgpr64(kMemorySgpr, memory);
   for (unsigned lane = 0; lane < kWaveSize; ++lane) {
     wave.vgpr[20][lane] = 4 * lane;

@@ -44,7 +44,7 @@ struct Program {
 
 [[nodiscard]] std::vector<uint32_t> encode(const Program& program, isa::Target target);
 
-inline constexpr unsigned kProgramMemoryBytes = 8192;
+inline constexpr unsigned kProgramMemoryBytes = 64 * 1024;
 void set_addresses(WaveState& wave, uint64_t memory, Rng& rng);
 
 // All programs that are `program` without one node, or with a node replaced by its body.

@@ -198,6 +198,7 @@ TEST_P(Scheduling, SpinWaitWithSleepBetweenWaves) {
 }
 
 TEST_P(Scheduling, EndlessLoopsEndAtTheTimeLimit) {
+  if (kSignalsAreHeldBack && GetParam().engine == WAVEJIT_ENGINE_JIT) GTEST_SKIP() << "ThreadSanitizer";
   KernelSource tight{.name = "tight", .body = ".Lagain:\n  s_branch .Lagain\n", .args = {}};
   KernelSource busy{.name = "busy",
                     .body = ".Lagain2:\n  v_add_u32_e32 v0, 1, v0\n  v_mul_f32_e32 v1, v0, v1\n  s_branch .Lagain2\n",
@@ -269,6 +270,7 @@ TEST_P(Scheduling, LaunchesInParallel) {
 }
 
 TEST_P(Scheduling, ProgressIsReported) {
+  if (kSignalsAreHeldBack && GetParam().engine == WAVEJIT_ENGINE_JIT) GTEST_SKIP() << "ThreadSanitizer";
   KernelSource tight{.name = "tight", .body = ".Lagain:\n  s_branch .Lagain\n", .args = {}};
   const Module module = load(kTarget, {tight});
   Kernel kernel = module.kernel("tight");

@@ -50,6 +50,20 @@ struct KernelSource {
 [[nodiscard]] std::vector<uint8_t> assemble(std::string_view target, const std::vector<KernelSource>& kernels);
 [[nodiscard]] Module load(std::string_view target, const std::vector<KernelSource>& kernels);
 
+// ThreadSanitizer holds signals back until the thread calls into the library, which translated code never does: nothing
+// can interrupt it, so there are no time limits.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool kSignalsAreHeldBack = true;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+inline constexpr bool kSignalsAreHeldBack = true;
+#else
+inline constexpr bool kSignalsAreHeldBack = false;
+#endif
+#else
+inline constexpr bool kSignalsAreHeldBack = false;
+#endif
+
 [[nodiscard]] LaunchOptions launch_options(const TestEngine& engine, uint32_t global, uint32_t local,
                                            uint32_t threads = 1);
 

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# The tests under AddressSanitizer with UndefinedBehaviorSanitizer, and those with threads under ThreadSanitizer.
+#   scripts/sanitize.sh [asan-ubsan|tsan]      default: both
+# Guest code faults on purpose and wavejit turns the signals into errors, so the sanitizers must not install handlers of
+# their own for them (handle_*=0). Neither sees into translated code; what it calls and what calls it they do. The
+# kernel matrix is sampled: one processor, optimised, every engine.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+wanted=("${@:-asan-ubsan tsan}")
+jobs=$(nproc)
+signals=handle_segv=0:handle_sigbus=0:handle_sigfpe=0:allow_user_segv_handler=1:use_sigaltstack=0
+# Stacks that are left by siglongjmp from a signal handler confuse the search for uses after return.
+export ASAN_OPTIONS=$signals:detect_stack_use_after_return=0
+export UBSAN_OPTIONS=print_stacktrace=1
+export TSAN_OPTIONS=$signals:halt_on_error=1:second_deadlock_stack=1
+export WAVEJIT_KERNEL_FILTER=gfx906/O3
+
+address=(runtime_test api_test cli_test lockstep_test wavejit_interp_test wavejit_lift_test wavejit_isa_test
+         wavejit_backend_tests wavejit_ir_tests wavejit_codeobject_tests wavejit_diff_test kernel_test)
+# Death tests fork, which ThreadSanitizer cannot follow when there are threads.
+thread=(runtime_test:-ForeignFaults.* api_test: lockstep_test:-*Addresses*)
+
+scripts/setup.sh
+for preset in ${wanted[*]}; do
+  case $preset in
+    asan-ubsan) tests=("${address[@]/%/:}") ;;
+    tsan) tests=("${thread[@]}") ;;
+    *) echo "usage: scripts/sanitize.sh [asan-ubsan|tsan]" >&2; exit 2 ;;
+  esac
+  cmake --preset "$preset"
+  cmake --build --preset "$preset" -j "$jobs" --target "${tests[@]%%:*}"
+  for entry in "${tests[@]}"; do
+    name=${entry%%:*}
+    filter=${entry#*:}
+    echo "sanitize: $preset $name"
+    "build/$preset/$name" --gtest_brief=1 ${filter:+"--gtest_filter=$filter"}
+  done
+done
+echo "sanitize: no findings"
