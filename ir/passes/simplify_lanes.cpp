@@ -85,7 +85,9 @@ Inst* simplify_lane_compare(Rewriter& r, Inst* inst) {
     return r.constant(kMask, mask);
   }
   if (!b->is_const() || a->type != kV32) return nullptr;
-  const auto [lanes, scalar] = split(a);
+  const auto parts = split(a);
+  Inst* const lanes = parts.lanes;
+  Inst* const scalar = parts.scalar;
   if (!lanes) return nullptr;
   const auto scalar_is = [&](ICmp predicate, uint64_t value) {
     Inst* holds = r.make(Op::icmp, {scalar, r.constant(kI32, value)}, static_cast<uint32_t>(predicate));
