@@ -343,40 +343,53 @@ void MemoryAccess::uniform_load() {
 }
 
 void MemoryAccess::contiguous(const Gp& pointer) {
-  if (mem_.bytes < 4) return contiguous_narrow(pointer);
   if (mem_.count > 1 && !scratch_swizzled_) return contiguous_interleaved(pointer);
-  if (!load_ && !active_.full && !isa_.masked_store_is_cheap()) {
-    // The plain store when all lanes are on; the masked one is out of line.
-    const Label masked = cc_.newLabel(), done = cc_.newLabel();
-    cc_.j(x86::negateCond(isa_.test_all({&active_.mask, 1})), masked);
+  const auto access = [&](const MaskReg* lanes) {
+    if (mem_.bytes < 4) return contiguous_narrow(pointer, lanes);
     for (unsigned i = 0; i < mem_.count; ++i) {
-      const Vec v = data(i);
-      e_.faults_.mark(range(true));
-      isa_.store(x86::ptr(pointer, static_cast<int32_t>(disp_ + i * element_stride_)), v, nullptr);
-    }
-    cc_.bind(done);
-    e_.cold([&] {
-      cc_.bind(masked);
-      for (unsigned i = 0; i < mem_.count; ++i) {
+      const Mem at = x86::ptr(pointer, static_cast<int32_t>(disp_ + i * element_stride_));
+      if (load_) {
+        e_.faults_.mark(range(true));
+        isa_.load(result(i), at, lanes);
+      } else {
         const Vec v = data(i);
         e_.faults_.mark(range(true));
-        isa_.store(x86::ptr(pointer, static_cast<int32_t>(disp_ + i * element_stride_)), v, active_.get());
+        isa_.store(at, v, lanes);
       }
-      cc_.jmp(done);
-    });
-    return;
-  }
-  for (unsigned i = 0; i < mem_.count; ++i) {
-    const Mem at = x86::ptr(pointer, static_cast<int32_t>(disp_ + i * element_stride_));
-    if (load_) {
-      e_.faults_.mark(range(true));
-      isa_.load(result(i), at, active_.get());
-    } else {
-      const Vec v = data(i);
-      e_.faults_.mark(range(true));
-      isa_.store(at, v, active_.get());
     }
+  };
+  if (active_.full) return access(nullptr);
+  if (mem_.bytes < 4 && !isa_.has_masked_narrow()) {
+    require_full_mask();
+    return access(nullptr);
   }
+  // Scratch is there for lanes that are off, too.
+  if (scratch_swizzled_ && (load_ || isa_.has_masked_narrow())) return access(active_.get());
+  // The plain access when all lanes are on; the masked one is out of line.
+  const Label masked = cc_.newLabel(), done = cc_.newLabel();
+  cc_.j(x86::negateCond(isa_.test_all({&active_.mask, 1})), masked);
+  access(nullptr);
+  cc_.bind(done);
+  e_.cold([&] {
+    cc_.bind(masked);
+    if (!scratch_swizzled_) skip_without_lanes(done);
+    access(active_.get());
+    cc_.jmp(done);
+  });
+}
+
+void MemoryAccess::zero_results() {
+  for (unsigned element = 0; load_ && element < mem_.count; ++element) isa_.set_const32(result(element), 0);
+}
+
+// A masked access to memory that is not there takes the processor hundreds of cycles even if no lane is on, as behind
+// the end of an array.
+void MemoryAccess::skip_without_lanes(const Label& done) {
+  const Label some = cc_.newLabel();
+  cc_.j(isa_.test_any({&active_.mask, 1}), some);
+  zero_results();
+  cc_.jmp(done);
+  cc_.bind(some);
 }
 
 void MemoryAccess::contiguous_interleaved(const Gp& pointer) {
@@ -387,6 +400,7 @@ void MemoryAccess::contiguous_interleaved(const Gp& pointer) {
   cc_.bind(done);
   e_.cold([&] {
     cc_.bind(masked);
+    skip_without_lanes(done);
     std::vector<MaskReg> masks(mem_.count);
     for (MaskReg& m : masks) m = isa_.mask();
     isa_.repeat_mask(active_.mask, masks);
@@ -427,16 +441,15 @@ void MemoryAccess::interleaved(const Gp& pointer, std::span<const MaskReg> masks
   }
 }
 
-void MemoryAccess::contiguous_narrow(const Gp& pointer) {
-  if (!isa_.has_masked_narrow()) require_full_mask();
+void MemoryAccess::contiguous_narrow(const Gp& pointer, const MaskReg* lanes) {
   const Mem at = x86::ptr(pointer, static_cast<int32_t>(disp_));
   if (load_) {
     e_.faults_.mark(range(true));
-    isa_.load_narrow(result(0), at, mem_.bytes, mem_.sign_extend, active_.get());
+    isa_.load_narrow(result(0), at, mem_.bytes, mem_.sign_extend, lanes);
   } else {
     const Vec v = data(0);
     e_.faults_.mark(range(true));
-    isa_.store_narrow(at, v, mem_.bytes, active_.get());
+    isa_.store_narrow(at, v, mem_.bytes, lanes);
   }
 }
 

@@ -35,7 +35,9 @@ class MemoryAccess {
   void contiguous(const Gp& pointer);
   void contiguous_interleaved(const Gp& pointer);
   void interleaved(const Gp& pointer, std::span<const MaskReg> masks);
-  void contiguous_narrow(const Gp& pointer);
+  void contiguous_narrow(const Gp& pointer, const MaskReg* lanes);
+  void zero_results();
+  void skip_without_lanes(const Label& done);
   void uniform_load();
   void load_if_equal();
   void slow();

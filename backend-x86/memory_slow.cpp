@@ -53,11 +53,8 @@ Vec64 Emitter::resolve_flat(const Vec64& address, unsigned access_bytes, unsigne
 void MemoryAccess::slow() {
   if (active_.full) return serve_all();
   // A gather or scatter without lanes costs as much as one with few.
-  const Label some = cc_.newLabel(), done = cc_.newLabel();
-  cc_.j(isa_.test_any({&active_.mask, 1}), some);
-  for (unsigned element = 0; load_ && element < mem_.count; ++element) isa_.set_const32(result(element), 0);
-  cc_.jmp(done);
-  cc_.bind(some);
+  const Label done = cc_.newLabel();
+  skip_without_lanes(done);
   serve_all();
   cc_.bind(done);
 }

@@ -188,9 +188,7 @@ class VectorIsa {
   // 1- and 2-byte elements.
   virtual void load_narrow(const Vec& d, const Mem& m, unsigned bytes, bool sign, const MaskReg* k) = 0;
   virtual void store_narrow(const Mem& m, const Vec& v, unsigned bytes, const MaskReg* k) = 0;
-  // Whether the masked forms of store / the narrow accesses exist (otherwise the emitter branches on a full mask
-  // first).
-  [[nodiscard]] virtual bool masked_store_is_cheap() const = 0;
+  // Whether the narrow accesses can be masked.
   [[nodiscard]] virtual bool has_masked_narrow() const = 0;
   [[nodiscard]] virtual bool has_scatter() const = 0;
   // base + zext(offset) + disp.

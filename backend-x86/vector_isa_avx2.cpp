@@ -385,7 +385,6 @@ class Avx2 final : public VectorIsa {
     put_marker(pending);
     cc_.emit(I::kIdVmovq, sized(m, 8), both.xmm());
   }
-  bool masked_store_is_cheap() const override { return false; }
   bool has_masked_narrow() const override { return false; }
   bool has_scatter() const override { return false; }
 

@@ -282,7 +282,6 @@ class Avx512 final : public VectorIsa {
     set_mask(k);
     cc_.emit(bytes == 1 ? I::kIdVpmovdb : I::kIdVpmovdw, sized(m, 16 * bytes), v);
   }
-  bool masked_store_is_cheap() const override { return true; }
   bool has_masked_narrow() const override { return true; }
   bool has_scatter() const override { return true; }
 
