@@ -204,6 +204,32 @@ Inst* compare_of_choice(Rewriter& r, Inst* inst) {
   return when_true ? condition : r.make(Op::not_, {condition});
 }
 
+// Whether the 64-bit value is a zero-extended 32-bit one, and that.
+bool is_extended(const Inst* value) {
+  return value->op == Op::zext64 || (value->op == Op::splat64 && value->operands[0]->op == Op::zext64) ||
+         (value->is_const() && value->imm <= UINT32_MAX);
+}
+Inst* narrowed(Rewriter& r, Inst* value) {
+  if (value->is_const()) return r.constant(value->type == kI64 ? kI32 : kV32, value->imm);
+  if (value->op == Op::splat64) return r.make(Op::splat, {value->operands[0]->operands[0]});
+  return value->operands[0];
+}
+
+ICmp unsigned_form(ICmp predicate) {
+  switch (predicate) {
+    case ICmp::slt:
+      return ICmp::ult;
+    case ICmp::sle:
+      return ICmp::ule;
+    case ICmp::sgt:
+      return ICmp::ugt;
+    case ICmp::sge:
+      return ICmp::uge;
+    default:
+      return predicate;
+  }
+}
+
 Inst* simplify_icmp(Rewriter& r, Inst* inst) {
   Inst* a = inst->operands[0];
   Inst* b = inst->operands[1];
@@ -211,6 +237,9 @@ Inst* simplify_icmp(Rewriter& r, Inst* inst) {
   if (a == b) return r.constant(inst->type, evaluate_compare(inst, 0, 0) ? ~uint64_t{0} : 0);
   if (a->is_const()) return r.make(Op::icmp, {b, a}, static_cast<uint32_t>(swapped(predicate)));
   if (Inst* choice = compare_of_choice(r, inst)) return choice;
+  if ((a->type == kI64 || a->type == kV64) && is_extended(a) && is_extended(b)) {
+    return r.make(Op::icmp, {narrowed(r, a), narrowed(r, b)}, static_cast<uint32_t>(unsigned_form(predicate)));
+  }
   if (!b->is_const()) return nullptr;
   const uint64_t bound = unsigned_maximum(a, 8);
   const auto always = [&](bool value) { return r.constant(inst->type, value ? ~uint64_t{0} : 0); };
