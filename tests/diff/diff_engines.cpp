@@ -119,7 +119,9 @@ std::string diff_once(const DiffOptions& options, const std::vector<Candidate>& 
   Sequence sequence;
   NanTaint taint;
   while (sequence.size() < options.length) {
-    auto words = random_words(pool[rng() % pool.size()], options.target, rng);
+    const Candidate& candidate = pool[rng() % pool.size()];
+    if (options.length > 1 && stores_several_dwords(candidate.opcode)) continue;
+    auto words = random_words(candidate, options.target, rng);
     if (words.empty()) continue;
     isa::Instruction inst;
     const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(words.data()), words.size() * 4);

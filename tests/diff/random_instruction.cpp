@@ -271,6 +271,11 @@ std::vector<Candidate> candidates(isa::Target target) {
   return list;
 }
 
+bool stores_several_dwords(isa::Opcode opcode) {
+  const std::string_view name = isa::info(opcode).name;
+  return name == "ds_write_b64" || name == "ds_write_b96" || name == "ds_write_b128";
+}
+
 std::vector<uint32_t> random_words(const Candidate& candidate, isa::Target target, Rng& rng) {
   for (unsigned attempt = 0; attempt < 200; ++attempt) {
     std::vector<uint32_t> words = encode(candidate, target, rng);

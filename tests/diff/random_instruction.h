@@ -24,6 +24,10 @@ struct Candidate {
 };
 [[nodiscard]] std::vector<Candidate> candidates(isa::Target target);
 
+// Stores of several dwords, whose order is unspecified where lanes overlap in part (docs/isa-decisions.md). Alone they
+// get addresses that do not; behind other instructions they may have any.
+[[nodiscard]] bool stores_several_dwords(isa::Opcode opcode);
+
 // Random operand fields for `candidate`, retried until the decoder accepts them. Empty if no try was legal. Registers
 // are drawn from small sets so that instructions of a sequence meet each other's results: s0..s19, vcc, exec (as a
 // source), m0, v0..v15. Never touches the runner's return pair.

@@ -275,8 +275,9 @@ class Generator {
         return info.is_cross_lane && info.format != isa::Format::mai && !is_float(info);
       });
     if (lds_)
-      take(3, [&](const isa::OpcodeInfo& info, const Candidate&) {
-        return info.format == isa::Format::ds && !info.is_cross_lane && !is_float(info);
+      take(3, [&](const isa::OpcodeInfo& info, const Candidate& c) {
+        return info.format == isa::Format::ds && !info.is_cross_lane && !is_float(info) &&
+               !stores_several_dwords(c.opcode);
       });
   }
 
