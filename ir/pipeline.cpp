@@ -24,6 +24,7 @@ constexpr Pass kPipeline[] = {
     {"phi-pairs", "phis of halves to 64-bit phis, phis of mask numbers to mask phis", passes::phi_pairs},
     {"resumed-values", "registers computed again behind barriers instead of read", passes::resumed_values},
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
+    {"branch-facts", "conditions and masks that a branch decides", passes::branch_facts},
     {"mask-algebra", "masks that contain or exclude each other; EXEC restored", passes::mask_algebra},
     {"demanded-lanes", "merges and mask operations whose other lanes nobody reads", passes::demanded_lanes},
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},

@@ -1,0 +1,83 @@
+// Behind a conditional branch its condition is known: the condition, its complement and masks made of it become
+// constants in the blocks that only one way of the branch leads to. Work-items' ids make many conditions the same for a
+// whole wave; the accesses they guard then need no mask.
+#include <algorithm>
+
+#include "ir/analysis/dominators.h"
+#include "ir/passes/passes.h"
+
+namespace wavejit::ir::passes {
+namespace {
+
+class BranchFacts {
+ public:
+  explicit BranchFacts(Function& function) : function_(function), dominators_(function) {}
+
+  bool run() {
+    for (Block* block : std::vector<Block*>(dominators_.order().begin(), dominators_.order().end())) {
+      const Inst* last = block->terminator();
+      if (last->op != Op::cond_br || last->operands[0]->is_const()) continue;
+      if (block->successors[0] == block->successors[1]) continue;
+      for (unsigned way = 0; way < 2; ++way) {
+        Block* target = block->successors[way];
+        if (target->predecessors.size() == 1) assume(last->operands[0], way == 0, target, kMaxDepth);
+      }
+    }
+    return changed_;
+  }
+
+ private:
+  static constexpr unsigned kMaxDepth = 3;
+
+  // `condition` is `value` in all blocks that `from` dominates.
+  void assume(Inst* condition, bool value, Block* from, unsigned depth) {
+    replace(condition, value ? 1 : 0, from);
+    if (depth == 0) return;
+    // What follows from it, and what it follows from.
+    for (Inst* user : std::vector<Inst*>(condition->users)) {
+      if (user->op == Op::splat_mask) replace(user, value ? ~uint64_t{0} : 0, from);
+      if (user->op == Op::not_ && user->type == kI1) assume(user, !value, from, depth - 1);
+    }
+    if (condition->op == Op::not_) assume(condition->operands[0], !value, from, depth - 1);
+    if (condition->op == (value ? Op::and_ : Op::or_))
+      for (Inst* operand : std::vector<Inst*>(condition->operands)) assume(operand, value, from, depth - 1);
+    if (condition->op == Op::mask_any && !value) replace(condition->operands[0], 0, from);
+    if (condition->op == Op::mask_all && value) replace(condition->operands[0], ~uint64_t{0}, from);
+  }
+
+  void replace(Inst* inst, uint64_t value, Block* from) {
+    if (inst->is_const()) return;
+    Inst* constant = nullptr;
+    for (Inst* user : std::vector<Inst*>(inst->users)) {
+      for (unsigned i = 0; i < user->operands.size(); ++i) {
+        if (user->operands[i] != inst) continue;
+        const Block* where = user->op == Op::phi ? user->parent->predecessors[i] : user->parent;
+        if (!dominators_.dominates(from, where)) continue;
+        if (!constant) {
+          constant = function_.create(Op::const_, inst->type);
+          constant->imm = value;
+          constant->guest_pc = from->guest_pc;
+          const auto first = std::find_if(from->insts.begin(), from->insts.end(),
+                                          [](const Inst* other) { return other->op != Op::phi; });
+          constant->parent = from;
+          from->insts.insert(first, constant);
+        }
+        function_.set_operand(user, i, constant);
+        changed_ = true;
+      }
+    }
+  }
+
+  Function& function_;
+  Dominators dominators_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+PassResult branch_facts(Function& function, const PassContext&) {
+  function.remove_unreachable();
+  return {.changed = BranchFacts(function).run()};
+}
+
+}  // namespace wavejit::ir::passes
