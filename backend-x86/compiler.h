@@ -66,4 +66,9 @@ class CompiledCode {
 // Runs compiled code with the host FP environment set from wave.mode and restored afterwards (fixed entry stub).
 ExitReason enter(const CompiledCode& code, WaveState& wave, uint32_t entry_index);
 
+// A stub that enters compiled code and leaves MXCSR as that code does: code whose operations depend on MXCSR sets it
+// itself. For callers that enter code many times and restore MXCSR in the end. Returns an ExitReason.
+using PlainEntryFn = uint32_t (*)(WaveState* wave, uint32_t entry_index, CompiledCode::EntryFn code);
+[[nodiscard]] PlainEntryFn plain_entry();
+
 }  // namespace wavejit::backend

@@ -32,6 +32,19 @@ StubFn entry_stub() {
   return stub.getCode<StubFn>();
 }
 
+// The same without MXCSR.
+class PlainEntryStub : public Xbyak::CodeGenerator {
+ public:
+  PlainEntryStub() : Xbyak::CodeGenerator(4096, Xbyak::DontSetProtectRWE) {
+    sub(rsp, 8);
+    call(rdx);
+    vzeroupper();
+    add(rsp, 8);
+    ret();
+    setProtectModeRE();
+  }
+};
+
 // The f32 fields of MODE as MXCSR: exceptions masked, rounding, FTZ and DAZ where denormals are flushed.
 uint32_t mxcsr_of(uint32_t wave_mode) {
   static constexpr uint32_t kRounding[4] = {0, 2, 1,
@@ -46,6 +59,11 @@ uint32_t mxcsr_of(uint32_t wave_mode) {
 
 ExitReason enter(const CompiledCode& code, WaveState& wave, uint32_t entry_index) {
   return static_cast<ExitReason>(entry_stub()(&wave, entry_index, code.entry(), mxcsr_of(wave.mode)));
+}
+
+PlainEntryFn plain_entry() {
+  static const PlainEntryStub stub;
+  return stub.getCode<PlainEntryFn>();
 }
 
 }  // namespace wavejit::backend

@@ -22,13 +22,9 @@
 namespace wavejit::runtime {
 namespace {
 
-struct ThreadState {
+struct ThreadState : GuestMark {
   sigjmp_buf landing;
-  WaveState* wave = nullptr;                    // executing, or last executed
-  const backend::CompiledCode* code = nullptr;  // nullptr in the interpreter
-  uint64_t code_begin = 0, code_end = 0;        // host addresses of `code`
-  bool address_known = false;                   // of the last fault
-  volatile sig_atomic_t executing = 0;
+  bool address_known = false;  // of the last fault
 };
 
 // Initial-exec: the handlers read it in threads that never called wavejit, where a lazily allocated TLS block would
@@ -138,7 +134,9 @@ void on_interrupt(int signal, siginfo_t* info, void* context) {
   }
   if (!state->executing || !state->code || !__atomic_load_n(state->wave->stop_flag, __ATOMIC_ACQUIRE)) return;
   const auto host_pc = static_cast<uint64_t>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
-  if (host_pc < state->code_begin || host_pc >= state->code_end) return;
+  const auto code = state->code->code();
+  const auto begin = reinterpret_cast<uint64_t>(code.data());
+  if (host_pc < begin || host_pc >= begin + code.size()) return;
   state->executing = 0;
   state->wave->exit_reason = ExitReason::kStopped;
   leave(*state, GuestOutcome::stopped);
@@ -231,27 +229,15 @@ GuestOutcome run_guest(void (*body)(void*), void* context, GuestFault& fault) {
   ThreadState& state = *t_state;
   const unsigned mxcsr = _mm_getcsr();
   const int landed = sigsetjmp(state.landing, 0);
-  if (landed == 0)
-    body(context);
-  else
-    _mm_setcsr(mxcsr);
+  if (landed == 0) body(context);
+  _mm_setcsr(mxcsr);
   state.executing = 0;
   fault = {.wave = state.wave, .address_known = state.address_known};
   return static_cast<GuestOutcome>(landed);
 }
 
-GuestScope::GuestScope(WaveState& wave, const backend::CompiledCode* code) {
-  ThreadState& state = *t_state;
-  state.wave = &wave;
-  state.code = code;
-  state.code_begin = code ? reinterpret_cast<uint64_t>(code->code().data()) : 0;
-  state.code_end = code ? state.code_begin + code->code().size() : 0;
-  __atomic_signal_fence(__ATOMIC_SEQ_CST);
-  state.executing = 1;
-}
-
-GuestScope::~GuestScope() {
-  t_state->executing = 0;
+GuestMark& guest_mark() {
+  return *t_state;
 }
 
 pid_t current_thread_id() {

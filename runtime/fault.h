@@ -19,8 +19,10 @@
 // (backend-x86/fault_decode.h); the interpreter leaves a description in the wave (frontend/interp/interpreter.h).
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 
 #include "backend-x86/compiler.h"
@@ -55,16 +57,33 @@ struct GuestFault {
 };
 
 // Calls body(context) such that faults and interruptions inside a GuestScope end it. Frames between here and the
-// GuestScope must not own anything.
+// GuestScope must not own anything. MXCSR is afterwards as before, whatever the body and guest code did to it.
 GuestOutcome run_guest(void (*body)(void*), void* context, GuestFault& fault);
+
+// What the handlers know of a thread that executes guest code.
+struct GuestMark {
+  WaveState* wave = nullptr;                    // executing, or last executed
+  const backend::CompiledCode* code = nullptr;  // nullptr in the interpreter
+  volatile sig_atomic_t executing = 0;
+};
+// The calling thread's, which must hold a GuestThread.
+[[nodiscard]] GuestMark& guest_mark();
 
 // Marks the calling thread as executing `wave`, in `code` (translated) or in the interpreter (nullptr).
 class GuestScope {
  public:
-  GuestScope(WaveState& wave, const backend::CompiledCode* code);
-  ~GuestScope();
+  GuestScope(GuestMark& mark, WaveState& wave, const backend::CompiledCode* code) : mark_(mark) {
+    mark.wave = &wave;
+    mark.code = code;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    mark.executing = 1;
+  }
+  ~GuestScope() { mark_.executing = 0; }
   GuestScope(const GuestScope&) = delete;
   GuestScope& operator=(const GuestScope&) = delete;
+
+ private:
+  GuestMark& mark_;
 };
 
 [[nodiscard]] pid_t current_thread_id();

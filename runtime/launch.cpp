@@ -1,6 +1,7 @@
 #include "runtime/launch.h"
 
 #include <fmt/format.h>
+#include <immintrin.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -88,6 +89,8 @@ class Worker {
         arena_->prepare(state.shape().max_waves(), state.lds_bytes(), state.scratch_bytes_per_lane());
     if (!prepared) return shared_.fail(std::move(prepared.error()));
     const GuestThread guest;
+    mark_ = &guest_mark();
+    host_mxcsr_ = _mm_getcsr();
     const pid_t thread = current_thread_id();
     shared_.watch.enter(thread);
     while (!shared_.watch.stopping()) {
@@ -134,6 +137,14 @@ class Worker {
     if (ended) shared_.done_groups.fetch_add(1, std::memory_order_relaxed);
   }
 
+  static constexpr unsigned kProbes = 4;
+  struct Cached {
+    uint64_t pc = 0;
+    uint64_t key = 0;
+    bool exec_full = false;
+    TranslationCache::Entry entry;
+  };
+
   // Resumes the waves in turn until all have ended. Waves that have ended do not take part in barriers (Vega ISA
   // manual, S_BARRIER).
   void run_waves() {
@@ -179,7 +190,7 @@ class Worker {
 
   ExitReason run_wave(WaveState& wave, Slot& slot) {
     if (shared_.request.engine == Engine::interpreter) {
-      const GuestScope scope(wave, nullptr);
+      const GuestScope scope(*mark_, wave, nullptr);
       return shared_.interpreter->run(wave, kInterpreterBudget);
     }
     for (;;) {
@@ -189,8 +200,8 @@ class Worker {
       slot.in_exec_full = entry.exec_full;
       ExitReason reason;
       {
-        const GuestScope scope(wave, entry.code);
-        reason = backend::enter(*entry.code, wave, entry.index);
+        const GuestScope scope(*mark_, wave, entry.code);
+        reason = static_cast<ExitReason>(enter_(&wave, entry.index, entry.function));
       }
       slot.arrival = reason == ExitReason::kJump ? Arrival::jump : Arrival::resumed;
       if (reason != ExitReason::kJump || shared_.watch.stopping()) return reason;
@@ -198,6 +209,27 @@ class Worker {
   }
 
   TranslationCache::Entry lookup(const WaveState& wave, const Slot& slot) {
+    const bool exec_full = wave.exec() == ~uint64_t{0};
+    const uint64_t key = wave.mode | uint64_t{specialisation_} << 32 |
+                         uint64_t{static_cast<uint8_t>(slot.arrival)} << 60 | uint64_t{slot.in_start_unit} << 62 |
+                         uint64_t{slot.in_exec_full && exec_full} << 63;
+    const auto matches = [&](const Cached& cached) {
+      return cached.pc == wave.pc && cached.key == key && cached.exec_full == exec_full;
+    };
+    // The waves of a work-group mostly go on at the same place one after the other.
+    if (matches(*last_)) return last_->entry;
+    Cached* free = nullptr;
+    for (unsigned i = 0; i < kProbes && !free; ++i) {
+      Cached& cached = cache_[(wave.pc / 4 + i) % cache_.size()];
+      if (matches(cached)) return (last_ = &cached)->entry;
+      if (!cached.entry.code) free = &cached;
+    }
+    if (!free) free = &cache_[wave.pc / 4 % cache_.size()];
+    return translate(wave, slot, *free, key);
+  }
+
+  TranslationCache::Entry translate(const WaveState& wave, const Slot& slot, Cached& cached, uint64_t key) {
+    _mm_setcsr(host_mxcsr_);  // guest code leaves it as it likes
     const TranslationCache::Query query{.config = shared_.config,
                                         .specialisation = specialisation_,
                                         .pc = wave.pc,
@@ -206,18 +238,18 @@ class Worker {
                                         .arrival = slot.arrival,
                                         .from_start_unit = slot.in_start_unit,
                                         .from_exec_full = slot.in_exec_full};
-    Cached& cached = cache_[(wave.pc / 4 + query.exec_full) % cache_.size()];
-    if (cached.entry.code && cached.query == query) return cached.entry;
     Expected<TranslationCache::Entry> found = shared_.request.module->translations().find(query, counters_);
     if (!found) {
       shared_.fail(std::move(found.error()));
       return {};
     }
-    cached = {.query = query, .entry = *found};
+    cached = {.pc = wave.pc, .key = key, .exec_full = query.exec_full, .entry = *found};
+    last_ = &cached;
     return *found;
   }
 
   void trap(const WaveState& wave) {
+    _mm_setcsr(host_mxcsr_);
     shared_.fail(
         {.code = ErrorCode::kGuestTrap,
          .message = fmt::format("Kernel '{}' executed s_trap {}{}: {}.", shared_.request.kernel->name, wave.trap_id,
@@ -226,6 +258,7 @@ class Worker {
   }
 
   void fail(const WaveState& wave, ExitReason reason) {
+    _mm_setcsr(host_mxcsr_);
     if (reason == ExitReason::kFault) return shared_.fail(fault_error(shared_, wave, true));
     if (reason == ExitReason::kUnsupported || reason == ExitReason::kIllegal) {
       Error error;
@@ -245,17 +278,16 @@ class Worker {
                   .pc = wave.pc});
   }
 
-  struct Cached {
-    TranslationCache::Query query;
-    TranslationCache::Entry entry;
-  };
-
   Shared& shared_;
   std::unique_ptr<Arena> arena_;
   unsigned count_ = 0;
   uint32_t specialisation_ = 0;  // of the current work-group
   std::array<Slot, kMaxWavesPerGroup> slots_{};
   std::array<Cached, 64> cache_{};
+  Cached* last_ = cache_.data();
+  GuestMark* mark_ = nullptr;
+  uint32_t host_mxcsr_ = 0;
+  const backend::PlainEntryFn enter_ = backend::plain_entry();
   TranslationCounters counters_;
   uint64_t instructions_ = 0, groups_ = 0, waves_ = 0;
 };

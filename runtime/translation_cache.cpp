@@ -153,6 +153,7 @@ Expected<TranslationCache::Entry> TranslationCache::find_in_start_unit(const Que
       if (it != places_.end()) {
         const Unit& unit = *it->second.unit;
         return Entry{.code = unit.code.get(),
+                     .function = unit.code->entry(),
                      .index = it->second.index,
                      .in_start_unit = true,
                      .exec_full = std::get<bool>(it->first),
@@ -168,6 +169,10 @@ Expected<TranslationCache::Entry> TranslationCache::find_in_start_unit(const Que
                     fmt::format("The translation from {:#x} has no entry at {:#x}.", root, query.pc));
 }
 
+TranslationCache::Entry TranslationCache::general_entry(const Unit& unit, uint32_t index) {
+  return {.code = unit.code.get(), .function = unit.code->entry(), .index = index};
+}
+
 Expected<TranslationCache::Entry> TranslationCache::find_general(const Query& query, TranslationCounters& counters) {
   const auto [config, specialisation, pc, mode, exec_full, arrival, from_start_unit, from_exec_full] = query;
   const Key key{config, kGeneral, pc, mode, exec_full};
@@ -175,10 +180,10 @@ Expected<TranslationCache::Entry> TranslationCache::find_general(const Query& qu
   {
     const std::shared_lock lock(mutex_);
     if (const auto it = places_.find(key); it != places_.end())
-      return Entry{it->second.unit->code.get(), it->second.index};
+      return general_entry(*it->second.unit, it->second.index);
     if (exec_full)  // as behind calls
       if (const auto it = places_.find(Key{config, kGeneral, pc, mode, false}); it != places_.end())
-        return Entry{it->second.unit->code.get(), it->second.index};
+        return general_entry(*it->second.unit, it->second.index);
     // The PC may be inside a unit that exists in another variant only; then translate that whole unit in this variant.
     if (const auto it = root_of_.find(pc); it != root_of_.end()) root = it->second;
   }
@@ -187,7 +192,7 @@ Expected<TranslationCache::Entry> TranslationCache::find_general(const Query& qu
     if (!unit->code && root == pc) return tl::unexpected<Error>(unit->error);
     const std::shared_lock lock(mutex_);
     if (const auto it = places_.find(key); it != places_.end())
-      return Entry{it->second.unit->code.get(), it->second.index};
+      return general_entry(*it->second.unit, it->second.index);
     if (root == pc) break;
     root = pc;
   }

@@ -64,6 +64,7 @@ class TranslationCache {
   };
   struct Entry {
     const backend::CompiledCode* code = nullptr;
+    backend::CompiledCode::EntryFn function = nullptr;  // of `code`
     uint32_t index = 0;
     bool in_start_unit = false;
     bool exec_full = false;  // the variant
@@ -95,6 +96,7 @@ class TranslationCache {
   std::shared_ptr<Unit> translated(const Key& key, TranslationCounters& counters);
   void translate(Unit& unit, const Key& key, TranslationCounters& counters);
   [[nodiscard]] Expected<Entry> find_in_start_unit(const Query& query, TranslationCounters& counters);
+  [[nodiscard]] static Entry general_entry(const Unit& unit, uint32_t index);
   [[nodiscard]] Expected<Entry> find_general(const Query& query, TranslationCounters& counters);
 
   const std::shared_ptr<const codeobject::CodeObject> object_;
