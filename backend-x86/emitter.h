@@ -6,6 +6,7 @@
 // all chunks at once.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
@@ -214,6 +215,10 @@ class Emitter {
     MaskReg negative, nonzero, normal_up, inf_up, nan, quiet;  // *_up: that kind or one of larger magnitude
   };
   void class_test(const MaskReg& d, const Vec& wanted, const ClassFacts& facts);
+  // The same for known classes. Of the bits of a number, the smallest magnitude of each kind: zero, denormal, normal,
+  // infinity, signalling NaN, quiet NaN; then the sign.
+  using ClassLimits = std::array<uint32_t, 7>;
+  void known_class_test(const MaskReg& d, const Vec& bits, uint32_t wanted, const ClassLimits& limits);
   void emit_fcmp32(uint32_t attr, const MaskReg& d, const Vec& a, const Operand_& b, const MaskReg* under = nullptr);
   Vec f32_to_i32(const Vec& x);
   Vec swizzle_scratch(const Vec& byte, unsigned first_lane);

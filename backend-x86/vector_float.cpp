@@ -1,4 +1,7 @@
 // f32 and f64 arithmetic. Semantics: docs/isa-decisions.md.
+#include <algorithm>
+#include <array>
+
 #include "backend-x86/emitter.h"
 
 namespace wavejit::backend {
@@ -113,6 +116,46 @@ void Emitter::class_test(const MaskReg& d, const Vec& wanted, const ClassFacts& 
   isa_->cmp32(d, ICmp::ne, hit, isa_->const32(0), nullptr);
 }
 
+void Emitter::known_class_test(const MaskReg& d, const Vec& bits, uint32_t wanted, const ClassLimits& limits) {
+  // In ascending order of the bits: the kinds of positive numbers, then those of negative ones.
+  static constexpr unsigned kClass[12] = {6, 7, 8, 9, 0, 1, 5, 4, 3, 2, 0, 1};
+  std::array<bool, 12> in;
+  for (unsigned i = 0; i < 12; ++i) in[i] = (wanted >> kClass[i] & 1) != 0;
+  const bool same = std::equal(in.begin(), in.begin() + 6, in.begin() + 6);
+  const unsigned count = same ? 6 : 12;
+  const uint32_t sign = limits[6];
+  const Vec number = same ? isa_->and_(bits, isa_->c32(sign - 1)) : bits;
+  const auto first = [&](unsigned i) { return limits[i % 6] + (i >= 6 ? sign : 0); };
+  std::optional<MaskReg> all;
+  for (unsigned i = 0; i < count;) {
+    if (!in[i]) {
+      ++i;
+      continue;
+    }
+    unsigned end = i;
+    while (end < count && in[end]) ++end;
+    MaskReg own;
+    if (i == 0 && end == count) {
+      own = isa_->mask();
+      isa_->set_mask_const(own, ~0u);
+    } else if (end == count) {
+      own = cmp(ICmp::uge, number, isa_->c32(first(i)));
+    } else if (first(end) - first(i) == 1) {
+      own = cmp(ICmp::eq, number, isa_->c32(first(i)));
+    } else {
+      const Vec above = i == 0 ? number : isa_->make(I::kIdVpsubd, number, isa_->c32(first(i)));
+      own = cmp(ICmp::ult, above, isa_->c32(first(end) - first(i)));
+    }
+    all = all ? either(*all, own) : own;
+    i = end;
+  }
+  if (all) {
+    isa_->mov_mask(d, *all);
+  } else {
+    isa_->set_mask_const(d, 0);
+  }
+}
+
 bool Emitter::emit_float(const Inst& inst, unsigned chunk) {
   const auto operand = [&](unsigned i) { return inst.operands[i]; };
   const auto value = [&](unsigned i) { return v32(inst.operands[i], chunk); };
@@ -179,7 +222,13 @@ bool Emitter::emit_float(const Inst& inst, unsigned chunk) {
     case Op::fcanon_f64:
       return each([&](const Vec& d, const Vec& x, unsigned) { cc_.emit(I::kIdVmulpd, d, x, isa_->cd(1.0)); });
     case Op::fclass_f32: {
-      const Vec x = value(0), magnitude = isa_->and_(x, isa_->c32(0x7fffffff));
+      const Vec x = value(0);
+      if (operand(1)->is_const()) {
+        known_class_test(dst_mask(inst, chunk), x, static_cast<uint32_t>(operand(1)->imm),
+                         {0, 1, 0x00800000, 0x7f800000, 0x7f800001, 0x7fc00000, 0x80000000});
+        return true;
+      }
+      const Vec magnitude = isa_->and_(x, isa_->c32(0x7fffffff));
       class_test(dst_mask(inst, chunk), value(1),
                  {.negative = cmp(ICmp::slt, x, isa_->const32(0)),
                   .nonzero = cmp(ICmp::ne, magnitude, isa_->const32(0)),
@@ -194,6 +243,12 @@ bool Emitter::emit_float(const Inst& inst, unsigned chunk) {
       isa_->lo32(lo, v64(operand(0), chunk));
       isa_->hi32(hi, v64(operand(0), chunk));
       // A nonzero low half only matters for telling zero from denormal and infinity from NaN: fold it into bit 0.
+      if (operand(1)->is_const()) {
+        const Vec bits = isa_->or_(hi, isa_->make(I::kIdVpminud, lo, isa_->c32(1)));
+        known_class_test(dst_mask(inst, chunk), bits, static_cast<uint32_t>(operand(1)->imm),
+                         {0, 1, 0x00100000, 0x7ff00000, 0x7ff00001, 0x7ff80000, 0x80000000});
+        return true;
+      }
       const Vec magnitude = isa_->and_(hi, isa_->c32(0x7fffffff));
       const MaskReg low_bits = cmp(ICmp::ne, lo, isa_->const32(0));
       const MaskReg inf_bits = cmp(ICmp::eq, magnitude, isa_->c32(0x7ff00000));

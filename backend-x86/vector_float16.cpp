@@ -113,7 +113,13 @@ bool Emitter::emit_float16(const Inst& inst, unsigned chunk) {
       return true;
     }
     case Op::fclass_f16: {
-      const Vec x = raw(0), magnitude = isa_->and_(x, isa_->c32(0x7fff));
+      const Vec x = raw(0);
+      if (inst.operands[1]->is_const()) {
+        known_class_test(dst_mask(inst, chunk), isa_->and_(x, isa_->c32(0xffff)),
+                         static_cast<uint32_t>(inst.operands[1]->imm), {0, 1, 0x0400, 0x7c00, 0x7c01, 0x7e00, 0x8000});
+        return true;
+      }
+      const Vec magnitude = isa_->and_(x, isa_->c32(0x7fff));
       class_test(dst_mask(inst, chunk), raw(1),
                  {.negative = cmp(ICmp::ne, isa_->and_(x, isa_->c32(0x8000)), isa_->const32(0)),
                   .nonzero = cmp(ICmp::ne, magnitude, isa_->const32(0)),

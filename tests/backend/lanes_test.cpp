@@ -326,6 +326,35 @@ TEST_P(Lanes, DivisionSequenceRoundsCorrectlyF64) {
   }
 }
 
+// Classes that are known when the code is made, against the same ones in a register.
+TEST_P(Lanes, KnownClasses) {
+  for (uint32_t first = 0; first < 1024; first += 8) {
+    for (unsigned l = 0; l < 64; ++l) {
+      const uint64_t bits = interesting64(random);
+      wave->vgpr[1][l] = interesting32(random);
+      wave->vgpr[2][l] = static_cast<uint32_t>(bits);
+      wave->vgpr[3][l] = static_cast<uint32_t>(bits >> 32);
+      for (uint32_t i = 0; i < 8; ++i) wave->vgpr[10 + i][l] = first + i;
+    }
+    Straight f;
+    Builder& b = f.b;
+    Inst *narrow = vgpr(b, 1), *wide = b.op(Op::pack64, {vgpr(b, 2), vgpr(b, 3)});
+    Inst* differences = b.v32(0);
+    for (uint32_t i = 0; i < 8; ++i) {
+      for (const Op op : {Op::fclass_f16, Op::fclass_f32, Op::fclass_f64}) {
+        Inst* x = op == Op::fclass_f64 ? wide : narrow;
+        Inst* differs = b.op(Op::xor_, {b.op(op, {x, b.v32(first + i)}), b.op(op, {x, vgpr(b, 10 + i)})});
+        differences = b.op(Op::select, {differs, b.v32(first + i + 1), differences});
+      }
+    }
+    set_vgpr(b, 100, differences);
+    run_it(f);
+    for (unsigned l = 0; l < 64; ++l)
+      ASSERT_EQ(out(l), 0u) << "class " << out(l) - 1 << " of " << std::hex << in(1, l) << " " << in(3, l) << " "
+                            << in(2, l);
+  }
+}
+
 TEST_P(Lanes, LdexpF64AndTrigPreop) {
   constexpr uint32_t kKeep = ir::fpenv::kKeepInputDenorm | ir::fpenv::kKeepOutputDenorm;
   for (int round = 0; round < 20; ++round) {
