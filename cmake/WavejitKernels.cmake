@@ -6,6 +6,7 @@
 #     TARGETS gfx906...            processors
 #     LEVELS O0 O3                 optimisation levels
 #     [OBJECT_VERSION 5]           code object version; 4, the compiler's default, without it
+#     [COMPILER 19]                clang's and lld's version; 15 without it
 #     [SUFFIX -v5])                appended to the processor in the output path
 #
 # Outputs are ${WAVEJIT_KERNEL_DIR}/<target><suffix>/<level>/<name>.co. HIP sources become one offload bundle with all targets,
@@ -28,6 +29,12 @@ if(NOT WAVEJIT_DEVICE_LIBS)
   message(FATAL_ERROR "wavejit's kernel tests need the ROCm device libraries: apt-get install rocm-device-libs "
                       "(or run scripts/setup.sh)")
 endif()
+
+# Other compilers, for COMPILER.
+function(wavejit_find_kernel_compiler version)
+  wavejit_find_kernel_tool(WAVEJIT_CLANG_${version} clang-${version} clang-${version})
+  wavejit_find_kernel_tool(WAVEJIT_LLD_${version} ld.lld-${version} lld-${version})
+endfunction()
 
 # The device libraries for one processor, as compiler flags. The oclc_* files are the libraries' switches.
 function(wavejit_device_lib_flags target object_version result)
@@ -52,12 +59,20 @@ function(wavejit_device_lib_flags target object_version result)
 endfunction()
 
 function(wavejit_add_code_objects outputs_variable)
-  cmake_parse_arguments(arg "" "OBJECT_VERSION;SUFFIX" "SOURCES;TARGETS;LEVELS" ${ARGN})
+  cmake_parse_arguments(arg "" "OBJECT_VERSION;SUFFIX;COMPILER" "SOURCES;TARGETS;LEVELS" ${ARGN})
   set(version 4)
   set(version_flags)
   if(arg_OBJECT_VERSION)
     set(version ${arg_OBJECT_VERSION})
     set(version_flags -mcode-object-version=${version})
+  endif()
+  set(clang "${WAVEJIT_CLANG}")
+  set(lld "${WAVEJIT_LLD}")
+  if(arg_COMPILER)
+    wavejit_find_kernel_compiler(${arg_COMPILER})
+    set(clang "${WAVEJIT_CLANG_${arg_COMPILER}}")
+    set(lld "${WAVEJIT_LLD_${arg_COMPILER}}")
+    set(version_flags -mcode-object-version=${version})  # the default differs
   endif()
   set(outputs)
   foreach(source IN LISTS arg_SOURCES)
@@ -95,9 +110,9 @@ function(wavejit_add_code_objects outputs_variable)
         endif()
         add_custom_command(
           OUTPUT "${output}"
-          COMMAND "${WAVEJIT_CLANG}" -target amdgcn-amd-amdhsa -mcpu=${target} ${flags} ${version_flags} -c
+          COMMAND "${clang}" -target amdgcn-amd-amdhsa -mcpu=${target} ${flags} ${version_flags} -c
                   -o "${output}.o" "${source}"
-          COMMAND "${WAVEJIT_LLD}" -shared --no-undefined -o "${output}" "${output}.o"
+          COMMAND "${lld}" -shared --no-undefined -o "${output}" "${output}.o"
           DEPENDS ${depends}
           BYPRODUCTS "${output}.o"
           COMMENT "Kernel ${target}${arg_SUFFIX}/${level}/${name}"

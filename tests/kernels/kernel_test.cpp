@@ -41,18 +41,23 @@ struct Variant {
   std::string level;      // "O0" or "O3"
 };
 
-// All variants a case was compiled for. The lists of code object versions come from CMakeLists.txt.
+// From "gfx906-v5/O3".
+Variant variant_of(const std::string& path) {
+  const std::string directory = path.substr(0, path.find('/'));
+  return {directory, directory.substr(0, directory.find('-')), path.substr(path.find('/') + 1)};
+}
+
+// All variants a case was compiled for. The lists of code object versions and compilers come from CMakeLists.txt.
 std::vector<Variant> variants_of(const KernelCase& kernel_case) {
   std::vector<Variant> variants;
   for (const char* target : kTargets)
     for (const char* level : {"O0", "O3"}) variants.push_back({target, target, level});
   const std::vector<std::string> versioned = split(WAVEJIT_VERSIONED_KERNELS, ',');
   if (std::find(versioned.begin(), versioned.end(), kernel_case.object) != versioned.end()) {
-    for (const std::string& path : split(WAVEJIT_VERSIONED_DIRECTORIES, ',')) {
-      const std::string directory = path.substr(0, path.find('/'));
-      variants.push_back({directory, directory.substr(0, directory.find('-')), path.substr(path.find('/') + 1)});
-    }
+    for (const std::string& path : split(WAVEJIT_VERSIONED_DIRECTORIES, ',')) variants.push_back(variant_of(path));
   }
+  if (kernel_case.language == Language::kOpenCl)
+    for (const std::string& path : split(WAVEJIT_COMPILER_DIRECTORIES, ',')) variants.push_back(variant_of(path));
   return variants;
 }
 
