@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -130,7 +131,11 @@ struct Context {
   void load_mode();  // recomputes mxcsr[] after a write of MODE
   void use(Env env);
 
-  [[nodiscard]] uint32_t* row(unsigned index) { return wave.vgpr[0] + static_cast<size_t>(index) * kWaveSize; }
+  // AGPRs are the rows from 256 on, so this is arithmetic on the state's bytes and not on one of its arrays.
+  [[nodiscard]] uint32_t* row(unsigned index) {
+    return reinterpret_cast<uint32_t*>(reinterpret_cast<std::byte*>(&wave) + offsetof(WaveState, vgpr) +
+                                       static_cast<size_t>(index) * sizeof wave.vgpr[0]);
+  }
 
   Step exit(ExitReason reason, const Op& op) {
     wave.exit_reason = reason;
