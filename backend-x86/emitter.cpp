@@ -248,6 +248,7 @@ void Emitter::fail(const Inst& inst, const std::string& why) {
 }
 
 void Emitter::annotate(const Inst& inst) {
+  annotated_ = &inst;
   if (options_.keep_listing) cc_.comment(("  " + ir::print(inst)).c_str());
 }
 
@@ -255,6 +256,7 @@ void Emitter::cold(const std::function<void()>& body) {
   if (cold_cursor_ == nullptr) cold_cursor_ = func_->endNode()->prev();
   asmjit::BaseNode* hot = cc_.setCursor(cold_cursor_);
   const uint32_t env = env_;
+  if (options_.keep_listing && annotated_ != nullptr) cc_.comment(("  cold: " + ir::print(*annotated_)).c_str());
   body();
   env_ = env;
   cold_cursor_ = cc_.setCursor(hot);

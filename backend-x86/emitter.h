@@ -53,6 +53,7 @@ class Emitter {
   void emit_scalar(const Inst& inst);
   void emit_barrier(const Inst& inst);
   void annotate(const Inst& inst);
+  const Inst* annotated_ = nullptr;  // the last one, for listings
   void fail(const Inst& inst, const std::string& why = {});
   void plan_fusions();
   [[nodiscard]] bool can_sink(const Inst& inst, const Inst& user) const;
