@@ -32,6 +32,7 @@ constexpr Pass kPipeline[] = {
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
     {"cfg", "constant branches, chains of blocks, trivial phis", passes::cfg},
     {"gvn", "common subexpressions", passes::gvn},
+    {"merge-accesses", "accesses to neighbouring dwords of a lane", passes::merge_accesses},
     {"licm", "loop-invariant code in front of loops", passes::licm},
     {"dce", "unreachable blocks and instructions nobody uses", passes::dce},
 };

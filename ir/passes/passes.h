@@ -16,6 +16,7 @@ PassResult resumed_values(Function& function, const PassContext& context);
 PassResult branch_facts(Function& function, const PassContext& context);
 PassResult address(Function& function, const PassContext& context);
 PassResult cfg(Function& function, const PassContext& context);
+PassResult merge_accesses(Function& function, const PassContext& context);
 PassResult licm(Function& function, const PassContext& context);
 PassResult gvn(Function& function, const PassContext& context);
 
