@@ -1,4 +1,5 @@
-// Renders a picture with a ray tracer that was compiled for an AMD GPU, on every engine, and shows their speed side by side.
+// Renders a picture with a ray tracer that was compiled for an AMD GPU, on every engine, and shows their speed side by
+// side.
 //
 //   wavejit-render raytracer-gfx906.co picture.png [width height]
 #include <png.h>

@@ -12,18 +12,18 @@ namespace wavejit {
 // Mirrored one to one by wavejit_status in include/wavejit/wavejit.h (static_assert'ed in runtime/c_api.cpp).
 enum class ErrorCode : uint32_t {
   kOk = 0,
-  kInvalidArgument = 1,   // a caller passed something that makes no sense (sizes, handles, missing argument)
-  kBadCodeObject = 2,     // malformed ELF, metadata, bundle or compressed container
-  kNotFound = 3,          // no such kernel, symbol, file or container entry
-  kTargetMismatch = 4,    // no code object for the wanted target, or an unknown target
-  kUnsupported = 5,       // instruction or feature that wavejit does not execute; the message has mnemonic and encoding
-  kIllegalInstruction = 6,// bytes that no instruction of the target decodes to
-  kGuestFault = 7,        // memory access to an address that is not mapped or not permitted
-  kGuestTrap = 8,         // s_trap 2 (abort, assert)
-  kTimeout = 9,           // the launch ran longer than its time limit
+  kInvalidArgument = 1,  // a caller passed something that makes no sense (sizes, handles, missing argument)
+  kBadCodeObject = 2,    // malformed ELF, metadata, bundle or compressed container
+  kNotFound = 3,         // no such kernel, symbol, file or container entry
+  kTargetMismatch = 4,   // no code object for the wanted target, or an unknown target
+  kUnsupported = 5,      // instruction or feature that wavejit does not execute; the message has mnemonic and encoding
+  kIllegalInstruction = 6,  // bytes that no instruction of the target decodes to
+  kGuestFault = 7,          // memory access to an address that is not mapped or not permitted
+  kGuestTrap = 8,           // s_trap 2 (abort, assert)
+  kTimeout = 9,             // the launch ran longer than its time limit
   kOutOfMemory = 10,
-  kIo = 11,               // reading or writing a file failed
-  kInternal = 12,         // a wavejit defect that was caught
+  kIo = 11,        // reading or writing a file failed
+  kInternal = 12,  // a wavejit defect that was caught
 };
 
 struct Error {

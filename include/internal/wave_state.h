@@ -39,12 +39,12 @@ enum class ExitReason : uint32_t {
 
 // MODE register fields (Vega ISA manual, section 3.3.4 "MODE").
 namespace mode {
-inline constexpr uint32_t kRoundF32Shift = 0;     // 2 bits: 0 even, 1 +inf, 2 -inf, 3 zero
-inline constexpr uint32_t kRoundF16F64Shift = 2;  // 2 bits
-inline constexpr uint32_t kDenormF32Shift = 4;    // 2 bits: bit 0 keep input denormals, bit 1 keep output denormals
-inline constexpr uint32_t kDenormF16F64Shift = 6; // 2 bits
-inline constexpr uint32_t kDx10Clamp = 1u << 8;   // clamp maps NaN to 0
-inline constexpr uint32_t kIeee = 1u << 9;        // quiet signalling NaNs in min/max etc.
+inline constexpr uint32_t kRoundF32Shift = 0;      // 2 bits: 0 even, 1 +inf, 2 -inf, 3 zero
+inline constexpr uint32_t kRoundF16F64Shift = 2;   // 2 bits
+inline constexpr uint32_t kDenormF32Shift = 4;     // 2 bits: bit 0 keep input denormals, bit 1 keep output denormals
+inline constexpr uint32_t kDenormF16F64Shift = 6;  // 2 bits
+inline constexpr uint32_t kDx10Clamp = 1u << 8;    // clamp maps NaN to 0
+inline constexpr uint32_t kIeee = 1u << 9;         // quiet signalling NaNs in min/max etc.
 inline constexpr uint32_t kFp16Ovfl = 1u << 23;
 inline constexpr uint32_t kGprIdxEn = 1u << 27;
 inline constexpr uint32_t kVskip = 1u << 28;
@@ -56,20 +56,20 @@ inline constexpr uint32_t kSharedApertureHi = 0x00010000;
 inline constexpr uint32_t kPrivateApertureHi = 0x00020000;
 
 struct alignas(64) WaveState {
-  // Indexed by scalar operand encoding 0..127: s0..s101, flat_scratch 102, xnack_mask 104, vcc 106, ttmp0..15 108, m0 124,
-  // exec 126. 64-bit registers are little-endian pairs.
+  // Indexed by scalar operand encoding 0..127: s0..s101, flat_scratch 102, xnack_mask 104, vcc 106, ttmp0..15 108, m0
+  // 124, exec 126. 64-bit registers are little-endian pairs.
   uint32_t sgpr[128];
 
-  uint64_t pc;      // guest program counter: host address of the next instruction
-  uint32_t scc;     // 0 or 1
-  uint32_t vccz;    // 0 or 1; up to GFX9 a write of only vcc_lo or vcc_hi leaves it stale
-  uint32_t mode;    // MODE register, bits as in namespace mode
-  uint32_t trapsts; // TRAPSTS register
-  uint32_t status;  // STATUS register bits that are not modelled elsewhere
-  uint32_t hw_id;   // HW_ID register
+  uint64_t pc;       // guest program counter: host address of the next instruction
+  uint32_t scc;      // 0 or 1
+  uint32_t vccz;     // 0 or 1; up to GFX9 a write of only vcc_lo or vcc_hi leaves it stale
+  uint32_t mode;     // MODE register, bits as in namespace mode
+  uint32_t trapsts;  // TRAPSTS register
+  uint32_t status;   // STATUS register bits that are not modelled elsewhere
+  uint32_t hw_id;    // HW_ID register
 
-  // Work-group local memory: LDS offset 0 is at lds_base. lds_size is in bytes (allocated, i.e. rounded up). Memory beyond
-  // lds_size up to 4 GiB + 64 KiB above lds_base is reserved and inaccessible.
+  // Work-group local memory: LDS offset 0 is at lds_base. lds_size is in bytes (allocated, i.e. rounded up). Memory
+  // beyond lds_size up to 4 GiB + 64 KiB above lds_base is reserved and inaccessible.
   uint64_t lds_base;
   uint32_t lds_size;
 
@@ -87,7 +87,8 @@ struct alignas(64) WaveState {
   uint32_t fault_lane;   // 0..63, or 64 when the access was scalar
   uint32_t fault_write;  // 1 for a store or atomic
 
-  // Counters, updated by the interpreter always and by translated code when asked to: instructions executed by the wave.
+  // Counters, updated by the interpreter always and by translated code when asked to: instructions executed by the
+  // wave.
   uint64_t instructions;
 
   // Identity, for messages and for hardware-register reads.
@@ -96,7 +97,8 @@ struct alignas(64) WaveState {
 
   uint64_t engine_private[8];  // free for the engine; not architectural
 
-  // One 256-byte row per register, element = lane. AGPRs follow VGPRs, so on GFX90A's unified file agpr i is row 256 + i too.
+  // One 256-byte row per register, element = lane. AGPRs follow VGPRs, so on GFX90A's unified file agpr i is row 256 +
+  // i too.
   alignas(64) uint32_t vgpr[kNumVgprs][kWaveSize];
   alignas(64) uint32_t agpr[kNumAgprs][kWaveSize];
 
@@ -109,7 +111,10 @@ struct alignas(64) WaveState {
   [[nodiscard]] uint64_t exec() const { return sgpr64(sreg::kExecLo); }
   void set_exec(uint64_t value) { set_sgpr64(sreg::kExecLo, value); }
   [[nodiscard]] uint64_t vcc() const { return sgpr64(sreg::kVccLo); }
-  void set_vcc(uint64_t value) { set_sgpr64(sreg::kVccLo, value); vccz = value == 0; }
+  void set_vcc(uint64_t value) {
+    set_sgpr64(sreg::kVccLo, value);
+    vccz = value == 0;
+  }
 };
 
 }  // namespace wavejit

@@ -8,7 +8,7 @@ namespace wavejit::ir::passes {
 Inst* simplify_arithmetic(Rewriter& r, Inst* inst);  // integer arithmetic, shifts, fields, compares
 Inst* simplify_bitwise(Rewriter& r, Inst* inst);     // and, or, xor, andn, not; on integers, masks and booleans
 Inst* simplify_select(Rewriter& r, Inst* inst);
-Inst* simplify_convert(Rewriter& r, Inst* inst);  // halves and pairs, splats, masks as numbers, lanes
+Inst* simplify_convert(Rewriter& r, Inst* inst);       // halves and pairs, splats, masks as numbers, lanes
 Inst* simplify_lane_compare(Rewriter& r, Inst* inst);  // icmp of lane numbers and work-item ids
 Inst* simplify_low_bits(Rewriter& r, Inst* inst);      // and
 
