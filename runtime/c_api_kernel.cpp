@@ -358,6 +358,7 @@ Expected<void> run_launch(const wavejit_kernel& kernel, const wavejit_launch_opt
   }
   request.disabled_passes = runtime::split(options.disabled_passes);
   if (Expected<void> ok = runtime::check_passes(request.disabled_passes); !ok) return ok;
+  request.count_instructions = options.count_instructions != 0;
   request.threads = options.threads ? options.threads : runtime::available_cpus();
   request.timeout_ns = options.timeout_ns;
   if (options.progress)

@@ -335,7 +335,9 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
 
   if (request.engine == Engine::jit) {
     TranslationCache& cache = module.translations();
-    shared.config = cache.config_id({.tier = request.tier, .disabled_passes = request.disabled_passes});
+    shared.config = cache.config_id({.tier = request.tier,
+                                     .disabled_passes = request.disabled_passes,
+                                     .count_instructions = request.count_instructions});
     Specialisation specialisation = specialisation_of(kernel, request.shape, request.lds_bytes, request.kernarg);
     shared.specialisation[1] = cache.specialisation_id(specialisation);
     specialisation.workgroup.reset();

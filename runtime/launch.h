@@ -27,6 +27,7 @@ struct LaunchRequest {
   Engine engine = Engine::interpreter;
   backend::Tier tier = backend::Tier::avx2;  // for the JIT
   std::vector<std::string> disabled_passes;
+  bool count_instructions = false;  // by the JIT; the interpreter always does
   uint32_t threads = 1;
   uint64_t timeout_ns = 0;                                      // 0: none
   std::function<void(uint64_t done, uint64_t total)> progress;  // see wavejit_progress_fn
@@ -35,7 +36,7 @@ struct LaunchRequest {
 struct LaunchStats {
   uint64_t wall_ns = 0;
   uint64_t translate_ns = 0;
-  uint64_t guest_instructions = 0;
+  uint64_t guest_instructions = 0;  // executed by waves; 0 when they were not counted
   uint64_t workgroups = 0;
   uint64_t waves = 0;
   uint64_t work_items = 0;

@@ -81,6 +81,7 @@ void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters
   options.code_base = reinterpret_cast<uint64_t>(region.data());
   options.mode = mode;
   options.exec_full = exec_full;
+  options.count_instructions = config.count_instructions;
   if (specialisation.kernel) specialise(options, specialisation, target_);
   Expected<lift::LiftResult> lifted = lift::lift(options);
   if (!lifted) {

@@ -22,9 +22,7 @@ Json timing_json(const Timing& timing) {
   json["min_ns"] = timing.wall_ns.front();
   json["max_ns"] = timing.wall_ns.back();
   json["translate_ns"] = timing.translate_ns;
-  // Only the interpreter counts what it executes.
-  json["instructions"] =
-      timing.last.engine == WAVEJIT_ENGINE_INTERP ? Json(timing.last.guest_instructions) : Json(nullptr);
+  json["instructions"] = timing.instructions ? Json(*timing.instructions) : Json(nullptr);
   json["host_instructions"] = timing.host_instructions;
   json["workgroups"] = timing.last.workgroups;
   json["waves"] = timing.last.waves;
@@ -89,19 +87,23 @@ void print_buffers(const Plan& plan, const Runner& runner, Json* json) {
   }
 }
 
-void run(const Plan& plan, bool json) {
+void run(const Plan& plan, bool json, bool count) {
   with_json_errors(json, [&] {
     Runner runner(plan);
-    const Timing timing = runner.run(parse_engine(plan.engine), parse_isa(plan.isa));
+    Timing timing = runner.run(parse_engine(plan.engine), parse_isa(plan.isa));
     runner.save_outputs();
     if (json) {
+      Json buffers = Json::object();
+      print_buffers(plan, runner, &buffers);
+      runner.count(timing);
       Json out = base_json(plan, runner);
       out.update(timing_json(timing));
-      print_buffers(plan, runner, &out);
+      out.update(buffers);
       fmt::print("{}\n", out.dump(2));
       return;
     }
     print_buffers(plan, runner, nullptr);
+    if (count) runner.count(timing);
     const LaunchStats& stats = timing.last;
     fmt::print("{} ({}) on {}{}{}, {} thread{}: {}", runner.kernel().info().name, runner.module().target(),
                wavejit_engine_string(stats.engine), stats.engine == WAVEJIT_ENGINE_JIT ? " " : "",
@@ -112,11 +114,11 @@ void run(const Plan& plan, bool json) {
                  format_ns(static_cast<double>(timing.wall_ns.front())),
                  format_ns(static_cast<double>(timing.wall_ns.back())));
     fmt::print(", {} work-groups, {} waves", stats.workgroups, stats.waves);
+    if (timing.instructions) fmt::print(", {} instructions", *timing.instructions);
     if (stats.engine == WAVEJIT_ENGINE_JIT)
-      fmt::print(", translated in {} to {} instructions\n", format_ns(static_cast<double>(timing.translate_ns)),
+      fmt::print(", translated in {} to {} x86 instructions", format_ns(static_cast<double>(timing.translate_ns)),
                  timing.host_instructions);
-    else
-      fmt::print(", {} instructions\n", stats.guest_instructions);
+    fmt::print("\n");
   });
 }
 
@@ -142,7 +144,7 @@ void bench(const Plan& plan, bool json) {
     std::vector<std::vector<uint8_t>> expected;
     double base = 0;
     for (const Contender& contender : contenders) {
-      const Timing timing = runner.run(contender.engine, contender.isa);
+      Timing timing = runner.run(contender.engine, contender.isa);
       const bool first = base == 0;
       if (first) {
         expected = runner.contents();
@@ -150,6 +152,7 @@ void bench(const Plan& plan, bool json) {
       }
       const bool same = first || runner.contents() == expected;
       if (json) {
+        runner.count(timing);
         Json row = timing_json(timing);
         row["same_output"] = same;
         row["speedup"] = base / timing.median();
@@ -177,13 +180,15 @@ void add_run(CLI::App& app) {
   struct State {
     PlanOptions options;
     std::string engine, isa;
-    bool json = false;
+    bool json = false, count = false;
   };
   auto state = std::make_shared<State>();
   state->options.add(*command);
   command->add_option("--engine", state->engine, "interp, jit or auto (default)");
   command->add_option("--isa", state->isa, "Host code of the JIT: avx2, avx512 or auto (default)");
   command->add_flag("--json", state->json, "Result as JSON");
+  command->add_flag("--count", state->count,
+                    "Count the executed instructions, for which the JIT makes one more launch (--json always does)");
   command->callback([state] {
     Plan plan;
     with_json_errors(state->json, [&] {
@@ -191,7 +196,7 @@ void add_run(CLI::App& app) {
       if (!state->engine.empty()) plan.engine = state->engine;
       if (!state->isa.empty()) plan.isa = state->isa;
     });
-    run(plan, state->json);
+    run(plan, state->json, state->count);
   });
 }
 

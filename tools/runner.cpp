@@ -225,7 +225,7 @@ void Runner::restore() {
       std::memcpy(buffers_[i]->data(), plan_.args[i].bytes.data(), plan_.args[i].bytes.size());
 }
 
-Timing Runner::run(wavejit_engine engine, wavejit_isa isa) {
+LaunchOptions Runner::options(wavejit_engine engine, wavejit_isa isa) const {
   LaunchOptions options;
   for (size_t i = 0; i < plan_.global.size(); ++i) options.global[i] = plan_.global[i];
   for (size_t i = 0; i < plan_.local.size(); ++i) options.local[i] = plan_.local[i];
@@ -235,19 +235,35 @@ Timing Runner::run(wavejit_engine engine, wavejit_isa isa) {
   options.threads = plan_.threads;
   options.timeout_ns = static_cast<uint64_t>(std::llround(plan_.timeout_s * 1e9));
   options.disabled_passes = plan_.disabled_passes.empty() ? nullptr : plan_.disabled_passes.c_str();
+  return options;
+}
+
+LaunchStats Runner::launch(LaunchOptions options) {
+  restore();
+  Progress progress;
+  options.progress = Progress::report;
+  options.progress_user = &progress;
+  return kernel_.launch(options);
+}
+
+Timing Runner::run(wavejit_engine engine, wavejit_isa isa) {
   Timing timing;
   for (uint32_t i = 0; i < plan_.warmup + plan_.repeat; ++i) {
-    restore();
-    Progress progress;
-    options.progress = Progress::report;
-    options.progress_user = &progress;
-    timing.last = kernel_.launch(options);
+    timing.last = launch(options(engine, isa));
     timing.translate_ns += timing.last.translate_ns;
     timing.host_instructions += timing.last.host_instructions;
     if (i >= plan_.warmup) timing.wall_ns.push_back(timing.last.wall_ns);
   }
   std::sort(timing.wall_ns.begin(), timing.wall_ns.end());
+  if (timing.last.engine == WAVEJIT_ENGINE_INTERP) timing.instructions = timing.last.guest_instructions;
   return timing;
+}
+
+void Runner::count(Timing& timing) {
+  if (timing.instructions) return;
+  LaunchOptions counting = options(timing.last.engine, timing.last.isa);
+  counting.count_instructions = 1;
+  timing.instructions = launch(counting).guest_instructions;
 }
 
 const uint8_t* Runner::buffer(uint32_t index) const {

@@ -44,6 +44,7 @@ struct Timing {
   std::vector<uint64_t> wall_ns;  // of the measured launches, sorted
   uint64_t translate_ns = 0;      // over all launches, warm-up included
   uint64_t host_instructions = 0;
+  std::optional<uint64_t> instructions;  // executed by waves in one launch, if counted
   LaunchStats last;
   [[nodiscard]] double median() const;
 };
@@ -54,6 +55,8 @@ class Runner {
 
   // Warm-up and measured launches; before each, buffers get their initial contents.
   [[nodiscard]] Timing run(wavejit_engine engine, wavejit_isa isa);
+  // Fills in `timing.instructions`, for which the JIT makes one more launch: buffers change.
+  void count(Timing& timing);
 
   // Contents of the buffer of argument `index` after the last launch; throws InputError when it is none.
   [[nodiscard]] const uint8_t* buffer(uint32_t index) const;
@@ -66,6 +69,8 @@ class Runner {
  private:
   void bind_args();
   void restore();
+  [[nodiscard]] LaunchStats launch(LaunchOptions options);
+  [[nodiscard]] LaunchOptions options(wavejit_engine engine, wavejit_isa isa) const;
 
   const Plan& plan_;
   Module module_;

@@ -157,6 +157,7 @@ void Lifter::fill() {
               (context.mode & ~(write.mask << write.offset)) | ((inst.words[1] & write.mask) << write.offset);
       }
     }
+    if (options_.count_instructions && !guest.insts.empty()) ssa_->count_instructions(guest.insts.size());
     ends_[i] = {context.condition, context.jump_target, context.new_mode, context.mode};
     ssa_->finish_block();
   }
@@ -192,8 +193,9 @@ void Lifter::leave() {
   ssa_->compute_modified(leaving);
   ssa_->compute_liveness(leaving);
 
-  VarSet exec;
+  VarSet exec, counter;
   exec.set(sreg::kExecLo).set(sreg::kExecLo + 1);
+  counter.set(kVarInstructions);
   for (uint32_t i = 0; i < count; ++i) {
     const GuestBlock& guest = cfg_.blocks[i];
     builder_.set_guest_pc(guest.insts.empty() ? guest.pc : guest.insts.back().pc);
@@ -202,7 +204,9 @@ void Lifter::leave() {
         if (guest.mode_differs[k]) mode_exits_[{i, k}] = make_mode_exit(i, k);
       continue;
     }
-    if (leaving[i].unknown)
+    if (guest.ending == Ending::end)
+      ssa_->write_back(i, ssa_->modified_at_end(i) & counter);
+    else if (leaving[i].unknown)
       ssa_->write_back(i, ssa_->modified_at_end(i));
     else if (leaving[i].resumes_at != kNoBlock) {
       // EXEC always: the runtime tests it before it enters code specialised on full masks. If it may not be full the
@@ -210,7 +214,7 @@ void Lifter::leave() {
       const VarSet& live = options_.exec_full && !exec_full_at_end_[i]
                                ? ssa_->live_at_start_any_exec(leaving[i].resumes_at)
                                : ssa_->live_at_start(leaving[i].resumes_at);
-      ssa_->write_back(i, ssa_->modified_at_end(i) & (live | exec));
+      ssa_->write_back(i, ssa_->modified_at_end(i) & (live | exec | counter));
     }
   }
 }

@@ -25,6 +25,9 @@ struct LiftOptions {
   uint32_t mode = 0;              // MODE register assumed at every entry (specialisation)
   bool exec_full = false;         // EXEC is all ones at every entry (the runtime checks before entering)
   bool is_kernel_entry = false;
+  // The code adds the instructions that the wave executes to WaveState::instructions, which is right at every exit but
+  // those of memory faults.
+  bool count_instructions = false;
   // Set when every work-group this code runs for has exactly this WaveState::lds_size (specialisation).
   std::optional<uint32_t> lds_size = {};
   // First of the four SGPRs that hold the private segment buffer descriptor at the kernel's entry (s[0:3] when the

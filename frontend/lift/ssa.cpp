@@ -34,6 +34,8 @@ Source source_of(unsigned variable) {
       return {ir::kI32, Op::get_field, offsetof(WaveState, lds_size)};
     case kVarScratchBase:
       return {ir::kI64, Op::get_field, offsetof(WaveState, scratch_base)};
+    case kVarInstructions:
+      return {ir::kI64, Op::get_field, offsetof(WaveState, instructions)};
     default:
       return {ir::kV32, Op::get_vgpr, variable - kVarVgpr};
   }
@@ -472,6 +474,14 @@ Inst* Ssa::read_vccz() {
   return view_at_end(current_, kVarVccz, PairView::halves);
 }
 
+// A variable like any other: whatever becomes of blocks and branches, the sum that arrives at an exit is that of the
+// way taken, once per wave.
+void Ssa::count_instructions(uint64_t count) {
+  Inst* before = view_at_end(current_, kVarInstructions, PairView::halves);
+  simple_slot(current_, kVarInstructions) = builder_.op(Op::add, {before, builder_.i64(count)});
+  states_[current_].defs.set(kVarInstructions);
+}
+
 // --- after filling
 // ------------------------------------------------------------------------------------------------------------
 
@@ -541,6 +551,8 @@ void Ssa::write_back(uint32_t block, const VarSet& variables, ir::Block* where) 
   if (variables[kVarVccz]) set(Op::set_vccz, simple(block, kVarVccz), 0, Op::get_vccz);
   for (unsigned row = 0; row < kNumRows; ++row)
     if (variables[kVarVgpr + row]) set(Op::set_vgpr, simple(block, kVarVgpr + row), row, Op::get_vgpr);
+  if (variables[kVarInstructions])
+    set(Op::set_field, simple(block, kVarInstructions), offsetof(WaveState, instructions), Op::get_field);
 }
 
 void Ssa::finish() {

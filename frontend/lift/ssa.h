@@ -1,7 +1,8 @@
 // On-the-fly SSA construction over the wave's registers (Braun et al., "Simple and Efficient Construction of Static
 // Single Assignment Form", CC 2013).
 //
-// Variables: scalar registers in aligned pairs, vector rows (AGPR i is row 256 + i), SCC, VCCZ. A pair has three views:
+// Variables: scalar registers in aligned pairs, vector rows (AGPR i is row 256 + i), SCC, VCCZ, the number of executed
+// instructions. A pair has three views:
 // one mask, one i64, or two i32 halves; whoever reads one view of what was written as another gets the conversion. VCC
 // and EXEC are masks at heart. Blocks are filled in reverse post-order; a block is sealed once all its predecessors are
 // filled.
@@ -25,7 +26,8 @@ inline constexpr unsigned kVarVgpr = 130;
 inline constexpr unsigned kNumRows = 512;
 inline constexpr unsigned kVarLdsSize = kVarVgpr + kNumRows;  // fields of the wave state that never change
 inline constexpr unsigned kVarScratchBase = kVarLdsSize + 1;
-inline constexpr unsigned kNumVars = kVarScratchBase + 1;
+inline constexpr unsigned kVarInstructions = kVarScratchBase + 1;  // WaveState::instructions, where it is counted
+inline constexpr unsigned kNumVars = kVarInstructions + 1;
 using VarSet = std::bitset<kNumVars>;
 
 class Ssa {
@@ -64,6 +66,7 @@ class Ssa {
   Inst* read_vccz();
   Inst* read_lds_size() { return view_at_end(current_, kVarLdsSize, PairView::halves); }          // i32
   Inst* read_scratch_base() { return view_at_end(current_, kVarScratchBase, PairView::halves); }  // i64
+  void count_instructions(uint64_t count);
   // Whether the value is what the pair that starts at SGPR `reg` holds at the kernel's start (false when unknown).
   [[nodiscard]] bool is_initial_pair(const Inst* value, int reg) const;
   // Whether the current value of the pair is at hand as a mask (a compare made it, for example).
@@ -116,7 +119,7 @@ class Ssa {
     std::array<std::unique_ptr<RowPage>, kNumRows / 64> rows;
     Inst* scc = nullptr;
     Inst* vccz = nullptr;
-    std::array<Inst*, 2> fields{};  // LDS size, scratch base
+    std::array<Inst*, 3> fields{};  // LDS size, scratch base, instructions
     Inst* vccz_of = nullptr;        // VCCZ is !mask_any(vccz_of), not computed yet
     bool filled = false, sealed = false;
     std::vector<Incomplete> incomplete;

@@ -268,7 +268,9 @@ typedef struct wavejit_launch_options {
   wavejit_engine engine;
   wavejit_isa isa;  /* JIT only */
   uint32_t threads; /* host threads; 0: wavejit_default_threads() */
-  uint32_t reserved;
+  /* Non-zero: count executed instructions (wavejit_launch_stats.guest_instructions) in JIT code too. Code that counts
+   * is translated apart from code that does not, and is slower. The interpreter always counts. */
+  uint32_t count_instructions;
   uint64_t timeout_ns;         /* 0: none */
   const char* disabled_passes; /* comma-separated IR passes not to run; NULL: none */
   wavejit_progress_fn progress;
@@ -286,7 +288,7 @@ typedef struct wavejit_launch_stats {
   size_t size;
   uint64_t wall_ns;            /* the launch, translation excluded where it happened up front */
   uint64_t translate_ns;       /* lifting, optimising and compiling done during this launch, summed over threads */
-  uint64_t guest_instructions; /* executed; the interpreter counts, the JIT reports 0 */
+  uint64_t guest_instructions; /* executed by waves; 0 for the JIT unless it was to count */
   uint64_t workgroups;
   uint64_t waves;
   uint64_t work_items;

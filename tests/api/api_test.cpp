@@ -165,6 +165,17 @@ TEST_P(Launches, EveryObjectVersion) {
       EXPECT_GT(stats.translations, 0u);
       // The second launch finds the translation.
       EXPECT_EQ(kernel.launch(launch_options(GetParam(), 256, 0)).translate_ns, 0u);
+      // Code that counts is other code.
+      EXPECT_EQ(stats.guest_instructions, 0u);
+      LaunchOptions counting = launch_options(GetParam(), 256, 0);
+      counting.count_instructions = 1;
+      const LaunchStats counted = kernel.launch(counting);
+      EXPECT_GT(counted.translate_ns, 0u);
+      EXPECT_EQ(kernel.launch(launch_options(GetParam(), 256, 0)).guest_instructions, 0u);
+      EXPECT_EQ(kernel.launch(counting).translate_ns, 0u);
+      LaunchOptions interpreted = counting;
+      interpreted.engine = WAVEJIT_ENGINE_INTERP;
+      EXPECT_EQ(counted.guest_instructions, kernel.launch(interpreted).guest_instructions);
     }
     for (int i = 0; i < 256; ++i) ASSERT_EQ(out[i], i < kItems ? a[i ^ 1] + b[i] + 0.5f : -1) << i;
   }

@@ -190,6 +190,7 @@ TEST_F(Cli, Disasm) {
 }
 
 TEST_F(Cli, RunPrintsAndSaves) {
+  uint64_t expected_instructions = 0;
   for (const TestEngine& engine : engines()) {
     SCOPED_TRACE(engine.name);
     std::vector<std::string> flags = {"--engine", wavejit_engine_string(engine.engine), "--threads", "1"};
@@ -212,9 +213,13 @@ TEST_F(Cli, RunPrintsAndSaves) {
     if (engine.engine == WAVEJIT_ENGINE_JIT) {
       EXPECT_EQ(json["isa"], engine.name);
       EXPECT_GT(json["translate_ns"].get<uint64_t>(), 0u);
-    } else {
-      EXPECT_GT(json["instructions"].get<uint64_t>(), 0u);
     }
+    const auto instructions = json["instructions"].get<uint64_t>();
+    EXPECT_GT(instructions, 0u);
+    if (expected_instructions == 0) expected_instructions = instructions;
+    EXPECT_EQ(instructions, expected_instructions) << "the same for all engines";
+    ASSERT_EQ(run(args + flags + std::vector<std::string>{"--count"}), kOk) << err_;
+    EXPECT_NE(out_.find(", " + std::to_string(instructions) + " instructions"), std::string::npos) << out_;
     const std::vector<float> out = read_values<float>("out.bin");
     ASSERT_EQ(out.size(), 256u);
     for (int i = 0; i < 256; ++i) ASSERT_EQ(out[i], static_cast<float>(i ^ 1) + static_cast<float>(i) + 0.5f);

@@ -64,7 +64,9 @@ std::string difference(Arena& arena, isa::Target target, const std::vector<uint8
     for (uint8_t& byte : arena.memory_initial) byte = static_cast<uint8_t>(rng());
   }
   const Snippet snippet(target, code);
-  const std::vector<EngineConfig> engines = host_engines();
+  std::vector<EngineConfig> engines = host_engines();
+  const bool count = state_seed % 2 != 0;
+  for (EngineConfig& engine : engines) engine.count_instructions = count;
 
   const auto run_on = [&](const EngineConfig& engine, WaveState& wave, std::vector<uint8_t>& lds) -> std::string {
     std::memcpy(static_cast<void*>(&wave), arena.initial.get(), sizeof(WaveState));
@@ -83,6 +85,9 @@ std::string difference(Arena& arena, isa::Target target, const std::vector<uint8
     *engine_name = engine.name();
     if (std::string error = run_on(engine, *arena.actual, arena.lds_actual); !error.empty()) return error + "\n";
     std::string text = compare(*arena.expected, *arena.actual);
+    if (count && arena.expected->instructions != arena.actual->instructions)
+      text += fmt::format("  instructions: expected {}, got {}\n", arena.expected->instructions,
+                          arena.actual->instructions);
     compare_bytes("lds", arena.lds_expected, arena.lds_actual, floats, text);
     compare_bytes("memory", arena.memory_expected, arena.memory, floats, text);
     if (!text.empty()) return text;

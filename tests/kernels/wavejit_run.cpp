@@ -77,8 +77,10 @@ void WavejitRun::reset() {
   }
 }
 
-wavejit_status WavejitRun::launch(const EngineChoice& engine, uint32_t threads, uint64_t timeout_ns, std::string* why) {
+wavejit_status WavejitRun::launch(const EngineChoice& engine, uint32_t threads, uint64_t timeout_ns, std::string* why,
+                                  bool count) {
   wall_ns_ = 0;
+  instructions_.clear();
   for (size_t i = 0; i < kernels_.size(); ++i) {
     const Launch& launch = kernel_case_.launches[i];
     wavejit_launch_options options = wavejit_launch_options_default();
@@ -89,11 +91,13 @@ wavejit_status WavejitRun::launch(const EngineChoice& engine, uint32_t threads, 
     options.isa = engine.isa;
     options.threads = threads;
     options.timeout_ns = timeout_ns;
+    options.count_instructions = count ? 1 : 0;
     options.disabled_passes = std::getenv("WAVEJIT_DISABLE_PASSES");
     wavejit_launch_stats stats = wavejit_launch_stats_default();
     wavejit_status status = wavejit_launch(kernels_[i], &options, &stats);
     translate_ns_ += stats.translate_ns;
     wall_ns_ += stats.wall_ns;
+    instructions_.push_back(stats.guest_instructions);
     if (status != WAVEJIT_OK) {
       *why = last_error();
       return status;

@@ -36,14 +36,17 @@ class WavejitRun {
   // Gives every buffer its initial content again.
   void reset();
   // All launches of the case. Stops at the first that fails and returns its status, with the message in *why.
-  // wavejit having used another engine than the chosen one is WAVEJIT_INTERNAL.
-  wavejit_status launch(const EngineChoice& engine, uint32_t threads, uint64_t timeout_ns, std::string* why);
+  // wavejit having used another engine than the chosen one is WAVEJIT_INTERNAL. `count`: instructions in JIT code.
+  wavejit_status launch(const EngineChoice& engine, uint32_t threads, uint64_t timeout_ns, std::string* why,
+                        bool count = false);
   // The buffers' contents now.
   [[nodiscard]] std::vector<Buffer> read() const;
   // Time in nanoseconds spent translating in all launches so far.
   [[nodiscard]] uint64_t translate_ns() const { return translate_ns_; }
   // Wall time of the launches of the last launch(), as reported by wavejit.
   [[nodiscard]] uint64_t wall_ns() const { return wall_ns_; }
+  // Executed by each launch of the last launch(), where they were counted.
+  [[nodiscard]] const std::vector<uint64_t>& instructions() const { return instructions_; }
 
  private:
   WavejitRun() = default;
@@ -54,6 +57,7 @@ class WavejitRun {
   std::vector<void*> memory_;             // one per buffer
   uint64_t translate_ns_ = 0;
   uint64_t wall_ns_ = 0;
+  std::vector<uint64_t> instructions_;
 };
 
 }  // namespace wavejit::kernels

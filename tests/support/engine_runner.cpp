@@ -38,6 +38,7 @@ Expected<std::unique_ptr<ir::Function>> build(const EngineConfig& engine, const 
   options.code_base = snippet.base();
   options.mode = wave.mode;
   options.exec_full = wave.exec() == ~uint64_t{0};
+  options.count_instructions = engine.count_instructions;
   auto lifted = lift::lift(options);
   if (!lifted) return tl::make_unexpected(lifted.error());
   if (engine.optimise) ir::optimise(*lifted->function, ir::PassContext{.verify = true});
@@ -56,7 +57,10 @@ Expected<void> run_translated(const EngineConfig& engine, const Snippet& snippet
     uint32_t entry = 0;
     while (entry < (*function)->entries.size() && (*function)->entries[entry].guest_pc != wave.pc) ++entry;
     const ExitReason reason = backend::enter(**code, wave, entry);
-    if (reason == ExitReason::kJump && wave.pc == snippet.end_pc()) return {};
+    if (reason == ExitReason::kJump && wave.pc == snippet.end_pc()) {
+      if (engine.count_instructions) ++wave.instructions;  // s_endpgm
+      return {};
+    }
     if (reason != ExitReason::kJump && reason != ExitReason::kYield)
       return tl::make_unexpected(exit_error(wave, engine.name()));
   }

@@ -19,6 +19,7 @@ enum class EngineKind : uint8_t { interp, avx2, avx512 };
 struct EngineConfig {
   EngineKind kind = EngineKind::interp;
   bool optimise = true;
+  bool count_instructions = false;  // in translated code; the interpreter always does
   [[nodiscard]] std::string name() const;
 };
 
