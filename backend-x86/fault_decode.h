@@ -1,5 +1,5 @@
-// Which lane a memory fault in translated code belongs to, from the machine state the signal handler gets.
-// Async-signal-safe.
+// Which lane a memory fault in translated code belongs to and what it accessed, from the machine state the signal
+// handler gets. Async-signal-safe.
 #pragma once
 
 #include <ucontext.h>
@@ -11,9 +11,15 @@
 
 namespace wavejit::backend {
 
-// `range` holds the faulting instruction (at REG_RIP of `context`); `address` is the fault address if the kernel
-// reported one; `wave` is the wave that runs. Returns 0..63, or 64 for scalar accesses.
-[[nodiscard]] uint32_t decode_fault_lane(const FaultRange& range, const ucontext_t& context,
-                                         std::optional<uint64_t> address, const WaveState& wave);
+struct DecodedFault {
+  uint32_t lane = kWaveSize;  // 0..63, or 64 for scalar accesses
+  // What the lane accessed, if that is not a canonical address: the host does not say which one it was.
+  std::optional<uint64_t> non_canonical;
+};
+
+// `range` holds the faulting instruction (at REG_RIP of `context`); `address` is the fault address if the host
+// reported one; `wave` is the wave that runs.
+[[nodiscard]] DecodedFault decode_fault(const FaultRange& range, const ucontext_t& context,
+                                        std::optional<uint64_t> address, const WaveState& wave);
 
 }  // namespace wavejit::backend

@@ -84,7 +84,12 @@ void describe_translated_fault(ThreadState& state, const ucontext_t& context) {
       state.address_known ? std::optional<uint64_t>(wave.fault_address) : std::nullopt;
   wave.pc = range->guest_pc;
   wave.fault_write = range->write;
-  wave.fault_lane = backend::decode_fault_lane(*range, context, address, wave);
+  const backend::DecodedFault fault = backend::decode_fault(*range, context, address, wave);
+  wave.fault_lane = fault.lane;
+  if (!address && fault.non_canonical) {
+    wave.fault_address = *fault.non_canonical;
+    state.address_known = true;
+  }
 }
 
 bool is_canonical(uint64_t address) {

@@ -26,6 +26,7 @@ struct {
   uint64_t guest_pc;
   uint32_t lane;
   bool write;
+  std::optional<uint64_t> non_canonical;
 } g_fault;
 
 void on_fault(int, siginfo_t* info, void* context) {
@@ -37,7 +38,8 @@ void on_fault(int, siginfo_t* info, void* context) {
     if (offset < range.begin || offset >= range.end) continue;
     std::optional<uint64_t> address;
     if (info->si_code != SI_KERNEL) address = reinterpret_cast<uint64_t>(info->si_addr);
-    g_fault = {true, range.guest_pc, decode_fault_lane(range, machine, address, *g_wave), range.write};
+    const DecodedFault fault = decode_fault(range, machine, address, *g_wave);
+    g_fault = {true, range.guest_pc, fault.lane, range.write, fault.non_canonical};
   }
   siglongjmp(g_landing, 1);
 }
@@ -64,8 +66,8 @@ class Fault : public testing::TestWithParam<Tier> {
   }
   Inst* vgpr(Straight& f, unsigned row) { return f.b.op_typed(Op::get_vgpr, ir::kV32, {}, 0, row); }
 
-  // Expects the access of a function to fault in `lane`.
-  void expect_fault(Straight& f, uint32_t lane, bool write) {
+  // Expects the access of a function to fault in `lane`, at `non_canonical` if the host does not say where.
+  void expect_fault(Straight& f, uint32_t lane, bool write, std::optional<uint64_t> non_canonical = std::nullopt) {
     f.end();
     const auto code = compile_or_fail(f.function, GetParam());
     ASSERT_TRUE(code);
@@ -79,6 +81,7 @@ class Fault : public testing::TestWithParam<Tier> {
     EXPECT_EQ(g_fault.guest_pc, 0x1000u);
     EXPECT_EQ(g_fault.lane, lane);
     EXPECT_EQ(g_fault.write, write);
+    EXPECT_EQ(g_fault.non_canonical, non_canonical);
   }
   void access(Straight& f, const MemAttr& mem, std::vector<Inst*> address, bool write, uint64_t active) {
     wave->set_sgpr64(20, active);
@@ -198,15 +201,87 @@ TEST_P(Fault, UniformAddressAndScalarLoad) {
   expect_fault(g, 64, false);
 }
 
-TEST_P(Fault, NonCanonicalAddress) {
-  Straight f;
-  for (unsigned l = 0; l < 64; ++l) {
-    const uint64_t a = l == 21 ? 0xdead000000000000ull : reinterpret_cast<uint64_t>(memory + (l * 52) % 1000);
-    wave->vgpr[10][l] = static_cast<uint32_t>(a);
-    wave->vgpr[11][l] = static_cast<uint32_t>(a >> 32);
+// The host says only that the address was bad.
+constexpr uint64_t kNonCanonical = 0xdead000000000000;
+
+TEST_P(Fault, NonCanonicalScattered) {
+  for (const bool write : {false, true}) {
+    for (const uint8_t bytes : {uint8_t{1}, uint8_t{2}, uint8_t{4}}) {
+      for (const uint32_t lane : {0u, 3u, 4u, 13u, 21u, 38u, 63u}) {
+        Straight f;
+        for (unsigned l = 0; l < 64; ++l) {
+          const uint64_t a = l == lane ? kNonCanonical : reinterpret_cast<uint64_t>(memory + 64 + (l * 52) % 1000);
+          wave->vgpr[10][l] = static_cast<uint32_t>(a);
+          wave->vgpr[11][l] = static_cast<uint32_t>(a >> 32);
+        }
+        access(f, {.form = AddressForm::vector64, .bytes = bytes, .imm = -60},
+               {f.b.op(Op::pack64, {vgpr(f, 10), vgpr(f, 11)})}, write, ~0ull);
+        expect_fault(f, lane, write, kNonCanonical - 60);
+      }
+    }
   }
-  access(f, {.form = AddressForm::vector64}, {f.b.op(Op::pack64, {vgpr(f, 10), vgpr(f, 11)})}, false, ~0ull);
-  expect_fault(f, 21, false);
+}
+
+TEST_P(Fault, NonCanonicalBaseOfScatteredOffsets) {
+  for (const bool write : {false, true}) {
+    for (const uint64_t active : {~0ull, ~0ull << 4, ~0ull << 19, 1ull << 63}) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(active));
+      Straight f;
+      for (unsigned l = 0; l < 64; ++l) wave->vgpr[10][l] = (l * 0x3456789) ^ 0x80000000u;
+      wave->set_sgpr64(10, kNonCanonical);
+      access(f, {.form = AddressForm::base_offset}, {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10), vgpr(f, 10)},
+             write, active);
+      expect_fault(f, lane, write, kNonCanonical + wave->vgpr[10][lane]);
+    }
+  }
+}
+
+// One lane after the other, with one or several elements each.
+TEST_P(Fault, NonCanonicalContiguous) {
+  for (const bool write : {false, true}) {
+    for (const auto& [bytes, count] : {std::pair<uint8_t, uint8_t>{1, 1}, {2, 1}, {4, 1}, {4, 2}, {4, 3}, {4, 4}}) {
+      for (const uint64_t active : {~0ull, ~0ull << 5, ~0ull << 19, 1ull << 63}) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(active));
+        Straight f;
+        wave->set_sgpr64(10, kNonCanonical);
+        Inst* offset = f.b.op(Op::mul, {f.b.op_typed(Op::lane_id, ir::kV32, {}), f.b.v32(uint32_t{bytes} * count)});
+        access(f, {.form = AddressForm::base_offset, .bytes = bytes, .count = count, .imm = 64},
+               {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10), offset}, write, active);
+        SCOPED_TRACE(testing::Message() << "bytes " << int{bytes} << " count " << int{count} << " lane " << lane
+                                        << " write " << write);
+        expect_fault(f, lane, write, kNonCanonical + 64 + uint64_t{lane} * bytes * count);
+      }
+    }
+  }
+}
+
+TEST_P(Fault, NonCanonicalUniformAndScalar) {
+  for (const uint64_t active : {~0ull, ~0ull << 3, ~0ull << 33}) {
+    Straight f;
+    wave->set_sgpr64(10, kNonCanonical);
+    access(f, {.form = AddressForm::base_only, .imm = 12}, {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10)}, false,
+           active);
+    // AVX2 loads once for all lanes of a chunk if some lane of it is on: the first lane stands for them.
+    const auto lane = static_cast<uint32_t>(std::countr_zero(active));
+    expect_fault(f, GetParam() == Tier::avx2 ? lane & ~7u : lane, false, kNonCanonical + 12);
+  }
+  Straight g;
+  g.b.op_typed(Op::load_scalar, ir::kI32, {g.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10)}, 0, 0x40);
+  expect_fault(g, 64, false, kNonCanonical + 0x40);
+}
+
+TEST_P(Fault, NonCanonicalAtomic) {
+  for (const uint32_t lane : {0u, 44u}) {
+    Straight f;
+    for (unsigned l = 0; l < 64; ++l) {
+      const uint64_t a = l == lane ? kNonCanonical : reinterpret_cast<uint64_t>(memory + 4 * l);
+      wave->vgpr[10][l] = static_cast<uint32_t>(a);
+      wave->vgpr[11][l] = static_cast<uint32_t>(a >> 32);
+    }
+    f.b.atomic(ir::kNone, {.form = AddressForm::vector64, .atomic_op = ir::AtomicOp::add, .imm = 8},
+               {f.b.mask(~0ull), f.b.op(Op::pack64, {vgpr(f, 10), vgpr(f, 11)}), f.b.v32(1)});
+    expect_fault(f, lane, true, kNonCanonical + 8);
+  }
 }
 
 TEST_P(Fault, Atomic) {
