@@ -96,6 +96,8 @@ Emitter::Emitter(const ir::Function& function, x86::Compiler& cc, const CompileO
       values_(function.num_values()),
       invariant_(function.num_values()),
       fused_(function.num_values()),
+      wide_(function.num_values()),
+      with_access_(function.num_values()),
       labels_(num_block_ids(function)) {}
 
 // Values in general registers share with their like only, and not where cold paths look at them again later.
@@ -271,6 +273,50 @@ bool Emitter::can_sink(const Inst& inst, const Inst& user) const {
 }
 
 // Values that are not emitted where they stand, but as part of their only user.
+// 64-bit values that come from memory or go there in halves: the access takes them whole.
+void Emitter::plan_wide_accesses() {
+  for (const auto& block : function_.blocks) {
+    for (const Inst* inst : block->insts) {
+      if (inst->op != Op::load && inst->op != Op::store) continue;
+      if (inst->mem.bytes != 4 || inst->mem.count != 2 || inst->mem.space == ir::Space::scratch) continue;
+      const Inst* address = lane_operand(*inst);
+      if (address == nullptr || is_uniform(address)) continue;
+      inst->op == Op::load ? plan_wide_load(*inst) : plan_wide_store(*inst);
+    }
+  }
+}
+
+void Emitter::plan_wide_load(const Inst& load) {
+  const Inst* halves[2] = {};
+  const Inst* whole = nullptr;
+  for (const Inst* user : load.users) {
+    if (user->op != Op::extract || user->users.size() != 1 || halves[user->imm] != nullptr) return;
+    halves[user->imm] = user;
+    if (whole != nullptr && whole != user->users[0]) return;
+    whole = user->users[0];
+  }
+  if (whole == nullptr || whole->op != Op::pack64 || whole->type != ir::kV64) return;
+  if (whole->operands[0] != halves[0] || whole->operands[1] != halves[1]) return;
+  if (whole->parent != load.parent || lane_addresses_.is_scalar(whole)) return;
+  // Its registers are written before its place.
+  if (classes_.is_shared(whole) || classes_.is_shared(halves[0]) || classes_.is_shared(halves[1])) return;
+  wide_[load.id] = whole;
+  with_access_[whole->id] = true;
+}
+
+void Emitter::plan_wide_store(const Inst& store) {
+  const size_t count = store.operands.size();
+  const Inst *low = store.operands[count - 2], *high = store.operands[count - 1];
+  if (low->op != Op::lo32 || high->op != Op::hi32 || low->operands[0] != high->operands[0]) return;
+  const Inst* whole = low->operands[0];
+  if (whole->type != ir::kV64 || lane_addresses_.is_scalar(whole)) return;
+  for (const Inst* half : {low, high}) {
+    if (half->users.size() != 1 || lane_addresses_.is_scalar(half) || !can_sink(*half, store)) return;
+  }
+  wide_[store.id] = whole;
+  with_access_[low->id] = with_access_[high->id] = true;
+}
+
 void Emitter::plan_fusions() {
   const auto single = [&](const Inst* value, const Inst& user) {
     return value->users.size() == 1 && can_sink(*value, user) && !fused_[user.id];
@@ -320,6 +366,7 @@ void Emitter::plan_fusions() {
 
 Expected<void> Emitter::run() {
   plan_fusions();
+  plan_wide_accesses();
   emit_prologue();
   // Blocks in layout order; a tile region stands where its first block does.
   std::vector<const ir::Block*> order;
@@ -411,7 +458,7 @@ void Emitter::emit_block(const ir::Block& block) {
   env_ = canonical_env_;
   for (const Inst* inst : block.insts) {
     if (error_) return;
-    if (inst->op == Op::phi || is_fused(inst)) continue;
+    if (inst->op == Op::phi || is_fused(inst) || with_access_[inst->id]) continue;
     if (ir::is_pure(inst->op) && inst->users.empty()) continue;
     const Shape s = shape(*inst);
     if (must_flush_before(*inst, s)) flush_segment();

@@ -58,6 +58,9 @@ class Emitter {
   void plan_fusions();
   [[nodiscard]] bool can_sink(const Inst& inst, const Inst& user) const;
   [[nodiscard]] bool is_fused(const Inst* inst) const { return fused_[inst->id]; }
+  void plan_wide_accesses();
+  void plan_wide_load(const Inst& load);
+  void plan_wide_store(const Inst& store);
   // Code emitted by `body` goes to the cold section at the end of the function.
   void cold(const std::function<void()>& body);
 
@@ -275,7 +278,10 @@ class Emitter {
   Pass* pass_ = nullptr;  // the one being emitted
   std::vector<bool> invariant_;
   std::vector<bool> fused_;
-  std::vector<Label> labels_;  // by block id
+  // Loads and stores of pairs of dwords: the 64-bit value that they are the halves of; by instruction id.
+  std::vector<const Inst*> wide_;
+  std::vector<bool> with_access_;  // instructions for which a wide access does everything
+  std::vector<Label> labels_;      // by block id
   std::vector<const Inst*> segment_;
   // Addresses that the lanes of a chunk share, computed once in a segment: (base or null, offset, chunk; 0 when all
   // chunks share them) -> pointer.

@@ -17,9 +17,29 @@ MemoryAccess::MemoryAccess(Emitter& emitter, const ir::Inst& inst, unsigned chun
       inst_(inst),
       mem_(inst.mem),
       chunk_(chunk),
-      load_(inst.op == Op::load) {
+      load_(inst.op == Op::load),
+      wide_(emitter.wide_[inst.id]) {
   lane_stride_ = mem_.bytes * mem_.count;
   element_stride_ = mem_.bytes;
+}
+
+Vec MemoryAccess::data(unsigned element) {
+  if (wide_ == nullptr) return e_.v32(inst_.operands[first_data_ + element], chunk_);
+  const Vec64 whole = e_.v64(wide_, chunk_);
+  const Vec half = isa_.vec();
+  element == 0 ? isa_.lo32(half, whole) : isa_.hi32(half, whole);
+  return half;
+}
+
+Vec MemoryAccess::result(unsigned element) {
+  if (wide_ == nullptr) return e_.dst(inst_, chunk_, element);
+  if (!halves_[element]) halves_[element] = isa_.vec();
+  return *halves_[element];
+}
+
+// Behind a path that has loaded the halves.
+void MemoryAccess::finish_wide() {
+  if (load_ && wide_ != nullptr) isa_.pack64(e_.dst64(*wide_, chunk_), result(0), result(1));
 }
 
 void MemoryAccess::add_immediate(int64_t imm_value) {
@@ -287,6 +307,20 @@ Gp MemoryAccess::strided_pointer() {
   return base_;
 }
 
+// The address of the chunk's first lane, where the distance of the others is known.
+Gp MemoryAccess::first_lane_pointer() {
+  if (kind_ == Kind::strided) return strided_pointer();
+  Gp pointer = cc_.newUInt64();
+  if (kind_ == Kind::offset32) {
+    isa_.low32(pointer, offset_);
+    cc_.add(pointer, base_);
+  } else {
+    isa_.low64(pointer, address_.part[0]);
+  }
+  if (mem_.space == Space::flat) check_aperture(pointer);
+  return pointer;
+}
+
 void MemoryAccess::check_aperture(const Gp& pointer) {
   static_assert(kPrivateApertureHi == 2 * kSharedApertureHi);
   // Upper halves from one aperture to the other; the cold path looks closer.
@@ -343,7 +377,7 @@ void MemoryAccess::uniform_load() {
 }
 
 void MemoryAccess::contiguous(const Gp& pointer) {
-  if (mem_.count > 1 && !scratch_swizzled_) return contiguous_interleaved(pointer);
+  if (lane_stride_ != element_stride_ && !scratch_swizzled_) return contiguous_interleaved(pointer);
   const auto access = [&](const MaskReg* lanes) {
     if (mem_.bytes < 4) return contiguous_narrow(pointer, lanes);
     for (unsigned i = 0; i < mem_.count; ++i) {
@@ -379,6 +413,10 @@ void MemoryAccess::contiguous(const Gp& pointer) {
 }
 
 void MemoryAccess::zero_results() {
+  if (load_ && wide_ != nullptr) {
+    for (const Vec& part : e_.dst64(*wide_, chunk_).part) isa_.set_const32(part, 0);
+    return;
+  }
   for (unsigned element = 0; load_ && element < mem_.count; ++element) isa_.set_const32(result(element), 0);
 }
 
@@ -412,6 +450,7 @@ void MemoryAccess::contiguous_interleaved(const Gp& pointer) {
 // The elements of all lanes lie one after the other. `masks`: of the registers that hold them in this order; none: all
 // are accessed.
 void MemoryAccess::interleaved(const Gp& pointer, std::span<const MaskReg> masks) {
+  if (wide_ != nullptr) return whole_pairs(pointer, masks);
   const unsigned n = mem_.count;
   std::vector<Vec> memory(n), lanes(n);
   for (unsigned i = 0; i < n; ++i) {
@@ -420,25 +459,44 @@ void MemoryAccess::interleaved(const Gp& pointer, std::span<const MaskReg> masks
   }
   const auto at = [&](unsigned i) { return x86::ptr(pointer, static_cast<int32_t>(disp_ + i * isa_.bytes())); };
   const auto mask = [&](unsigned i) { return masks.empty() ? nullptr : &masks[i]; };
-  const auto mark = [&](unsigned i) {
-    FaultRange part = range(true, i * isa_.lanes / n);
-    part.lane_elements = static_cast<uint8_t>(n);
-    part.skipped_elements = static_cast<uint8_t>(i * isa_.lanes % n);
-    e_.faults_.mark(part);
-  };
   if (load_) {
     for (unsigned i = 0; i < n; ++i) {
-      mark(i);
+      mark_interleaved(i);
       isa_.load(memory[i], at(i), mask(i));
     }
     isa_.deinterleave(memory, lanes);
   } else {
     isa_.interleave(lanes, memory);
     for (unsigned i = 0; i < n; ++i) {
-      mark(i);
+      mark_interleaved(i);
       isa_.store(at(i), memory[i], mask(i));
     }
   }
+}
+
+// The next instruction accesses the i-th of the registers that hold the elements in the order of memory.
+void MemoryAccess::mark_interleaved(unsigned i) {
+  const unsigned n = mem_.count;
+  FaultRange part = range(true, i * isa_.lanes / n);
+  part.lane_elements = static_cast<uint8_t>(n);
+  part.skipped_elements = static_cast<uint8_t>(i * isa_.lanes % n);
+  e_.faults_.mark(part);
+}
+
+// The same for 64-bit values: memory has them as registers do, but for the order of the lanes.
+void MemoryAccess::whole_pairs(const Gp& pointer, std::span<const MaskReg> masks) {
+  const bool ordered = isa_.lane_of64(1, 0) == isa_.lanes / 2;
+  const Vec64 value = load_ ? e_.dst64(*wide_, chunk_) : e_.v64(wide_, chunk_);
+  Vec64 memory = value;
+  if (!ordered) memory = isa_.vec64();
+  if (!ordered && !load_) isa_.swap_row64(memory, value);
+  for (unsigned i = 0; i < 2; ++i) {
+    const Mem at = x86::ptr(pointer, static_cast<int32_t>(disp_ + i * isa_.bytes()));
+    const MaskReg* mask = masks.empty() ? nullptr : &masks[i];
+    mark_interleaved(i);
+    load_ ? isa_.load(memory.part[i], at, mask) : isa_.store(at, memory.part[i], mask);
+  }
+  if (!ordered && load_) isa_.swap_row64(value, memory);
 }
 
 void MemoryAccess::contiguous_narrow(const Gp& pointer, const MaskReg* lanes) {
@@ -455,11 +513,14 @@ void MemoryAccess::contiguous_narrow(const Gp& pointer, const MaskReg* lanes) {
 
 void MemoryAccess::emit() {
   prepare();
+  // Neighbouring lanes share dwords: each element is a vector of its own.
+  if (load_ && wide_ == nullptr && mem_.bytes == 4 && known_stride_ == 4) lane_stride_ = 4;
   // No vector form for what the whole chunk accesses: straight to the general path.
-  const bool interleaves =
-      mem_.count == 1 || scratch_swizzled_ || (mem_.bytes == 4 && mem_.count <= 4 && isa_.can_interleave(mem_.count));
+  const bool interleaves = lane_stride_ == element_stride_ || scratch_swizzled_ ||
+                           (mem_.bytes == 4 && mem_.count <= 4 && isa_.can_interleave(mem_.count));
   const bool scattered = known_stride_ && kind_ != Kind::uniform && *known_stride_ != lane_stride_;
-  if (served_ && (scattered || !interleaves || (kind_ == Kind::uniform && !load_))) {
+  const bool lane_by_lane = scattered && can_stride();
+  if (served_ && !lane_by_lane && (scattered || !interleaves || (kind_ == Kind::uniform && !load_))) {
     // Nothing is gained by the number; the vector is right whatever the guards say.
     if (slow_used_) cc_.bind(slow_label_);
     unserve();
@@ -471,6 +532,10 @@ void MemoryAccess::emit() {
     contiguous(base_);
   } else if (kind_ == Kind::uniform && load_) {
     uniform_load();
+    finish_wide();
+  } else if (lane_by_lane) {
+    require_full_mask();
+    strided_lanes(first_lane_pointer());
   } else if (kind_ == Kind::uniform || !interleaves || scattered || swizzled_narrow) {
     if (slow_used_) cc_.bind(slow_label_);
     slow();
@@ -484,7 +549,8 @@ void MemoryAccess::emit() {
     cc_.bind(slow_label_);
     if (served_) {
       unserve();
-    } else if (load_ && mem_.bytes == 4 && !scratch_swizzled_ && mem_.space != Space::flat && kind_ != Kind::uniform)
+    } else if (load_ && !lane_by_lane && mem_.bytes == 4 && !scratch_swizzled_ && mem_.space != Space::flat &&
+               kind_ != Kind::uniform)
       load_if_equal();
     slow();
     cc_.jmp(join_);
@@ -520,6 +586,7 @@ void MemoryAccess::load_if_equal() {
     isa_.load_broadcast(result(element), x86::ptr(pointer, static_cast<int32_t>(disp_ + element * element_stride_)),
                         active_.get());
   }
+  finish_wide();
   cc_.jmp(join_);
   cc_.bind(differ);
 }

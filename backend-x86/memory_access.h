@@ -32,9 +32,12 @@ class MemoryAccess {
   void check_aperture(const Gp& pointer);
   [[nodiscard]] Gp find_contiguous();
   [[nodiscard]] Gp strided_pointer();
+  [[nodiscard]] Gp first_lane_pointer();
   void contiguous(const Gp& pointer);
   void contiguous_interleaved(const Gp& pointer);
   void interleaved(const Gp& pointer, std::span<const MaskReg> masks);
+  void whole_pairs(const Gp& pointer, std::span<const MaskReg> masks);
+  void mark_interleaved(unsigned part);
   void contiguous_narrow(const Gp& pointer, const MaskReg* lanes);
   void zero_results();
   void skip_without_lanes(const Label& done);
@@ -42,20 +45,28 @@ class MemoryAccess {
   void load_if_equal();
   void slow();
   void serve_all();
+  void finish_wide();
   void slow_element(unsigned element, Kind kind, const Vec& offset, const Vec64& address, int32_t disp,
                     const Lanes& lanes);
   void slow_flat();
   [[nodiscard]] Vec scratch_place(unsigned element, unsigned byte);
   void slow_scratch_unaligned(unsigned element, const Lanes& lanes);
 
-  // One lane after the other, without a loop (memory_lanes.cpp).
+  // One lane after the other, without a loop (memory_lanes.cpp): addresses in a row, or `stride` apart from `first`.
   struct LaneAddresses {
     Mem row;  // inactive lanes have a place where accesses do no harm
+    Gp first;
+    int32_t stride = 0;
     int32_t disp = 0;
   };
+  [[nodiscard]] bool can_stride() const;
+  void strided_lanes(const Gp& pointer);
+  void lanes_at(const LaneAddresses& at);
   [[nodiscard]] bool serve_lanes();  // false: gathers or scatters are better
   [[nodiscard]] Mem stage_addresses(const Vec64& address, int32_t disp, const Lanes& lanes);
-  [[nodiscard]] Mem lane_at(const LaneAddresses& at, unsigned lane, unsigned bytes);
+  [[nodiscard]] Mem lane_at(const LaneAddresses& at, unsigned lane, unsigned bytes, int32_t offset = 0);
+  [[nodiscard]] Mem lane_place(const LaneAddresses& at, unsigned lane, unsigned bytes, int32_t offset);
+  void load_singles(const LaneAddresses& at);
   void load_narrow_lanes(unsigned element, const LaneAddresses& at, const Lanes& lanes);
   void load_pairs(const LaneAddresses& at);
   void load_quads(const LaneAddresses& at);
@@ -68,8 +79,8 @@ class MemoryAccess {
   void to_slow_if(x86::CondCode condition);
   void require_full_mask();
   [[nodiscard]] FaultRange range(bool contiguous, unsigned first = 0) const;
-  [[nodiscard]] Vec data(unsigned element) { return e_.v32(inst_.operands[first_data_ + element], chunk_); }
-  [[nodiscard]] Vec result(unsigned element) { return e_.dst(inst_, chunk_, element); }
+  [[nodiscard]] Vec data(unsigned element);
+  [[nodiscard]] Vec result(unsigned element);
   [[nodiscard]] unsigned first_lane() const { return chunk_ * isa_.lanes; }
 
   Emitter& e_;
@@ -89,6 +100,9 @@ class MemoryAccess {
   std::optional<int64_t> known_stride_;
   bool known_wrap_free_ = false;  // offset32: no wrap in the chunk where the stride is known
   unsigned lane_stride_ = 4, element_stride_ = 4;
+  // The 64-bit value that the two elements are the halves of, where nobody wants the halves; null elsewhere.
+  const ir::Inst* const wide_;
+  std::optional<Vec> halves_[2];  // of the result, where the path has them in registers of their own
   unsigned first_data_ = 0;
   Lanes active_;
   Lanes excluded_{.full = true, .mask = {}};  // full: none

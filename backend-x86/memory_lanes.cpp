@@ -26,17 +26,23 @@ Mem MemoryAccess::stage_addresses(const Vec64& address, int32_t disp, const Lane
 }
 
 // The memory of a lane; the next instruction is the one that accesses it.
-Mem MemoryAccess::lane_at(const LaneAddresses& at, unsigned lane, unsigned bytes) {
-  const Gp pointer = cc_.newUInt64();
-  Mem slot = at.row.cloneAdjusted(lane * 8);
-  slot.setSize(8);
-  cc_.mov(pointer, slot);
+Mem MemoryAccess::lane_at(const LaneAddresses& at, unsigned lane, unsigned bytes, int32_t offset) {
+  const Mem place = lane_place(at, lane, bytes, offset);
   e_.faults_.mark({.guest_pc = inst_.guest_pc,
                    .first_lane = static_cast<uint8_t>(first_lane() + lane),
                    .lanes = 1,
                    .element_bytes = static_cast<uint8_t>(bytes),
                    .write = !load_});
-  return x86::ptr(pointer, at.disp, bytes);
+  return place;
+}
+
+Mem MemoryAccess::lane_place(const LaneAddresses& at, unsigned lane, unsigned bytes, int32_t offset) {
+  if (at.first.isValid()) return x86::ptr(at.first, at.disp + static_cast<int32_t>(lane) * at.stride + offset, bytes);
+  const Gp pointer = cc_.newUInt64();
+  Mem slot = at.row.cloneAdjusted(lane * 8);
+  slot.setSize(8);
+  cc_.mov(pointer, slot);
+  return x86::ptr(pointer, at.disp + offset, bytes);
 }
 
 void MemoryAccess::set_loaded(unsigned element, const Vec& v, const Lanes& lanes) {
@@ -48,8 +54,8 @@ void MemoryAccess::set_loaded(unsigned element, const Vec& v, const Lanes& lanes
 }
 
 bool MemoryAccess::serve_lanes() {
-  const bool wide = mem_.bytes == 4 && (mem_.count == 2 || mem_.count == 4);
-  if (!wide && mem_.bytes == 4 && (load_ || isa_.has_scatter())) return false;
+  const bool several = mem_.bytes == 4 && mem_.count >= 2 && mem_.count <= 4;
+  if (!several && mem_.bytes == 4 && (load_ || isa_.has_scatter())) return false;
   if (kind_ == Kind::uniform && load_) return false;
   Vec64 address = address_;
   if (kind_ == Kind::offset32) {
@@ -57,23 +63,64 @@ bool MemoryAccess::serve_lanes() {
   } else if (kind_ == Kind::uniform) {
     address = e_.host_addresses(base_, isa_.const32(0));
   }
-  LaneAddresses at{.row = stage_addresses(address, static_cast<int32_t>(disp_), active_),
-                   .disp = static_cast<int32_t>(disp_)};
-  if (wide && load_) {
-    mem_.count == 2 ? load_pairs(at) : load_quads(at);
-  } else if (wide) {
-    mem_.count == 2 ? store_pairs(at) : store_quads(at);
-  } else {
-    for (unsigned element = 0; element < mem_.count; ++element) {
-      if (load_) {
-        load_narrow_lanes(element, at, active_);
-      } else {
-        store_lanes(data(element), mem_.bytes, at);
-      }
-      at.disp += static_cast<int32_t>(mem_.bytes);
-    }
-  }
+  lanes_at({.row = stage_addresses(address, static_cast<int32_t>(disp_), active_),
+            .first = {},
+            .disp = static_cast<int32_t>(disp_)});
   return true;
+}
+
+void MemoryAccess::lanes_at(const LaneAddresses& at) {
+  if (mem_.bytes == 4 && mem_.count == 1 && load_) return load_singles(at);
+  if (mem_.bytes == 4 && mem_.count == 2) return load_ ? load_pairs(at) : store_pairs(at);
+  if (mem_.bytes == 4 && mem_.count <= 4 && mem_.count > 2) return load_ ? load_quads(at) : store_quads(at);
+  LaneAddresses element_at = at;
+  for (unsigned element = 0; element < mem_.count; ++element) {
+    if (load_) {
+      load_narrow_lanes(element, element_at, active_);
+    } else {
+      store_lanes(data(element), mem_.bytes, element_at);
+    }
+    element_at.disp += static_cast<int32_t>(mem_.bytes);
+  }
+}
+
+// Whether all lanes' places can be reached by displacements from the first lane's.
+bool MemoryAccess::can_stride() const {
+  if (!known_stride_ || scratch_swizzled_ || mem_.count > 4) return false;
+  if (kind_ == Kind::offset32 && !known_wrap_free_) return false;
+  constexpr int64_t kFar = 1 << 20;
+  return *known_stride_ != 0 && *known_stride_ > -kFar && *known_stride_ < kFar && disp_ < INT32_MAX / 2 &&
+         disp_ > INT32_MIN / 2;
+}
+
+// All lanes are on. No vector of addresses: lane l is at pointer + l * stride.
+void MemoryAccess::strided_lanes(const Gp& pointer) {
+  const Lanes active = active_;
+  active_ = {};
+  lanes_at({.row = {},
+            .first = pointer,
+            .stride = static_cast<int32_t>(*known_stride_),
+            .disp = static_cast<int32_t>(disp_)});
+  finish_wide();
+  active_ = active;
+}
+
+// Lanes in ascending order, so that the first one that faults is the first one accessed.
+void MemoryAccess::load_singles(const LaneAddresses& at) {
+  const Vec all = isa_.vec();
+  for (unsigned g = 0; g < isa_.lanes / 4; ++g) {
+    const Vec group = g == 0 ? all : isa_.vec();
+    for (unsigned i = 0; i < 4; ++i) {
+      const Mem m = lane_at(at, 4 * g + i, 4);
+      if (i == 0) {
+        cc_.emit(I::kIdVmovd, group.xmm(), m);
+      } else {
+        cc_.emit(I::kIdVpinsrd, group.xmm(), group.xmm(), m, imm(i));
+      }
+    }
+    if (g > 0) isa_.insert_group(all, group.xmm(), g);
+  }
+  set_loaded(0, all, active_);
 }
 
 void MemoryAccess::load_narrow_lanes(unsigned element, const LaneAddresses& at, const Lanes& lanes) {
@@ -117,6 +164,15 @@ void MemoryAccess::load_pairs(const LaneAddresses& at) {
 void MemoryAccess::load_quads(const LaneAddresses& at) {
   const Vec lanes[4] = {isa_.vec(), isa_.vec(), isa_.vec(), isa_.vec()};  // group g of the i-th has lane 4g + i
   for (unsigned lane = 0; lane < isa_.lanes; ++lane) {
+    if (mem_.count == 3) {
+      const Vec group = lane < 4 ? lanes[lane] : isa_.vec();
+      const Mem low = lane_at(at, lane, 8);
+      cc_.emit(I::kIdVmovq, group.xmm(), low);
+      const Mem high = lane_at(at, lane, 4, 8);
+      cc_.emit(I::kIdVpinsrd, group.xmm(), group.xmm(), high, imm(2));
+      if (lane >= 4) isa_.insert_group(lanes[lane % 4], group.xmm(), lane / 4);
+      continue;
+    }
     const Mem m = lane_at(at, lane, 16);
     if (lane < 4) {
       cc_.emit(I::kIdVmovdqu, lanes[lane].xmm(), m);
@@ -131,7 +187,7 @@ void MemoryAccess::load_quads(const LaneAddresses& at) {
   set_loaded(0, isa_.make(I::kIdVpunpcklqdq, low01, low23), active_);
   set_loaded(1, isa_.make(I::kIdVpunpckhqdq, low01, low23), active_);
   set_loaded(2, isa_.make(I::kIdVpunpcklqdq, high01, high23), active_);
-  set_loaded(3, isa_.make(I::kIdVpunpckhqdq, high01, high23), active_);
+  if (mem_.count == 4) set_loaded(3, isa_.make(I::kIdVpunpckhqdq, high01, high23), active_);
 }
 
 // Lanes in ascending order: of lanes that store to the same address, the last wins.
@@ -150,12 +206,20 @@ void MemoryAccess::store_pairs(const LaneAddresses& at) {
 }
 
 void MemoryAccess::store_quads(const LaneAddresses& at) {
-  const Vec a = data(0), b = data(1), c = data(2), d = data(3);
+  const Vec a = data(0), b = data(1), c = data(2), d = mem_.count == 4 ? data(3) : c;
   const Vec low01 = isa_.make(I::kIdVpunpckldq, a, b), high01 = isa_.make(I::kIdVpunpckhdq, a, b);
   const Vec low23 = isa_.make(I::kIdVpunpckldq, c, d), high23 = isa_.make(I::kIdVpunpckhdq, c, d);
   const Vec lanes[4] = {isa_.make(I::kIdVpunpcklqdq, low01, low23), isa_.make(I::kIdVpunpckhqdq, low01, low23),
                         isa_.make(I::kIdVpunpcklqdq, high01, high23), isa_.make(I::kIdVpunpckhqdq, high01, high23)};
   for (unsigned lane = 0; lane < isa_.lanes; ++lane) {
+    if (mem_.count == 3) {
+      const Vec group = isa_.group(lanes[lane % 4], lane / 4);
+      const Mem low = lane_at(at, lane, 8);
+      cc_.emit(I::kIdVmovlps, low, group.xmm());
+      const Mem high = lane_at(at, lane, 4, 8);
+      cc_.emit(I::kIdVpextrd, high, group.xmm(), imm(2));
+      continue;
+    }
     const Mem m = lane_at(at, lane, 16);
     isa_.store_group(m, lanes[lane % 4], lane / 4);
   }

@@ -51,11 +51,11 @@ Vec64 Emitter::resolve_flat(const Vec64& address, unsigned access_bytes, unsigne
 }
 
 void MemoryAccess::slow() {
-  if (active_.full) return serve_all();
-  // A gather or scatter without lanes costs as much as one with few.
   const Label done = cc_.newLabel();
-  skip_without_lanes(done);
+  // A gather or scatter without lanes costs as much as one with few.
+  if (!active_.full) skip_without_lanes(done);
   serve_all();
+  finish_wide();
   cc_.bind(done);
 }
 

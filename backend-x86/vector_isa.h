@@ -201,6 +201,8 @@ class VectorIsa {
   // Rows of 64-bit lanes in lane order.
   virtual void store_row64(const Mem& m, const Vec64& v) = 0;
   virtual void load_row64(const Vec64& d, const Mem& m) = 0;
+  // A row of 64-bit lanes in registers: between the order of memory and that of Vec64, either way.
+  virtual void swap_row64(const Vec64& d, const Vec64& a) = 0;
   // De-interleaving of `count` (2..4) consecutive registers: out[e] lane l = element l * count + e; and back.
   [[nodiscard]] virtual bool can_interleave(unsigned count) const = 0;
   virtual void deinterleave(std::span<const Vec> in, std::span<const Vec> out) = 0;

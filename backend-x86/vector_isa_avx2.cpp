@@ -423,15 +423,20 @@ class Avx2 final : public VectorIsa {
     WAVEJIT_CHECK(false, "AVX2 has no scatter");
   }
   void store_row64(const Mem& m, const Vec64& v) override {
-    store(m, make(I::kIdVperm2i128, v.part[0], v.part[1], imm(0x20)), nullptr);
-    store(m.cloneAdjusted(32), make(I::kIdVperm2i128, v.part[0], v.part[1], imm(0x31)), nullptr);
+    const Vec64 row = vec64();
+    swap_row64(row, v);
+    store(m, row.part[0], nullptr);
+    store(m.cloneAdjusted(32), row.part[1], nullptr);
   }
   void load_row64(const Vec64& d, const Mem& m) override {
-    Vec low = vec(), high = vec();
-    load(low, m, nullptr);
-    load(high, m.cloneAdjusted(32), nullptr);
-    cc_.emit(I::kIdVperm2i128, d.part[0], low, high, imm(0x20));
-    cc_.emit(I::kIdVperm2i128, d.part[1], low, high, imm(0x31));
+    const Vec64 row = vec64();
+    load(row.part[0], m, nullptr);
+    load(row.part[1], m.cloneAdjusted(32), nullptr);
+    swap_row64(d, row);
+  }
+  void swap_row64(const Vec64& d, const Vec64& a) override {
+    cc_.emit(I::kIdVperm2i128, d.part[0], a.part[0], a.part[1], imm(0x20));
+    cc_.emit(I::kIdVperm2i128, d.part[1], a.part[0], a.part[1], imm(0x31));
   }
 
   bool can_interleave(unsigned count) const override { return count == 2 || count == 4; }

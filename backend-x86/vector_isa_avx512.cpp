@@ -335,6 +335,9 @@ class Avx512 final : public VectorIsa {
     load(d.part[0], m, nullptr);
     load(d.part[1], m.cloneAdjusted(64), nullptr);
   }
+  void swap_row64(const Vec64& d, const Vec64& a) override {  // the same order
+    for (unsigned i = 0; i < 2; ++i) mov(d.part[i], a.part[i]);
+  }
 
   bool can_interleave(unsigned count) const override { return count >= 2 && count <= 4; }
   void deinterleave(std::span<const Vec> in, std::span<const Vec> out) override {
