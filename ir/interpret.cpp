@@ -98,7 +98,9 @@ class Interpreter {
     }
     // Nobody sees the registers of a wave that has ended.
     if (inst.op != Op::exit || reason != ExitReason::kEnd) {
-      for (const auto& [name, v] : state_) event(name, v);
+      // Whether a register has been written with what it held makes no difference.
+      for (const auto& [name, v] : state_)
+        if (v != initial_state(name, v.size(), bits_of(name))) event(name, v);
     }
     Value v{inst.attr, inst.imm, inst.imm2};
     if (inst.op == Op::exit_jump) v.push_back(scalar(inst.operands[0]));
@@ -176,10 +178,14 @@ class Interpreter {
     }
   }
 
+  static unsigned bits_of(const std::string& name) { return name == "scc" || name == "vccz" ? 1 : 32; }
   static std::string sgpr_name(uint64_t index) { return fmt::format("s{}", index); }
 
   Value state(const std::string& name, size_t words, unsigned bits) const {
     if (const auto it = state_.find(name); it != state_.end()) return it->second;
+    return initial_state(name, words, bits);
+  }
+  Value initial_state(const std::string& name, size_t words, unsigned bits) const {
     const uint64_t mask = bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
     uint64_t x = scramble(seed_ ^ std::hash<std::string>{}(name));
     Value v;

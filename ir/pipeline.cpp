@@ -33,6 +33,7 @@ constexpr Pass kPipeline[] = {
     {"cfg", "constant branches, chains of blocks, trivial phis", passes::cfg},
     {"gvn", "common subexpressions", passes::gvn},
     {"merge-accesses", "accesses to neighbouring dwords of a lane", passes::merge_accesses},
+    {"state-writes", "registers written where ways meet that change them and ways that do not", passes::state_writes},
     {"licm", "loop-invariant code in front of loops", passes::licm},
     {"dce", "unreachable blocks and instructions nobody uses", passes::dce},
 };
