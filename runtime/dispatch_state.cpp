@@ -37,6 +37,10 @@ Expected<void> check_shape(const Kernel& kernel, const Shape& shape) {
     flat *= shape.workgroup[i];
   }
   const auto& size = shape.workgroup;
+  // 32 bits a dimension are what an AQL packet holds; the counters of a launch have 64 for all of them.
+  if (static_cast<double>(shape.groups(0)) * shape.groups(1) * shape.groups(2) > 0x1p53)
+    return bad(
+        fmt::format("A grid of {}x{}x{} has more than 2^53 work-groups.", shape.grid[0], shape.grid[1], shape.grid[2]));
   if (flat > 1024)
     return bad(
         fmt::format("A work-group of {}x{}x{} has {} work-items; the limit is 1024.", size[0], size[1], size[2], flat));

@@ -26,7 +26,8 @@ struct Shape {
   std::array<uint32_t, 3> workgroup{1, 1, 1};  // work-items
   std::array<uint32_t, 3> global_offset{};
 
-  [[nodiscard]] uint32_t groups(unsigned dim) const { return (grid[dim] + workgroup[dim] - 1) / workgroup[dim]; }
+  // Of a shape that check_shape() accepts: no size is 0, and the total fits.
+  [[nodiscard]] uint32_t groups(unsigned dim) const { return (grid[dim] - 1) / workgroup[dim] + 1; }
   [[nodiscard]] uint64_t total_groups() const { return uint64_t{groups(0)} * groups(1) * groups(2); }
   [[nodiscard]] bool has_partial_groups() const {
     return grid[0] % workgroup[0] != 0 || grid[1] % workgroup[1] != 0 || grid[2] % workgroup[2] != 0;

@@ -207,6 +207,7 @@ std::string print_scalar(Scalar type, const uint8_t* bytes) {
 std::vector<uint8_t> generate(Scalar type, uint64_t count, const std::string& fill) {
   const size_t size = size_of(type);
   if (count > kMaxBuffer / size) throw InputError(fmt::format("A buffer of {} elements is too large.", count));
+  take_memory(count * size);
   std::vector<uint8_t> bytes(count * size);
   if (fill == "zeros") return bytes;
   if (fill == "iota") {
@@ -291,7 +292,7 @@ Argument parse_argument(const std::string& text) {
       argument.print = UINT64_MAX;
     else if (parts[i].starts_with("print:"))
       argument.print = parse_count(parts[i].substr(6), "count");
-    else if (parts[i].starts_with("save:"))
+    else if (parts[i].starts_with("save:") && parts[i].size() > 5)
       argument.save = parts[i].substr(5);
     else
       throw bad(fmt::format("'{}' is neither print, print:N nor save:PATH.", parts[i]));
@@ -310,19 +311,20 @@ Argument parse_argument(const std::string& text) {
 }
 
 Argument parse_argument(const nlohmann::json& json, const std::string& directory) {
-  if (!json.is_object()) throw InputError(fmt::format("An argument must be an object, not {}.", json.dump()));
+  if (!json.is_object()) throw InputError(fmt::format("An argument must be an object, not {}.", to_text(json)));
   Argument argument;
   bool has_value = false;
   const auto once = [&] {
-    if (has_value) throw InputError(fmt::format("Argument {} has more than one value.", json.dump()));
+    if (has_value) throw InputError(fmt::format("Argument {} has more than one value.", to_text(json)));
     has_value = true;
   };
   const auto count_of = [&](const nlohmann::json& value, const char* what) {
     if (!value.is_number_unsigned())
-      throw InputError(fmt::format("Argument {}: {} must be a number of bytes or elements.", json.dump(), what));
+      throw InputError(fmt::format("Argument {}: {} must be a number of bytes or elements.", to_text(json), what));
     return value.get<uint64_t>();
   };
   std::optional<uint64_t> count;
+  uint64_t filled_bytes = 0;
   std::string fill = "zeros";
   for (const auto& [key, value] : json.items()) {
     if (key == "name") {
@@ -336,7 +338,9 @@ Argument parse_argument(const nlohmann::json& json, const std::string& directory
       argument.kind = Argument::Kind::buffer;
       const uint64_t bytes = count_of(value, "bytes");
       if (bytes > kMaxBuffer) throw InputError(fmt::format("A buffer of {} bytes is too large.", bytes));
-      argument.bytes.resize(bytes);
+      if (!json.contains("fill")) take_memory(bytes);  // else generate() does
+      argument.bytes.resize(json.contains("fill") ? 0 : bytes);
+      filled_bytes = bytes;
     } else if (key == "lds") {
       once();
       argument.kind = Argument::Kind::local;
@@ -352,7 +356,7 @@ Argument parse_argument(const nlohmann::json& json, const std::string& directory
       count = count_of(value, "count");
     } else if (key == "type") {
       const auto type = parse_scalar_type(value.get<std::string>());
-      if (!type) throw InputError(fmt::format("Argument {}: {} is not a type.", json.dump(), value.dump()));
+      if (!type) throw InputError(fmt::format("Argument {}: {} is not a type.", to_text(json), to_text(value)));
       argument.type = *type;
     } else if (key == "fill") {
       fill = value.get<std::string>();
@@ -362,19 +366,22 @@ Argument parse_argument(const nlohmann::json& json, const std::string& directory
     } else if (const auto type = parse_scalar_type(key)) {
       once();
       argument.type = *type;
-      argument.bytes = parse_scalar(*type, value.is_string() ? value.get<std::string>() : value.dump());
+      argument.bytes = parse_scalar(*type, value.is_string() ? value.get<std::string>() : to_text(value));
     } else {
-      throw InputError(fmt::format("Argument {}: unknown key '{}'.", json.dump(), key));
+      throw InputError(fmt::format("Argument {}: unknown key '{}'.", to_text(json), key));
     }
   }
-  if (!has_value) throw InputError(fmt::format("Argument {} has no value.", json.dump()));
+  if (!has_value) throw InputError(fmt::format("Argument {} has no value.", to_text(json)));
   if (count) {
     argument.kind = Argument::Kind::buffer;
     argument.bytes = generate(argument.type, *count, fill);
   } else if (json.contains("fill")) {
     if (!json.contains("bytes"))
-      throw InputError(fmt::format("Argument {}: fill goes with count or bytes.", json.dump()));
-    argument.bytes = generate(argument.type, argument.bytes.size() / size_of(argument.type), fill);
+      throw InputError(fmt::format("Argument {}: fill goes with count or bytes.", to_text(json)));
+    if (filled_bytes % size_of(argument.type) != 0)
+      throw InputError(
+          fmt::format("Argument {}: {} bytes are no whole number of elements.", to_text(json), filled_bytes));
+    argument.bytes = generate(argument.type, filled_bytes / size_of(argument.type), fill);
   }
   return argument;
 }

@@ -42,6 +42,12 @@ extern const char kArgHelp[];
 // One element of "args" in a launch file; `directory` is what its paths are relative to.
 [[nodiscard]] Argument parse_argument(const nlohmann::json& json, const std::string& directory);
 
+// JSON as text. Bytes of names and messages that are not UTF-8 become U+FFFD.
+template <typename Json>
+[[nodiscard]] std::string to_text(const Json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
 // `path`, relative to `directory` unless absolute.
 [[nodiscard]] std::string resolve(const std::string& directory, const std::string& path);
 

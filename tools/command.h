@@ -15,7 +15,8 @@ namespace wavejit::tools {
 enum ExitCode : int {
   kExitOk = 0,
   kExitInternal = 1,     // a defect of wavejit
-  kExitBadInput = 2,     // command line, launch file, code object, sizes, arguments, missing files and kernels
+  kExitBadInput = 2,     // command line, launch file, code object, sizes, arguments, missing files and kernels,
+                         // outputs that cannot be written
   kExitUnsupported = 3,  // instruction or feature that wavejit does not execute
   kExitGuestFault = 4,
   kExitTimeout = 5,
@@ -30,12 +31,22 @@ class InputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// More memory than the machine has: exit code 7.
+class MemoryError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 // Options for loading a code object, common to the sub-commands.
 struct FileOptions {
   std::string file;
   std::string target;
   std::string kernel;
 };
+
+// Refuses what memory cannot hold. Without this the kernel's out-of-memory killer would end the process, because Linux
+// hands out memory that it does not have. Every buffer is there twice: its initial contents, and what the kernel sees.
+void take_memory(uint64_t bytes);
 
 [[nodiscard]] std::vector<uint8_t> read_file(const std::string& path);
 void write_file(const std::string& path, const void* data, size_t bytes);

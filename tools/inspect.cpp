@@ -134,7 +134,7 @@ void info(const InfoState& state) {
     }
     out["entries"].push_back(json);
   }
-  if (state.json) fmt::print("{}\n", out.dump(2));
+  if (state.json) fmt::print("{}\n", to_text(out, 2));
   if (!target_found) throw InputError(fmt::format("The file has no code object for '{}'.", state.file.target));
   if (!kernel_found && !state.brief) {
     // The lookup names the nearest kernel.
@@ -163,6 +163,8 @@ void disasm(const DisasmState& state, bool ir) {
   options.disabled_passes = state.disabled_passes.empty() ? nullptr : state.disabled_passes.c_str();
   if (!state.local.empty()) {
     const std::vector<uint32_t> local = parse_size(state.local, "--local");
+    if (std::find(local.begin(), local.end(), 0u) != local.end())
+      throw InputError("The work-group size is 0 in one dimension.");
     std::copy(local.begin(), local.end(), options.local);
   }
   for (const std::string& name : names) {
@@ -252,7 +254,7 @@ int coverage(const CoverageState& state) {
                                    {"kernels", issue.kernels},
                                    {"example", issue.example},
                                    {"kernel", issue.kernel}});
-    fmt::print("{}\n", out.dump(2));
+    fmt::print("{}\n", to_text(out, 2));
   } else {
     fmt::print("{:<24} {:>8} {:>9} {:>13} {:>8} {:>8} {:>8} {:>10} {:>10}\n", "target", "kernels", "compiled",
                "instructions", "illegal", "interp-", "lift-", "x86/GCN", "translate");

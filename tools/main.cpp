@@ -1,5 +1,6 @@
 // The `wavejit` command.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <new>
@@ -35,13 +36,28 @@ int exit_code(wavejit_status status) {
   return kExitInternal;
 }
 
+void take_memory(uint64_t bytes) {
+  static uint64_t taken = 0;
+  const uint64_t have = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  if (bytes > have / 2 || (taken += 2 * bytes) > have)
+    throw MemoryError(fmt::format("The buffers need more than the {} bytes of memory that this machine has.", have));
+}
+
 std::vector<uint8_t> read_file(const std::string& path) {
   std::FILE* file = std::fopen(path.c_str(), "rb");
   if (!file) throw InputError(fmt::format("Cannot open '{}': {}.", path, std::strerror(errno)));
   std::vector<uint8_t> bytes;
   uint8_t buffer[65536];
   size_t got;
-  while ((got = std::fread(buffer, 1, sizeof buffer, file)) > 0) bytes.insert(bytes.end(), buffer, buffer + got);
+  while ((got = std::fread(buffer, 1, sizeof buffer, file)) > 0) {
+    try {
+      take_memory(got);
+    } catch (...) {
+      std::fclose(file);
+      throw;
+    }
+    bytes.insert(bytes.end(), buffer, buffer + got);
+  }
   const bool failed = std::ferror(file);
   std::fclose(file);
   if (failed) throw InputError(fmt::format("Cannot read '{}'.", path));
@@ -74,7 +90,8 @@ int main(int argc, char** argv) {
       "Exit codes:\n"
       "  0  success\n"
       "  1  internal error of wavejit\n"
-      "  2  bad input: command line, launch file, code object, sizes, arguments, missing file or kernel\n"
+      "  2  bad input: command line, launch file, code object, sizes, arguments, missing file or kernel,\n"
+      "     output that cannot be written\n"
       "  3  unsupported instruction or feature\n"
       "  4  the kernel accessed memory it may not\n"
       "  5  time limit exceeded\n"
@@ -85,10 +102,14 @@ int main(int argc, char** argv) {
   add_run(app);
   add_bench(app);
   add_coverage(app);
+  const auto output_failed = [] { return std::fflush(stdout) != 0 || std::ferror(stdout) != 0; };
+  const auto report_output = [] {
+    fmt::print(stderr, "wavejit: Cannot write the standard output.\n");
+    return kExitBadInput;
+  };
   try {
     app.parse(argc, argv);
-    std::fflush(stdout);
-    return kExitOk;
+    return output_failed() ? report_output() : kExitOk;
   } catch (const CLI::Success& e) {  // --help, --version
     return app.exit(e);
   } catch (const CLI::RuntimeError& e) {  // a command that ended with a code of its own
@@ -105,10 +126,14 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     fmt::print(stderr, "wavejit: bad input: {}\n", e.what());
     return kExitBadInput;
+  } catch (const MemoryError& e) {
+    fmt::print(stderr, "wavejit: out of memory: {}\n", e.what());
+    return kExitOutOfMemory;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "wavejit: out of memory\n");
     return kExitOutOfMemory;
   } catch (const std::exception& e) {
+    if (output_failed()) return report_output();
     fmt::print(stderr, "wavejit: internal error: {}\n", e.what());
     return kExitInternal;
   }

@@ -53,11 +53,14 @@ void with_json_errors(bool json, Body&& body) {
       if (e.pc()) error["pc"] = *e.pc();
       if (e.lane()) error["lane"] = *e.lane();
       if (e.address()) error["address"] = *e.address();
-      fmt::print("{}\n", Json{{"error", error}}.dump(2));
+      fmt::print("{}\n", to_text(Json{{"error", error}}, 2));
     }
     throw;
   } catch (const InputError& e) {
-    if (json) fmt::print("{}\n", Json{{"error", {{"status", "bad input"}, {"message", e.what()}}}}.dump(2));
+    if (json) fmt::print("{}\n", to_text(Json{{"error", {{"status", "bad input"}, {"message", e.what()}}}}, 2));
+    throw;
+  } catch (const MemoryError& e) {
+    if (json) fmt::print("{}\n", to_text(Json{{"error", {{"status", "out of memory"}, {"message", e.what()}}}}, 2));
     throw;
   }
 }
@@ -99,7 +102,7 @@ void run(const Plan& plan, bool json, bool count) {
       Json out = base_json(plan, runner);
       out.update(timing_json(timing));
       out.update(buffers);
-      fmt::print("{}\n", out.dump(2));
+      fmt::print("{}\n", to_text(out, 2));
       return;
     }
     print_buffers(plan, runner, nullptr);
@@ -169,7 +172,7 @@ void bench(const Plan& plan, bool json) {
       std::fflush(stdout);
     }
     runner.save_outputs();
-    if (json) fmt::print("{}\n", out.dump(2));
+    if (json) fmt::print("{}\n", to_text(out, 2));
   });
 }
 

@@ -19,7 +19,7 @@ std::vector<uint32_t> json_size(const nlohmann::json& value, const char* key) {
     throw InputError(fmt::format("\"{}\" must be an array of one to three numbers.", key));
   for (const nlohmann::json& v : value) {
     if (!v.is_number_unsigned() || v.get<uint64_t>() > UINT32_MAX)
-      throw InputError(fmt::format("\"{}\": {} is not a size.", key, v.dump()));
+      throw InputError(fmt::format("\"{}\": {} is not a size.", key, to_text(v)));
     size.push_back(v.get<uint32_t>());
   }
   return size;
@@ -27,8 +27,14 @@ std::vector<uint32_t> json_size(const nlohmann::json& value, const char* key) {
 
 uint32_t json_u32(const nlohmann::json& value, const char* key) {
   if (!value.is_number_unsigned() || value.get<uint64_t>() > UINT32_MAX)
-    throw InputError(fmt::format("\"{}\": {} is not a number from 0 to 4294967295.", key, value.dump()));
+    throw InputError(fmt::format("\"{}\": {} is not a number from 0 to 4294967295.", key, to_text(value)));
   return value.get<uint32_t>();
+}
+
+// Launch files are three levels deep; printing a value in a message recurses.
+bool limit_depth(int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+  if (depth > 16) throw InputError("The JSON is nested too deeply for a launch file.");
+  return true;
 }
 
 // Progress of long launches on stderr: one line that is rewritten on a terminal, an occasional line elsewhere.
@@ -94,7 +100,7 @@ Plan read_launch_file(const std::string& path) {
   const std::string directory = std::filesystem::path(path).parent_path().string();
   Plan plan;
   try {
-    const nlohmann::json json = nlohmann::json::parse(text.begin(), text.end());
+    const nlohmann::json json = nlohmann::json::parse(text.begin(), text.end(), limit_depth);
     if (!json.is_object()) throw InputError("The launch must be a JSON object.");
     for (const auto& [key, value] : json.items()) {
       if (key == "code_object") {
@@ -248,7 +254,7 @@ LaunchStats Runner::launch(LaunchOptions options) {
 
 Timing Runner::run(wavejit_engine engine, wavejit_isa isa) {
   Timing timing;
-  for (uint32_t i = 0; i < plan_.warmup + plan_.repeat; ++i) {
+  for (uint64_t i = 0; i < uint64_t{plan_.warmup} + plan_.repeat; ++i) {
     timing.last = launch(options(engine, isa));
     timing.translate_ns += timing.last.translate_ns;
     timing.host_instructions += timing.last.host_instructions;

@@ -217,6 +217,9 @@ TEST_P(Launches, WrongArgumentsAndSizes) {
   EXPECT_EQ(status_of([&] { kernel.set_arg_local(0, 4); }), WAVEJIT_INVALID_ARGUMENT);
   kernel.set_args(a, a, a, n);
   EXPECT_EQ(launch(0, 64), WAVEJIT_INVALID_ARGUMENT);
+  LaunchOptions huge = launch_options(GetParam(), 0xffffffff, 64);
+  huge.global[1] = huge.global[2] = 0xffffffff;
+  EXPECT_EQ(status_of([&] { (void)kernel.launch(huge); }), WAVEJIT_INVALID_ARGUMENT) << "work-groups beyond counting";
   EXPECT_EQ(launch(64, 32), WAVEJIT_INVALID_ARGUMENT) << "required work-group size";
   EXPECT_EQ(launch(64, 2048), WAVEJIT_INVALID_ARGUMENT);
   LaunchOptions options = launch_options(GetParam(), 64, 64);

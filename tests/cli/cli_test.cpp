@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-enum Exit { kOk = 0, kBadInput = 2, kUnsupported = 3, kGuestFault = 4, kTimeout = 5, kGuestTrap = 6 };
+enum Exit { kOk = 0, kBadInput = 2, kUnsupported = 3, kGuestFault = 4, kTimeout = 5, kGuestTrap = 6, kOutOfMemory = 7 };
 
 std::string fixture(const char* name) {
   return std::string(WAVEJIT_FIXTURES "/") + name;
@@ -316,6 +316,14 @@ TEST_F(Cli, LaunchFile) {
   rejected("too much LDS");
   launch["repeat"] = 0;
   rejected("no repeats");
+  launch["args"][2] = {{"bytes", 1023}, {"type", "f32"}, {"fill", "iota"}};
+  rejected("no whole number of elements");
+  launch["timeout"] = "1";
+  rejected("timeout is no number");
+  // Nested beyond any stack.
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  EXPECT_EQ(run({"run", "--launch", file("launch.json", "{\"args\": " + deep + "}")}), kBadInput);
+  EXPECT_EQ(run({"run", "--launch", file("launch.json", "{\"args\": [{\"i32\": " + deep + "}]}")}), kBadInput);
   file("launch.json", "{ not json");
   EXPECT_EQ(run({"run", "--launch", (directory_ / "launch.json").string()}), kBadInput);
   EXPECT_EQ(run({"run", "--launch", file("launch.json", "[1, 2]")}), kBadInput);
@@ -357,6 +365,8 @@ TEST_F(Cli, BadArguments) {
                           "nonsense",
                           "=",
                           "f32[4]=file:/nonexistent",
+                          "f32[4]=zeros,save:",
+                          "f32[4]=zeros,print:-1",
                           "f32[99999999999999999999]=zeros",
                           "f32[9999999999999]=zeros"}) {
     SCOPED_TRACE(arg);
@@ -384,6 +394,11 @@ TEST_F(Cli, BadArguments) {
   EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--threads", "many"}), kBadInput);
   EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--target", "gfx906"}), kBadInput);
   EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--disable-pass", "wrong"}), kBadInput);
+  EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--timeout", "nan"}), kBadInput);
+  EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--repeat", "4294967296"}), kBadInput);
+  EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--x86", "--local", "64,0"}), kBadInput);
+  // Memory that no machine has is refused before Linux promises it.
+  EXPECT_EQ(with(9, "f64[100000000000]=zeros"), kOutOfMemory);
   std::vector<std::string> json = vector_add();
   json[5] = "0";
   json.push_back("--json");
@@ -430,6 +445,42 @@ TEST_F(Cli, BadEndingsHaveTheirOwnExitCodes) {
     EXPECT_EQ(start("graphics"), kUnsupported);
     EXPECT_NE(err_.find("exp"), std::string::npos) << err_;
     EXPECT_EQ(start("garbage"), kUnsupported);
+  }
+}
+
+// Bytes that are not UTF-8, in a file name and in a kernel's, do not spoil JSON.
+TEST_F(Cli, NamesThatAreNotUtf8) {
+  EXPECT_EQ(run({"run", "\xff.co", "--kernel", "k", "--global", "1", "--json"}), kBadInput);
+  EXPECT_EQ(Json::parse(out_)["error"]["status"], "not found");
+  std::string bytes = slurp(fixture("v4_gfx908.co"));
+  for (size_t at; (at = bytes.find("vector_add")) != std::string::npos;) bytes[at] = '\xff';
+  EXPECT_EQ(run({"info", file("renamed", bytes), "--json"}), kOk) << err_;
+  EXPECT_EQ(Json::parse(out_)["entries"][0]["kernels"][0]["name"],
+            "\xef\xbf\xbd"
+            "ector_add");
+}
+
+TEST_F(Cli, LargestGrids) {
+  const std::string co = kernel_file({{.name = "forever", .body = ".Lx:\n  s_branch .Lx\n", .args = {}}});
+  for (const char* size : {"4294967295", "4294967233", "4294967295,1048576"})
+    EXPECT_EQ(run({"run", co, "-k", "forever", "-g", size, "--timeout", "0.2"}), kTimeout) << size << err_;
+  EXPECT_EQ(run({"run", co, "-k", "forever", "-g", "4294967295,4294967295,4294967295", "--timeout", "0.2"}), kBadInput);
+}
+
+// More launches than 32 bits count are not none.
+TEST_F(Cli, CountOfLaunchesDoesNotWrap) {
+  const std::string co = kernel_file({{.name = "forever", .body = ".Lx:\n  s_branch .Lx\n", .args = {}}});
+  const std::vector<std::string> args = {"run", co, "-k", "forever", "-g", "64", "--timeout", "0.2"};
+  EXPECT_EQ(run(args + std::vector<std::string>{"--repeat", "4294967295", "--warmup", "1"}), kTimeout) << out_;
+}
+
+TEST_F(Cli, UnwritableStandardOutput) {
+  for (const char* command : {"info", "disasm", "coverage", "info --json"}) {
+    const int status = std::system(fmt::format("{} {} {} > /dev/full 2> {}/err", quote(WAVEJIT_COMMAND), command,
+                                               quote(fixture("v4_gfx908.co")), directory_.string())
+                                       .c_str());
+    EXPECT_EQ(WEXITSTATUS(status), kBadInput) << command;
+    EXPECT_NE(slurp(directory_ / "err").find("standard output"), std::string::npos) << command;
   }
 }
 

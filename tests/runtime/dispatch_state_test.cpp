@@ -204,9 +204,25 @@ TEST(DispatchState, ImpossibleShapes) {
   EXPECT_EQ(code({.grid = {1, 1, 1}, .workgroup = {1, 0, 1}}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code({.grid = {1, 1, 1}, .workgroup = {257, 1, 1}}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code({.grid = {1, 1, 1}, .workgroup = {0xffffffff, 0xffffffff, 0xffffffff}}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(code({.grid = {0xffffffff, 1, 1}, .workgroup = {64, 1, 1}}), ErrorCode::kOk);
+  EXPECT_EQ(code({.grid = {0xffffffff, 0xffffffff, 0xffffffff}, .workgroup = {1, 1, 1}}), ErrorCode::kInvalidArgument);
   kernel.required_workgroup_size = {8, 8, 1};
   EXPECT_EQ(code({.grid = {64, 64, 1}, .workgroup = {64, 1, 1}}), ErrorCode::kInvalidArgument);
   EXPECT_EQ(code({.grid = {64, 64, 1}, .workgroup = {8, 8, 1}}), ErrorCode::kOk);
+}
+
+// The largest grids: counting work-groups must not wrap.
+TEST(DispatchState, LargestGrid) {
+  const Shape shape{.grid = {0xffffffff, 0xffffffff, 1}, .workgroup = {64, 4, 1}};
+  EXPECT_EQ(shape.groups(0), 0x4000000u);
+  EXPECT_EQ(shape.groups(1), 0x40000000u);
+  EXPECT_EQ(shape.total_groups(), uint64_t{1} << 56);
+  EXPECT_TRUE(shape.has_partial_groups());
+  const DispatchState state(isa::Target::gfx906, everything_enabled(), shape, 0, 0, 0);
+  const DispatchState::Group last = state.group(shape.total_groups() - 1);
+  EXPECT_EQ(last.id, (std::array<uint32_t, 3>{0x3ffffff, 0x3fffffff, 0}));
+  EXPECT_EQ(last.size, (std::array<uint32_t, 3>{63, 3, 1}));
+  EXPECT_FALSE(last.complete);
 }
 
 }  // namespace
