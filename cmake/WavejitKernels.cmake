@@ -6,7 +6,8 @@
 #     TARGETS gfx906...            processors
 #     LEVELS O0 O3                 optimisation levels
 #     [OBJECT_VERSION 5]           code object version; 4, the compiler's default, without it
-#     [COMPILER 19]                clang's and lld's version; 15 without it
+#     [COMPILER 19]                clang's and lld's version; 15 without it. 14 reads no device libraries: OpenCL sources get
+#                                  tests/kernels/clang14/opencl_library.h instead
 #     [SUFFIX -v5])                appended to the processor in the output path
 #
 # Outputs are ${WAVEJIT_KERNEL_DIR}/<target><suffix>/<level>/<name>.co. HIP sources become one offload bundle with all targets,
@@ -104,9 +105,15 @@ function(wavejit_add_code_objects outputs_variable)
           list(APPEND depends ${includes})
           set(flags -x assembler-with-cpp -nogpulib)
         else()
-          wavejit_device_lib_flags(${target} ${version} libs)
-          set(flags -x cl -cl-std=CL2.0 -${level} -gline-tables-only -Xclang -fdeclare-opencl-builtins
-                    -Xclang -finclude-default-header ${libs})
+          set(flags -x cl -cl-std=CL2.0 -${level} -gline-tables-only)
+          if(arg_COMPILER EQUAL 14)
+            set(library "${PROJECT_SOURCE_DIR}/tests/kernels/clang14/opencl_library.h")
+            list(APPEND flags -nogpulib -include "${library}")
+            list(APPEND depends "${library}")
+          else()
+            wavejit_device_lib_flags(${target} ${version} libs)
+            list(APPEND flags -Xclang -fdeclare-opencl-builtins -Xclang -finclude-default-header ${libs})
+          endif()
         endif()
         add_custom_command(
           OUTPUT "${output}"

@@ -5,6 +5,7 @@
 // prints the time of each.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -56,9 +57,23 @@ std::vector<Variant> variants_of(const KernelCase& kernel_case) {
   if (std::find(versioned.begin(), versioned.end(), kernel_case.object) != versioned.end()) {
     for (const std::string& path : split(WAVEJIT_VERSIONED_DIRECTORIES, ',')) variants.push_back(variant_of(path));
   }
-  if (kernel_case.language == Language::kOpenCl)
-    for (const std::string& path : split(WAVEJIT_COMPILER_DIRECTORIES, ',')) variants.push_back(variant_of(path));
+  if (kernel_case.language == Language::kOpenCl) {
+    const std::vector<std::string> excluded = split(WAVEJIT_CLANG14_EXCLUDED, ',');
+    const bool clang14 = std::find(excluded.begin(), excluded.end(), kernel_case.object) == excluded.end();
+    for (const std::string& path : split(WAVEJIT_COMPILER_DIRECTORIES, ',')) {
+      if (clang14 || path.find("-clang14/") == std::string::npos) variants.push_back(variant_of(path));
+    }
+  }
   return variants;
+}
+
+// Why a combination is wrong through no fault of an engine; nullptr when it has to be right. It fails when it is right.
+const char* expected_failure(const KernelCase& kernel_case, const Variant& variant) {
+  // The IR of this kernel at -O1 is right: llc-15 makes a right code object of it, llc-14 one that inverts the mask of
+  // the lanes that leave the loop by `return`, so that the last store is skipped.
+  if (kernel_case.object == "stack_machine" && variant.directory.ends_with("-clang14") && variant.level == "O1")
+    return "LLVM 14 miscompiles it";
+  return nullptr;
 }
 
 // Runs one combination; an empty result is success, anything else says what went wrong.
@@ -102,7 +117,11 @@ TEST_P(KernelTest, MatchesTheHostReference) {
         const std::chrono::duration<double, std::milli> ms = std::chrono::steady_clock::now() - start;
         std::printf("  %-24s %8.1f ms  %s\n", name.c_str(), ms.count(), why.empty() ? "ok" : "FAILED");
       }
-      if (!why.empty()) ADD_FAILURE() << kernel_case.name << " " << name << ": " << why;
+      if (const char* reason = expected_failure(kernel_case, variant))
+        EXPECT_TRUE(why.starts_with("wrong result")) << kernel_case.name << " " << name << ": expected to fail ("
+                                                     << reason << "), but: " << (why.empty() ? "passed" : why);
+      else if (!why.empty())
+        ADD_FAILURE() << kernel_case.name << " " << name << ": " << why;
     }
   }
   if (combinations == 0) GTEST_SKIP() << "WAVEJIT_KERNEL_FILTER matches no combination";
