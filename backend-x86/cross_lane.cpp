@@ -126,7 +126,7 @@ std::vector<Vec> Emitter::move_lanes(const std::vector<Vec>& value, std::span<co
       }
       Vec where = isa_->vec();
       isa_->mov(where, pool_.get(offsets, isa_->bytes()));
-      isa_->gather(moved, *row, where, 0, nullptr, {});
+      isa_->gather(moved, *row, {where}, 0, nullptr, {});
     }
     if (valid == (1u << isa_->lanes) - 1) {
       result[c] = moved;
@@ -239,7 +239,7 @@ bool Emitter::emit_cross_lane(const Inst& inst) {
         Vec address = v32(operand(0), c);
         if (inst.imm != 0) address = isa_->make(I::kIdVpaddd, address, isa_->c32(static_cast<uint32_t>(inst.imm)));
         result[c] = isa_->vec();
-        isa_->gather(result[c], row, isa_->and_(address, isa_->c32((tile_ - 1) * 4)), 0, nullptr, {});
+        isa_->gather(result[c], row, {isa_->and_(address, isa_->c32((tile_ - 1) * 4))}, 0, nullptr, {});
       }
       return define(result);
     }

@@ -93,6 +93,7 @@ Emitter::Emitter(const ir::Function& function, x86::Compiler& cc, const CompileO
                  if (!may_share(phi, value)) return false;
                  return phi.type.is_scalar() || !is_uniform(&phi);
                }),
+      indexed_addresses_(function, shapes_, lane_addresses_, classes_, isa_->lanes),
       values_(function.num_values()),
       invariant_(function.num_values()),
       fused_(function.num_values()),
@@ -459,6 +460,7 @@ void Emitter::emit_block(const ir::Block& block) {
   for (const Inst* inst : block.insts) {
     if (error_) return;
     if (inst->op == Op::phi || is_fused(inst) || with_access_[inst->id]) continue;
+    if (indexed_addresses_.is_absorbed(inst)) continue;
     if (ir::is_pure(inst->op) && inst->users.empty()) continue;
     const Shape s = shape(*inst);
     if (must_flush_before(*inst, s)) flush_segment();

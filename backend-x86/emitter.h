@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "backend-x86/host_code.h"
+#include "backend-x86/indexed_addresses.h"
 #include "backend-x86/lane_addresses.h"
 #include "backend-x86/phi_classes.h"
 #include "backend-x86/tile_regions.h"
@@ -226,7 +227,7 @@ class Emitter {
   void emit_fcmp32(uint32_t attr, const MaskReg& d, const Vec& a, const Operand_& b, const MaskReg* under = nullptr);
   Vec f32_to_i32(const Vec& x);
   Vec swizzle_scratch(const Vec& byte, unsigned first_lane);
-  Vec64 host_addresses(const Gp& base, const Vec& offset);  // base + zero-extended offset
+  Vec64 host_addresses(const Gp& base, const GatherIndex& index);
   // Generic addresses -> host addresses. Lanes in LDS beyond its size are taken out of `lanes`.
   Vec64 resolve_flat(const Vec64& address, unsigned access_bytes, unsigned first_lane, MaskReg& lanes);
   void for_each_lane(const MaskReg* lanes, unsigned first_lane, const std::function<void(const Gp&)>& body);
@@ -262,6 +263,7 @@ class Emitter {
   const Liveness liveness_;
   const TileRegions regions_;
   PhiClasses classes_;
+  const IndexedAddresses indexed_addresses_;
 
   asmjit::FuncNode* func_ = nullptr;
   asmjit::BaseNode* cold_cursor_ = nullptr;

@@ -104,6 +104,7 @@ void MemoryAccess::prepare() {
   slow_label_ = cc_.newLabel();
   join_ = cc_.newLabel();
   if (e_.lane_addresses_.serves(inst_)) return prepare_served();
+  auto immediate = static_cast<uint64_t>(mem_.imm);
   const auto use_offset = [&](const ir::Inst* base, const ir::Inst* offset) {
     const ir::LaneShape shape = e_.shapes_.of(offset);
     if (shape.stride == 0 && shape.group >= isa_.lanes) {
@@ -111,7 +112,7 @@ void MemoryAccess::prepare() {
       base_ = uniform_pointer(base, offset);
       return;
     }
-    kind_ = Kind::offset32;
+    kind_ = Kind::indexed;
     if (shape.group >= isa_.lanes) {
       known_stride_ = shape.stride;
       known_wrap_free_ = e_.shapes_.extended(offset, false).group >= isa_.lanes;
@@ -122,7 +123,7 @@ void MemoryAccess::prepare() {
       base_ = cc_.newUInt64();
       cc_.mov(base_, e_.wave_field(offsetof(WaveState, lds_base), 8));
     }
-    offset_ = e_.v32(offset, chunk_);
+    index_ = {e_.v32(offset, chunk_)};
   };
   switch (mem_.form) {
     case AddressForm::base_only:
@@ -134,6 +135,14 @@ void MemoryAccess::prepare() {
       use_offset(operand(1), operand(2));
       break;
     case AddressForm::vector64:
+      if (const IndexedAddress* indexed = e_.indexed_addresses_.of(inst_)) {
+        first_data_ = 2;
+        kind_ = Kind::indexed;
+        base_ = e_.gp(indexed->base);
+        index_ = {e_.v32(indexed->index, chunk_), indexed->is_signed, indexed->shift};
+        immediate += static_cast<uint64_t>(indexed->disp);
+        break;
+      }
       kind_ = Kind::address64;
       address_ = e_.v64(operand(1), chunk_);
       if (const ir::LaneShape shape = e_.shapes_.of(operand(1)); shape.group >= isa_.lanes) {
@@ -156,7 +165,7 @@ void MemoryAccess::prepare() {
       prepare_scratch();
       return;
   }
-  add_immediate(mem_.imm);
+  add_immediate(static_cast<int64_t>(immediate));
 }
 
 // The address of the chunk's first lane is a number.
@@ -199,8 +208,8 @@ void MemoryAccess::unserve() {
     kind_ = Kind::address64;
     address_ = e_.lane_vector64(value, chunk_);
   } else {
-    kind_ = Kind::offset32;
-    offset_ = e_.lane_vector32(value, chunk_);
+    kind_ = Kind::indexed;
+    index_ = {e_.lane_vector32(value, chunk_)};
     if (mem_.form == AddressForm::base_offset) {
       base_ = e_.gp(inst_.operands[1]);
     } else {
@@ -233,8 +242,8 @@ void MemoryAccess::prepare_scratch() {
     if (mem_.imm != 0)
       scratch_byte_ = isa_.make(I::kIdVpaddd, scratch_byte_, isa_.c32(static_cast<uint32_t>(mem_.imm)));
   }
-  kind_ = Kind::offset32;
-  offset_ = e_.swizzle_scratch(scratch_byte_, first_lane());
+  kind_ = Kind::indexed;
+  index_ = {e_.swizzle_scratch(scratch_byte_, first_lane())};
   if (mem_.bytes == 4) {
     const Vec misaligned = isa_.and_(scratch_byte_, isa_.c32(3));
     MaskReg bad = isa_.mask();
@@ -263,22 +272,25 @@ FaultRange MemoryAccess::range(bool contiguous, unsigned first) const {
 // Jumps to the cold path unless the active lanes' addresses are consecutive; the address of lane 0 of the chunk.
 Gp MemoryAccess::find_contiguous() {
   Gp pointer = cc_.newUInt64();
-  if (kind_ == Kind::offset32) {
-    isa_.low32(pointer, offset_);
+  if (kind_ == Kind::indexed) {
+    const Vec& index = index_.index;
+    const uint32_t step = lane_stride_ >> index_.shift;
+    isa_.low32(pointer, index);
     if (!known_wrap_free_) {
-      // Zero-extended offsets must not wrap inside the chunk.
-      cc_.cmp(pointer.r32(), static_cast<uint32_t>(0u - isa_.lanes * lane_stride_));
-      to_slow_if(CondCode::kA);
+      // Extended indices must not wrap inside the chunk.
+      const uint32_t end = index_.is_signed ? 0x80000000u : 0;
+      cc_.cmp(pointer.r32(), static_cast<int32_t>(end - isa_.lanes * step));
+      to_slow_if(index_.is_signed ? CondCode::kG : CondCode::kA);
     }
     if (known_stride_ != lane_stride_) {
       Vec first = isa_.vec();
-      cc_.emit(I::kIdVpbroadcastd, first, offset_.xmm());
-      const Vec relative = isa_.make(I::kIdVpsubd, offset_, first);
+      cc_.emit(I::kIdVpbroadcastd, first, index.xmm());
+      const Vec relative = isa_.make(I::kIdVpsubd, index, first);
       MaskReg differs = isa_.mask();
-      isa_.cmp32(differs, ICmp::ne, relative, isa_.lane_table(0, lane_stride_), active_.get());
+      isa_.cmp32(differs, ICmp::ne, relative, isa_.lane_table(0, step), active_.get());
       exclude(differs);
     }
-    cc_.add(pointer, base_);
+    index_to_pointer(pointer);
   } else {
     isa_.low64(pointer, address_.part[0]);
     if (known_stride_ == lane_stride_) {
@@ -307,13 +319,23 @@ Gp MemoryAccess::strided_pointer() {
   return base_;
 }
 
+// From the index of a lane, in the low half of the register, to its address.
+void MemoryAccess::index_to_pointer(const Gp& index) {
+  if (index_.is_signed) cc_.movsxd(index, index.r32());
+  if (index_.shift == 0) {
+    cc_.add(index, base_);
+  } else {
+    cc_.lea(index, x86::ptr(base_, index, index_.shift));
+  }
+}
+
 // The address of the chunk's first lane, where the distance of the others is known.
 Gp MemoryAccess::first_lane_pointer() {
   if (kind_ == Kind::strided) return strided_pointer();
   Gp pointer = cc_.newUInt64();
-  if (kind_ == Kind::offset32) {
-    isa_.low32(pointer, offset_);
-    cc_.add(pointer, base_);
+  if (kind_ == Kind::indexed) {
+    isa_.low32(pointer, index_.index);
+    index_to_pointer(pointer);
   } else {
     isa_.low64(pointer, address_.part[0]);
   }
@@ -568,17 +590,17 @@ void MemoryAccess::load_if_equal() {
   Gp pointer = cc_.newUInt64();
   MaskReg differs = isa_.mask();
   Vec first = isa_.vec();
-  if (kind_ == Kind::offset32) {
-    cc_.emit(I::kIdVpbroadcastd, first, offset_.xmm());
-    isa_.cmp32(differs, ICmp::ne, offset_, first, active_.get());
-    isa_.low32(pointer, offset_);
+  if (kind_ == Kind::indexed) {
+    cc_.emit(I::kIdVpbroadcastd, first, index_.index.xmm());
+    isa_.cmp32(differs, ICmp::ne, index_.index, first, active_.get());
+    isa_.low32(pointer, index_.index);
   } else {
     cc_.emit(I::kIdVpbroadcastq, first, address_.part[0].xmm());
     isa_.cmp64(differs, ICmp::ne, address_, {first, first}, active_.get());
     isa_.low64(pointer, address_.part[0]);
   }
   cc_.j(isa_.test_any({&differs, 1}), differ);
-  if (kind_ == Kind::offset32) cc_.add(pointer, base_);
+  if (kind_ == Kind::indexed) index_to_pointer(pointer);
   FaultRange whole = range(false);
   whole.lanes = 1;
   for (unsigned element = 0; element < mem_.count; ++element) {

@@ -13,7 +13,7 @@ class MemoryAccess {
 
  private:
   // strided: base_ is the address of the chunk's first lane, known_stride_ the distance from lane to lane
-  enum class Kind : uint8_t { uniform, strided, offset32, address64 };
+  enum class Kind : uint8_t { uniform, strided, indexed, address64 };
   // A mask, or all lanes.
   struct Lanes {
     bool full = true;
@@ -31,6 +31,7 @@ class MemoryAccess {
   void exclude(const MaskReg& lanes);
   void check_aperture(const Gp& pointer);
   [[nodiscard]] Gp find_contiguous();
+  void index_to_pointer(const Gp& index);
   [[nodiscard]] Gp strided_pointer();
   [[nodiscard]] Gp first_lane_pointer();
   void contiguous(const Gp& pointer);
@@ -46,7 +47,7 @@ class MemoryAccess {
   void slow();
   void serve_all();
   void finish_wide();
-  void slow_element(unsigned element, Kind kind, const Vec& offset, const Vec64& address, int32_t disp,
+  void slow_element(unsigned element, Kind kind, const GatherIndex& index, const Vec64& address, int32_t disp,
                     const Lanes& lanes);
   void slow_flat();
   [[nodiscard]] Vec scratch_place(unsigned element, unsigned byte);
@@ -92,13 +93,13 @@ class MemoryAccess {
   const bool load_;
 
   Kind kind_ = Kind::uniform;
-  Gp base_;        // uniform, offset32
-  Vec offset_;     // offset32
-  Vec64 address_;  // address64
+  Gp base_;            // uniform, indexed
+  GatherIndex index_;  // indexed
+  Vec64 address_;      // address64
   int64_t disp_ = 0;
   // Constant distance from lane to lane of the chunk, of an offset or an address.
   std::optional<int64_t> known_stride_;
-  bool known_wrap_free_ = false;  // offset32: no wrap in the chunk where the stride is known
+  bool known_wrap_free_ = false;  // indexed: no wrap in the chunk where the stride is known
   unsigned lane_stride_ = 4, element_stride_ = 4;
   // The 64-bit value that the two elements are the halves of, where nobody wants the halves; null elsewhere.
   const ir::Inst* const wide_;

@@ -58,10 +58,10 @@ bool MemoryAccess::serve_lanes() {
   if (!several && mem_.bytes == 4 && (load_ || isa_.has_scatter())) return false;
   if (kind_ == Kind::uniform && load_) return false;
   Vec64 address = address_;
-  if (kind_ == Kind::offset32) {
-    address = e_.host_addresses(base_, offset_);
+  if (kind_ == Kind::indexed) {
+    address = e_.host_addresses(base_, index_);
   } else if (kind_ == Kind::uniform) {
-    address = e_.host_addresses(base_, isa_.const32(0));
+    address = e_.host_addresses(base_, {isa_.const32(0)});
   }
   lanes_at({.row = stage_addresses(address, static_cast<int32_t>(disp_), active_),
             .first = {},
@@ -87,7 +87,7 @@ void MemoryAccess::lanes_at(const LaneAddresses& at) {
 // Whether all lanes' places can be reached by displacements from the first lane's.
 bool MemoryAccess::can_stride() const {
   if (!known_stride_ || scratch_swizzled_ || mem_.count > 4) return false;
-  if (kind_ == Kind::offset32 && !known_wrap_free_) return false;
+  if (kind_ == Kind::indexed && !known_wrap_free_) return false;
   constexpr int64_t kFar = 1 << 20;
   return *known_stride_ != 0 && *known_stride_ > -kFar && *known_stride_ < kFar && disp_ < INT32_MAX / 2 &&
          disp_ > INT32_MIN / 2;

@@ -9,12 +9,15 @@ using ir::Op;
 using ir::Space;
 using x86::CondCode;
 
-Vec64 Emitter::host_addresses(const Gp& base, const Vec& offset) {
+Vec64 Emitter::host_addresses(const Gp& base, const GatherIndex& index) {
   Vec64 d = isa_->vec64();
-  isa_->zext64(d, offset);
+  index.is_signed ? isa_->sext64(d, index.index) : isa_->zext64(d, index.index);
   Vec splat = isa_->vec();
   isa_->splat64(splat, base);
-  for (Vec& part : d.part) cc_.emit(I::kIdVpaddq, part, part, splat);
+  for (Vec& part : d.part) {
+    if (index.shift != 0) cc_.emit(I::kIdVpsllq, part, part, imm(index.shift));
+    cc_.emit(I::kIdVpaddq, part, part, splat);
+  }
   return d;
 }
 
@@ -37,10 +40,10 @@ Vec64 Emitter::resolve_flat(const Vec64& address, unsigned access_bytes, unsigne
   isa_->mask_andn(kept, lanes, out);
   lanes = kept;
   cc_.mov(base, wave_field(offsetof(WaveState, lds_base), 8));
-  const Vec64 in_lds = host_addresses(base, lo);
+  const Vec64 in_lds = host_addresses(base, {lo});
   Gp scratch = cc_.newUInt64();
   cc_.mov(scratch, wave_field(offsetof(WaveState, scratch_base), 8));
-  const Vec64 in_scratch = host_addresses(scratch, swizzle_scratch(lo, first_lane));
+  const Vec64 in_scratch = host_addresses(scratch, {swizzle_scratch(lo, first_lane)});
   const Mask64 shared64 = isa_->split(shared), private64 = isa_->split(private_);
   Vec64 d;
   for (unsigned i = 0; i < 2; ++i) {
@@ -62,44 +65,44 @@ void MemoryAccess::slow() {
 void MemoryAccess::serve_all() {
   if (mem_.space == Space::flat) return slow_flat();
   if (!scratch_swizzled_ && serve_lanes()) return;
-  Vec offset = offset_;
+  GatherIndex index = index_;
   Kind kind = kind_;
   if (kind_ == Kind::uniform) {
-    kind = Kind::offset32;
-    offset = isa_.const32(0);
+    kind = Kind::indexed;
+    index = {isa_.const32(0)};
   }
   for (unsigned element = 0; element < mem_.count; ++element) {
     const Lanes lanes = active_;
     if (scratch_swizzled_) {
       if (mem_.bytes == 1) {
         const Vec byte = scratch_place(element, 0);
-        slow_element(element, Kind::offset32, e_.swizzle_scratch(byte, first_lane()), {}, 0, lanes);
+        slow_element(element, Kind::indexed, {e_.swizzle_scratch(byte, first_lane())}, {}, 0, lanes);
       } else {
         slow_scratch_unaligned(element, lanes);
       }
       continue;
     }
-    slow_element(element, kind, offset, address_, static_cast<int32_t>(disp_ + element * element_stride_), lanes);
+    slow_element(element, kind, index, address_, static_cast<int32_t>(disp_ + element * element_stride_), lanes);
   }
 }
 
-// base_ is the base of offset32.
-void MemoryAccess::slow_element(unsigned element, Kind kind, const Vec& offset, const Vec64& address, int32_t disp,
-                                const Lanes& lanes) {
+// base_ is the base of the index.
+void MemoryAccess::slow_element(unsigned element, Kind kind, const GatherIndex& index, const Vec64& address,
+                                int32_t disp, const Lanes& lanes) {
   if (mem_.bytes == 4 && load_) {
-    if (kind == Kind::offset32) {
-      isa_.gather(result(element), base_, offset, disp, lanes.get(), range(false));
+    if (kind == Kind::indexed) {
+      isa_.gather(result(element), base_, index, disp, lanes.get(), range(false));
     } else {
       isa_.gather(result(element), address, disp, lanes.get(), range(false));
     }
   } else if (mem_.bytes == 4 && isa_.has_scatter()) {
-    if (kind == Kind::offset32) {
-      isa_.scatter(data(element), base_, offset, disp, lanes.get(), range(false));
+    if (kind == Kind::indexed) {
+      isa_.scatter(data(element), base_, index, disp, lanes.get(), range(false));
     } else {
       isa_.scatter(data(element), address, disp, lanes.get(), range(false));
     }
   } else {
-    const Vec64 at = kind == Kind::offset32 ? e_.host_addresses(base_, offset) : address;
+    const Vec64 at = kind == Kind::indexed ? e_.host_addresses(base_, index) : address;
     if (load_) {
       load_narrow_lanes(element, {.row = stage_addresses(at, disp, lanes), .disp = disp}, lanes);
     } else {
@@ -110,7 +113,9 @@ void MemoryAccess::slow_element(unsigned element, Kind kind, const Vec& offset, 
 
 void MemoryAccess::slow_flat() {
   Vec64 address = address_;
-  if (kind_ == Kind::uniform) {
+  if (kind_ == Kind::indexed) {
+    address = e_.host_addresses(base_, index_);
+  } else if (kind_ == Kind::uniform) {
     address = isa_.vec64();
     for (Vec& part : address.part) isa_.splat64(part, base_);
   }
@@ -146,12 +151,12 @@ void MemoryAccess::slow_scratch_unaligned(unsigned element, const Lanes& lanes) 
     const Vec start = scratch_place(element, 0);
     const Vec aligned = isa_.and_(start, isa_.c32(~3u));
     Vec low = isa_.vec(), high = isa_.vec();
-    isa_.gather(low, base_, e_.swizzle_scratch(aligned, first_lane()), 0, lanes.get(), range(false));
+    isa_.gather(low, base_, {e_.swizzle_scratch(aligned, first_lane())}, 0, lanes.get(), range(false));
     const Vec shift = isa_.shl32(isa_.and_(start, isa_.c32(3)), 3);
     MaskReg second = isa_.mask();  // lanes that reach into the next row
     isa_.cmp32(second, ICmp::ugt, shift, isa_.c32(32 - 8 * mem_.bytes), lanes.get());
     const Vec next = isa_.make(I::kIdVpaddd, aligned, isa_.c32(4));
-    isa_.gather(high, base_, e_.swizzle_scratch(next, first_lane()), 0, &second, range(false));
+    isa_.gather(high, base_, {e_.swizzle_scratch(next, first_lane())}, 0, &second, range(false));
     const Vec down = isa_.make(I::kIdVpsrlvd, low, shift);
     const Vec up = isa_.make(I::kIdVpsllvd, high, isa_.make(I::kIdVpsubd, isa_.const32(32), shift));
     Vec whole = isa_.or_(down, up);  // shifts by 32 give 0
@@ -166,7 +171,7 @@ void MemoryAccess::slow_scratch_unaligned(unsigned element, const Lanes& lanes) 
   for (unsigned i = 0; i < mem_.bytes; ++i) {
     const Vec place = scratch_place(element, i);
     store_lanes_of(i == 0 ? v : isa_.shr32(v, 8 * i), 1,
-                   e_.host_addresses(base_, e_.swizzle_scratch(place, first_lane())), 0, lanes);
+                   e_.host_addresses(base_, {e_.swizzle_scratch(place, first_lane())}), 0, lanes);
   }
 }
 

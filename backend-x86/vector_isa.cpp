@@ -50,6 +50,14 @@ void VectorIsa::set_const64(const Vec& d, uint64_t bits) {
   }
 }
 
+VectorIsa::SignedIndex VectorIsa::make_signed(const Gp& base, const GatherIndex& index) {
+  if (index.is_signed) return {base, index.index};
+  Gp moved = cc_.newUInt64();
+  cc_.mov(moved, uint64_t{0x80000000} << index.shift);
+  cc_.add(moved, base);
+  return {moved, xor_(index.index, full32(0x80000000u))};
+}
+
 Vec VectorIsa::const32(uint32_t bits) {
   Vec d = vec();
   set_const32(d, bits);

@@ -19,6 +19,13 @@ struct RegisterBudget {
   unsigned vectors, masks;
 };
 
+// 32-bit lanes that are extended to 64 bits and shifted to make addresses.
+struct GatherIndex {
+  Vec index;
+  bool is_signed = false;
+  unsigned shift = 0;  // at most 3
+};
+
 class VectorIsa {
  public:
   // Instructions that differ by tier only in name.
@@ -191,11 +198,11 @@ class VectorIsa {
   // Whether the narrow accesses can be masked.
   [[nodiscard]] virtual bool has_masked_narrow() const = 0;
   [[nodiscard]] virtual bool has_scatter() const = 0;
-  // base + zext(offset) + disp.
-  virtual void gather(const Vec& d, const Gp& base, const Vec& offset, int32_t disp, const MaskReg* k,
+  // base + (extended index << shift) + disp.
+  virtual void gather(const Vec& d, const Gp& base, const GatherIndex& index, int32_t disp, const MaskReg* k,
                       FaultRange range) = 0;
   virtual void gather(const Vec& d, const Vec64& address, int32_t disp, const MaskReg* k, FaultRange range) = 0;
-  virtual void scatter(const Vec& v, const Gp& base, const Vec& offset, int32_t disp, const MaskReg* k,
+  virtual void scatter(const Vec& v, const Gp& base, const GatherIndex& index, int32_t disp, const MaskReg* k,
                        FaultRange range) = 0;
   virtual void scatter(const Vec& v, const Vec64& address, int32_t disp, const MaskReg* k, FaultRange range) = 0;
   // Rows of 64-bit lanes in lane order.
@@ -219,6 +226,13 @@ class VectorIsa {
   virtual void permute32(const Vec& d, const Vec& a, const Vec& index) = 0;  // index modulo lanes
 
  protected:
+  // The index of gathers and scatters is signed: with base and index moved by 2^31, zero-extension comes out.
+  struct SignedIndex {
+    Gp base;
+    Vec index;
+  };
+  SignedIndex make_signed(const Gp& base, const GatherIndex& index);
+
   x86::Compiler& cc_;
   DataPool& pool_;
   FaultLog& faults_;

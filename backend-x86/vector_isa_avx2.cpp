@@ -388,17 +388,13 @@ class Avx2 final : public VectorIsa {
   bool has_masked_narrow() const override { return false; }
   bool has_scatter() const override { return false; }
 
-  void gather(const Vec& d, const Gp& base, const Vec& offset, int32_t disp, const MaskReg* k,
+  void gather(const Vec& d, const Gp& base, const GatherIndex& index, int32_t disp, const MaskReg* k,
               FaultRange range) override {
-    // The index of vpgatherdd is signed: with both sides moved by 2^31, zero-extension comes out.
-    Gp moved = cc_.newUInt64();
-    cc_.mov(moved.r32(), 0x80000000u);
-    cc_.add(moved, base);
-    const Vec index = xor_(offset, full32(0x80000000u));
+    const SignedIndex b = make_signed(base, index);
     const MaskReg left = copy_mask(k);
     Vec t = const32(0);
     faults_.mark(range);
-    cc_.emit(I::kIdVpgatherdd, t, x86::ptr(moved, index, 0, disp), left);
+    cc_.emit(I::kIdVpgatherdd, t, x86::ptr(b.base, b.index, index.shift, disp), left);
     mov(d, t);
   }
   void gather(const Vec& d, const Vec64& address, int32_t disp, const MaskReg* k, FaultRange range) override {
@@ -416,7 +412,7 @@ class Avx2 final : public VectorIsa {
     }
     join_xmm(d, half[0], half[1]);
   }
-  void scatter(const Vec&, const Gp&, const Vec&, int32_t, const MaskReg*, FaultRange) override {
+  void scatter(const Vec&, const Gp&, const GatherIndex&, int32_t, const MaskReg*, FaultRange) override {
     WAVEJIT_CHECK(false, "AVX2 has no scatter");
   }
   void scatter(const Vec&, const Vec64&, int32_t, const MaskReg*, FaultRange) override {

@@ -285,14 +285,14 @@ class Avx512 final : public VectorIsa {
   bool has_masked_narrow() const override { return true; }
   bool has_scatter() const override { return true; }
 
-  void gather(const Vec& d, const Gp& base, const Vec& offset, int32_t disp, const MaskReg* k,
+  void gather(const Vec& d, const Gp& base, const GatherIndex& index, int32_t disp, const MaskReg* k,
               FaultRange range) override {
-    const Biased b = bias(base, offset);
+    const SignedIndex b = make_signed(base, index);
     const MaskReg left = copy_mask(k);
     Vec t = zero();
     faults_.mark(range);
     cc_.setExtraReg(left);
-    cc_.emit(I::kIdVpgatherdd, t, x86::ptr(b.base, b.index, 0, disp));
+    cc_.emit(I::kIdVpgatherdd, t, x86::ptr(b.base, b.index, index.shift, disp));
     mov(d, t);
   }
   void gather(const Vec& d, const Vec64& address, int32_t disp, const MaskReg* k, FaultRange range) override {
@@ -307,13 +307,13 @@ class Avx512 final : public VectorIsa {
     }
     cc_.emit(I::kIdVinserti64x4, d, half[0], half[1].ymm(), imm(1));
   }
-  void scatter(const Vec& v, const Gp& base, const Vec& offset, int32_t disp, const MaskReg* k,
+  void scatter(const Vec& v, const Gp& base, const GatherIndex& index, int32_t disp, const MaskReg* k,
                FaultRange range) override {
-    const Biased b = bias(base, offset);
+    const SignedIndex b = make_signed(base, index);
     const MaskReg left = copy_mask(k);
     faults_.mark(range);
     cc_.setExtraReg(left);
-    cc_.emit(I::kIdVpscatterdd, x86::ptr(b.base, b.index, 0, disp), v);
+    cc_.emit(I::kIdVpscatterdd, x86::ptr(b.base, b.index, index.shift, disp), v);
   }
   void scatter(const Vec& v, const Vec64& address, int32_t disp, const MaskReg* k, FaultRange range) override {
     const Mask64 left = split(copy_mask(k));
@@ -427,10 +427,6 @@ class Avx512 final : public VectorIsa {
   void permute32(const Vec& d, const Vec& a, const Vec& index) override { cc_.emit(I::kIdVpermd, d, index, a); }
 
  private:
-  struct Biased {
-    Gp base;
-    Vec index;
-  };
   static Mem sized(const Mem& m, uint32_t size) {
     Mem copy = m;
     copy.setSize(size);
@@ -489,13 +485,6 @@ class Avx512 final : public VectorIsa {
     if (d.id() == a.id() || d.id() == b.id()) return mov(d, permute2(index, a, b));
     cc_.emit(I::kIdVmovdqu32, d, pool_.table(index));
     cc_.emit(I::kIdVpermi2d, d, a, b);
-  }
-  // The index of vpgatherdd is signed: with both sides moved by 2^31, zero-extension comes out.
-  Biased bias(const Gp& base, const Vec& offset) {
-    Gp moved = cc_.newUInt64();
-    cc_.mov(moved.r32(), 0x80000000u);
-    cc_.add(moved, base);
-    return {moved, xor_(offset, c32(0x80000000u))};
   }
   static Mem indexed(const Vec& address, int32_t disp) {
     return x86::ptr(static_cast<uint64_t>(int64_t{disp}), address, 0);

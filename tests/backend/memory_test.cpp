@@ -166,6 +166,8 @@ class Memory : public testing::TestWithParam<Tier> {
       return {f.b.op(Op::add, {f.b.op(Op::splat64, {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10)}),
                                f.b.op(Op::zext64, {expression(f, plan.pattern, unit)})})};
     }
+    if (plan.mem.form == AddressForm::vector64 && plan.target == Space::global && random() % 2 != 0)
+      return {indexed(f, base, o, wave)};
     if (plan.mem.form == AddressForm::vector64) {
       for (unsigned l = 0; l < 64; ++l) {
         uint64_t a = base + o[l];
@@ -189,6 +191,22 @@ class Memory : public testing::TestWithParam<Tier> {
       default:
         return {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10), offset};
     }
+  }
+  // The same addresses as a base plus extended and shifted indices, of either sign.
+  Inst* indexed(Straight& f, uint64_t base, const std::vector<uint32_t>& o, TestWave& wave) {
+    uint32_t all = 0;
+    for (const uint32_t x : o) all |= x;
+    const auto shift = static_cast<uint32_t>(random() % (std::min(3, std::countr_zero(all | 8u)) + 1));
+    const bool is_signed = random() % 2 != 0, high = random() % 2 != 0;
+    // Signed: indices around zero. Unsigned: indices around 2^31, where those of gathers would change sign.
+    const uint32_t moved = !high ? 0 : is_signed ? 0u - 100 : 0x80000000u - 100;
+    for (unsigned l = 0; l < 64; ++l) wave->vgpr[10][l] = (o[l] >> shift) + moved;
+    const uint64_t extended = is_signed ? static_cast<uint64_t>(int64_t{static_cast<int32_t>(moved)}) : uint64_t{moved};
+    wave->set_sgpr64(10, base - (extended << shift) + 8);
+    Inst* address = f.b.op(is_signed ? Op::sext64 : Op::zext64, {vgpr(f, 10)});
+    if (shift != 0) address = f.b.op(Op::shl, {address, f.b.v64(shift)});
+    address = f.b.op(Op::add, {address, f.b.op(Op::splat64, {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10)})});
+    return f.b.op(Op::add, {address, f.b.v64(~uint64_t{7})});
   }
   // The byte offsets of a visible pattern.
   Inst* expression(Straight& f, Pattern pattern, uint32_t unit) {
