@@ -1,5 +1,5 @@
 // Times the kernel cases (bench size, gfx906, -O3, one thread) on each engine, on PoCL from the same OpenCL source, and
-// as a plain C++ loop. perf/table.py runs it and prints the comparison.
+// as a plain C++ loop or hand-written vector code (ceilings/). perf/table.py runs it and prints the comparison.
 //
 // Benchmarks are named <case>/<engine>. An iteration is all launches of the case; buffers are restored outside the
 // timing, translation and compilation happen before it. The first result of every engine is checked against the host
@@ -15,6 +15,7 @@
 #include <string>
 #include <string_view>
 
+#include "ceilings/ceiling_run.h"
 #include "kernel_case.h"
 #include "native.h"
 #include "wavejit_run.h"
@@ -106,6 +107,34 @@ class NativeRunner final : public Runner {
   NativeFunction function_;
 };
 
+class CeilingRunner final : public Runner {
+ public:
+  CeilingRunner(const KernelCase& kernel_case, CeilingFunction function) : run_(kernel_case, function) {}
+  bool reset(std::string*) override {
+    run_.reset();
+    return true;
+  }
+  bool run(std::string*) override {
+    run_.run();
+    benchmark::ClobberMemory();
+    return true;
+  }
+  bool result(std::vector<Buffer>* buffers, std::string*) override {
+    *buffers = run_.read();
+    return true;
+  }
+
+ private:
+  CeilingRun run_;
+};
+
+// The engines that are hand-written code.
+struct Ceiling {
+  const char* engine;
+  CeilingTier tier;
+};
+constexpr Ceiling kCeilings[] = {{"hand_avx2", CeilingTier::avx2}, {"hand_avx512", CeilingTier::avx512}};
+
 // CPU time of all threads of the process, in seconds: what is left of a measurement on a machine that does other work
 // too.
 double cpu_seconds() {
@@ -133,6 +162,9 @@ std::unique_ptr<Runner> make_runner(const KernelCase& kernel_case, const std::st
     return run ? std::make_unique<OpenClRunner>(std::move(run)) : nullptr;
   }
 #endif
+  for (const Ceiling& ceiling : kCeilings)
+    if (engine == ceiling.engine)
+      return std::make_unique<CeilingRunner>(kernel_case, ceiling_function(kernel_case.name, ceiling.tier));
   for (const EngineChoice& choice : {kernels::kInterpreter, kernels::kAvx2, kernels::kAvx512}) {
     if (engine != choice.name) continue;
     const std::string path = kernels::code_object_path(WAVEJIT_KERNEL_DIR, kernel_case, "gfx906", "O3");
@@ -223,6 +255,9 @@ void register_all() {
     if (small.opencl_exclusion.empty()) add("pocl");
 #endif
     if (native_function(factory.name) != nullptr) add("native");
+    for (const Ceiling& ceiling : kCeilings)
+      if (ceiling_supported(ceiling.tier) && ceiling_function(factory.name, ceiling.tier) != nullptr)
+        add(ceiling.engine);
   }
 }
 
