@@ -235,7 +235,31 @@ void run_benchmark(benchmark::State& state, const kernels::KernelCaseFactory* fa
   runner.add_counters(state);
 }
 
+// Not a kernel: what the floating-point rates may be compared with.
+void run_fma_peak(benchmark::State& state, CeilingTier tier) {
+  double flops = 0, cpu = 0;
+  for (auto _ : state) {
+    const double cpu_start = cpu_seconds();
+    const auto start = std::chrono::steady_clock::now();
+    flops = fma_peak(tier, 1'000'000);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    cpu += cpu_seconds() - cpu_start;
+    state.SetIterationTime(seconds.count());
+  }
+  state.counters["GFLOP/s"] = benchmark::Counter(flops * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+  state.counters["cpu_ms"] = benchmark::Counter(cpu * 1e3, benchmark::Counter::kAvgIterations);
+}
+
 void register_all() {
+  for (const Ceiling& ceiling : kCeilings) {
+    if (!ceiling_supported(ceiling.tier)) continue;
+    benchmark::RegisterBenchmark((std::string("fma_peak/") + ceiling.engine).c_str(),
+                                 [&ceiling](benchmark::State& state) { run_fma_peak(state, ceiling.tier); })
+        ->UseManualTime()
+        ->Unit(benchmark::kMillisecond)
+        ->Iterations(1)
+        ->Repetitions(kRepetitions);
+  }
   for (const kernels::KernelCaseFactory& factory : kernels::all_cases()) {
     const KernelCase small = factory.make(kernels::Size::kTest);
     if (small.expect_trap) continue;

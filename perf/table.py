@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the kernel benchmarks and prints them as a Markdown table with ratios and their geometric means.
 
-    perf/table.py [--build DIR] [--kernels a,b,...] [--skip interp,...] [--clock wall|cpu] [--json FILE]
+    perf/table.py [--build DIR] [--kernels a,b,...] [--skip interp,...] [--clock wall|cpu] [--json FILE] [--hand-rates]
 
 Each kernel runs in one process with all its engines, whose repetitions alternate in random order, so that a slow phase of the
 machine hits all of them; figures are medians. Everything uses one thread. --clock cpu shows the
@@ -16,8 +16,10 @@ import statistics
 import subprocess
 import sys
 
-ENGINES = ["interp", "avx2", "avx512", "pocl", "native"]
-TITLES = {"interp": "interpreter", "avx2": "AVX2", "avx512": "AVX-512", "pocl": "PoCL", "native": "native C++"}
+ENGINES = ["interp", "avx2", "avx512", "pocl", "native", "hand_avx2", "hand_avx512"]
+FMA_PEAK = "fma_peak"  # a benchmark that is no kernel
+TITLES = {"interp": "interpreter", "avx2": "AVX2", "avx512": "AVX-512", "pocl": "PoCL", "native": "native C++",
+          "hand_avx2": "by hand, AVX2", "hand_avx512": "by hand, AVX-512"}
 
 
 def find_bench(build):
@@ -85,11 +87,13 @@ def main():
     parser.add_argument("--kernels", help="comma-separated cases (default: all)")
     parser.add_argument("--skip", default="", help="comma-separated engines to leave out")
     parser.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="what to measure (default: wall)")
+    parser.add_argument("--hand-rates", action="store_true", help="also show the work per second of the hand-written code")
     parser.add_argument("--json", help="also write the medians to this file")
     options = parser.parse_args()
 
     bench = find_bench(options.build)
     cases = list_cases(bench)
+    peak_engines = cases.pop(FMA_PEAK, [])
     if options.kernels:
         unknown = [k for k in options.kernels.split(",") if k not in cases]
         if unknown:
@@ -111,13 +115,20 @@ def main():
     # Ratios above 1 mean the translated code is faster.
     ratios = [("%s / %s" % (TITLES[best], TITLES[other]), best, other) for other in ("interp", "pocl", "native")
               if other in columns]
+    ratios.append(("%s / by hand" % TITLES[best], best, "hand_" + best))
     if best == "avx512":
+        ratios.append(("AVX2 / by hand", "avx2", "hand_avx2"))
         ratios.insert(1, ("AVX2 / interpreter", "avx2", "interp"))
         ratios.append(("AVX2 / PoCL", "avx2", "pocl"))
     ratios = [r for r in ratios if r[1] in columns and r[2] in columns]
+    peak_engines = [e for e in peak_engines if e in columns]
+    peaks = run_case(bench, FMA_PEAK, peak_engines, options.clock)[2] if peak_engines else {}
 
     print("CPU: %s; OpenCL: %s; wavejit %s; one thread, %s milliseconds (median)\n" %
           (context.get("cpu", "?"), context.get("opencl_device", "none"), context.get("wavejit", "?"), options.clock))
+    if peaks:
+        print("Most fused multiply-adds: %s\n" %
+              ", ".join("%.3g %s with %s" % (rate, unit, TITLES[e].split(", ")[1]) for e, (unit, rate) in peaks.items()))
     header = ["kernel", "rate of " + TITLES[best]] + [TITLES[e] for e in columns] + [title for title, _, _ in ratios]
     print("| " + " | ".join(header) + " |")
     print("|---|" + "---:|" * (len(header) - 1))
@@ -135,6 +146,14 @@ def main():
         print("| " + " | ".join(row) + " |")
     print("| **geometric mean** | |" + " |" * len(columns) + " " +
           " | ".join("**%s** (%d)" % (show_ratio(geometric_mean(v)), len(v)) for v in collected.values()) + " |")
+    if options.hand_rates:
+        print("\n| kernel | unit | " + " | ".join(TITLES[e] for e in ("hand_avx512", "hand_avx2", "avx512", "avx2")) + " |")
+        print("|---|---|---:|---:|---:|---:|")
+        for name, result in results.items():
+            rates = result["rates"]
+            if "hand_avx2" in rates:
+                print("| %s | %s | %s |" % (name, rates["hand_avx2"][0], " | ".join(
+                    "%.4g" % rates[e][1] if e in rates else "-" for e in ("hand_avx512", "hand_avx2", "avx512", "avx2"))))
     if problems:
         print("\nNot measured:\n" + "\n".join("- " + p for p in problems))
     if options.json:

@@ -10,4 +10,8 @@ CeilingFunction ceiling_function(std::string_view case_name, CeilingTier tier) {
   return nullptr;
 }
 
+double fma_peak(CeilingTier tier, uint64_t rounds) {
+  return tier == CeilingTier::avx512 ? ceilings_avx512::fma_peak(rounds) : ceilings_avx2::fma_peak(rounds);
+}
+
 }  // namespace wavejit::perf

@@ -43,6 +43,9 @@ enum class CeilingTier : uint8_t { avx2, avx512 };
 // Null for cases without one.
 [[nodiscard]] CeilingFunction ceiling_function(std::string_view case_name, CeilingTier tier);
 
+// Does fused multiply-adds and nothing else; returns the number of floating-point operations.
+[[nodiscard]] double fma_peak(CeilingTier tier, uint64_t rounds);
+
 #define WAVEJIT_CEILINGS(KERNEL) \
   KERNEL(black_scholes)          \
   KERNEL(convolution3x3)         \
@@ -57,10 +60,12 @@ enum class CeilingTier : uint8_t { avx2, avx512 };
 #define WAVEJIT_DECLARE_CEILING(name) void name(const CeilingData& data);
 namespace ceilings_avx2 {
 WAVEJIT_CEILINGS(WAVEJIT_DECLARE_CEILING)
-}
+[[nodiscard]] double fma_peak(uint64_t rounds);
+}  // namespace ceilings_avx2
 namespace ceilings_avx512 {
 WAVEJIT_CEILINGS(WAVEJIT_DECLARE_CEILING)
-}
+[[nodiscard]] double fma_peak(uint64_t rounds);
+}  // namespace ceilings_avx512
 #undef WAVEJIT_DECLARE_CEILING
 
 }  // namespace wavejit::perf

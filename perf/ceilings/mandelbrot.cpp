@@ -1,6 +1,6 @@
-// A register holds a tile of 4 x 4 (AVX2: 4 x 2) pixels, whose iteration counts are alike. Several tiles are iterated in
-// turn, since one alone is a chain of dependent operations; where all pixels of a tile have escaped, the next tile takes
-// its place at once.
+// A register holds a tile of 4 x 4 (AVX2: 4 x 2) pixels, whose iteration counts are alike. Several tiles are iterated
+// in turn, since one alone is a chain of dependent operations; where all pixels of a tile have escaped, the next tile
+// takes its place at once.
 #include <algorithm>
 
 #include "ceilings/ceilings.h"
@@ -9,7 +9,7 @@
 namespace wavejit::perf::WAVEJIT_CEILING {
 namespace {
 
-constexpr int kSlots = kWide ? 4 : 2;
+constexpr int kSlots = kWide ? 4 : 3;
 constexpr uint32_t kBatch = 8;  // iterations between looks at the masks
 constexpr uint32_t kTileWidth = 4, kTileHeight = kLanes / kTileWidth;
 

@@ -9,7 +9,7 @@
 namespace wavejit::perf::WAVEJIT_CEILING {
 namespace {
 
-constexpr size_t kVectors = kWide ? 2 : 1;
+constexpr size_t kVectors = 2;
 
 struct Body {
   float x, y, z, mass, mass15;  // 1.5 * mass

@@ -1,6 +1,6 @@
-// C = A B in the manner of Goto and van de Geijn ("Anatomy of high-performance matrix multiplication", 2008): a block of
-// rows of B, packed so that a panel of it stays in L1, times packed rows of A; the inner kernel keeps kRows x kColumns
-// sums in registers.
+// C = A B in the manner of Goto and van de Geijn ("Anatomy of high-performance matrix multiplication", 2008): a block
+// of rows of B, packed so that a panel of it stays in L1, times packed rows of A; the inner kernel keeps kRows x
+// kColumns sums in registers.
 #include <algorithm>
 #include <vector>
 
@@ -40,7 +40,8 @@ void multiply(const float* a, const float* b, float* c, size_t stride, size_t de
 }
 
 template <size_t... kCounts>
-void multiply_rows(size_t rows, const float* a, const float* b, float* c, size_t stride, size_t depth, bool accumulate) {
+void multiply_rows(size_t rows, const float* a, const float* b, float* c, size_t stride, size_t depth,
+                   bool accumulate) {
   (void)((rows == kCounts && (multiply<kCounts>(a, b, c, stride, depth, accumulate), true)) || ...);
 }
 

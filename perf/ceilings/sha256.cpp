@@ -30,8 +30,8 @@ void compress(I (&h)[8], I (&w)[16]) {
       const I s1 = xor3(rotr<17>(w2), rotr<19>(w2), shr<10>(w2));
       w[r & 15] = add(add(w[r & 15], s0), add(w[(r + 9) & 15], s1));
     }
-    const I t1 = add(add(add(i, splat(kRound[r])), add(w[r & 15], choose(e, f, g))),
-                     xor3(rotr<6>(e), rotr<11>(e), rotr<25>(e)));
+    const I t1 =
+        add(add(add(i, splat(kRound[r])), add(w[r & 15], choose(e, f, g))), xor3(rotr<6>(e), rotr<11>(e), rotr<25>(e)));
     const I t2 = add(xor3(rotr<2>(a), rotr<13>(a), rotr<22>(a)), majority(a, b, c));
     i = g;
     g = f;
@@ -51,9 +51,7 @@ void load_words(const uint32_t* messages, uint32_t words, uint32_t first, uint32
   const ptrdiff_t left = static_cast<ptrdiff_t>(words) - static_cast<ptrdiff_t>(first);
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     const uint32_t* const message = messages + size_t{std::min(lane, lanes - 1)} * words;
-    rows[lane] = left <= 0        ? splat(0u)
-                 : left >= kLanes ? load(message + first)
-                                  : load_first(message + first, left);
+    rows[lane] = left <= 0 ? splat(0u) : left >= kLanes ? load(message + first) : load_first(message + first, left);
   }
   transpose(rows);
 }

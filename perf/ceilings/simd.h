@@ -260,8 +260,7 @@ inline F round(F a) {
 }
 // Only for results that are normal numbers.
 inline F scale(F a, F n) {
-  return _mm256_castsi256_ps(
-      _mm256_add_epi32(_mm256_castps_si256(a), _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23)));
+  return _mm256_castsi256_ps(_mm256_add_epi32(_mm256_castps_si256(a), _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23)));
 }
 inline F to_float(I a) {
   return _mm256_cvtepi32_ps(a);

@@ -1,4 +1,5 @@
-// a = b + s * c: as fast as memory. Stores that go past the caches spare reading what they overwrite.
+// a = b + s * c: as fast as memory. Stores that go past the caches spare reading what they overwrite; buffers start on
+// cache lines.
 #include "ceilings/ceilings.h"
 #include "ceilings/simd.h"
 
@@ -15,12 +16,13 @@ void triad(const CeilingData& data) {
   for (; i + kUnroll * kLanes <= n; i += kUnroll * kLanes) {
     F v[kUnroll];
     for (size_t u = 0; u < kUnroll; ++u) v[u] = fma(s, load(c + i + u * kLanes), load(b + i + u * kLanes));
-    for (size_t u = 0; u < kUnroll; ++u) store(a + i + u * kLanes, v[u]);
+    for (size_t u = 0; u < kUnroll; ++u) stream(a + i + u * kLanes, v[u]);
   }
   for (; i < n; i += kLanes) {
     const auto left = static_cast<ptrdiff_t>(n - i);
     store_first(a + i, fma(s, load_first(c + i, left), load_first(b + i, left)), left);
   }
+  _mm_sfence();
 }
 
 }  // namespace wavejit::perf::WAVEJIT_CEILING
