@@ -272,6 +272,7 @@ void Emitter::emit_terminator(const ir::Block& block, const Label& next) {
   };
   switch (inst.op) {
     case Op::br:
+      emit_prefetches(block);
       emit_copies(edge_copies(block, 0));
       jump(target(block, 0));
       break;

@@ -368,6 +368,7 @@ void Emitter::plan_fusions() {
 Expected<void> Emitter::run() {
   plan_fusions();
   plan_wide_accesses();
+  plan_prefetches();
   emit_prologue();
   // Blocks in layout order; a tile region stands where its first block does.
   std::vector<const ir::Block*> order;

@@ -60,6 +60,13 @@ class Emitter {
   [[nodiscard]] bool can_sink(const Inst& inst, const Inst& user) const;
   [[nodiscard]] bool is_fused(const Inst* inst) const { return fused_[inst->id]; }
   void plan_wide_accesses();
+  struct Prefetch {
+    const Inst* address;
+    int32_t distance;
+  };
+  void plan_prefetches();                                 // prefetch.cpp
+  void emit_prefetches(const ir::Block& block);           // at its end
+  std::map<uint32_t, std::vector<Prefetch>> prefetches_;  // by block id
   void plan_wide_load(const Inst& load);
   void plan_wide_store(const Inst& store);
   // Code emitted by `body` goes to the cold section at the end of the function.
