@@ -446,6 +446,8 @@ void wavejit_buffer_free(void* pointer) WAVEJIT_NOEXCEPT {
 wavejit_status wavejit_memory_register(const void* pointer, size_t bytes, const char* name) WAVEJIT_NOEXCEPT {
   return guarded([&] {
     if (!pointer) return invalid("wavejit_memory_register: NULL pointer.");
+    if (reinterpret_cast<uint64_t>(pointer) + bytes < bytes)
+      return invalid("wavejit_memory_register: the range ends beyond the address space.");
     wavejit::runtime::register_memory(reinterpret_cast<uint64_t>(pointer), bytes, name ? name : "");
     return WAVEJIT_OK;
   });

@@ -119,8 +119,9 @@ wavejit_status wavejit_kernel_create_at(const wavejit_module* module, size_t ind
     if (!module || !kernel) return invalid("wavejit_kernel_create_at: NULL argument.");
     const auto kernels = module->module->object().kernels();
     if (index >= kernels.size())
-      return report({.code = ErrorCode::kNotFound,
-                     .message = fmt::format("The module has {} kernels, not {}.", kernels.size(), index + 1)});
+      return report(
+          {.code = ErrorCode::kNotFound,
+           .message = fmt::format("The module has {} kernels; there is no kernel {}.", kernels.size(), index)});
     return make_kernel(module, kernels[index], kernel);
   });
 }
@@ -187,7 +188,8 @@ wavejit_status wavejit_kernel_set_arg(wavejit_kernel* kernel, uint32_t index, co
     if (arg.kind == ArgKind::dynamic_shared_pointer)
       return bad_argument(*kernel, fmt::format("{} of kernel '{}' is a local pointer; it takes a size in bytes.",
                                                arg_label(*kernel, index), kernel->kernel->name));
-    if (bytes != arg.size || !data)
+    if (!data) return invalid("wavejit_kernel_set_arg: NULL data.");
+    if (bytes != arg.size)
       return bad_argument(*kernel, fmt::format("{} of kernel '{}' has {} bytes, not {}.", arg_label(*kernel, index),
                                                kernel->kernel->name, arg.size, bytes));
     const auto* begin = static_cast<const uint8_t*>(data);
@@ -343,6 +345,9 @@ Expected<void> run_launch(const wavejit_kernel& kernel, const wavejit_launch_opt
                             reinterpret_cast<uint64_t>(&runtime::DispatchState::queue()), first_hidden, kernarg.span());
   request.kernarg = reinterpret_cast<uint64_t>(kernarg.span().data());
 
+  if (options.isa != WAVEJIT_ISA_AUTO)
+    if (const auto tier = runtime::tier_for(options.isa); !tier && tier.error().code == ErrorCode::kInvalidArgument)
+      return tl::unexpected<Error>(tier.error());  // AUTO would take the interpreter
   stats.engine = options.engine;
   if (options.engine == WAVEJIT_ENGINE_AUTO)
     stats.engine = wavejit_isa_supported(options.isa) ? WAVEJIT_ENGINE_JIT : WAVEJIT_ENGINE_INTERP;

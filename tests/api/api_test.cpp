@@ -231,6 +231,12 @@ TEST_P(Launches, WrongArgumentsAndSizes) {
   options = launch_options(GetParam(), 64, 64);
   options.disabled_passes = "no-such-pass";
   EXPECT_EQ(status_of([&] { (void)kernel.launch(options); }), WAVEJIT_INVALID_ARGUMENT);
+  options = launch_options(GetParam(), 64, 64);
+  options.engine = WAVEJIT_ENGINE_AUTO;
+  options.isa = static_cast<wavejit_isa>(77);
+  EXPECT_EQ(status_of([&] { (void)kernel.launch(options); }), WAVEJIT_INVALID_ARGUMENT);
+  EXPECT_EQ(wavejit_kernel_set_arg(kernel.handle(), 3, nullptr, 4), WAVEJIT_INVALID_ARGUMENT);
+  EXPECT_EQ(wavejit_memory_register(a.data(), SIZE_MAX, "beyond"), WAVEJIT_INVALID_ARGUMENT);
   EXPECT_EQ(launch(64, 64), WAVEJIT_OK);
 
   Kernel images = module.kernel("all_arguments");
