@@ -186,20 +186,25 @@ unsigned DispatchState::init_group(Arena& arena, const Group& group, const volat
   return waves;
 }
 
+// DATA_FORMAT stays 0: with ADD_TID_ENABLE it holds stride bits 17:14 (LLVM SIInstrInfo::getScratchRsrcWords23).
+uint64_t DispatchState::scratch_words23(const Arena& arena) const {
+  const uint32_t dst_sel = 4 | 5 << 3 | 6 << 6 | 7 << 9;
+  const uint32_t element_size = isa::family_of(target_) <= isa::Family::gfx8 ? 1u << 19 : 0;
+  const uint32_t word3 = dst_sel | 4u << 12 | element_size | 3u << 21 | 1u << 23;
+  return std::min<uint64_t>(arena.scratch_bytes(), 0xffffffff) | uint64_t{word3} << 32;
+}
+
 // All in front of the vector registers that does not depend on the work-group and the wave.
 void DispatchState::init_template(WaveState& wave, Arena& arena, const volatile uint32_t* stop_flag) const {
   std::memcpy(wave.sgpr, sgprs_.data(), sizeof wave.sgpr);
   if (layout_.private_segment_buffer >= 0) {
     // Swizzled buffer of 4-byte elements over 64 lanes; the fields ROCm's runtime sets (base, SWIZZLE_ENABLE,
-    // NUM_RECORDS, DST_SEL xyzw, NUM_FORMAT uint, ELEMENT_SIZE 4 (GFX8), INDEX_STRIDE 64, ADD_TID_ENABLE). DATA_FORMAT
-    // stays 0: with ADD_TID_ENABLE it holds stride bits 17:14 (LLVM SIInstrInfo::getScratchRsrcWords23).
+    // NUM_RECORDS, DST_SEL xyzw, NUM_FORMAT uint, ELEMENT_SIZE 4 (GFX8), INDEX_STRIDE 64, ADD_TID_ENABLE).
     uint32_t* srd = &wave.sgpr[layout_.private_segment_buffer];
     srd[0] = static_cast<uint32_t>(arena.scratch_base());
     srd[1] = static_cast<uint32_t>(arena.scratch_base() >> 32 & 0xffff) | 1u << 31;
-    srd[2] = static_cast<uint32_t>(std::min<uint64_t>(arena.scratch_bytes(), 0xffffffff));
-    const uint32_t dst_sel = 4 | 5 << 3 | 6 << 6 | 7 << 9;
-    const uint32_t element_size = isa::family_of(target_) <= isa::Family::gfx8 ? 1u << 19 : 0;
-    srd[3] = dst_sel | 4u << 12 | element_size | 3u << 21 | 1u << 23;
+    const uint64_t words23 = scratch_words23(arena);
+    std::memcpy(srd + 2, &words23, sizeof words23);
   }
   if (layout_.flat_scratch_init >= 0) {
     if (isa::family_of(target_) <= isa::Family::gfx8) {

@@ -75,6 +75,9 @@ class DispatchState {
   unsigned init_group(Arena& arena, const Group& group, const volatile uint32_t* stop_flag,
                       bool write_ids = true) const;
 
+  // Words 2 and 3 of the private segment's descriptor, for an arena that is prepared.
+  [[nodiscard]] uint64_t scratch_words23(const Arena& arena) const;
+
  private:
   void init_template(WaveState& wave, Arena& arena, const volatile uint32_t* stop_flag) const;
   void init_wave(WaveState& wave, const Arena& arena, const Group& group, unsigned index, unsigned count) const;

@@ -88,6 +88,7 @@ class Worker {
     Expected<void> prepared =
         arena_->prepare(state.shape().max_waves(), state.lds_bytes(), state.scratch_bytes_per_lane());
     if (!prepared) return shared_.fail(std::move(prepared.error()));
+    scratch_words23_ = state.scratch_words23(*arena_);
     const GuestThread guest;
     mark_ = &guest_mark();
     host_mxcsr_ = _mm_getcsr();
@@ -210,9 +211,10 @@ class Worker {
 
   TranslationCache::Entry lookup(const WaveState& wave, const Slot& slot) {
     const bool exec_full = wave.exec() == ~uint64_t{0};
+    const bool scratch_srd = has_scratch_srd(wave);
     const uint64_t key = wave.mode | uint64_t{specialisation_} << 32 |
                          uint64_t{static_cast<uint8_t>(slot.arrival)} << 60 | uint64_t{slot.in_start_unit} << 62 |
-                         uint64_t{slot.in_exec_full && exec_full} << 63;
+                         uint64_t{slot.in_exec_full && exec_full} << 63 | uint64_t{scratch_srd} << 59;
     const auto matches = [&](const Cached& cached) {
       return cached.pc == wave.pc && cached.key == key && cached.exec_full == exec_full;
     };
@@ -228,6 +230,12 @@ class Worker {
     return translate(wave, slot, *free, key);
   }
 
+  // Whether s[0:3] hold the descriptor of the wave's private segment, as functions get it: the wave's offset added.
+  [[nodiscard]] bool has_scratch_srd(const WaveState& wave) const {
+    const uint64_t base = wave.scratch_base & 0xffffffffffff;
+    return base != 0 && wave.sgpr64(0) == (base | uint64_t{1} << 63) && wave.sgpr64(2) == scratch_words23_;
+  }
+
   TranslationCache::Entry translate(const WaveState& wave, const Slot& slot, Cached& cached, uint64_t key) {
     _mm_setcsr(host_mxcsr_);  // guest code leaves it as it likes
     const TranslationCache::Query query{.config = shared_.config,
@@ -235,6 +243,7 @@ class Worker {
                                         .pc = wave.pc,
                                         .mode = wave.mode,
                                         .exec_full = wave.exec() == ~uint64_t{0},
+                                        .scratch_srd = has_scratch_srd(wave),
                                         .arrival = slot.arrival,
                                         .from_start_unit = slot.in_start_unit,
                                         .from_exec_full = slot.in_exec_full};
@@ -281,6 +290,7 @@ class Worker {
   Shared& shared_;
   std::unique_ptr<Arena> arena_;
   unsigned count_ = 0;
+  uint64_t scratch_words23_ = 0;
   uint32_t specialisation_ = 0;  // of the current work-group
   std::array<Slot, kMaxWavesPerGroup> slots_{};
   std::array<Cached, 64> cache_{};

@@ -58,7 +58,7 @@ std::shared_ptr<TranslationCache::Unit> TranslationCache::unit_for(const Key& ke
 
 void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters& counters) {
   const auto start = std::chrono::steady_clock::now();
-  const auto [config_index, specialisation_index, pc, mode, exec_full] = key;
+  const auto [config_index, specialisation_index, pc, mode, exec_full, scratch_srd] = key;
   Config config;
   Specialisation specialisation;
   {
@@ -81,6 +81,7 @@ void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters
   options.code_base = reinterpret_cast<uint64_t>(region.data());
   options.mode = mode;
   options.exec_full = exec_full;
+  options.scratch_srd_at_entries = scratch_srd;
   options.count_instructions = config.count_instructions;
   if (specialisation.kernel) specialise(options, specialisation, target_);
   Expected<lift::LiftResult> lifted = lift::lift(options);
@@ -114,11 +115,11 @@ std::shared_ptr<TranslationCache::Unit> TranslationCache::translated(const Key& 
   std::shared_ptr<Unit> unit = unit_for(key);
   std::call_once(unit->once, [&] { translate(*unit, key, counters); });
   if (!unit->code) return unit;
-  const auto [config, specialisation, root, mode, exec_full] = key;
+  const auto [config, specialisation, root, mode, exec_full, scratch_srd] = key;
   const std::unique_lock lock(mutex_);
   for (uint32_t i = 0; i < unit->entries.size(); ++i) {
     const ir::Entry& entry = unit->entries[i];
-    places_.try_emplace(Key{config, specialisation, entry.guest_pc, mode, exec_full}, Place{unit, i});
+    places_.try_emplace(Key{config, specialisation, entry.guest_pc, mode, exec_full, scratch_srd}, Place{unit, i});
     if (specialisation == kGeneral)
       root_of_.try_emplace(entry.guest_pc, root);
     else if (!entry.resumed_only && entry.guest_pc != root)
@@ -146,7 +147,7 @@ Expected<TranslationCache::Entry> TranslationCache::find_in_start_unit(const Que
     {
       const std::shared_lock lock(mutex_);
       const auto place = [&](bool full) {
-        return places_.find(Key{query.config, query.specialisation, query.pc, query.mode, full});
+        return places_.find(Key{query.config, query.specialisation, query.pc, query.mode, full, false});
       };
       auto it = place(exec_full);
       // Code for any EXEC is right for a full one too. Behind a call a second translation costs more than it gains.
@@ -157,13 +158,13 @@ Expected<TranslationCache::Entry> TranslationCache::find_in_start_unit(const Que
                      .function = unit.code->entry(),
                      .index = it->second.index,
                      .in_start_unit = true,
-                     .exec_full = std::get<bool>(it->first),
+                     .exec_full = std::get<4>(it->first),
                      .reads_ids = unit.reads_ids};
       }
       root = specialisations_[query.specialisation].kernel->descriptor.entry;
     }
     if (retry) break;
-    const auto unit = translated(Key{query.config, query.specialisation, root, query.mode, exec_full}, counters);
+    const auto unit = translated(Key{query.config, query.specialisation, root, query.mode, exec_full, false}, counters);
     if (!unit->code) return tl::unexpected<Error>(unit->error);
   }
   return make_error(ErrorCode::kInternal,
@@ -175,21 +176,22 @@ TranslationCache::Entry TranslationCache::general_entry(const Unit& unit, uint32
 }
 
 Expected<TranslationCache::Entry> TranslationCache::find_general(const Query& query, TranslationCounters& counters) {
-  const auto [config, specialisation, pc, mode, exec_full, arrival, from_start_unit, from_exec_full] = query;
-  const Key key{config, kGeneral, pc, mode, exec_full};
+  const auto [config, specialisation, pc, mode, exec_full, scratch_srd, arrival, from_start_unit, from_exec_full] =
+      query;
+  const Key key{config, kGeneral, pc, mode, exec_full, scratch_srd};
   uint64_t root = pc;
   {
     const std::shared_lock lock(mutex_);
     if (const auto it = places_.find(key); it != places_.end())
       return general_entry(*it->second.unit, it->second.index);
     if (exec_full)  // as behind calls
-      if (const auto it = places_.find(Key{config, kGeneral, pc, mode, false}); it != places_.end())
+      if (const auto it = places_.find(Key{config, kGeneral, pc, mode, false, scratch_srd}); it != places_.end())
         return general_entry(*it->second.unit, it->second.index);
     // The PC may be inside a unit that exists in another variant only; then translate that whole unit in this variant.
     if (const auto it = root_of_.find(pc); it != root_of_.end()) root = it->second;
   }
   for (;;) {
-    const auto unit = translated(Key{config, kGeneral, root, mode, exec_full}, counters);
+    const auto unit = translated(Key{config, kGeneral, root, mode, exec_full, scratch_srd}, counters);
     if (!unit->code && root == pc) return tl::unexpected<Error>(unit->error);
     const std::shared_lock lock(mutex_);
     if (const auto it = places_.find(key); it != places_.end())

@@ -57,6 +57,7 @@ class TranslationCache {
     uint64_t pc = 0;
     uint32_t mode = 0;
     bool exec_full = false;
+    bool scratch_srd = false;  // s[0:3] hold the descriptor of the wave's private segment
     Arrival arrival = Arrival::start;
     // Of the code that let the wave go. A wave that has left the variant for full EXEC does not come back to it behind
     // barriers: that variant knows what registers hold if EXEC has been full all the time.
@@ -87,8 +88,8 @@ class TranslationCache {
 
  private:
   struct Unit;
-  // config, specialisation (kGeneral: any code), pc, mode, exec_full
-  using Key = std::tuple<uint32_t, uint32_t, uint64_t, uint32_t, bool>;
+  // config, specialisation (kGeneral: any code), pc, mode, exec_full, scratch_srd (general code only)
+  using Key = std::tuple<uint32_t, uint32_t, uint64_t, uint32_t, bool, bool>;
   static constexpr uint32_t kGeneral = UINT32_MAX;
   struct Place {
     std::shared_ptr<Unit> unit;

@@ -289,12 +289,21 @@ bool ScratchDescriptor::merge(const ScratchDescriptor& other) {
   return changed;
 }
 
-std::vector<ScratchDescriptor> analyse_scratch_descriptor(const Cfg& cfg, int entry_sgpr) {
+std::vector<ScratchDescriptor> analyse_scratch_descriptor(const Cfg& cfg, const LiftOptions& options) {
   std::vector<ScratchDescriptor> at_start(cfg.blocks.size());
-  if (entry_sgpr < 0) return at_start;
   std::vector<bool> reached(cfg.blocks.size());
-  at_start[0] = ScratchDescriptor(static_cast<unsigned>(entry_sgpr));
-  reached[0] = true;
+  if (options.scratch_srd_at_entries) {
+    for (uint32_t i = 0; i < cfg.blocks.size(); ++i) {
+      if (!cfg.blocks[i].is_entry) continue;
+      at_start[i] = ScratchDescriptor(0);
+      reached[i] = true;
+    }
+  } else if (options.scratch_srd_sgpr >= 0) {
+    at_start[0] = ScratchDescriptor(static_cast<unsigned>(options.scratch_srd_sgpr));
+    reached[0] = true;
+  } else {
+    return at_start;
+  }
   // Barriers and yields resume with the registers they left; what a call leaves in them is not known.
   for (bool changed = true; changed;) {
     changed = false;
@@ -304,7 +313,8 @@ std::vector<ScratchDescriptor> analyse_scratch_descriptor(const Cfg& cfg, int en
       ScratchDescriptor state = at_start[i];
       for (const Instruction& inst : block.insts) state.step(inst);
       std::vector<uint32_t> next = cfg.successors(i);
-      if (block.next[1] != kNoBlock && block.ending != Ending::cond_branch) next.push_back(block.next[1]);
+      if (!options.scratch_srd_at_entries && block.next[1] != kNoBlock && block.ending != Ending::cond_branch)
+        next.push_back(block.next[1]);
       if (block.ending == Ending::call) state = {};
       for (const uint32_t n : next) {
         if (!reached[n]) {

@@ -99,6 +99,6 @@ class ScratchDescriptor {
  private:
   std::array<uint8_t, 128> words_{};  // word number + 1, 0 for anything else
 };
-[[nodiscard]] std::vector<ScratchDescriptor> analyse_scratch_descriptor(const Cfg& cfg, int entry_sgpr);
+[[nodiscard]] std::vector<ScratchDescriptor> analyse_scratch_descriptor(const Cfg& cfg, const LiftOptions& options);
 
 }  // namespace wavejit::lift

@@ -131,7 +131,7 @@ void Lifter::fill() {
     ssa_->start_block(i);
     ssa_->finish_block();
   }
-  const std::vector<ScratchDescriptor> scratch = analyse_scratch_descriptor(cfg_, options_.scratch_srd_sgpr);
+  const std::vector<ScratchDescriptor> scratch = analyse_scratch_descriptor(cfg_, options_);
   Context context(options_, builder_, *ssa_);
   context.last_indexed_row = cfg_.last_indexed_row;
   ends_.resize(blocks_.size());

@@ -33,6 +33,9 @@ struct LiftOptions {
   // First of the four SGPRs that hold the private segment buffer descriptor at the kernel's entry (s[0:3] when the
   // kernel descriptor asks for it), -1 when unknown. Accesses through it are then lifted as scratch accesses.
   int scratch_srd_sgpr = -1;
+  // s[0:3] hold the descriptor of the wave's private segment, as functions are called with it, at every entry (the
+  // runtime checks before entering).
+  bool scratch_srd_at_entries = false;
   // Set when every wave that enters at entry_pc does so at its start and in a complete work-group of this shape
   // (specialisation), and is resumed after a barrier or yield where this code let it go.
   std::optional<DispatchShape> shape = {};

@@ -305,6 +305,28 @@ TEST_F(LiftTest, ScratchDescriptorIsRecognisedThroughThePrologue) {
   EXPECT_EQ(all(Op::store)[0]->mem.space, ir::Space::global);
 }
 
+// In functions s[0:3] is what the runtime has seen at the entry: behind calls too, unless the code writes it.
+TEST_F(LiftTest, ScratchDescriptorOfFunctions) {
+  const std::string source = R"(
+    buffer_store_dword v1, off, s[0:3], s32 offset:4
+    s_swappc_b64 s[30:31], s[4:5]
+    buffer_load_dword v2, off, s[0:3], s32 offset:8
+    s_mov_b32 s2, 0
+    buffer_load_dword v3, off, s[0:3], s32 offset:12
+    s_setpc_b64 s[30:31])";
+  options.scratch_srd_at_entries = true;
+  lift(source);
+  ASSERT_EQ(all(Op::store).size(), 1u);
+  ASSERT_EQ(all(Op::load).size(), 2u) << text();
+  EXPECT_EQ(all(Op::store)[0]->mem.space, ir::Space::scratch);
+  EXPECT_EQ(all(Op::load)[0]->mem.space, ir::Space::scratch);
+  EXPECT_EQ(all(Op::load)[1]->mem.space, ir::Space::global);
+  options.scratch_srd_at_entries = false;
+  lift(source);
+  EXPECT_EQ(all(Op::store)[0]->mem.space, ir::Space::global);
+  EXPECT_EQ(all(Op::load)[0]->mem.space, ir::Space::global);
+}
+
 TEST_F(LiftTest, OptionsThatMakeNoSenseAreErrors) {
   lift::LiftOptions bad{.name = "bad", .entry_pc = 0x5000, .code_base = kBase, .mode = kMode};
   const std::vector<uint8_t> code(16);
