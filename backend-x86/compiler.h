@@ -27,6 +27,10 @@ struct CompileOptions {
   bool keep_listing = false;  // produce CompiledCode::listing (annotated x86 assembly)
 };
 
+// Bytes behind the LDS (WaveState::lds_base + lds_size) that the caller keeps readable and writable: vector accesses reach
+// over the end there, and store back what they have read.
+inline constexpr uint32_t kLdsSlack = 256;
+
 // Code range [begin, end) (byte offsets) may fault on behalf of a guest memory instruction.
 // fault_decode.h turns a fault inside the range into a lane.
 struct FaultRange {

@@ -83,6 +83,7 @@ Emitter::Emitter(const ir::Function& function, x86::Compiler& cc, const CompileO
       isa_(make_isa(options.tier, cc, pool_, faults_)),
       chunks_(tile / isa_->lanes),
       shapes_(function),
+      lane_tables_(function, shapes_),
       lane_addresses_(function, shapes_, isa_->lanes),
       liveness_(function),
       regions_(function, liveness_, shapes_, isa_->budget(), chunks_,

@@ -22,6 +22,7 @@
 #include "backend-x86/tile_regions.h"
 #include "backend-x86/vector_isa.h"
 #include "ir/analysis/lane_shape.h"
+#include "ir/analysis/lane_table.h"
 #include "ir/function.h"
 
 namespace wavejit::backend {
@@ -266,6 +267,7 @@ class Emitter {
   std::unique_ptr<VectorIsa> isa_;
   const unsigned chunks_;
   const ir::LaneShapes shapes_;
+  ir::LaneTables lane_tables_;
   const LaneAddresses lane_addresses_;
   const Liveness liveness_;
   const TileRegions regions_;

@@ -537,6 +537,7 @@ void MemoryAccess::emit() {
   prepare();
   // Neighbouring lanes share dwords: each element is a vector of its own.
   if (load_ && wide_ == nullptr && mem_.bytes == 4 && known_stride_ == 4) lane_stride_ = 4;
+  if (permuted()) return join_cold_path(false);
   // No vector form for what the whole chunk accesses: straight to the general path.
   const bool interleaves = lane_stride_ == element_stride_ || scratch_swizzled_ ||
                            (mem_.bytes == 4 && mem_.count <= 4 && isa_.can_interleave(mem_.count));
@@ -565,13 +566,17 @@ void MemoryAccess::emit() {
   } else {
     contiguous(kind_ == Kind::strided ? strided_pointer() : find_contiguous());
   }
+  join_cold_path(!lane_by_lane);
+}
+
+void MemoryAccess::join_cold_path(bool may_be_equal) {
   if (!slow_used_) return;
   cc_.bind(join_);
   e_.cold([&] {
     cc_.bind(slow_label_);
     if (served_) {
       unserve();
-    } else if (load_ && !lane_by_lane && mem_.bytes == 4 && !scratch_swizzled_ && mem_.space != Space::flat &&
+    } else if (load_ && may_be_equal && mem_.bytes == 4 && !scratch_swizzled_ && mem_.space != Space::flat &&
                kind_ != Kind::uniform)
       load_if_equal();
     slow();

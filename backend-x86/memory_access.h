@@ -2,6 +2,10 @@
 // or consecutive addresses, found at run time where it is not known), and a cold path that is right for everything.
 #pragma once
 
+#include <array>
+#include <optional>
+#include <vector>
+
 #include "backend-x86/emitter.h"
 
 namespace wavejit::backend {
@@ -63,6 +67,21 @@ class MemoryAccess {
   [[nodiscard]] bool can_stride() const;
   void strided_lanes(const Gp& pointer);
   void lanes_at(const LaneAddresses& at);
+
+  // Lanes whose distances are constants, in few registers' worth of LDS (memory_permuted.cpp).
+  struct Permutation {
+    unsigned registers = 0;
+    int32_t first = 0;  // bytes from the address of the chunk's first lane to the lowest one
+    bool wrap_free = false;
+    std::array<uint8_t, 16> place{};    // of a lane's first element, in dwords past the lowest address
+    std::array<uint8_t, 64> element{};  // by place: lane * count + element
+  };
+  [[nodiscard]] std::optional<Permutation> find_permutation();
+  [[nodiscard]] bool permuted();
+  void load_permuted(const Permutation& p, const Gp& pointer, int32_t disp);
+  void store_permuted(const Permutation& p, const Gp& pointer, int32_t disp);
+  void join_cold_path(bool may_be_equal);  // lanes whose addresses are not known to differ
+
   [[nodiscard]] bool serve_lanes();  // false: gathers or scatters are better
   [[nodiscard]] Mem stage_addresses(const Vec64& address, int32_t disp, const Lanes& lanes);
   [[nodiscard]] Mem lane_at(const LaneAddresses& at, unsigned lane, unsigned bytes, int32_t offset = 0);

@@ -214,6 +214,10 @@ class VectorIsa {
   [[nodiscard]] virtual bool can_interleave(unsigned count) const = 0;
   virtual void deinterleave(std::span<const Vec> in, std::span<const Vec> out) = 0;
   virtual void interleave(std::span<const Vec> in, std::span<const Vec> out) = 0;
+  // d lane l = lane from[l] of the concatenation of `sources` (1..4 registers); kAnyLane where it does not matter. d is
+  // not one of the sources.
+  static constexpr uint8_t kAnyLane = 0xff;
+  virtual void shuffle(const Vec& d, std::span<const Vec> sources, std::span<const uint8_t> from) = 0;
 
   // 128-bit groups of a register; memory operands are accessed by one instruction.
   virtual void insert_group(const Vec& d, const Operand_& xmm_or_memory, unsigned group) = 0;  // not group 0

@@ -435,6 +435,32 @@ class Avx2 final : public VectorIsa {
     cc_.emit(I::kIdVperm2i128, d.part[1], a.part[0], a.part[1], imm(0x31));
   }
 
+  void shuffle(const Vec& d, std::span<const Vec> sources, std::span<const uint8_t> from) override {
+    bool begun = false;
+    for (unsigned s = 0; s < sources.size(); ++s) {
+      uint32_t index[8] = {}, used = 0;
+      bool in_place = true;
+      for (unsigned l = 0; l < 8; ++l) {
+        if (from[l] == kAnyLane || from[l] / 8u != s) continue;
+        index[l] = from[l] % 8;
+        in_place &= index[l] == l;
+        used |= 1u << l;
+      }
+      if (used == 0) continue;
+      Vec r = sources[s];
+      if (!in_place) {
+        const Vec lanes = make(I::kIdVmovdqu, pool_.table(index));
+        r = make(I::kIdVpermd, lanes, r);
+      }
+      if (begun) {
+        cc_.emit(I::kIdVpblendd, d, d, r, imm(used));
+      } else {
+        mov(d, r);
+      }
+      begun = true;
+    }
+    if (!begun) set_const32(d, 0);
+  }
   bool can_interleave(unsigned count) const override { return count == 2 || count == 4; }
   void deinterleave(std::span<const Vec> in, std::span<const Vec> out) override {
     if (in.size() == 2) {

@@ -339,6 +339,34 @@ class Avx512 final : public VectorIsa {
     for (unsigned i = 0; i < 2; ++i) mov(d.part[i], a.part[i]);
   }
 
+  void shuffle(const Vec& d, std::span<const Vec> sources, std::span<const uint8_t> from) override {
+    bool begun = false;
+    for (unsigned first = 0; first < sources.size(); first += 2) {
+      uint32_t index[16] = {}, used = 0, both = 0;
+      for (unsigned l = 0; l < 16; ++l) {
+        if (from[l] == kAnyLane || from[l] / 32u != first / 2) continue;
+        index[l] = from[l] % 32;
+        used |= 1u << l;
+        both |= 1u << (from[l] % 32 / 16);
+      }
+      if (used == 0) continue;
+      Vec r = load_index(index);
+      if (both == 3) {
+        cc_.emit(I::kIdVpermi2d, r, sources[first], sources[first + 1]);
+      } else {
+        r = make(I::kIdVpermd, r, sources[first + (both == 2 ? 1 : 0)]);
+      }
+      if (begun) {
+        const MaskReg k = const_mask(used);
+        set_mask(&k);
+        cc_.emit(I::kIdVmovdqa32, d, r);
+      } else {
+        mov(d, r);
+      }
+      begun = true;
+    }
+    if (!begun) set_const32(d, 0);
+  }
   bool can_interleave(unsigned count) const override { return count >= 2 && count <= 4; }
   void deinterleave(std::span<const Vec> in, std::span<const Vec> out) override {
     const unsigned n = in.size();

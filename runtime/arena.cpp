@@ -6,11 +6,14 @@
 #include <mutex>
 #include <vector>
 
+#include "backend-x86/compiler.h"
+
 namespace wavejit::runtime {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kLdsGuard = (uint64_t{4} << 30) + 64 * 1024;
+constexpr uint64_t kLdsGuard = (uint64_t{4} << 30) + 64 * 1024;  // its first page is the slack behind the LDS
+static_assert(backend::kLdsSlack <= kPage);
 
 uint64_t round_up(uint64_t value, uint64_t to) {
   return (value + to - 1) / to * to;
@@ -56,7 +59,7 @@ Expected<void> Arena::prepare(unsigned waves, uint32_t lds_bytes, uint32_t scrat
   if (!lds_mapping_) {
     void* memory = reserve(kMaxLdsBytes + kLdsGuard, PROT_NONE);
     if (!memory) return no_memory("local memory", kMaxLdsBytes + kLdsGuard);
-    if (mprotect(memory, kMaxLdsBytes, PROT_READ | PROT_WRITE) != 0) {
+    if (mprotect(memory, kMaxLdsBytes + kPage, PROT_READ | PROT_WRITE) != 0) {
       munmap(memory, kMaxLdsBytes + kLdsGuard);
       return no_memory("local memory", kMaxLdsBytes);
     }

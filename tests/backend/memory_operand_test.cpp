@@ -307,7 +307,7 @@ void fault(const std::function<void(x86::Assembler&)>& body, std::function<void(
   sigaction(SIGSEGV, &action, &previous);
   sigaction(SIGBUS, &action, &previous_bus);
   g_look = &look;
-  bool faulted = true;
+  volatile bool faulted = true;  // set between sigsetjmp and the jump
   if (sigsetjmp(g_landing, 1) == 0) {
     function();
     faulted = false;

@@ -547,6 +547,7 @@ TEST_P(Memory, Atomics) {
           if (two) operands.push_back(data(2));
           const ir::Type type = !wants_result ? ir::kNone : bytes == 8 ? ir::kV64 : ir::kV32;
           Inst* old = f.b.atomic(type, mem, operands);
+          old->attr = ir::fpenv::kKeepInputDenorm | ir::fpenv::kKeepOutputDenorm;  // as the model
           if (wants_result) {
             f.b.op_typed(Op::set_vgpr, ir::kNone, {bytes == 8 ? f.b.op(Op::lo32, {old}) : old}, 0, 100);
             if (bytes == 8) f.b.op_typed(Op::set_vgpr, ir::kNone, {f.b.op(Op::hi32, {old})}, 0, 101);

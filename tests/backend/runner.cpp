@@ -5,7 +5,8 @@
 
 namespace wavejit::backend {
 
-TestWave::TestWave() : state_(std::make_unique<WaveState>()), lds_(kLdsBytes), scratch_(kScratchBytes * kWaveSize) {
+TestWave::TestWave()
+    : state_(std::make_unique<WaveState>()), lds_(kLdsBytes + kLdsSlack), scratch_(kScratchBytes * kWaveSize) {
   std::memset(state_.get(), 0, sizeof(WaveState));
   state_->mode = 0xf0;
   state_->lds_base = reinterpret_cast<uint64_t>(lds_.data());

@@ -34,7 +34,7 @@ std::vector<uint8_t> flatten(const std::vector<uint32_t>& words) {
 
 struct Arena {
   WavePtr initial = make_wave(), expected = make_wave(), actual = make_wave();
-  std::vector<uint8_t> lds_initial = std::vector<uint8_t>(kLdsBytes), lds_expected, lds_actual;
+  std::vector<uint8_t> lds_initial = std::vector<uint8_t>(kLdsBytes + backend::kLdsSlack), lds_expected, lds_actual;
   // Programs address it, so all engines work on the same bytes.
   std::vector<uint8_t> memory = std::vector<uint8_t>(kProgramMemoryBytes), memory_initial = memory, memory_expected;
 };

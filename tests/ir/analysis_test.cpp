@@ -6,6 +6,7 @@
 
 #include "ir/analysis/known_bits.h"
 #include "ir/analysis/lane_shape.h"
+#include "ir/analysis/lane_table.h"
 #include "ir/analysis/mask_facts.h"
 #include "ir/interpret.h"
 #include "ir/text.h"
@@ -143,11 +144,12 @@ block b0
 // Random integer expressions of lane numbers and uniform values, loops included: what the analyses say holds in every
 // lane of what the evaluator computes.
 TEST(IrLaneShape, HoldsForRandomExpressions) {
-  unsigned strided = 0, bounded = 0, aligned = 0;
+  unsigned strided = 0, bounded = 0, aligned = 0, tables = 0;
   for (uint64_t seed = 1; seed <= 600; ++seed) {
     const auto function = test::random_lane_expressions(seed);
     ASSERT_EQ(verify(*function), "") << print(*function);
     const LaneShapes shapes(*function);
+    LaneTables lane_tables(*function, shapes);
     std::map<uint64_t, const Inst*> saved;  // by register
     for (const auto& block : function->blocks) {
       for (const Inst* inst : block->insts) {
@@ -176,6 +178,18 @@ TEST(IrLaneShape, HoldsForRandomExpressions) {
       }
       const uint64_t all = inst->type.bits() == 32 ? 0xffffffff : ~uint64_t{0};
       const LaneShape shape = shapes.of(inst);
+      if (const LaneTable* table = lane_tables.of(inst)) {
+        tables += shape.group != 64;
+        const uint64_t common = (lanes[0] - table->step[0]) & all;
+        EXPECT_EQ(table->zeros < 64 ? common & ((uint64_t{1} << table->zeros) - 1) : common, 0u)
+            << "seed " << seed << " " << print(*inst) << "\n"
+            << print(*function);
+        for (unsigned l = 0; l < 64; ++l) {
+          EXPECT_EQ(lanes[l], (common + table->step[l]) & all)
+              << "seed " << seed << " lane " << l << " of " << print(*inst) << "\n"
+              << print(*function);
+        }
+      }
       strided += shape.known() && !shape.is_uniform();
       bounded += shapes.bits().of(inst).maximum < all;
       aligned += shapes.bits().of(inst, 64).possible != shapes.bits().of(inst).possible;
@@ -199,6 +213,7 @@ TEST(IrLaneShape, HoldsForRandomExpressions) {
   EXPECT_GT(strided, 1000u);
   EXPECT_GT(bounded, 1000u);
   EXPECT_GT(aligned, 1000u);
+  EXPECT_GT(tables, 300u);
 }
 
 TEST(IrLaneShape, LoopsAreOptimistic) {

@@ -168,7 +168,7 @@ class IsaFileTest : public testing::Test {
   void run_case(const IsaCase& c, const std::vector<uint8_t>& code) {
     const Snippet snippet(target_, code);
     WavePtr before = make_wave(), wave = make_wave();
-    std::vector<uint8_t> lds_before(kLdsBytes);
+    std::vector<uint8_t> lds_before(kLdsBytes + backend::kLdsSlack);
     before->mode = c.mode;
     before->set_exec(c.exec);
     before->lds_size = kLdsBytes;
