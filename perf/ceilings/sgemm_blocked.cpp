@@ -53,7 +53,7 @@ void sgemm_blocked(const CeilingData& data) {
   const float* const b = data.buffer<float>(1);
   float* const c = data.buffer<float>(2);
   const size_t m = data.count<float>(2) / n;
-  std::vector<float> rows(m * kDepth), panel(kColumns * kDepth + kLanes);
+  std::vector<float> rows(m * kDepth), panel(kColumns * kDepth + 16);
   float* const packed = panel.data() + (64 - reinterpret_cast<uintptr_t>(panel.data()) % 64) / 4 % 16;
   for (size_t k0 = 0; k0 < depth; k0 += kDepth) {
     const size_t steps = std::min(kDepth, depth - k0);
