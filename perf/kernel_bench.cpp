@@ -61,12 +61,30 @@ class EngineRunner final : public Runner {
   }
   [[nodiscard]] bool needs_warmup() const override { return engine_.engine != WAVEJIT_ENGINE_INTERP; }
   void add_counters(benchmark::State& state) override {
-    state.counters["translate_ms"] = static_cast<double>(run_->translate_ns()) * 1e-6;
+    if (!measured_) measure();
+    state.counters["translate_ms"] = translate_ms_;
+    state.counters["x86_code"] = x86_code_;
+    state.counters["gcn_code"] = gcn_code_;
+    state.counters["gcn_executed"] = executed_;
   }
 
  private:
+  // What the code is like. The number of executed instructions takes a launch of its own.
+  void measure() {
+    measured_ = true;
+    translate_ms_ = static_cast<double>(run_->translate_ns()) * 1e-6;
+    x86_code_ = static_cast<double>(run_->host_instructions());
+    gcn_code_ = static_cast<double>(run_->guest_code());
+    run_->reset();
+    std::string why;
+    if (run_->launch(engine_, 1, kTimeoutNs, &why, true) != WAVEJIT_OK) return;
+    for (const uint64_t count : run_->instructions()) executed_ += static_cast<double>(count);
+  }
+
   std::unique_ptr<kernels::WavejitRun> run_;
   EngineChoice engine_;
+  bool measured_ = false;
+  double translate_ms_ = 0, x86_code_ = 0, gcn_code_ = 0, executed_ = 0;
 };
 
 #ifdef WAVEJIT_HAVE_OPENCL

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Runs the kernel benchmarks and prints them as a Markdown table with ratios and their geometric means.
 
-    perf/table.py [--build DIR] [--kernels a,b,...] [--skip interp,...] [--clock wall|cpu] [--json FILE] [--hand-rates]
+    perf/table.py [--build DIR] [--kernels a,b,...] [--skip interp,...] [--clock wall|cpu] [--json FILE] [--hand-rates] [--code]
 
 Each kernel runs in one process with all its engines, whose repetitions alternate in random order, so that a slow phase of the
 machine hits all of them; figures are medians. Everything uses one thread. --clock cpu shows the
-CPU time of the process instead of the wall time, for a machine that is busy with other work.
+CPU time of the process instead of the wall time, for a machine that is busy with other work. --code also shows what the translated
+code is like: x86 per GCN instruction, translation time per GCN instruction (of all variants that the launches needed), and the time
+per instruction that a wave executes.
 """
 
 import argparse
@@ -43,7 +45,7 @@ def list_cases(bench):
 
 
 def run_case(bench, name, engines, clock):
-    """Median milliseconds by engine, error texts by engine, unit and work per second by engine, context."""
+    """Median milliseconds by engine, error texts by engine, unit and work per second by engine, context, code by engine."""
     command = [bench, "--benchmark_filter=^%s/(%s)/" % (name, "|".join(engines)), "--benchmark_format=json",
                "--benchmark_enable_random_interleaving=true"]
     run = subprocess.run(command, capture_output=True, text=True)
@@ -51,7 +53,8 @@ def run_case(bench, name, engines, clock):
         report = json.loads(run.stdout)
     except ValueError:
         message = (run.stderr.strip().splitlines() or ["no output"])[-1]
-        return {}, {e: "exit code %d: %s" % (run.returncode, message) for e in engines}, {}, {}
+        return {}, {e: "exit code %d: %s" % (run.returncode, message) for e in engines}, {}, {}, {}
+    code = {}
     times, errors, rates = {}, {}, {}
     for entry in report["benchmarks"]:
         if entry.get("run_type") == "aggregate":
@@ -62,11 +65,13 @@ def run_case(bench, name, engines, clock):
             continue
         milliseconds = entry["cpu_ms"] if clock == "cpu" else entry["real_time"]
         times.setdefault(engine, []).append(milliseconds)
+        if "gcn_code" in entry:
+            code[engine] = {k: entry[k] for k in ("gcn_code", "gcn_executed", "x86_code", "translate_ms")}
         for key, value in entry.items():
             if key.endswith("/s"):  # work per second of wall time
                 rates.setdefault(engine, (key, []))[1].append(value * entry["real_time"] / milliseconds)
     return ({e: statistics.median(t) for e, t in times.items()}, errors,
-            {e: (unit, statistics.median(v)) for e, (unit, v) in rates.items()}, report["context"])
+            {e: (unit, statistics.median(v)) for e, (unit, v) in rates.items()}, report["context"], code)
 
 
 def show_time(ms):
@@ -75,6 +80,28 @@ def show_time(ms):
 
 def show_ratio(ratio):
     return "-" if ratio is None else "%.2fx" % ratio if ratio < 10 else "%.0fx" % ratio
+
+
+def print_code(results):
+    tiers = [e for e in ("avx512", "avx2") if any(e in r["code"] for r in results.values())]
+    timed = [e for e in ["interp"] + tiers if any(e in r["code"] for r in results.values())]
+    header = ["kernel", "GCN instructions"]
+    for e in tiers:
+        header += ["%s: x86 per GCN" % TITLES[e], "%s: us per GCN to translate" % TITLES[e]]
+    header += ["%s: ns per executed GCN" % TITLES[e] for e in timed]
+    print("\n| " + " | ".join(header) + " |")
+    print("|---|" + "---:|" * (len(header) - 1))
+    for name, result in results.items():
+        code, row = result["code"], [name]
+        row.append("%d" % next((c["gcn_code"] for c in code.values()), 0))
+        for e in tiers:
+            c = code.get(e)
+            known = c and c["gcn_code"]
+            row += ["%.1f" % (c["x86_code"] / c["gcn_code"]), "%.1f" % (1e3 * c["translate_ms"] / c["gcn_code"])] if known else ["-"] * 2
+        for e in timed:
+            c, ms = code.get(e), result["ms"].get(e)
+            row.append("%.3g" % (1e6 * ms / c["gcn_executed"]) if c and ms and c["gcn_executed"] else "-")
+        print("| " + " | ".join(row) + " |")
 
 
 def geometric_mean(values):
@@ -88,6 +115,7 @@ def main():
     parser.add_argument("--skip", default="", help="comma-separated engines to leave out")
     parser.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="what to measure (default: wall)")
     parser.add_argument("--hand-rates", action="store_true", help="also show the work per second of the hand-written code")
+    parser.add_argument("--code", action="store_true", help="also show what the translated code is like")
     parser.add_argument("--json", help="also write the medians to this file")
     options = parser.parse_args()
 
@@ -106,10 +134,10 @@ def main():
     context, results, problems = {}, {}, []
     for number, (name, engines) in enumerate(cases.items(), 1):
         print("[%d/%d] %s" % (number, len(cases), name), file=sys.stderr)
-        medians, errors, rates, new_context = run_case(bench, name, [e for e in engines if e not in skipped],
+        medians, errors, rates, new_context, code = run_case(bench, name, [e for e in engines if e not in skipped],
                                                         options.clock)
         context = new_context or context
-        results[name] = {"ms": medians, "rates": rates, "errors": errors}
+        results[name] = {"ms": medians, "rates": rates, "errors": errors, "code": code}
         problems += ["%s on %s: %s" % (name, TITLES[e], text.splitlines()[0]) for e, text in errors.items()]
 
     # Ratios above 1 mean the translated code is faster.
@@ -146,6 +174,8 @@ def main():
         print("| " + " | ".join(row) + " |")
     print("| **geometric mean** | |" + " |" * len(columns) + " " +
           " | ".join("**%s** (%d)" % (show_ratio(geometric_mean(v)), len(v)) for v in collected.values()) + " |")
+    if options.code:
+        print_code(results)
     if options.hand_rates:
         print("\n| kernel | unit | " + " | ".join(TITLES[e] for e in ("hand_avx512", "hand_avx2", "avx512", "avx2")) + " |")
         print("|---|---|---:|---:|---:|---:|")

@@ -96,6 +96,7 @@ wavejit_status WavejitRun::launch(const EngineChoice& engine, uint32_t threads, 
     wavejit_launch_stats stats = wavejit_launch_stats_default();
     wavejit_status status = wavejit_launch(kernels_[i], &options, &stats);
     translate_ns_ += stats.translate_ns;
+    host_instructions_ += stats.host_instructions;
     wall_ns_ += stats.wall_ns;
     instructions_.push_back(stats.guest_instructions);
     if (status != WAVEJIT_OK) {
@@ -109,6 +110,20 @@ wavejit_status WavejitRun::launch(const EngineChoice& engine, uint32_t threads, 
     }
   }
   return WAVEJIT_OK;
+}
+
+uint64_t WavejitRun::guest_code() const {
+  uint64_t instructions = 0;
+  for (size_t i = 0; i < kernels_.size(); ++i) {
+    const auto same = [&](const Launch& launch) { return launch.kernel == kernel_case_.launches[i].kernel; };
+    const auto& launches = kernel_case_.launches;
+    if (std::any_of(launches.begin(), launches.begin() + static_cast<ptrdiff_t>(i), same)) continue;
+    wavejit_coverage coverage{};
+    coverage.size = sizeof coverage;
+    if (wavejit_kernel_coverage(kernels_[i], WAVEJIT_ISA_AVX2, &coverage) == WAVEJIT_OK)
+      instructions += coverage.instructions;
+  }
+  return instructions;
 }
 
 std::vector<Buffer> WavejitRun::read() const {

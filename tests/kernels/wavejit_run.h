@@ -43,6 +43,10 @@ class WavejitRun {
   [[nodiscard]] std::vector<Buffer> read() const;
   // Time in nanoseconds spent translating in all launches so far.
   [[nodiscard]] uint64_t translate_ns() const { return translate_ns_; }
+  // x86 instructions that were emitted by it.
+  [[nodiscard]] uint64_t host_instructions() const { return host_instructions_; }
+  // GCN instructions that the kernels of the case can reach by direct control flow.
+  [[nodiscard]] uint64_t guest_code() const;
   // Wall time of the launches of the last launch(), as reported by wavejit.
   [[nodiscard]] uint64_t wall_ns() const { return wall_ns_; }
   // Executed by each launch of the last launch(), where they were counted.
@@ -56,6 +60,7 @@ class WavejitRun {
   std::vector<wavejit_kernel*> kernels_;  // one per launch
   std::vector<void*> memory_;             // one per buffer
   uint64_t translate_ns_ = 0;
+  uint64_t host_instructions_ = 0;
   uint64_t wall_ns_ = 0;
   std::vector<uint64_t> instructions_;
 };
