@@ -76,10 +76,11 @@ class Recombiner {
   }
 
   bool run() {
-    std::vector<Inst*> packs;
+    std::vector<Inst*> packs, stores;
     for (const Block* block : dominators_.order()) {
       for (Inst* inst : block->insts) {
         if (inst->op == Op::pack64) packs.push_back(inst);
+        if (inst->op == Op::store && inst->mem.bytes == 4 && inst->mem.count >= 2) stores.push_back(inst);
       }
     }
     bool changed = false;
@@ -93,6 +94,7 @@ class Recombiner {
       use_halves_of(whole, lo, hi);
       changed = true;
     }
+    for (Inst* store : stores) changed |= combine_stored(*store);
     placement_.flush();
     return changed;
   }
@@ -102,6 +104,27 @@ class Recombiner {
   struct PairHash {
     size_t operator()(const Pair& pair) const { return pair.first->id * 0x9e3779b97f4a7c15ull ^ pair.second->id; }
   };
+
+  // Sums that are stored half by half, without a pack anywhere.
+  bool combine_stored(const Inst& store) {
+    bool changed = false;
+    for (size_t i = store.operands.size() - store.mem.count; i + 1 < store.operands.size(); ++i) {
+      Inst* lo = store.operands[i];
+      Inst* hi = store.operands[i + 1];
+      if (lo->op != Op::add || hi->op != Op::addc) continue;
+      const Inst* carry = hi->operands[2];
+      if (carry->op != Op::addc_carry) continue;
+      // Only where the addends are 64-bit values already, or sums in turn.
+      const Inst *a = carry->operands[0], *b = carry->operands[1];
+      const Inst *x = hi->operands[0], *y = hi->operands[1];
+      if (std::max(natural(a, x) + natural(b, y), natural(a, y) + natural(b, x)) < 3) continue;
+      Inst* whole = combine(lo, hi, kMaxDepth);
+      if (whole == nullptr) continue;
+      use_halves_of(whole, lo, hi);
+      changed = true;
+    }
+    return changed;
+  }
 
   // Position of an instruction, placed ones counting as their anchor; both must be on one path of the dominator tree.
   [[nodiscard]] uint32_t position(Inst* inst) const {
