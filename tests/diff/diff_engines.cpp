@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "backend-x86/compiler.h"
 #include "frontend/isa/decoder.h"
 #include "tests/diff/nan_taint.h"
 #include "tests/diff/random_program.h"

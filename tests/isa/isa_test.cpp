@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 
+#include "backend-x86/compiler.h"
 #include "tests/isa/isa_file.h"
 #include "tests/support/assembler.h"
 #include "tests/support/engine_runner.h"
