@@ -34,16 +34,21 @@
 #define WAVEJIT_API __attribute__((visibility("default")))
 #endif
 
+/* Enumerations hold any int, so that a value that this version does not know can be passed and is refused. */
 #ifdef __cplusplus
 #define WAVEJIT_NOEXCEPT noexcept
+/* clang-format off */
+#define WAVEJIT_ENUM(name) name : int
+/* clang-format on */
 extern "C" {
 #else
 #define WAVEJIT_NOEXCEPT
+#define WAVEJIT_ENUM(name) name
 #endif
 
 /* ------------------------------------------------------------------------------------------------ status and errors */
 
-typedef enum wavejit_status {
+typedef enum WAVEJIT_ENUM(wavejit_status) {
   WAVEJIT_OK = 0,
   WAVEJIT_INVALID_ARGUMENT = 1,    /* sizes, handles or argument values that make no sense */
   WAVEJIT_BAD_CODE_OBJECT = 2,     /* malformed ELF, metadata, bundle or compressed container */
@@ -84,13 +89,13 @@ WAVEJIT_API int wavejit_error_address(const wavejit_error* error, uint64_t* addr
 
 /* ------------------------------------------------------------------------------------------------ library and host */
 
-typedef enum wavejit_engine {
+typedef enum WAVEJIT_ENUM(wavejit_engine) {
   WAVEJIT_ENGINE_AUTO = 0, /* the JIT where the CPU allows it */
   WAVEJIT_ENGINE_INTERP = 1,
   WAVEJIT_ENGINE_JIT = 2
 } wavejit_engine;
 
-typedef enum wavejit_isa {
+typedef enum WAVEJIT_ENUM(wavejit_isa) {
   WAVEJIT_ISA_AUTO = 0, /* the best the CPU has */
   WAVEJIT_ISA_AVX2 = 1,
   WAVEJIT_ISA_AVX512 = 2
@@ -208,7 +213,7 @@ typedef struct wavejit_kernel_info {
   uint64_t entry; /* loaded address of the first instruction */
 } wavejit_kernel_info;
 
-typedef enum wavejit_arg_kind {
+typedef enum WAVEJIT_ENUM(wavejit_arg_kind) {
   WAVEJIT_ARG_VALUE = 0,   /* raw bytes */
   WAVEJIT_ARG_POINTER = 1, /* 8-byte pointer to global or constant memory */
   WAVEJIT_ARG_LOCAL = 2,   /* dynamic LDS: the argument's value is a size */
@@ -328,7 +333,7 @@ WAVEJIT_API void wavejit_memory_unregister(const void* pointer) WAVEJIT_NOEXCEPT
 /* Receives text in pieces; called on the calling thread before the function returns. */
 typedef void (*wavejit_write_fn)(void* user, const char* text, size_t length);
 
-typedef enum wavejit_dump_kind {
+typedef enum WAVEJIT_ENUM(wavejit_dump_kind) {
   WAVEJIT_DUMP_GCN = 0, /* disassembly with addresses, encodings and labels */
   WAVEJIT_DUMP_IR = 1,
   WAVEJIT_DUMP_X86 = 2 /* annotated host assembly */
