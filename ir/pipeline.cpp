@@ -28,6 +28,8 @@ constexpr Pass kPipeline[] = {
     {"mask-algebra", "masks that contain or exclude each other; EXEC restored", passes::mask_algebra},
     {"demanded-lanes", "merges and mask operations whose other lanes nobody reads", passes::demanded_lanes},
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
+    {"flatten", "short blocks that no lane may need without a branch around them", passes::flatten},
+    {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
     {"address", "uniform base plus 32-bit lane offset plus constant", passes::address},
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
     {"cfg", "constant branches, chains of blocks, trivial phis", passes::cfg},

@@ -18,6 +18,7 @@ PassResult address(Function& function, const PassContext& context);
 PassResult cfg(Function& function, const PassContext& context);
 PassResult merge_accesses(Function& function, const PassContext& context);
 PassResult state_writes(Function& function, const PassContext& context);
+PassResult flatten(Function& function, const PassContext& context);
 PassResult licm(Function& function, const PassContext& context);
 PassResult gvn(Function& function, const PassContext& context);
 
