@@ -238,7 +238,10 @@ TEST_P(Memory, HostFaultsNameTheLane) {
     }
     EXPECT_EQ(m.wave().pc, m.code_base() + 4);
     EXPECT_EQ(m.wave().fault_write, 1u);
-    EXPECT_EQ(interp::find_fault_lane(m.wave(), fault_at), contiguous ? 40u : 17u);
+    // Neighbouring dwords are stored by one copy, which may reach any of those behind the page first.
+    const unsigned lane = interp::find_fault_lane(m.wave(), fault_at);
+    EXPECT_EQ(lane, contiguous ? 40 + (fault_at - reinterpret_cast<uint64_t>(page) - 4096) / 4 : 17);
+    EXPECT_LT(lane, kWaveSize);
   }
   sigaction(SIGSEGV, &previous, nullptr);
   munmap(page, 8192);
