@@ -69,7 +69,8 @@ struct alignas(64) WaveState {
   uint32_t hw_id;    // HW_ID register
 
   // Work-group local memory: LDS offset 0 is at lds_base. lds_size is in bytes (allocated, i.e. rounded up). Memory
-  // beyond lds_size up to 4 GiB + 64 KiB above lds_base is reserved and inaccessible.
+  // beyond lds_size up to 4 GiB + 64 KiB above lds_base is reserved; of its beginning backend::kLdsSlack bytes are
+  // accessible, to vector accesses that reach over the end, and at least 4 GiB of it are not.
   uint64_t lds_base;
   uint32_t lds_size;
 
