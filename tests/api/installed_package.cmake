@@ -17,7 +17,7 @@ run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${prefix}" --component lib
 
 foreach(language c cpp)
   run("${CMAKE_COMMAND}" -S "${SOURCE}/examples/consumer-${language}" -B "${WORK}/${language}" "-DCMAKE_PREFIX_PATH=${prefix}"
-      "-DCMAKE_C_COMPILER=${CC}" "-DCMAKE_CXX_COMPILER=${CXX}")
+      -G "${GENERATOR}" "-DCMAKE_C_COMPILER=${CC}" "-DCMAKE_CXX_COMPILER=${CXX}")
   run("${CMAKE_COMMAND}" --build "${WORK}/${language}")
   run("${WORK}/${language}/consumer_${language}" "${object}")
   message(STATUS "${output}")
