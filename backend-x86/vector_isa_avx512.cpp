@@ -350,18 +350,15 @@ class Avx512 final : public VectorIsa {
         both |= 1u << (from[l] % 32 / 16);
       }
       if (used == 0) continue;
+      const MaskReg k = begun ? const_mask(used) : MaskReg();
       Vec r = load_index(index);
       if (both == 3) {
         cc_.emit(I::kIdVpermi2d, r, sources[first], sources[first + 1]);
-      } else {
-        r = make(I::kIdVpermd, r, sources[first + (both == 2 ? 1 : 0)]);
-      }
-      if (begun) {
-        const MaskReg k = const_mask(used);
-        set_mask(&k);
+        if (begun) set_mask(&k);
         cc_.emit(I::kIdVmovdqa32, d, r);
       } else {
-        mov(d, r);
+        if (begun) set_mask(&k);
+        cc_.emit(I::kIdVpermd, d, r, sources[first + (both == 2 ? 1 : 0)]);
       }
       begun = true;
     }
@@ -370,54 +367,18 @@ class Avx512 final : public VectorIsa {
   bool can_interleave(unsigned count) const override { return count >= 2 && count <= 4; }
   void deinterleave(std::span<const Vec> in, std::span<const Vec> out) override {
     const unsigned n = in.size();
-    // Each output takes lane l from element l * n + e of the concatenation. Two sources at a time.
     for (unsigned e = 0; e < n; ++e) {
-      uint32_t first[16];
-      for (unsigned l = 0; l < 16; ++l) first[l] = l * n + e < 32 ? l * n + e : 0;
-      Vec r = permute2(first, in[0], in[1]);
-      if (n > 2) {
-        const unsigned done = (32 - e + n - 1) / n;  // lanes that the first two sources provide
-        uint32_t second[16];
-        for (unsigned l = 0; l < 16; ++l) second[l] = l >= done ? l * n + e - 32 : 0;
-        const MaskReg k = const_mask(0xffff & ~((1u << done) - 1));
-        if (n == 3) {
-          Vec index = load_index(second);
-          set_mask(&k);
-          cc_.emit(I::kIdVpermd, r, index, in[2]);
-        } else {
-          const Vec t = permute2(second, in[2], in[3]);
-          set_mask(&k);
-          cc_.emit(I::kIdVmovdqa32, r, t);
-        }
-      }
-      mov(out[e], r);
+      uint8_t from[16];
+      for (unsigned l = 0; l < 16; ++l) from[l] = static_cast<uint8_t>(l * n + e);
+      shuffle(out[e], in, from);
     }
   }
   void interleave(std::span<const Vec> in, std::span<const Vec> out) override {
     const unsigned n = in.size();
     for (unsigned o = 0; o < n; ++o) {
-      uint32_t first[16], second[16];
-      uint32_t from_second = 0;
-      for (unsigned i = 0; i < 16; ++i) {
-        const unsigned lane = (o * 16 + i) / n, e = (o * 16 + i) % n;
-        first[i] = e < 2 ? lane + 16 * e : 0;
-        second[i] = e >= 2 ? lane + 16 * (e - 2) : 0;
-        if (e >= 2) from_second |= 1u << i;
-      }
-      Vec r = permute2(first, in[0], in[1]);
-      if (n > 2) {
-        const MaskReg k = const_mask(from_second);
-        if (n == 3) {
-          Vec index = load_index(second);
-          set_mask(&k);
-          cc_.emit(I::kIdVpermd, r, index, in[2]);
-        } else {
-          const Vec t = permute2(second, in[2], in[3]);
-          set_mask(&k);
-          cc_.emit(I::kIdVmovdqa32, r, t);
-        }
-      }
-      mov(out[o], r);
+      uint8_t from[16];
+      for (unsigned i = 0; i < 16; ++i) from[i] = static_cast<uint8_t>((o * 16 + i) % n * 16 + (o * 16 + i) / n);
+      shuffle(out[o], in, from);
     }
   }
 

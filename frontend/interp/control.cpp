@@ -10,7 +10,7 @@ Step jump(Context& c, const Op& op, uint64_t target) {
   // Backward jumps poll the stop flag so that endless loops can be ended.
   const bool backward = target <= op.inst.pc;
   c.wave.pc = target;
-  if (backward && c.wave.stop_flag != nullptr && *c.wave.stop_flag != 0) {
+  if (backward && c.wave.stop_flag != nullptr && __atomic_load_n(c.wave.stop_flag, __ATOMIC_RELAXED) != 0) {
     c.wave.exit_reason = ExitReason::kStopped;
     return Step::exit;
   }
