@@ -75,12 +75,16 @@ class DispatchState {
   unsigned init_group(Arena& arena, const Group& group, const volatile uint32_t* stop_flag,
                       bool write_ids = true) const;
 
+  // The same for waves one after the other in one state that they do not change
+  // (TranslationCache::Entry::runs_through): what they have in common, then what is the next one's own, of `count`
+  // waves of a work-group.
+  void init_template(WaveState& wave, Arena& arena, const volatile uint32_t* stop_flag) const;
+  void init_wave(WaveState& wave, const Arena& arena, const Group& group, unsigned index, unsigned count) const;
+
   // Words 2 and 3 of the private segment's descriptor, for an arena that is prepared.
   [[nodiscard]] uint64_t scratch_words23(const Arena& arena) const;
 
  private:
-  void init_template(WaveState& wave, Arena& arena, const volatile uint32_t* stop_flag) const;
-  void init_wave(WaveState& wave, const Arena& arena, const Group& group, unsigned index, unsigned count) const;
   void write_ids(WaveState& wave, const Group& group, unsigned index) const;
 
   isa::Target target_;

@@ -36,6 +36,7 @@ struct Shared {
   // work-item ids that the dispatcher writes.
   uint32_t specialisation[2] = {0, 0};
   bool reads_ids[2] = {true, true};
+  TranslationCache::Entry through;     // what complete work-groups of full waves enter if they run through, or nothing
   std::atomic<uint64_t>& done_groups;  // those whose waves have all ended
   uint64_t total_groups = 0;
   uint64_t chunk = 1;
@@ -98,7 +99,14 @@ class Worker {
       const uint64_t first = shared_.next_group.fetch_add(shared_.chunk, std::memory_order_relaxed);
       if (first >= shared_.total_groups) break;
       const uint64_t last = std::min(first + shared_.chunk, shared_.total_groups);
-      for (uint64_t group = first; group < last && !shared_.watch.stopping(); ++group) run_group(group);
+      next_ = first;
+      last_of_chunk_ = last;
+      uint64_t ended = 0;
+      while (next_ < last_of_chunk_ && !shared_.watch.stopping()) {
+        if (shared_.through.code) ended += run_groups_through();
+        if (next_ < last_of_chunk_ && !shared_.watch.stopping()) ended += run_group(next_++);
+      }
+      shared_.done_groups.fetch_add(ended, std::memory_order_relaxed);
     }
     shared_.watch.leave(thread);
     const std::lock_guard lock(shared_.mutex);
@@ -122,7 +130,51 @@ class Worker {
     bool in_exec_full = true;
   };
 
-  void run_group(uint64_t index) {
+  // The chunk's work-groups from next_ on, as long as they are complete, wave after wave in the state of the first.
+  // Returns how many have ended.
+  uint64_t run_groups_through() {
+    const uint64_t first = next_;
+    shared_.state.init_template(arena_->wave(0), *arena_, shared_.watch.stop_flag());
+    GuestFault fault;
+    const GuestOutcome outcome =
+        run_guest([](void* self) { static_cast<Worker*>(self)->run_waves_through(); }, this, fault);
+    if (outcome == GuestOutcome::fault) shared_.fail(fault_error(shared_, *fault.wave, fault.address_known));
+    // A work-group that has not ended has begun all the same.
+    const bool broken_off = shared_.watch.stopping() && next_ < last_of_chunk_;
+    const uint64_t ended = next_ - first;
+    next_ += broken_off;
+    groups_ += next_ - first;
+    waves_ += (next_ - first) * full_waves();
+    return ended;
+  }
+
+  [[nodiscard]] unsigned full_waves() const {
+    const auto& size = shared_.state.shape().workgroup;
+    return size[0] * size[1] * size[2] / kWaveSize;
+  }
+
+  void run_waves_through() {
+    const DispatchState& state = shared_.state;
+    const TranslationCache::Entry& entry = shared_.through;
+    const unsigned waves = full_waves();
+    WaveState& wave = arena_->wave(0);
+    for (; next_ < last_of_chunk_; ++next_) {
+      const DispatchState::Group group = state.group(next_);
+      if (!group.complete) return;
+      for (unsigned i = 0; i < waves; ++i) {
+        state.init_wave(wave, *arena_, group, i, waves);
+        ExitReason reason;
+        {
+          const GuestScope scope(*mark_, wave, entry.code);
+          reason = static_cast<ExitReason>(enter_(&wave, entry.index, entry.function));
+        }
+        if (reason != ExitReason::kEnd) return fail(wave, reason);
+        if (shared_.watch.stopping()) return;
+      }
+    }
+  }
+
+  bool run_group(uint64_t index) {
     const DispatchState::Group group = shared_.state.group(index);
     specialisation_ = shared_.specialisation[group.complete];
     count_ = shared_.state.init_group(*arena_, group, shared_.watch.stop_flag(), shared_.reads_ids[group.complete]);
@@ -135,7 +187,7 @@ class Worker {
     ++groups_;
     bool ended = true;
     for (unsigned i = 0; i < count_; ++i) ended &= slots_[i].status == Status::ended;
-    if (ended) shared_.done_groups.fetch_add(1, std::memory_order_relaxed);
+    return ended;
   }
 
   static constexpr unsigned kProbes = 4;
@@ -299,6 +351,7 @@ class Worker {
   uint32_t host_mxcsr_ = 0;
   const backend::PlainEntryFn enter_ = backend::plain_entry();
   TranslationCounters counters_;
+  uint64_t next_ = 0, last_of_chunk_ = 0;  // work-groups
   uint64_t instructions_ = 0, groups_ = 0, waves_ = 0;
 };
 
@@ -364,6 +417,9 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
                                    .exec_full = complete && size[0] * size[1] * size[2] >= kWaveSize},
                                   counters);
     if (complete && entry) shared.reads_ids[1] = entry->reads_ids;
+    const bool full = size[0] * size[1] * size[2] % kWaveSize == 0;
+    if (complete && entry && full && entry->runs_through && !entry->reads_ids && !request.count_instructions)
+      shared.through = *entry;
     shared.stats.translate_ns = counters.translate_ns;
     shared.stats.host_instructions = counters.host_instructions;
     shared.stats.translations = counters.units;

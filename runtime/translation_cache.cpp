@@ -15,6 +15,7 @@ struct TranslationCache::Unit {
   std::shared_ptr<const backend::CompiledCode> code;
   std::vector<ir::Entry> entries;  // of a function that is gone: without blocks
   bool reads_ids = true;
+  bool runs_through = false;
   Error error;  // when `code` is null
 };
 
@@ -30,6 +31,35 @@ uint32_t number_of(std::vector<T>& list, const T& value) {
   if (it != list.end()) return static_cast<uint32_t>(it - list.begin());
   list.push_back(value);
   return static_cast<uint32_t>(list.size() - 1);
+}
+
+// Whether the function never changes the wave's state and is left for good: at its end, or with an error.
+bool runs_through(const ir::Function& function) {
+  for (const auto& block : function.blocks)
+    for (const ir::Inst* inst : block->insts) switch (inst->op) {
+        case ir::Op::set_sgpr:
+        case ir::Op::set_sgpr64:
+        case ir::Op::set_mask:
+        case ir::Op::set_vgpr:
+        case ir::Op::set_scc:
+        case ir::Op::set_vccz:
+        case ir::Op::set_field:
+        case ir::Op::exit_jump:
+          return false;
+        case ir::Op::exit:
+          switch (static_cast<ExitReason>(inst->attr)) {
+            case ExitReason::kEnd:
+            case ExitReason::kUnsupported:
+            case ExitReason::kIllegal:
+              break;
+            default:
+              return false;
+          }
+          break;
+        default:
+          break;
+      }
+  return true;
 }
 }  // namespace
 
@@ -97,6 +127,7 @@ void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters
 #endif
   context.disabled = config.disabled_passes;
   ir::optimise(function, context);
+  unit.runs_through = runs_through(function);
   Expected<std::shared_ptr<const backend::CompiledCode>> code = backend::compile(function, {.tier = config.tier});
   if (!code) {
     unit.error = std::move(code.error());
@@ -159,7 +190,8 @@ Expected<TranslationCache::Entry> TranslationCache::find_in_start_unit(const Que
                      .index = it->second.index,
                      .in_start_unit = true,
                      .exec_full = std::get<4>(it->first),
-                     .reads_ids = unit.reads_ids};
+                     .reads_ids = unit.reads_ids,
+                     .runs_through = unit.runs_through};
       }
       root = specialisations_[query.specialisation].kernel->descriptor.entry;
     }

@@ -72,6 +72,8 @@ class TranslationCache {
     bool in_start_unit = false;
     bool exec_full = false;  // the variant
     bool reads_ids = true;   // at the kernel's start, from the rows that hold the work-item ids
+    // Waves that enter run to their end without a change of their state, so that the next can have it.
+    bool runs_through = false;
   };
 
   TranslationCache(std::shared_ptr<const codeobject::CodeObject> object, isa::Target target);
