@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <map>
 
@@ -263,9 +264,17 @@ class Interpreter {
     const bool compare = inst.op == Op::fcmp_f16 || inst.op == Op::fcmp_f32 || inst.op == Op::fcmp_f64;
     const uint32_t attr = compare ? inst.attr & ((1u << fpenv::kFCmpShift) - 1) : inst.attr;
     uint64_t x = scramble(static_cast<uint64_t>(inst.op) << 32 | attr);
+    if (compare) {
+      // Two numbers are less, equal, greater or unordered: one of four cases, each a bit of the predicate. Turned
+      // around, less is greater.
+      const auto [low, high] = std::minmax(arguments[0], arguments[1]);
+      x = scramble(scramble(x ^ low) ^ high);
+      unsigned relation = x % 4;
+      if (low == high) relation |= 1;  // a number equals itself
+      if (arguments[0] > arguments[1] && relation % 2 == 0) relation ^= 2;
+      return inst.attr >> fpenv::kFCmpShift >> relation & 1;
+    }
     for (const uint64_t argument : arguments) x = scramble(x ^ argument);
-    // Two numbers are less, equal, greater or unordered: one of four cases, each a bit of the predicate.
-    if (compare) return inst.attr >> fpenv::kFCmpShift >> (x % 4) & 1;
     return x & (inst.type.bits() >= 64 ? ~uint64_t{0} : (uint64_t{1} << inst.type.bits()) - 1);
   }
 

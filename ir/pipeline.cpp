@@ -30,6 +30,7 @@ constexpr Pass kPipeline[] = {
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
     {"flatten", "short blocks that no lane may need without a branch around them", passes::flatten},
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
+    {"mask-terms", "masks that are the same conjunction, whatever operations spell it", passes::mask_terms},
     {"address", "uniform base plus 32-bit lane offset plus constant", passes::address},
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
     {"cfg", "constant branches, chains of blocks, trivial phis", passes::cfg},

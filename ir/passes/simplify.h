@@ -13,6 +13,7 @@ Inst* simplify_lane_compare(Rewriter& r, Inst* inst);  // icmp of lane numbers a
 Inst* simplify_low_bits(Rewriter& r, Inst* inst);      // and
 
 // For rules of every file.
+[[nodiscard]] ICmp inverse(ICmp predicate);
 [[nodiscard]] inline bool is_all_ones(const Inst* inst) {
   const unsigned bits = inst->type.is_mask() ? 64 : inst->type.bits();
   return inst->is_const() && inst->imm == (bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1);

@@ -344,6 +344,16 @@ Inst* simplify_arithmetic(Rewriter& r, Inst* inst) {
     case Op::icmp:
       if (Inst* simpler = simplify_icmp(r, inst)) return simpler;
       return simplify_lane_compare(r, inst);
+    case Op::fcmp_f16:
+    case Op::fcmp_f32:
+    case Op::fcmp_f64: {
+      // Constants second, where instructions take them from memory.
+      if (!inst->operands[0]->is_const() || inst->operands[1]->is_const()) return nullptr;
+      const uint32_t predicate = inst->attr >> fpenv::kFCmpShift & 15;
+      const uint32_t turned = (predicate & 10) | (predicate & 1) << 2 | (predicate & 4) >> 2;
+      return r.make(inst->op, {inst->operands[1], inst->operands[0]},
+                    (inst->attr & ~(15u << fpenv::kFCmpShift)) | turned << fpenv::kFCmpShift);
+    }
     default:
       return nullptr;
   }

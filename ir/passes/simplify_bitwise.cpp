@@ -49,6 +49,10 @@ Inst* simplify_or(Rewriter& r, Inst* inst) {
   for (auto [x, y] : {std::pair{a, b}, std::pair{b, a}}) {
     if (x->op == Op::andn && x->operands[1] == y) return r.make(Op::or_, {x->operands[0], y});  // (p & ~y) | y
     if (x->op == Op::xor_ && has_operand(x, y)) return r.make(Op::or_, {y, other_operand(x, y)});
+    // (p & q) | ~q
+    if (x->op == Op::and_ && y->op == Op::not_ && has_operand(x, y->operands[0])) {
+      return r.make(Op::or_, {other_operand(x, y->operands[0]), y});
+    }
     // (p & ~q) | (p & q) with the two spelled differently was folded; (p & ~q) | (q & ~p) stays an xor's form.
     if (x->op == Op::andn && y->op == Op::andn && x->operands[0] == y->operands[1] &&
         x->operands[1] == y->operands[0]) {
@@ -92,6 +96,27 @@ Inst* simplify_andn(Rewriter& r, Inst* inst) {
   return nullptr;
 }
 
+Inst* simplify_not(Rewriter& r, Inst* inst) {
+  Inst* a = inst->operands[0];
+  if (!single_use(a)) return nullptr;
+  switch (a->op) {
+    case Op::icmp:
+      return r.make(Op::icmp, {a->operands[0], a->operands[1]},
+                    static_cast<uint32_t>(inverse(static_cast<ICmp>(a->attr))));
+    case Op::fcmp_f16:
+    case Op::fcmp_f32:
+    case Op::fcmp_f64:
+      // The 16 predicates are ordered so that p and 15 - p are complements, NaN included.
+      return r.make(a->op, {a->operands[0], a->operands[1]}, a->attr ^ (15u << fpenv::kFCmpShift));
+    case Op::splat_mask:
+      return r.make(Op::splat_mask, {r.make(Op::not_, {a->operands[0]})});
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace
+
 ICmp inverse(ICmp predicate) {
   switch (predicate) {
     case ICmp::eq:
@@ -117,27 +142,6 @@ ICmp inverse(ICmp predicate) {
   }
   return predicate;
 }
-
-Inst* simplify_not(Rewriter& r, Inst* inst) {
-  Inst* a = inst->operands[0];
-  if (!single_use(a)) return nullptr;
-  switch (a->op) {
-    case Op::icmp:
-      return r.make(Op::icmp, {a->operands[0], a->operands[1]},
-                    static_cast<uint32_t>(inverse(static_cast<ICmp>(a->attr))));
-    case Op::fcmp_f16:
-    case Op::fcmp_f32:
-    case Op::fcmp_f64:
-      // The 16 predicates are ordered so that p and 15 - p are complements, NaN included.
-      return r.make(a->op, {a->operands[0], a->operands[1]}, a->attr ^ (15u << fpenv::kFCmpShift));
-    case Op::splat_mask:
-      return r.make(Op::splat_mask, {r.make(Op::not_, {a->operands[0]})});
-    default:
-      return nullptr;
-  }
-}
-
-}  // namespace
 
 Inst* simplify_bitwise(Rewriter& r, Inst* inst) {
   switch (inst->op) {
