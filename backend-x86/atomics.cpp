@@ -105,7 +105,7 @@ Gp AtomicAccess::stage_addresses() {
   narrow_addresses_ = mem_.form != AddressForm::vector64;
   if (narrow_addresses_) {
     const bool lds = mem_.form == AddressForm::lds_offset;
-    const ir::Inst* offset = inst_.operands[lds ? 1 : 2];
+    const ir::Inst* offset = mem_.form == AddressForm::base_only ? nullptr : inst_.operands[lds ? 1 : 2];
     if (lds) {
       base_ = cc_.newUInt64();
       cc_.mov(base_, e_.wave_field(offsetof(WaveState, lds_base), 8));
@@ -122,7 +122,7 @@ Gp AtomicAccess::stage_addresses() {
     disp_ = static_cast<int32_t>(disp);
     for (unsigned c = 0; c < e_.chunks_; ++c) {
       isa_.recycle();
-      isa_.store(addresses_.cloneAdjusted(c * isa_.bytes()), e_.v32(offset, c), nullptr);
+      isa_.store(addresses_.cloneAdjusted(c * isa_.bytes()), offset ? e_.v32(offset, c) : isa_.const32(0), nullptr);
     }
     return {};
   }

@@ -11,6 +11,7 @@ using ir::Space;
 using x86::CondCode;
 
 bool AtomicAccess::is_uniform() const {
+  if (!e_.on(Optimisation::uniform_atomics)) return false;
   switch (mem_.form) {
     case AddressForm::base_only:
       return true;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend-x86/optimisations.h"
 #include "internal/error.h"
 #include "internal/wave_state.h"
 #include "ir/function.h"
@@ -25,10 +26,11 @@ enum class Tier : uint8_t {
 struct CompileOptions {
   Tier tier = Tier::avx512;
   bool keep_listing = false;  // produce CompiledCode::listing (annotated x86 assembly)
+  OptimisationSet optimisations = {};
 };
 
-// Bytes behind the LDS (WaveState::lds_base + lds_size) that the caller keeps readable and writable: vector accesses reach
-// over the end there, and store back what they have read.
+// Bytes behind the LDS (WaveState::lds_base + lds_size) that the caller keeps readable and writable: vector accesses
+// reach over the end there, and store back what they have read.
 inline constexpr uint32_t kLdsSlack = 256;
 
 // Code range [begin, end) (byte offsets) may fault on behalf of a guest memory instruction.

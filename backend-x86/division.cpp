@@ -17,12 +17,28 @@ struct Ordinary {
 };
 constexpr Ordinary kOrdinary32{(127 - 40) << 23, 80 << 23}, kOrdinary64{(1023 - 300) << 20, 600 << 20};
 
+bool is_division_step(ir::Op op) {
+  switch (op) {
+    case ir::Op::div_scale_f32:
+    case ir::Op::div_scale_vcc_f32:
+    case ir::Op::div_scale_f64:
+    case ir::Op::div_scale_vcc_f64:
+    case ir::Op::div_fmas_f32:
+    case ir::Op::div_fmas_f64:
+    case ir::Op::div_fixup_f32:
+    case ir::Op::div_fixup_f64:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 const MaskReg* Emitter::odd_division(const Inst* denominator, const Inst* numerator, unsigned chunk) {
   const auto [entry, inserted] = odd_divisions_.try_emplace({denominator, numerator, chunk});
   std::optional<MaskReg>& found = entry->second;
-  if (!inserted) return found ? &*found : nullptr;
+  if (!inserted && on(Optimisation::segment_reuse)) return found ? &*found : nullptr;
   const bool wide = denominator->type == ir::kV64;
   const Ordinary range = wide ? kOrdinary64 : kOrdinary32;
   std::optional<Vec> farthest;
@@ -42,6 +58,7 @@ const MaskReg* Emitter::odd_division(const Inst* denominator, const Inst* numera
     const Vec distance = isa_->make(I::kIdVpsubd, magnitude, isa_->c32(range.first));
     farthest = farthest ? isa_->make(I::kIdVpmaxud, *farthest, distance) : distance;
   }
+  found.reset();
   if (!farthest) return nullptr;
   found = isa_->new_mask();
   isa_->cmp32(*found, ICmp::uge, *farthest, isa_->c32(range.size), nullptr);
@@ -63,6 +80,12 @@ bool Emitter::emit_division(const Inst& inst, unsigned chunk) {
     }
     return true;
   };
+  if (!on(Optimisation::plain_divisions)) {
+    if (!is_division_step(inst.op)) return false;
+    cc_.jmp(slow);
+    slow_used = true;
+    return finish(inst.op != Op::div_fmas_f32 && inst.op != Op::div_fmas_f64);
+  }
   switch (inst.op) {
     case Op::div_scale_f32:
     case Op::div_scale_vcc_f32:

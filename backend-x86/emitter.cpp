@@ -84,17 +84,20 @@ Emitter::Emitter(const ir::Function& function, x86::Compiler& cc, const CompileO
       chunks_(tile / isa_->lanes),
       shapes_(function),
       lane_tables_(function, shapes_),
-      lane_addresses_(function, shapes_, isa_->lanes),
+      lane_addresses_(function, shapes_, isa_->lanes, on(Optimisation::lane_addresses)),
       liveness_(function),
-      regions_(function, liveness_, shapes_, isa_->budget(), chunks_,
-               [](const Inst& inst) { return shape(inst) != Shape::barrier; }),
+      regions_(
+          function, liveness_, shapes_, isa_->budget(), chunks_,
+          [](const Inst& inst) { return shape(inst) != Shape::barrier; }, on(Optimisation::tile_regions)),
       classes_(function, liveness_,
                [this](const ir::Inst& phi, const ir::Inst& value) {
+                 if (!on(Optimisation::phi_registers)) return false;
                  if (regions_.of(phi.parent) != regions_.of(value.parent)) return false;
                  if (!may_share(phi, value)) return false;
                  return phi.type.is_scalar() || !is_uniform(&phi);
                }),
-      indexed_addresses_(function, shapes_, lane_addresses_, classes_, isa_->lanes),
+      indexed_addresses_(function, shapes_, lane_addresses_, classes_, isa_->lanes,
+                         on(Optimisation::indexed_addresses)),
       values_(function.num_values()),
       invariant_(function.num_values()),
       fused_(function.num_values()),
@@ -367,9 +370,9 @@ void Emitter::plan_fusions() {
 }
 
 Expected<void> Emitter::run() {
-  plan_fusions();
-  plan_wide_accesses();
-  plan_prefetches();
+  if (on(Optimisation::fusion)) plan_fusions();
+  if (on(Optimisation::wide_pairs)) plan_wide_accesses();
+  if (on(Optimisation::prefetch)) plan_prefetches();
   emit_prologue();
   // Blocks in layout order; a tile region stands where its first block does.
   std::vector<const ir::Block*> order;
@@ -427,7 +430,7 @@ void Emitter::emit_prologue() {
 
 bool Emitter::must_flush_before(const Inst& inst, Shape shape) const {
   if (segment_.empty()) return false;
-  if (shape == Shape::barrier || shape == Shape::terminator) return true;
+  if (shape == Shape::barrier || shape == Shape::terminator || !on(Optimisation::segments)) return true;
   if (shape == Shape::chunk) {
     // One environment per segment, so that it is not switched in every chunk.
     const auto need = env_with_fused(inst);

@@ -44,6 +44,7 @@ class Emitter {
   using Op = ir::Op;
 
   // --- driver (emitter.cpp) ---
+  [[nodiscard]] bool on(Optimisation o) const { return options_.optimisations.has(o); }
   enum class Shape : uint8_t { scalar, chunk, barrier, terminator };
   [[nodiscard]] static Shape shape(const Inst& inst);
   void emit_prologue();

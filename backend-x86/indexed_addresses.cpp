@@ -8,13 +8,14 @@ using ir::Inst;
 using ir::Op;
 
 IndexedAddresses::IndexedAddresses(const ir::Function& function, const ir::LaneShapes& shapes,
-                                   const LaneAddresses& scalars, const PhiClasses& classes, unsigned lanes)
+                                   const LaneAddresses& scalars, const PhiClasses& classes, unsigned lanes, bool wanted)
     : shapes_(shapes),
       scalars_(scalars),
       classes_(classes),
       lanes_(lanes),
       forms_(function.num_values()),
       absorbed_(function.num_values()) {
+  if (!wanted) return;
   std::vector<const Inst*> candidates;
   for (const auto& block : function.blocks) {
     for (const Inst* inst : block->insts) {

@@ -22,9 +22,9 @@ struct IndexedAddress {
 
 class IndexedAddresses {
  public:
-  // lanes: those of a chunk.
+  // lanes: those of a chunk. wanted: otherwise there are none.
   IndexedAddresses(const ir::Function& function, const ir::LaneShapes& shapes, const LaneAddresses& scalars,
-                   const PhiClasses& classes, unsigned lanes);
+                   const PhiClasses& classes, unsigned lanes, bool wanted = true);
 
   // How a load or store is addressed; null where that is by another form.
   [[nodiscard]] const IndexedAddress* of(const ir::Inst& access) const {

@@ -56,8 +56,9 @@ const Inst* lane_operand(const Inst& access) {
   }
 }
 
-LaneAddresses::LaneAddresses(const ir::Function& function, const ir::LaneShapes& shapes, unsigned lanes)
+LaneAddresses::LaneAddresses(const ir::Function& function, const ir::LaneShapes& shapes, unsigned lanes, bool wanted)
     : shapes_(shapes), lanes_(lanes), facts_(function.num_values()), scalar_(function.num_values()) {
+  if (!wanted) return;
   const ir::Dominators dominators(function);
   std::vector<const Inst*> candidates;
   for (const ir::Block* block : dominators.order()) {

@@ -25,8 +25,8 @@ struct LaneAddress {
 
 class LaneAddresses {
  public:
-  // lanes: those of a chunk.
-  LaneAddresses(const ir::Function& function, const ir::LaneShapes& shapes, unsigned lanes);
+  // lanes: those of a chunk. wanted: otherwise there are none.
+  LaneAddresses(const ir::Function& function, const ir::LaneShapes& shapes, unsigned lanes, bool wanted = true);
 
   // The value lives in a general register: one a chunk, or one for the wave when its LaneAddress says so.
   [[nodiscard]] bool is_scalar(const ir::Inst* inst) const { return scalar_[inst->id]; }

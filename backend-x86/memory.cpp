@@ -81,7 +81,7 @@ Gp MemoryAccess::uniform_pointer(const ir::Inst* base, const ir::Inst* offset) {
   const unsigned chunk = e_.is_uniform(offset) ? 0 : chunk_;
   const auto [entry, inserted] = e_.uniform_pointers_.try_emplace({base, offset, chunk});
   Gp& pointer = entry->second;
-  if (!inserted) return pointer;
+  if (!inserted && e_.on(Optimisation::segment_reuse)) return pointer;
   pointer = cc_.newUInt64();
   if (offset->is_const()) {
     cc_.mov(pointer.r32(), static_cast<uint32_t>(offset->imm));
@@ -106,7 +106,7 @@ void MemoryAccess::prepare() {
   if (e_.lane_addresses_.serves(inst_)) return prepare_served();
   auto immediate = static_cast<uint64_t>(mem_.imm);
   const auto use_offset = [&](const ir::Inst* base, const ir::Inst* offset) {
-    const ir::LaneShape shape = e_.shapes_.of(offset);
+    const ir::LaneShape shape = known_shape(offset);
     if (shape.stride == 0 && shape.group >= isa_.lanes) {
       kind_ = Kind::uniform;
       base_ = uniform_pointer(base, offset);
@@ -145,7 +145,7 @@ void MemoryAccess::prepare() {
       }
       kind_ = Kind::address64;
       address_ = e_.v64(operand(1), chunk_);
-      if (const ir::LaneShape shape = e_.shapes_.of(operand(1)); shape.group >= isa_.lanes) {
+      if (const ir::LaneShape shape = known_shape(operand(1)); shape.group >= isa_.lanes) {
         known_stride_ = shape.stride;
         if (shape.stride == 0 && mem_.space != Space::flat) {
           kind_ = Kind::uniform;
@@ -184,7 +184,7 @@ void MemoryAccess::prepare_served() {
     if (fact.stride != 0 && e_.shapes_.extended(value, false).group < (fact.wave ? kWaveSize : isa_.lanes))
       guards_.push_back(value);
     const auto [entry, inserted] = e_.uniform_pointers_.try_emplace({base, value, fact.wave ? 0 : chunk_});
-    if (inserted) {
+    if (inserted || !e_.on(Optimisation::segment_reuse)) {
       entry->second = cc_.newUInt64();
       cc_.mov(entry->second.r32(), e_.lane_base(value, chunk_, fact.wave).as<Gp>());
       if (base != nullptr) {
@@ -539,10 +539,12 @@ void MemoryAccess::emit() {
   if (load_ && wide_ == nullptr && mem_.bytes == 4 && known_stride_ == 4) lane_stride_ = 4;
   if (permuted()) return join_cold_path(false);
   // No vector form for what the whole chunk accesses: straight to the general path.
-  const bool interleaves = lane_stride_ == element_stride_ || scratch_swizzled_ ||
-                           (mem_.bytes == 4 && mem_.count <= 4 && isa_.can_interleave(mem_.count));
+  const bool interleaves =
+      lane_stride_ == element_stride_ || scratch_swizzled_ ||
+      (mem_.bytes == 4 && mem_.count <= 4 && isa_.can_interleave(mem_.count) && e_.on(Optimisation::interleaved));
   const bool scattered = known_stride_ && kind_ != Kind::uniform && *known_stride_ != lane_stride_;
   const bool lane_by_lane = scattered && can_stride();
+  const bool unknown = kind_ != Kind::strided && known_stride_ != lane_stride_;
   if (served_ && !lane_by_lane && (scattered || !interleaves || (kind_ == Kind::uniform && !load_))) {
     // Nothing is gained by the number; the vector is right whatever the guards say.
     if (slow_used_) cc_.bind(slow_label_);
@@ -559,7 +561,8 @@ void MemoryAccess::emit() {
   } else if (lane_by_lane) {
     require_full_mask();
     strided_lanes(first_lane_pointer());
-  } else if (kind_ == Kind::uniform || !interleaves || scattered || swizzled_narrow) {
+  } else if (kind_ == Kind::uniform || !interleaves || scattered || swizzled_narrow ||
+             (unknown && !e_.on(Optimisation::contiguous))) {
     if (slow_used_) cc_.bind(slow_label_);
     slow();
     return;
@@ -576,8 +579,8 @@ void MemoryAccess::join_cold_path(bool may_be_equal) {
     cc_.bind(slow_label_);
     if (served_) {
       unserve();
-    } else if (load_ && may_be_equal && mem_.bytes == 4 && !scratch_swizzled_ && mem_.space != Space::flat &&
-               kind_ != Kind::uniform)
+    } else if (e_.on(Optimisation::equal_addresses) && load_ && may_be_equal && mem_.bytes == 4 && !scratch_swizzled_ &&
+               mem_.space != Space::flat && kind_ != Kind::uniform)
       load_if_equal();
     slow();
     cc_.jmp(join_);

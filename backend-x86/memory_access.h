@@ -29,6 +29,10 @@ class MemoryAccess {
   void prepare_scratch();
   void prepare_served();
   void unserve();
+  // What is known of the distances of lanes, as far as it may be used.
+  [[nodiscard]] ir::LaneShape known_shape(const ir::Inst* value) const {
+    return e_.on(Optimisation::known_strides) ? e_.shapes_.of(value) : ir::LaneShape{};
+  }
   [[nodiscard]] Gp uniform_pointer(const ir::Inst* base, const ir::Inst* offset);
   void add_immediate(int64_t imm);
   // Adds lanes that the hot path must not serve.

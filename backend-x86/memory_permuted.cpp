@@ -55,6 +55,7 @@ std::optional<MemoryAccess::Permutation> MemoryAccess::find_permutation() {
 }
 
 bool MemoryAccess::permuted() {
+  if (!e_.on(Optimisation::permuted_lds)) return false;
   const std::optional<Permutation> p = find_permutation();
   if (!p) return false;
   Gp pointer = base_;

@@ -145,8 +145,9 @@ class Pressure {
 }  // namespace
 
 TileRegions::TileRegions(const ir::Function& function, const Liveness& liveness, const ir::LaneShapes& shapes,
-                         const RegisterBudget& budget, unsigned chunks, bool (*lane_wise)(const ir::Inst&))
+                         const RegisterBudget& budget, unsigned chunks, bool (*lane_wise)(const ir::Inst&), bool wanted)
     : by_block_(function.num_block_ids()) {
+  if (!wanted) return;
   const ir::Dominators dominators(function);
   const std::vector<ir::Loop> loops = ir::find_loops(dominators);
   if (loops.empty()) return;

@@ -32,9 +32,9 @@ struct TileRegion {
 class TileRegions {
  public:
   // chunks: host registers for a 32-bit value of all lanes. lane_wise: instructions that work on each lane alone, or on
-  // scalars.
+  // scalars. wanted: otherwise there are none.
   TileRegions(const ir::Function& function, const Liveness& liveness, const ir::LaneShapes& shapes,
-              const RegisterBudget& budget, unsigned chunks, bool (*lane_wise)(const ir::Inst&));
+              const RegisterBudget& budget, unsigned chunks, bool (*lane_wise)(const ir::Inst&), bool wanted = true);
 
   [[nodiscard]] const TileRegion* of(const ir::Block* block) const { return by_block_[block->id]; }
 

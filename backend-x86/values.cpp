@@ -27,6 +27,7 @@ bool Emitter::is_invariant(const Inst* inst) const {
 // Values for which one register serves all chunks: those that all lanes share, and lane-wise operations of such values
 // (which may still differ by lane within a chunk, as lane & 7 does).
 void Emitter::decide_invariance(const ir::Block& block) {
+  const bool share = on(Optimisation::uniform_values);
   // Results of loads stay in registers through the segment when there is one for all chunks; beyond a few it is cheaper
   // to load them again in every chunk.
   unsigned loaded = 0;
@@ -46,6 +47,7 @@ void Emitter::decide_invariance(const ir::Block& block) {
       invariant_[inst->id] = lane_addresses_.of(inst).wave;
       continue;
     }
+    if (!share) continue;
     if (inst->op == Op::phi) {
       invariant_[inst->id] = is_uniform(inst);
       continue;

@@ -7,6 +7,7 @@
 #include "runtime/c_api_internal.h"
 #include "runtime/inspect.h"
 #include "runtime/launch.h"
+#include "runtime/switches.h"
 #include "runtime/thread_pool.h"
 
 using wavejit::Error;
@@ -361,8 +362,9 @@ Expected<void> run_launch(const wavejit_kernel& kernel, const wavejit_launch_opt
     return wavejit::make_error(ErrorCode::kInvalidArgument,
                                fmt::format("{} is not a wavejit_engine.", static_cast<int>(options.engine)));
   }
-  request.disabled_passes = runtime::split(options.disabled_passes);
-  if (Expected<void> ok = runtime::check_passes(request.disabled_passes); !ok) return ok;
+  Expected<std::vector<std::string>> disabled = runtime::check_switches(runtime::split(options.disabled_passes));
+  if (!disabled) return tl::unexpected<Error>(disabled.error());
+  request.disabled_passes = std::move(*disabled);
   request.count_instructions = options.count_instructions != 0;
   request.threads = options.threads ? options.threads : runtime::available_cpus();
   request.timeout_ns = options.timeout_ns;
@@ -408,7 +410,9 @@ wavejit_status wavejit_kernel_dump(const wavejit_kernel* kernel, const wavejit_d
   return guarded([&] {
     if (!kernel || !write) return invalid("wavejit_kernel_dump: NULL argument.");
     const wavejit_dump_options opts = read_options(options);
-    runtime::DumpOptions dump{.disabled_passes = runtime::split(opts.disabled_passes)};
+    Expected<std::vector<std::string>> disabled = runtime::check_switches(runtime::split(opts.disabled_passes));
+    if (!disabled) return report(disabled.error());
+    runtime::DumpOptions dump{.disabled_passes = std::move(*disabled)};
     const auto& local = opts.local;
     if (local[0] || local[1] || local[2]) dump.workgroup = {local[0], local[1] ? local[1] : 1, local[2] ? local[2] : 1};
     Expected<std::string> text = std::string();
@@ -441,6 +445,15 @@ const char* wavejit_pass_name(size_t index) WAVEJIT_NOEXCEPT {
 const char* wavejit_pass_meaning(size_t index) WAVEJIT_NOEXCEPT {
   const auto passes = wavejit::ir::pipeline();
   return index < passes.size() ? passes[index].meaning.data() : nullptr;
+}
+
+const char* wavejit_optimisation_name(size_t index) WAVEJIT_NOEXCEPT {
+  const auto switches = runtime::switches();
+  return index < switches.size() ? switches[index].name.data() : nullptr;
+}
+const char* wavejit_optimisation_meaning(size_t index) WAVEJIT_NOEXCEPT {
+  const auto switches = runtime::switches();
+  return index < switches.size() ? switches[index].meaning.data() : nullptr;
 }
 
 wavejit_status wavejit_kernel_coverage(const wavejit_kernel* kernel, wavejit_isa isa,

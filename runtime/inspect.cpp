@@ -16,6 +16,7 @@
 #include "ir/text.h"
 #include "runtime/names.h"
 #include "runtime/specialisation.h"
+#include "runtime/switches.h"
 
 namespace wavejit::runtime {
 namespace {
@@ -69,7 +70,7 @@ std::string encoding(const isa::Instruction& inst) {
   return text;
 }
 
-lift::LiftOptions lift_options(const Module& module, const Kernel& kernel, const std::array<uint32_t, 3>& workgroup) {
+lift::LiftOptions lift_options(const Module& module, const Kernel& kernel, const DumpOptions& dump) {
   const std::span<const uint8_t> region = code_region(module.object(), kernel.descriptor.entry);
   lift::LiftOptions options;
   options.target = module.target();
@@ -78,21 +79,32 @@ lift::LiftOptions lift_options(const Module& module, const Kernel& kernel, const
   options.code = region;
   options.code_base = reinterpret_cast<uint64_t>(region.data());
   options.mode = kernel.descriptor.mode;
-  options.exec_full = true;
+  const auto on = [&](std::string_view name) { return is_on(dump.disabled_passes, name); };
+  const auto& workgroup = dump.workgroup;
+  options.exec_full = on(kFullExec);
   Specialisation specialisation{.kernel = &kernel};
-  if (workgroup[0] != 0)
+  if (workgroup[0] != 0 && on(kDispatchShape))
     specialisation =
         specialisation_of(kernel, {.grid = workgroup, .workgroup = workgroup}, kernel.descriptor.group_segment_size, 0);
+  if (!on(kLdsSize)) specialisation.lds_size.reset();
   specialise(options, specialisation, module.target());
+  if (!on(kScratchDescriptors)) options.scratch_srd_sgpr = -1;
   return options;
 }
 
 // Checks what the user chose.
 Expected<void> check(const Kernel& kernel, const DumpOptions& options) {
-  if (Expected<void> ok = check_passes(options.disabled_passes); !ok) return ok;
   const auto& size = options.workgroup;
   if (size[0] == 0 && size[1] == 0 && size[2] == 0) return {};
   return check_shape(kernel, {.grid = size, .workgroup = size});
+}
+
+Expected<void> check_pass(const std::string& pass) {
+  std::vector<std::string_view> known;
+  for (const ir::Pass& p : ir::pipeline()) known.push_back(p.name);
+  if (std::find(known.begin(), known.end(), pass) != known.end()) return {};
+  return make_error(ErrorCode::kInvalidArgument,
+                    fmt::format("There is no IR pass '{}'.{}", pass, did_you_mean(pass, known)));
 }
 
 tl::unexpected<Error> with_kernel(Error error, const Kernel& kernel) {
@@ -149,17 +161,6 @@ Expected<std::string> dump_gcn(const Module& module, const Kernel& kernel) {
   return out;
 }
 
-Expected<void> check_passes(const std::vector<std::string>& passes) {
-  std::vector<std::string_view> known;
-  for (const ir::Pass& pass : ir::pipeline()) known.push_back(pass.name);
-  for (const std::string& pass : passes) {
-    if (std::find(known.begin(), known.end(), pass) != known.end()) continue;
-    return make_error(ErrorCode::kInvalidArgument,
-                      fmt::format("There is no IR pass '{}'.{}", pass, did_you_mean(pass, known)));
-  }
-  return {};
-}
-
 Expected<std::string> dump_ir(const Module& module, const Kernel& kernel, std::string_view stage,
                               const DumpOptions& options) {
   if (Expected<void> ok = check(kernel, options); !ok) return tl::unexpected<Error>(ok.error());
@@ -174,13 +175,13 @@ Expected<std::string> dump_ir(const Module& module, const Kernel& kernel, std::s
                         fmt::format("'{}' is not a stage; write before:<pass> or after:<pass>.", stage));
     const std::string pass(stage.substr(colon + 1));
     if (pass != "all")
-      if (Expected<void> ok = check_passes({pass}); !ok) return tl::unexpected<Error>(ok.error());
+      if (Expected<void> ok = check_pass(pass); !ok) return tl::unexpected<Error>(ok.error());
     context.dump.emplace_back(stage);
     context.dump_sink = [&out](std::string_view title, const ir::Function& function) {
       out += fmt::format("; {}\n{}\n", title, ir::print(function));
     };
   }
-  Expected<lift::LiftResult> lifted = lift::lift(lift_options(module, kernel, options.workgroup));
+  Expected<lift::LiftResult> lifted = lift::lift(lift_options(module, kernel, options));
   if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
   ir::optimise(*lifted->function, context);
   if (stage.empty()) out = ir::print(*lifted->function);
@@ -190,12 +191,14 @@ Expected<std::string> dump_ir(const Module& module, const Kernel& kernel, std::s
 Expected<std::string> dump_x86(const Module& module, const Kernel& kernel, backend::Tier tier,
                                const DumpOptions& options) {
   if (Expected<void> ok = check(kernel, options); !ok) return tl::unexpected<Error>(ok.error());
-  Expected<lift::LiftResult> lifted = lift::lift(lift_options(module, kernel, options.workgroup));
+  Expected<lift::LiftResult> lifted = lift::lift(lift_options(module, kernel, options));
   if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
   ir::PassContext context;
   context.disabled = options.disabled_passes;
   ir::optimise(*lifted->function, context);
-  auto code = backend::compile(*lifted->function, {.tier = tier, .keep_listing = true});
+  auto code = backend::compile(
+      *lifted->function,
+      {.tier = tier, .keep_listing = true, .optimisations = backend_optimisations(options.disabled_passes)});
   if (!code) return with_kernel(std::move(code.error()), kernel);
   return fmt::format("; {} for {}: {} instructions, {} bytes\n{}", kernel.name, backend::to_string(tier),
                      (*code)->host_instructions(), (*code)->code().size(), (*code)->listing());

@@ -19,17 +19,14 @@ namespace wavejit::runtime {
 // What is dumped is the code for waves that start with EXEC all ones; with a work-group size, for complete work-groups
 // of that size (static LDS only, hidden arguments as launches usually have them).
 struct DumpOptions {
-  std::array<uint32_t, 3> workgroup{};  // all 0: for any
-  std::vector<std::string> disabled_passes;
+  std::array<uint32_t, 3> workgroup{};       // all 0: for any
+  std::vector<std::string> disabled_passes;  // and other optimisations: of check_switches()
 };
 // `stage`: "before:<pass>", "after:<pass>" (of each run of that pass), or empty for the result of the pipeline.
 [[nodiscard]] Expected<std::string> dump_ir(const Module& module, const codeobject::Kernel& kernel,
                                             std::string_view stage, const DumpOptions& options);
 [[nodiscard]] Expected<std::string> dump_x86(const Module& module, const codeobject::Kernel& kernel, backend::Tier tier,
                                              const DumpOptions& options);
-
-// kInvalidArgument naming the first that is no pass, with the nearest name.
-[[nodiscard]] Expected<void> check_passes(const std::vector<std::string>& passes);
 
 struct CoverageIssue {
   std::string stage, what, detail;  // see wavejit_coverage_issue

@@ -16,6 +16,7 @@
 #include "runtime/fault.h"
 #include "runtime/memory_registry.h"
 #include "runtime/specialisation.h"
+#include "runtime/switches.h"
 #include "runtime/thread_pool.h"
 #include "runtime/watchdog.h"
 
@@ -36,8 +37,9 @@ struct Shared {
   // work-item ids that the dispatcher writes.
   uint32_t specialisation[2] = {0, 0};
   bool reads_ids[2] = {true, true};
-  TranslationCache::Entry through;     // what complete work-groups of full waves enter if they run through, or nothing
-  std::atomic<uint64_t>& done_groups;  // those whose waves have all ended
+  TranslationCache::Entry through;  // what complete work-groups of full waves enter if they run through, or nothing
+  bool full_exec = true, scratch_descriptors = true;  // switches
+  std::atomic<uint64_t>& done_groups;                 // those whose waves have all ended
   uint64_t total_groups = 0;
   uint64_t chunk = 1;
   std::atomic<uint64_t> next_group{0};
@@ -294,8 +296,8 @@ class Worker {
                                         .specialisation = specialisation_,
                                         .pc = wave.pc,
                                         .mode = wave.mode,
-                                        .exec_full = wave.exec() == ~uint64_t{0},
-                                        .scratch_srd = has_scratch_srd(wave),
+                                        .exec_full = shared_.full_exec && wave.exec() == ~uint64_t{0},
+                                        .scratch_srd = shared_.scratch_descriptors && has_scratch_srd(wave),
                                         .arrival = slot.arrival,
                                         .from_start_unit = slot.in_start_unit,
                                         .from_exec_full = slot.in_exec_full};
@@ -304,7 +306,7 @@ class Worker {
       shared_.fail(std::move(found.error()));
       return {};
     }
-    cached = {.pc = wave.pc, .key = key, .exec_full = query.exec_full, .entry = *found};
+    cached = {.pc = wave.pc, .key = key, .exec_full = wave.exec() == ~uint64_t{0}, .entry = *found};
     last_ = &cached;
     return *found;
   }
@@ -401,24 +403,33 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
     shared.config = cache.config_id({.tier = request.tier,
                                      .disabled_passes = request.disabled_passes,
                                      .count_instructions = request.count_instructions});
+    shared.full_exec = is_on(request.disabled_passes, kFullExec);
+    shared.scratch_descriptors = is_on(request.disabled_passes, kScratchDescriptors);
     Specialisation specialisation = specialisation_of(kernel, request.shape, request.lds_bytes, request.kernarg);
+    if (!is_on(request.disabled_passes, kLdsSize)) specialisation.lds_size.reset();
+    const auto for_any_shape = [&] {
+      specialisation.workgroup.reset();
+      specialisation.known_args = 0;
+    };
+    if (!is_on(request.disabled_passes, kDispatchShape)) for_any_shape();
     shared.specialisation[1] = cache.specialisation_id(specialisation);
-    specialisation.workgroup.reset();
-    specialisation.known_args = 0;
+    for_any_shape();
     if (request.shape.has_partial_groups()) shared.specialisation[0] = cache.specialisation_id(specialisation);
     // The entry is translated before the clock starts; all but the tail of a grid runs the variant for full waves.
     const auto& size = request.shape.workgroup;
     const bool complete = state.group(0).complete;
     TranslationCounters counters;
-    const auto entry = cache.find({.config = shared.config,
-                                   .specialisation = shared.specialisation[complete],
-                                   .pc = kernel.descriptor.entry,
-                                   .mode = kernel.descriptor.mode,
-                                   .exec_full = complete && size[0] * size[1] * size[2] >= kWaveSize},
-                                  counters);
+    const auto entry =
+        cache.find({.config = shared.config,
+                    .specialisation = shared.specialisation[complete],
+                    .pc = kernel.descriptor.entry,
+                    .mode = kernel.descriptor.mode,
+                    .exec_full = shared.full_exec && complete && size[0] * size[1] * size[2] >= kWaveSize},
+                   counters);
     if (complete && entry) shared.reads_ids[1] = entry->reads_ids;
     const bool full = size[0] * size[1] * size[2] % kWaveSize == 0;
-    if (complete && entry && full && entry->runs_through && !entry->reads_ids && !request.count_instructions)
+    if (complete && entry && full && entry->runs_through && !entry->reads_ids && !request.count_instructions &&
+        is_on(request.disabled_passes, kRunThrough))
       shared.through = *entry;
     shared.stats.translate_ns = counters.translate_ns;
     shared.stats.host_instructions = counters.host_instructions;

@@ -26,8 +26,8 @@ struct LaunchRequest {
   uint32_t lds_bytes = 0;  // per work-group: static, argument and dynamic
   Engine engine = Engine::interpreter;
   backend::Tier tier = backend::Tier::avx2;  // for the JIT
-  std::vector<std::string> disabled_passes;
-  bool count_instructions = false;  // by the JIT; the interpreter always does
+  std::vector<std::string> disabled_passes;  // and other optimisations: of check_switches()
+  bool count_instructions = false;           // by the JIT; the interpreter always does
   uint32_t threads = 1;
   uint64_t timeout_ns = 0;                                      // 0: none
   std::function<void(uint64_t done, uint64_t total)> progress;  // see wavejit_progress_fn

@@ -7,6 +7,7 @@
 
 #include "frontend/lift/lifter.h"
 #include "ir/pass.h"
+#include "runtime/switches.h"
 
 namespace wavejit::runtime {
 
@@ -114,6 +115,7 @@ void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters
   options.scratch_srd_at_entries = scratch_srd;
   options.count_instructions = config.count_instructions;
   if (specialisation.kernel) specialise(options, specialisation, target_);
+  if (!is_on(config.disabled_passes, kScratchDescriptors)) options.scratch_srd_sgpr = -1;
   Expected<lift::LiftResult> lifted = lift::lift(options);
   if (!lifted) {
     unit.error = std::move(lifted.error());
@@ -128,7 +130,8 @@ void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters
   context.disabled = config.disabled_passes;
   ir::optimise(function, context);
   unit.runs_through = runs_through(function);
-  Expected<std::shared_ptr<const backend::CompiledCode>> code = backend::compile(function, {.tier = config.tier});
+  Expected<std::shared_ptr<const backend::CompiledCode>> code =
+      backend::compile(function, {.tier = config.tier, .optimisations = backend_optimisations(config.disabled_passes)});
   if (!code) {
     unit.error = std::move(code.error());
     return;

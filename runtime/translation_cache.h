@@ -1,9 +1,9 @@
 // Translated code of one module, in memory. Thread-safe.
 //
 // A unit is what one lift covers: the code reachable from an entry by direct branches. It is specialised on MODE, on
-// "EXEC is all ones at every entry", on the host tier, on the passes that are switched off and on whether executed
-// instructions are counted. All of its entries (start, after barriers and yields, after calls) are found by their PC.
-// Units live as long as the cache.
+// "EXEC is all ones at every entry", on the host tier, on the optimisations that are switched off and on whether
+// executed instructions are counted. All of its entries (start, after barriers and yields, after calls) are found by
+// their PC. Units live as long as the cache.
 //
 // The unit that starts a kernel is also specialised on what the launch says (Specialisation): it is only entered at the
 // kernel's start by new waves, behind barriers and yields by waves that it has let go there, and behind calls. Code for
@@ -40,8 +40,8 @@ class TranslationCache {
   // Choices that hold for a whole launch.
   struct Config {
     backend::Tier tier = backend::Tier::avx2;
-    std::vector<std::string> disabled_passes;
-    bool count_instructions = false;  // lift::LiftOptions
+    std::vector<std::string> disabled_passes;  // and other optimisations: of check_switches()
+    bool count_instructions = false;           // lift::LiftOptions
     bool operator==(const Config&) const = default;
   };
 

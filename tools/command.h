@@ -60,5 +60,8 @@ void add_disasm(CLI::App& app);
 void add_run(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_coverage(CLI::App& app);
+void add_optimisations(CLI::App& app);
+inline constexpr const char* kDisableHelp =
+    "Optimisations to do without, comma-separated, or all ('wavejit optimisations' lists them)";
 
 }  // namespace wavejit::tools

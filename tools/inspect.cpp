@@ -302,12 +302,20 @@ void add_disasm(CLI::App& app) {
   gcn->excludes(ir)->excludes(x86);
   ir->excludes(x86);
   command->add_option("--isa", state->isa, "With --x86: avx2, avx512 or auto (default)");
-  command->add_option("--disable-pass", state->disabled_passes, "IR passes not to run, comma-separated");
+  command->add_option("--disable,--disable-pass", state->disabled_passes, kDisableHelp);
   command->add_option("--local", state->local, "With --ir or --x86: the code for complete work-groups of X[,Y[,Z]]");
   command->callback([state, ir] {
     DisasmState s = *state;
     if (s.ir == "true") s.ir.clear();  // the option without a value
     disasm(s, ir->count() > 0);
+  });
+}
+
+void add_optimisations(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("optimisations", "List what --disable takes");
+  command->callback([] {
+    for (size_t i = 0; const char* name = wavejit_optimisation_name(i); ++i)
+      fmt::print("{:<20} {}\n", name, wavejit_optimisation_meaning(i));
   });
 }
 

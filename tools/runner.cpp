@@ -309,7 +309,7 @@ void PlanOptions::add(CLI::App& command) {
       ->check(CLI::Range(0.0, 1e9).description(""));
   command.add_option("--repeat", given_.repeat, "Measured launches");
   command.add_option("--warmup", given_.warmup, "Launches before those");
-  command.add_option("--disable-pass", given_.disabled_passes, "IR passes not to run, comma-separated");
+  command.add_option("--disable,--disable-pass", given_.disabled_passes, kDisableHelp);
 }
 
 Plan PlanOptions::parse() const {

@@ -276,8 +276,10 @@ typedef struct wavejit_launch_options {
   /* Non-zero: count executed instructions (wavejit_launch_stats.guest_instructions) in JIT code too. Code that counts
    * is translated apart from code that does not, and is slower. The interpreter always counts. */
   uint32_t count_instructions;
-  uint64_t timeout_ns;         /* 0: none */
-  const char* disabled_passes; /* comma-separated IR passes not to run; NULL: none */
+  uint64_t timeout_ns; /* 0: none */
+  /* Comma-separated optimisations to do without: names of wavejit_optimisation_name(), or "all"; NULL: none. Results do
+   * not depend on it. */
+  const char* disabled_passes;
   wavejit_progress_fn progress;
   void* progress_user;
 } wavejit_launch_options;
@@ -353,7 +355,12 @@ typedef struct wavejit_dump_options {
 WAVEJIT_API wavejit_status wavejit_kernel_dump(const wavejit_kernel* kernel, const wavejit_dump_options* options,
                                                wavejit_write_fn write, void* user) WAVEJIT_NOEXCEPT;
 
-/* Name and meaning of IR pass `index`, NULL beyond the last. Static storage. */
+/* Name and meaning of optimisation `index`, NULL beyond the last: IR passes, choices of the backend, what kernels are
+ * specialised on. Static storage. */
+WAVEJIT_API const char* wavejit_optimisation_name(size_t index) WAVEJIT_NOEXCEPT;
+WAVEJIT_API const char* wavejit_optimisation_meaning(size_t index) WAVEJIT_NOEXCEPT;
+
+/* Name and meaning of IR pass `index` in the order they run in, NULL beyond the last. Static storage. */
 WAVEJIT_API const char* wavejit_pass_name(size_t index) WAVEJIT_NOEXCEPT;
 WAVEJIT_API const char* wavejit_pass_meaning(size_t index) WAVEJIT_NOEXCEPT;
 

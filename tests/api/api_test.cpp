@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "test_kernels.h"
@@ -357,6 +358,18 @@ TEST(Api, HandlesMayBeDestroyedInAnyOrder) {
   EXPECT_EQ(wavejit_kernel_get_info(kernel, &info), WAVEJIT_OK);
   EXPECT_NE(std::string(info.name), "");
   wavejit_kernel_destroy(kernel);
+}
+
+TEST(Api, OptimisationsHaveNamesOfTheirOwn) {
+  std::set<std::string> names;
+  for (size_t i = 0; const char* name = wavejit_optimisation_name(i); ++i) {
+    EXPECT_TRUE(names.insert(name).second) << name << " is listed twice";
+    ASSERT_NE(wavejit_optimisation_meaning(i), nullptr);
+    EXPECT_NE(std::string(wavejit_optimisation_meaning(i)), "");
+  }
+  for (size_t i = 0; const char* pass = wavejit_pass_name(i); ++i) EXPECT_TRUE(names.contains(pass)) << pass;
+  for (const char* name : {"segments", "lane-addresses", "dispatch-shape"}) EXPECT_TRUE(names.contains(name)) << name;
+  EXPECT_EQ(wavejit_optimisation_meaning(names.size()), nullptr);
 }
 
 TEST(Api, Dumps) {

@@ -394,6 +394,8 @@ TEST_F(Cli, BadArguments) {
   EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--threads", "many"}), kBadInput);
   EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--target", "gfx906"}), kBadInput);
   EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--disable-pass", "wrong"}), kBadInput);
+  EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--disable", "segments,tile-region"}), kBadInput);
+  EXPECT_NE(err_.find("'tile-regions'"), std::string::npos) << "the nearest name is suggested: " << err_;
   EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--timeout", "nan"}), kBadInput);
   EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--repeat", "4294967296"}), kBadInput);
   EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--x86", "--local", "64,0"}), kBadInput);

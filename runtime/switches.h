@@ -1,0 +1,37 @@
+// The optimisations that can be switched off by name, those of all stages in one list: IR passes, what the backend does
+// for speed, and what the runtime has code specialised on. Whatever is off, results are the same.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend-x86/optimisations.h"
+#include "internal/error.h"
+
+namespace wavejit::runtime {
+
+struct Switch {
+  std::string_view name;  // with a terminating zero, as is `meaning`
+  std::string_view meaning;
+};
+// Each once: passes in the order of their first run, then backend, then runtime.
+[[nodiscard]] std::span<const Switch> switches();
+
+// The runtime's own.
+inline constexpr std::string_view kDispatchShape = "dispatch-shape";
+inline constexpr std::string_view kLdsSize = "lds-size";
+inline constexpr std::string_view kFullExec = "full-exec";
+inline constexpr std::string_view kRunThrough = "run-through";
+inline constexpr std::string_view kScratchDescriptors = "scratch-descriptors";
+
+// The names in canonical form: sorted, each once, "all" replaced by every name. Equal lists mean equal code. Errors:
+// kInvalidArgument naming the first that is none, with the nearest name.
+[[nodiscard]] Expected<std::vector<std::string>> check_switches(std::vector<std::string> names);
+
+// `disabled`: of check_switches().
+[[nodiscard]] bool is_on(const std::vector<std::string>& disabled, std::string_view name);
+[[nodiscard]] backend::OptimisationSet backend_optimisations(const std::vector<std::string>& disabled);
+
+}  // namespace wavejit::runtime
