@@ -88,7 +88,8 @@ Emitter::Emitter(const ir::Function& function, x86::Compiler& cc, const CompileO
       liveness_(function),
       regions_(
           function, liveness_, shapes_, isa_->budget(), chunks_,
-          [](const Inst& inst) { return shape(inst) != Shape::barrier; }, on(Optimisation::tile_regions)),
+          [](const Inst& inst) { return shape(inst) != Shape::barrier; }, on(Optimisation::tile_regions),
+          on(Optimisation::divergent_regions)),
       classes_(function, liveness_,
                [this](const ir::Inst& phi, const ir::Inst& value) {
                  if (!on(Optimisation::phi_registers)) return false;

@@ -149,7 +149,7 @@ bool Emitter::emit_mask_number(const Inst& inst) {
     case Op::mask_any:
     case Op::mask_all: {
       std::vector<MaskReg> masks;
-      for (unsigned c = 0; c < chunks_; ++c) masks.push_back(mask(inst.operands[0], c));
+      for (unsigned c = first_chunk(); c < end_chunk(); ++c) masks.push_back(mask(inst.operands[0], c));
       const x86::CondCode condition = inst.op == Op::mask_any ? isa_->test_any(masks) : isa_->test_all(masks);
       Gp t = cc_.newUInt32();
       cc_.emit(x86::Inst::setccFromCond(condition), t.r8());

@@ -1,7 +1,9 @@
 #include "backend-x86/tile_regions.h"
 
 #include <algorithm>
+#include <functional>
 
+#include "ir/analysis/divergent_loop.h"
 #include "ir/analysis/loops.h"
 
 namespace wavejit::backend {
@@ -22,11 +24,19 @@ bool reads_memory(const ir::Inst* value, const ir::Loop& loop, std::unordered_se
                      [&](const ir::Inst* operand) { return reads_memory(operand, loop, seen); });
 }
 
-bool is_sound(const ir::Loop& loop, bool (*lane_wise)(const ir::Inst&)) {
+// What only the loop's own last branch looks at: whether lanes stay in it.
+bool decides_the_end(const ir::Inst& inst, const ir::Loop& loop) {
+  const ir::Inst* value = &inst;
+  while (value->users.size() == 1 && value->users[0]->op == Op::not_) value = value->users[0];
+  return inst.op == Op::mask_any && value->users.size() == 1 && value->users[0]->op == Op::cond_br &&
+         value->users[0]->parent == loop.latches[0];
+}
+
+bool is_sound(const ir::Loop& loop, bool divergent, bool (*lane_wise)(const ir::Inst&)) {
   std::unordered_set<const ir::Inst*> seen;
   for (const ir::Block* block : loop.body) {
     for (const ir::Inst* inst : block->insts) {
-      if (!lane_wise(*inst)) return false;
+      if (!lane_wise(*inst) && !(divergent && decides_the_end(*inst, loop))) return false;
       if (inst->op == Op::store && lanes_share(*inst)) return false;
       const ir::Effect effect = ir::op_info(inst->op).effect;
       if (effect == ir::Effect::writes && inst->op != Op::store) return false;
@@ -35,6 +45,72 @@ bool is_sound(const ir::Loop& loop, bool (*lane_wise)(const ir::Inst&)) {
   }
   const auto& entries = loop.header->predecessors;
   return std::count_if(entries.begin(), entries.end(), [&](const ir::Block* p) { return !loop.body.contains(p); }) == 1;
+}
+
+// Whether lanes stay in the loop about equally long: as long as they do by numbers a constant distance apart.
+bool ends_evenly(const ir::Inst* mask, const ir::Loop& loop, const ir::LaneShapes& shapes, unsigned depth = 8) {
+  if (mask->is_const() || !loop.body.contains(mask->parent) || mask->op == Op::phi) return true;
+  if (depth == 0) return false;
+  switch (mask->op) {
+    case Op::and_:
+    case Op::andn:
+    case Op::or_:
+    case Op::not_:
+      return std::all_of(mask->operands.begin(), mask->operands.end(),
+                         [&](const ir::Inst* operand) { return ends_evenly(operand, loop, shapes, depth - 1); });
+    case Op::icmp:
+      return std::all_of(mask->operands.begin(), mask->operands.end(),
+                         [&](const ir::Inst* operand) { return shapes.of(operand).group == kWaveSize; });
+    default:
+      return false;
+  }
+}
+
+// Half cycles that an iteration for one chunk keeps the vector units busy, and what the longest chain of results from
+// one iteration to the next takes. Estimates.
+struct Effort {
+  unsigned work = 0, latency = 0;
+};
+
+Effort effort_of(const ir::Loop& loop, const ir::LaneShapes& shapes) {
+  struct Cost {
+    unsigned work, latency;
+  };
+  const auto cost = [&](const ir::Inst& inst) -> Cost {
+    if (inst.type.is_scalar() || inst.op == Op::phi || inst.op == Op::extract || inst.is_const()) return {0, 0};
+    const unsigned parts = inst.type.kind == ir::TypeKind::v64 ? 2 : 1;
+    if (inst.op == Op::load) return shapes.of(&inst).is_uniform() ? Cost{2, 12} : Cost{32, 40};
+    if (inst.op == Op::store) return {4, 0};
+    if (shapes.of(&inst).is_uniform()) return {0, 2};
+    if (inst.type.is_mask()) {
+      const bool compares = inst.op == Op::icmp || inst.op >= Op::fadd_f32;
+      return compares ? Cost{parts, 8} : Cost{1, 2};
+    }
+    if (inst.op == Op::mul || inst.op == Op::mul_wide_u || inst.op == Op::mul_wide_s) return {2 * parts, 6};
+    if (inst.op == Op::mulhi_u || inst.op == Op::mulhi_s) return {4, 10};
+    if (inst.op >= Op::frcp_f32 && inst.op <= Op::fcos_f32) return {16, 40};
+    if (inst.op >= Op::fadd_f32 && inst.op <= Op::cvt_u16_f16) return {parts, 8};
+    return {parts, 2};
+  };
+  Effort effort;
+  std::unordered_map<const ir::Inst*, unsigned> ready;
+  const std::function<unsigned(const ir::Inst*)> end_of = [&](const ir::Inst* inst) -> unsigned {
+    if (!loop.body.contains(inst->parent)) return 0;
+    const auto [it, inserted] = ready.try_emplace(inst, 0);
+    if (!inserted) return it->second;
+    unsigned start = 0;
+    if (inst->op != Op::phi || inst->parent != loop.header) {
+      for (const ir::Inst* operand : inst->operands) start = std::max(start, end_of(operand));
+    }
+    return ready[inst] = start + cost(*inst).latency;
+  };
+  for (const ir::Block* block : loop.body)
+    for (const ir::Inst* inst : block->insts) effort.work += cost(*inst).work;
+  for (const ir::Inst* phi : loop.header->insts) {
+    if (phi->op != Op::phi) break;
+    for (const ir::Inst* value : phi->operands) effort.latency = std::max(effort.latency, end_of(value));
+  }
+  return effort;
 }
 
 // Registers that a loop needs at its most crowded place.
@@ -145,20 +221,33 @@ class Pressure {
 }  // namespace
 
 TileRegions::TileRegions(const ir::Function& function, const Liveness& liveness, const ir::LaneShapes& shapes,
-                         const RegisterBudget& budget, unsigned chunks, bool (*lane_wise)(const ir::Inst&), bool wanted)
+                         const RegisterBudget& budget, unsigned chunks, bool (*lane_wise)(const ir::Inst&), bool wanted,
+                         bool divergent_wanted)
     : by_block_(function.num_block_ids()) {
-  if (!wanted) return;
+  if (!wanted && !divergent_wanted) return;
   const ir::Dominators dominators(function);
   const std::vector<ir::Loop> loops = ir::find_loops(dominators);
   if (loops.empty()) return;
   Pressure pressure(function, liveness, shapes, budget);
   // Outer loops first.
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-    if (of(loop->header) != nullptr || !is_sound(*loop, lane_wise)) continue;
+    if (of(loop->header) != nullptr) continue;
+    const bool divergent = ir::staying_lanes(*loop) != nullptr;
+    if (divergent ? !divergent_wanted : !wanted) continue;
+    if (!is_sound(*loop, divergent, lane_wise) || (divergent && !ir::leaves_lane_by_lane(*loop))) continue;
     unsigned width = chunks;
-    while (width > 1 && !pressure.fits(*loop, width)) width /= 2;
-    // Lockstep shares the scalar work and has more that is independent to do at a time.
-    if (width == chunks || !pressure.fits(*loop, width) || !pressure.spills_much(*loop, chunks)) continue;
+    if (divergent) {
+      if (ends_evenly(ir::staying_lanes(*loop), *loop, shapes)) continue;
+      // Lanes that leave early save their part of the work, but few chunks at a time wait for each other's results.
+      const Effort effort = effort_of(*loop, shapes);
+      width = 1;
+      while (width < chunks && 2 * effort.work * width < 3 * effort.latency) width *= 2;
+      if (width >= chunks) continue;
+    } else {
+      while (width > 1 && !pressure.fits(*loop, width)) width /= 2;
+      // Lockstep shares the scalar work and has more that is independent to do at a time.
+      if (width == chunks || !pressure.fits(*loop, width) || !pressure.spills_much(*loop, chunks)) continue;
+    }
     auto region = std::make_unique<TileRegion>();
     region->header = loop->header;
     region->width = width;

@@ -4,6 +4,9 @@
 // That is the same as lockstep where no lane can observe another one inside the loop and every tile takes the same way
 // through it: no cross-lane operation, no use of a mask as a number, no branch that depends on lanes, no store or
 // atomic to memory that lanes share (loads alone cannot tell the order of lanes).
+//
+// Loops that end when their last lane is done are emitted like that, too, where a tile may leave before the others
+// (ir/analysis/divergent_loop.h): no tile waits for the longest way of another one.
 #pragma once
 
 #include <memory>
@@ -32,9 +35,10 @@ struct TileRegion {
 class TileRegions {
  public:
   // chunks: host registers for a 32-bit value of all lanes. lane_wise: instructions that work on each lane alone, or on
-  // scalars. wanted: otherwise there are none.
+  // scalars. wanted: otherwise there are none; divergent: loops that lanes leave one by one, too.
   TileRegions(const ir::Function& function, const Liveness& liveness, const ir::LaneShapes& shapes,
-              const RegisterBudget& budget, unsigned chunks, bool (*lane_wise)(const ir::Inst&), bool wanted = true);
+              const RegisterBudget& budget, unsigned chunks, bool (*lane_wise)(const ir::Inst&), bool wanted = true,
+              bool divergent = true);
 
   [[nodiscard]] const TileRegion* of(const ir::Block* block) const { return by_block_[block->id]; }
 

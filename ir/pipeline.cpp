@@ -13,6 +13,7 @@ constexpr Pass kPipeline[] = {
     {"cfg", "constant branches, chains of blocks, trivial phis", passes::cfg},
     {"gvn", "common subexpressions", passes::gvn},
     {"mask-algebra", "masks that contain or exclude each other; EXEC restored", passes::mask_algebra},
+    {"flatten", "short blocks that no lane may need without a branch around them", passes::flatten},
     {"demanded-lanes", "merges and mask operations whose other lanes nobody reads", passes::demanded_lanes},
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
     {"uniform-phis", "vector phis that are the same in all lanes to scalar phis", passes::uniform_phis},

@@ -108,6 +108,71 @@ TEST_P(Tile, ManyAccumulators) {
   }
 }
 
+// Steps of the Collatz sequence, counted by a scalar: trips differ widely by lane, tiles leave one after the other.
+TEST_P(Tile, LanesLeaveOneByOne) {
+  constexpr unsigned kSums = 10;
+  ir::Function f("divergent");
+  ir::Block *start = f.add_block(), *body = f.add_block(), *end = f.add_block();
+  f.entries.push_back({0, start});
+  ir::Builder b(f, start);
+  Inst *x = b.op_typed(Op::get_vgpr, ir::kV32, {}, 0, 1), *lanes = b.op_typed(Op::get_mask, ir::kMask, {}, 0, 20);
+  Inst *zero = b.v32(0), *one = b.v32(1), *three = b.v32(3), *first_count = b.i32(0), *step = b.i32(1);
+  b.br(body);
+  b.set_block(body);
+  Inst *n = b.op_typed(Op::phi, ir::kV32, {}), *steps = b.op_typed(Op::phi, ir::kV32, {});
+  Inst *highest = b.op_typed(Op::phi, ir::kV32, {}), *active = b.op_typed(Op::phi, ir::kMask, {});
+  Inst* count = b.op_typed(Op::phi, ir::kI32, {});
+  std::vector<Inst*> sums, next_sums;  // enough to do that two registers at a time keep the processor busy
+  for (unsigned k = 0; k < kSums; ++k) sums.push_back(b.op_typed(Op::phi, ir::kV32, {}));
+  Inst* odd = b.icmp(ir::ICmp::ne, b.op(Op::and_, {n, one}), zero);
+  Inst* next = b.op(Op::select, {odd, b.op(Op::add, {b.op(Op::mul, {n, three}), one}), b.op(Op::lshr, {n, one})});
+  Inst* next_count = b.op(Op::add, {count, step});
+  Inst* next_steps = b.op(Op::select, {active, b.op(Op::splat, {next_count}), steps});
+  Inst* next_highest = b.op(Op::select, {active, b.op(Op::umax, {highest, next}), highest});
+  for (unsigned k = 0; k < kSums; ++k)
+    next_sums.push_back(b.op(Op::select, {active, b.op(Op::add, {sums[k], b.op(Op::mul, {n, b.v32(k)})}), sums[k]}));
+  Inst* stay = b.op(Op::and_, {active, b.icmp(ir::ICmp::ne, next, one)});
+  b.cond_br(b.op(Op::mask_any, {stay}), body, end);
+  close(n, x, next);
+  close(steps, zero, next_steps);
+  close(highest, x, next_highest);
+  close(active, lanes, stay);
+  close(count, first_count, next_count);
+  for (unsigned k = 0; k < kSums; ++k) close(sums[k], x, next_sums[k]);
+  b.set_block(end);
+  for (unsigned k = 0; k < kSums; ++k) b.op_typed(Op::set_vgpr, ir::kNone, {next_sums[k]}, 0, 110 + k);
+  b.op_typed(Op::set_vgpr, ir::kNone, {next_steps}, 0, 100);
+  b.op_typed(Op::set_vgpr, ir::kNone, {next_highest}, 0, 101);
+  b.op_typed(Op::set_mask, ir::kNone, {stay}, 0, 62);
+  b.exit(ExitReason::kEnd, 0);
+
+  const Liveness liveness(f);
+  const TileRegions regions(f, liveness, ir::LaneShapes(f), {.vectors = 32, .masks = 7}, 4, never_barrier);
+  ASSERT_NE(regions.of(body), nullptr);
+  EXPECT_LT(regions.of(body)->width, 4u);
+
+  for (const uint64_t on : {~uint64_t{0}, uint64_t{0xffff0000}, uint64_t{1} << 63, uint64_t{0x8001400220041008}}) {
+    wave->set_sgpr64(20, on);
+    for (unsigned l = 0; l < 64; ++l) wave->vgpr[1][l] = l < 16 ? 27 : 2 + l * l;
+    ASSERT_EQ(run(f, GetParam(), wave), ExitReason::kEnd);
+    EXPECT_EQ(wave->sgpr64(62), 0u);
+    for (unsigned l = 0; l < 64; ++l) {
+      uint32_t v = l < 16 ? 27 : 2 + l * l, most = v, trips = 0, sum = 0;
+      while (on >> l & 1) {
+        sum += v;
+        v = v % 2 != 0 ? 3 * v + 1 : v / 2;
+        most = std::max(most, v);
+        ++trips;
+        if (v == 1) break;
+      }
+      ASSERT_EQ(wave->vgpr[100][l], trips) << "lane " << l << ", mask " << on;
+      ASSERT_EQ(wave->vgpr[101][l], most) << "lane " << l << ", mask " << on;
+      for (unsigned k = 0; k < kSums; ++k)
+        ASSERT_EQ(wave->vgpr[110 + k][l], wave->vgpr[1][l] + k * sum) << "lane " << l;
+    }
+  }
+}
+
 // Memory at both ends of 4 GiB, nothing in between.
 class Ends {
  public:

@@ -1,9 +1,11 @@
 // Analyses: lane shapes, known bits, dominators, mask facts.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <sstream>
 
+#include "ir/analysis/divergent_loop.h"
 #include "ir/analysis/known_bits.h"
 #include "ir/analysis/lane_shape.h"
 #include "ir/analysis/lane_table.h"
@@ -339,6 +341,75 @@ TEST(IrDominators, AgreeWithRemovingBlocks) {
       }
     }
   }
+}
+
+// A loop that counts v0 down by `staying`, and what is done behind it; `merged`: the value that the loop carries on.
+std::string countdown(std::string_view merged, std::string_view staying, std::string_view behind,
+                      std::string_view more = "") {
+  return fmt::format(R"(function "f"
+entry 0x0 b0
+block b0
+  %0:v32 = get_vgpr #0
+  %1:v32 = const #0
+  %2:v32 = const #1
+  %3:mask = get_mask #126
+  %4:i32 = const #0
+  %5:i32 = const #1
+  %6:i64 = get_sgpr64 #4
+  %7:mask = const #0xffffffffffffffff
+  br b1
+block b1 preds b0 b1
+  %10:v32 = phi %0, %20
+  %11:mask = phi %3, %22
+  %12:v32 = phi %1, %21
+  %13:i32 = phi %4, %23
+  %20:v32 = sub %10, %2
+  %14:v32 = add %12, %20
+  %15:v32 = splat %13
+  %16:v32 = xor %14, %15
+  %17:v32 = select %11, %16, %12
+  %21:v32 = {}
+  %18:mask = icmp.ne %20, %1
+  %22:mask = {}
+  %23:i32 = add %13, %5
+{}  %24:i1 = mask_any %22
+  cond_br %24, b1, b2
+block b2 preds b1
+{}  exit.end #0
+)",
+                     merged, staying, more, behind);
+}
+
+bool leaves(const std::string& text) {
+  const Parsed p(text);
+  const Dominators dominators(*p.function);
+  const std::vector<Loop> loops = find_loops(dominators);
+  EXPECT_EQ(loops.size(), 1u);
+  return leaves_lane_by_lane(loops[0]);
+}
+
+TEST(IrDivergentLoop, LanesLeaveWhereNothingOfTheirsChanges) {
+  const std::string kept = "select %11, %16, %12", cut = "and %11, %18", use = "  set_vgpr #1 %21\n";
+  EXPECT_TRUE(leaves(countdown(kept, cut, use)));
+  EXPECT_TRUE(leaves(countdown(kept, "andn %11, %18", use)));
+  // Functions of what is kept, and masks that are empty in the end.
+  EXPECT_TRUE(leaves(countdown(kept, cut, "  set_vgpr #1 %25\n  set_mask #10 %22\n", "  %25:v32 = add %21, %0\n")));
+  // What nobody uses may change.
+  EXPECT_TRUE(leaves(countdown("add %16, %2", cut, "")));
+  EXPECT_FALSE(leaves(countdown("add %16, %2", cut, use)));
+  EXPECT_FALSE(leaves(countdown(kept, cut, "  set_vgpr #1 %20\n")));
+  EXPECT_FALSE(leaves(countdown(kept, cut, "  set_vgpr #1 %12\n")));
+  // Merged under another mask.
+  EXPECT_FALSE(leaves(countdown("select %3, %16, %12", cut, use)));
+  // Scalars say how many iterations the slowest lane took.
+  EXPECT_FALSE(leaves(countdown(kept, cut, "  set_sgpr #8 %23\n")));
+  // Lanes that come back.
+  EXPECT_FALSE(leaves(countdown(kept, "or %11, %18", use)));
+  EXPECT_FALSE(leaves(countdown(kept, "and %3, %18", use)));
+  // Accesses for lanes that have left.
+  EXPECT_TRUE(leaves(countdown(kept, cut, use, "  %26:v32 = load [global base_offset 4x1] %11, %6, %20\n")));
+  EXPECT_FALSE(leaves(countdown(kept, cut, use, "  %26:v32 = load [global base_offset 4x1] %7, %6, %20\n")));
+  EXPECT_FALSE(leaves(countdown(kept, cut, use, "  %26:v32 = load [global base_offset 4x1] %3, %6, %20\n")));
 }
 
 }  // namespace
