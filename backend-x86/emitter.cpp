@@ -372,6 +372,7 @@ void Emitter::plan_fusions() {
 
 Expected<void> Emitter::run() {
   if (on(Optimisation::fusion)) plan_fusions();
+  if (on(Optimisation::ternary_logic)) plan_ternary_logic();
   if (on(Optimisation::wide_pairs)) plan_wide_accesses();
   if (on(Optimisation::prefetch)) plan_prefetches();
   emit_prologue();
@@ -452,11 +453,14 @@ bool Emitter::must_flush_before(const Inst& inst, Shape shape) const {
     const bool writes =
         ir::op_info(inst.op).effect == Effect::writes || ir::op_info(pending->op).effect == Effect::writes;
     if (writes && overlap(state_range(inst), state_range(*pending))) return true;
-    return shared && std::any_of(pending->operands.begin(), pending->operands.end(), [&](const Inst* o) {
-             if (classes_.representative(o) == own) return true;
-             return is_fused(o) && std::any_of(o->operands.begin(), o->operands.end(),
-                                               [&](const Inst* oo) { return classes_.representative(oo) == own; });
-           });
+    return shared && reads_class(*pending, own);
+  });
+}
+
+// Whether the instruction, or one that is emitted with it, reads the registers of `own`.
+bool Emitter::reads_class(const Inst& inst, const Inst* own) const {
+  return std::any_of(inst.operands.begin(), inst.operands.end(), [&](const Inst* operand) {
+    return classes_.representative(operand) == own || (is_fused(operand) && reads_class(*operand, own));
   });
 }
 
@@ -562,10 +566,11 @@ void Emitter::emit_chunk(const Inst& inst, unsigned chunk) {
   if (inst.op == Op::const_ || inst.op == Op::undef || inst.op == Op::lane_id) return;  // made where they are used
   if (inst.op == Op::extract && !classes_.is_shared(&inst)) return;  // an alias of a tuple's register
   if (lane_addresses_.is_scalar(&inst)) return emit_lane_address(inst, chunk);
-  const bool done = emit_simple(inst, chunk) || emit_state(inst, chunk) || emit_int32(inst, chunk) ||
-                    emit_int64(inst, chunk) || emit_mask(inst, chunk) || emit_float(inst, chunk) ||
-                    emit_float16(inst, chunk) || emit_transcendental(inst, chunk) || emit_convert(inst, chunk) ||
-                    emit_memory(inst, chunk) || emit_division(inst, chunk) || emit_out_of_line_chunk(inst, chunk);
+  const bool done = emit_ternary(inst, chunk) || emit_simple(inst, chunk) || emit_state(inst, chunk) ||
+                    emit_int32(inst, chunk) || emit_int64(inst, chunk) || emit_mask(inst, chunk) ||
+                    emit_float(inst, chunk) || emit_float16(inst, chunk) || emit_transcendental(inst, chunk) ||
+                    emit_convert(inst, chunk) || emit_memory(inst, chunk) || emit_division(inst, chunk) ||
+                    emit_out_of_line_chunk(inst, chunk);
   if (!done) fail(inst);
 }
 

@@ -60,7 +60,17 @@ class Emitter {
   void fail(const Inst& inst, const std::string& why = {});
   void plan_fusions();
   [[nodiscard]] bool can_sink(const Inst& inst, const Inst& user) const;
+  [[nodiscard]] bool reads_class(const Inst& inst, const Inst* own) const;
   [[nodiscard]] bool is_fused(const Inst* inst) const { return fused_[inst->id]; }
+  // One instruction for several bitwise operations on up to three values (AVX-512; ternary_logic.cpp).
+  struct Ternary {
+    std::array<const Inst*, 3> operands;
+    uint8_t table = 0;  // bit (a << 2 | b << 1 | c): the result where the operands have the bits a, b and c
+  };
+  using TernaryPlan = std::map<uint32_t, Ternary>;  // by instruction id
+  TernaryPlan ternaries_;
+  void plan_ternary_logic();
+  bool emit_ternary(const Inst& inst, unsigned chunk);
   void plan_wide_accesses();
   struct Prefetch {
     const Inst* address;

@@ -369,6 +369,10 @@ bool Emitter::emit_int32(const Inst& inst, unsigned chunk) {
       isa_->bit_select(dst(inst, chunk), value(0), value(1), value(2));
       return true;
     case Op::alignbit: {
+      if (operand(0) == operand(1)) {
+        if (operand(2)->is_const()) return isa_->rotate_right(dst(inst, chunk), value(0), operand(2)->imm & 31), true;
+        if (isa_->rotate_right(dst(inst, chunk), value(0), value(2))) return true;
+      }
       if (operand(2)->is_const()) {
         const unsigned n = operand(2)->imm & 31;
         if (n == 0) return done(value(1));

@@ -100,6 +100,12 @@ class VectorIsa {
   Vec sar32(const Vec& a, unsigned n) { return make(I::kIdVpsrad, a, asmjit::imm(n)); }
   Vec shl64(const Vec& a, unsigned n) { return make(I::kIdVpsllq, a, asmjit::imm(n)); }
   Vec shr64(const Vec& a, unsigned n) { return make(I::kIdVpsrlq, a, asmjit::imm(n)); }
+  virtual void rotate_right(const Vec& d, const Vec& a, unsigned n) = 0;  // 32-bit lanes; n below 32
+  // The same by a count of each lane, modulo 32. False where there is no such instruction.
+  [[nodiscard]] virtual bool rotate_right(const Vec& d, const Vec& a, const Vec& n) = 0;
+  // d = the function of d, a and b that `table` is, d counting for 4 and a for 2 in its index. Only where
+  // has_ternary_logic().
+  virtual void ternary_logic(const Vec& d, const Vec& a, const Operand_& b, uint8_t table) = 0;
   virtual void bit_select(const Vec& d, const Vec& sel, const Vec& a, const Vec& b) = 0;  // (sel & a) | (~sel & b)
 
   // --- masks ---
@@ -150,6 +156,7 @@ class VectorIsa {
   // Whether `d = m ? op(...) : d` can be had by putting {m} on the instruction.
   [[nodiscard]] virtual RegisterBudget budget() const = 0;
   [[nodiscard]] virtual bool merges() const = 0;
+  [[nodiscard]] virtual bool has_ternary_logic() const = 0;
 
   // --- 32 <-> 64 ---
   virtual void pack64(const Vec64& d, const Vec& lo, const Vec& hi) = 0;

@@ -33,6 +33,20 @@ class Avx2 final : public VectorIsa {
   }
   unsigned lane_of64(unsigned part, unsigned i) const override { return part * 2 + (i & 1) + (i >> 1) * 4; }
 
+  void rotate_right(const Vec& d, const Vec& a, unsigned n) override {
+    if (n % 8 != 0) {
+      const Vec low = shr32(a, n);
+      cc_.emit(I::kIdVpor, d, low, shl32(a, 32 - n));
+      return;
+    }
+    uint8_t from[16];
+    for (unsigned i = 0; i < 16; ++i) from[i] = static_cast<uint8_t>(i / 4 * 4 + (i + n / 8) % 4);
+    cc_.emit(I::kIdVpshufb, d, a, full_bytes(from));
+  }
+  bool rotate_right(const Vec&, const Vec&, const Vec&) override { return false; }
+  void ternary_logic(const Vec&, const Vec&, const Operand_&, uint8_t) override {
+    WAVEJIT_CHECK(false, "AVX2 has no ternary logic");
+  }
   void bit_select(const Vec& d, const Vec& sel, const Vec& a, const Vec& b) override {
     const Vec from_a = and_(sel, a);
     const Vec from_b = andn(sel, b);
@@ -202,6 +216,7 @@ class Avx2 final : public VectorIsa {
   void zero_unless(const Vec& d, const MaskReg& m, const Vec& a) override { cc_.emit(I::kIdVpand, d, m, a); }
   RegisterBudget budget() const override { return {.vectors = 16, .masks = 0}; }
   bool merges() const override { return false; }
+  bool has_ternary_logic() const override { return false; }
 
   // --- 32 <-> 64 ---
   void pack64(const Vec64& d, const Vec& lo, const Vec& hi) override {

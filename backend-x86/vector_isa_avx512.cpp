@@ -56,6 +56,14 @@ class Avx512 final : public VectorIsa {
   Mem c64(uint64_t bits) override { return pool_.get(&bits, 8)._1to8(); }
   unsigned lane_of64(unsigned part, unsigned i) const override { return part * 8 + i; }
 
+  void rotate_right(const Vec& d, const Vec& a, unsigned n) override { cc_.emit(I::kIdVprord, d, a, imm(n)); }
+  bool rotate_right(const Vec& d, const Vec& a, const Vec& n) override {
+    cc_.emit(I::kIdVprorvd, d, a, n);
+    return true;
+  }
+  void ternary_logic(const Vec& d, const Vec& a, const Operand_& b, uint8_t table) override {
+    cc_.emit(I::kIdVpternlogd, d, a, b, imm(table));
+  }
   void bit_select(const Vec& d, const Vec& sel, const Vec& a, const Vec& b) override {
     Vec t = vec();
     mov(t, sel);
@@ -169,6 +177,7 @@ class Avx512 final : public VectorIsa {
   }
   RegisterBudget budget() const override { return {.vectors = 32, .masks = 7}; }
   bool merges() const override { return true; }
+  bool has_ternary_logic() const override { return true; }
 
   // --- 32 <-> 64 ---
   void pack64(const Vec64& d, const Vec& lo, const Vec& hi) override {

@@ -23,7 +23,54 @@ unsigned log2_of(uint64_t value) {
   return static_cast<unsigned>(__builtin_ctzll(value));
 }
 
+// Sums of several terms that only the sum uses: how deep to look.
+constexpr unsigned kMaxSumDepth = 6;
+
+// The other part of a choice, bits of one value where `part` has those of another: p & m for q & ~m, and the reverse.
+bool is_other_choice(const Inst* part, const Inst* candidate) {
+  if (!single_use(candidate)) return false;
+  if (part->op == Op::andn && candidate->op == Op::and_) {
+    return candidate->operands[0] == part->operands[1] || candidate->operands[1] == part->operands[1];
+  }
+  return part->op == Op::and_ && candidate->op == Op::andn && is_other_choice(candidate, part);
+}
+const Inst* find_other_choice(const Inst* part, const Inst* sum, unsigned depth = 0) {
+  if (sum->op != Op::add || !single_use(sum) || depth == kMaxSumDepth) {
+    return is_other_choice(part, sum) ? sum : nullptr;
+  }
+  const Inst* found = find_other_choice(part, sum->operands[0], depth + 1);
+  return found != nullptr ? found : find_other_choice(part, sum->operands[1], depth + 1);
+}
+// The sum with a term left out; null where it is not in it, or nothing else is.
+Inst* without_term(Rewriter& r, Inst* sum, const Inst* term, unsigned depth = 0) {
+  if (sum->op != Op::add || !single_use(sum) || depth == kMaxSumDepth) return nullptr;
+  for (unsigned i = 0; i < 2; ++i) {
+    Inst* other = sum->operands[1 - i];
+    if (sum->operands[i] == term) return other;
+    if (Inst* rest = without_term(r, sum->operands[i], term, depth + 1)) return r.make(Op::add, {rest, other});
+  }
+  return nullptr;
+}
+// (p & m) + ... + (q & ~m): the two have no bit in common, so that their sum is a choice.
+Inst* simplify_sum_of_choice(Rewriter& r, Inst* inst) {
+  for (unsigned i = 0; i < 2; ++i) {
+    Inst* part = inst->operands[i];
+    Inst* sum = inst->operands[1 - i];
+    if ((part->op != Op::and_ && part->op != Op::andn) || !single_use(part)) continue;
+    const Inst* other = find_other_choice(part, sum);
+    if (other == nullptr) continue;
+    const Inst* kept = part->op == Op::and_ ? part : other;
+    const Inst* cleared = part->op == Op::andn ? part : other;
+    Inst* mask = cleared->operands[1];
+    Inst* choice = r.make(Op::bfi, {mask, kept->operands[kept->operands[0] == mask ? 1 : 0], cleared->operands[0]});
+    if (sum == other) return choice;
+    if (Inst* rest = without_term(r, sum, other)) return r.make(Op::add, {rest, choice});
+  }
+  return nullptr;
+}
+
 Inst* simplify_add(Rewriter& r, Inst* inst) {
+  if (Inst* sum = simplify_sum_of_choice(r, inst)) return sum;
   Inst* a = inst->operands[0];
   Inst* b = inst->operands[1];
   if (b->is_const() && a->op == Op::add && a->operands[1]->is_const()) {

@@ -1,4 +1,5 @@
 // Every pure row of ops.def on both tiers, with operands in registers and as constants, against scalar models.
+#include <array>
 #include <bit>
 #include <cstring>
 #include <map>
@@ -306,6 +307,71 @@ TEST(Transcendental, AgreesWithTheSequencesOnManyArguments) {
     for (const uint32_t attr : {0u, fpenv::kKeepInputDenorm | fpenv::kKeepOutputDenorm}) {
       check({.op = op, .operands = {ir::kV32}, .result = ir::kV32, .attr = attr}, random, 40);
       if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Trees of bitwise operations, which the backend may put into fewer instructions: values used several times, constants,
+// operations whose result is an operand elsewhere.
+TEST(BitwiseTrees, MatchTheModel) {
+  for (const Tier tier : kTiers) {
+    if (!host_supports(tier)) continue;
+    for (unsigned seed = 0; seed < 150; ++seed) {
+      std::mt19937_64 random{seed};
+      const auto pick = [&](size_t n) { return static_cast<size_t>(random() % n); };
+      const Type type = seed % 3 == 2 ? ir::kV64 : ir::kV32;
+      Straight code;
+      Builder& b = code.b;
+      TestWave wave;
+      wave.randomise(random);
+      std::vector<Inst*> values;
+      std::vector<std::array<uint64_t, kWaveSize>> model;
+      for (unsigned i = 0; i < 3 + seed % 3; ++i) {
+        values.push_back(read_operand(b, type, i));
+        for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+          if (lane == 0) model.emplace_back();
+          model.back()[lane] = operand_value(wave, type, i, lane);
+        }
+      }
+      if (seed % 2 != 0) {
+        const uint64_t bits = type == ir::kV64 ? random() : random() & 0xffffffff;
+        values.push_back(type == ir::kV64 ? b.v64(bits) : b.v32(static_cast<uint32_t>(bits)));
+        model.emplace_back().fill(bits);
+      }
+      for (unsigned i = 0; i < 4 + seed % 9; ++i) {
+        static constexpr Op kOps[] = {Op::and_, Op::or_, Op::xor_, Op::xor_, Op::andn, Op::not_, Op::bfi};
+        const Op op = kOps[pick(std::size(kOps))];
+        std::vector<size_t> from;
+        // Mostly of what was computed last, so that trees come about.
+        for (unsigned k = 0; k < ir::op_info(op).operands.size(); ++k) {
+          from.push_back(pick(3) != 0 ? values.size() - 1 - pick(std::min<size_t>(values.size(), 3))
+                                      : pick(values.size()));
+        }
+        std::vector<Inst*> operands;
+        for (const size_t index : from) operands.push_back(values[index]);
+        std::array<uint64_t, kWaveSize> result;
+        for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+          const uint64_t x = model[from[0]][lane];
+          const uint64_t y = from.size() > 1 ? model[from[1]][lane] : 0, z = from.size() > 2 ? model[from[2]][lane] : 0;
+          result[lane] = op == Op::and_   ? x & y
+                         : op == Op::or_  ? x | y
+                         : op == Op::xor_ ? x ^ y
+                         : op == Op::andn ? x & ~y
+                         : op == Op::not_ ? ~x
+                                          : (x & y) | (~x & z);
+          if (type == ir::kV32) result[lane] &= 0xffffffff;
+        }
+        values.push_back(b.op_typed(op, type, operands));
+        model.push_back(result);
+      }
+      write_result(b, values.back());
+      code.end();
+      ASSERT_EQ(run(code.function, tier, wave), ExitReason::kEnd);
+      for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+        ASSERT_EQ(result_value(wave, type, lane), model.back()[lane])
+            << to_string(tier) << " seed " << seed << " lane " << lane << "\n"
+            << ir::print(code.function);
+      }
     }
   }
 }
