@@ -558,6 +558,7 @@ void Emitter::flush_segment() {
   segment_.clear();
   segment_env_.reset();
   uniform_pointers_.clear();
+  stream_distances_.clear();
   odd_divisions_.clear();
 }
 

@@ -23,6 +23,7 @@
 #include "backend-x86/vector_isa.h"
 #include "ir/analysis/lane_shape.h"
 #include "ir/analysis/lane_table.h"
+#include "ir/analysis/loops.h"
 #include "ir/function.h"
 
 namespace wavejit::backend {
@@ -79,6 +80,16 @@ class Emitter {
   void plan_prefetches();                                 // prefetch.cpp
   void emit_prefetches(const ir::Block& block);           // at its end
   std::map<uint32_t, std::vector<Prefetch>> prefetches_;  // by block id
+  struct Stream {
+    const Inst* step = nullptr;  // scalar; null: no step
+    unsigned shift = 0;
+    bool is_signed = false;  // how a 32-bit step is extended
+  };
+  void plan_streams(const ir::Loop& loop);
+  [[nodiscard]] std::optional<Stream> stream_step(const ir::Loop& loop, const Inst* value) const;
+  Gp stream_distance(const Inst& access);
+  std::map<const Inst*, Stream> streams_;                                   // by access
+  std::map<std::tuple<const Inst*, unsigned, bool>, Gp> stream_distances_;  // computed once in a segment
   void plan_wide_load(const Inst& load);
   void plan_wide_store(const Inst& store);
   // Code emitted by `body` goes to the cold section at the end of the function.

@@ -171,6 +171,7 @@ void MemoryAccess::prepare() {
 // The address of the chunk's first lane is a number.
 void MemoryAccess::prepare_served() {
   served_ = true;
+  e_.stream_distance(inst_);  // in front of all branches, as other chunks use it, too
   const ir::Inst* value = lane_operand(inst_);
   const LaneAddress& fact = e_.lane_addresses_.of(value);
   guards_ = fact.guards;
@@ -398,6 +399,16 @@ void MemoryAccess::uniform_load() {
   }
 }
 
+// What the next iteration of the loop accesses.
+void MemoryAccess::prefetch_next(const Gp& pointer) {
+  const Gp distance = e_.stream_distance(inst_);
+  if (!distance.isValid()) return;
+  const auto bytes = static_cast<int32_t>(isa_.lanes * lane_stride_);
+  if (chunk_ * isa_.lanes * lane_stride_ % 64 != 0) return;  // in the line of the chunk before
+  for (int32_t line = 0; line < bytes; line += 64)
+    cc_.prefetcht0(x86::ptr(pointer, distance, 0, static_cast<int32_t>(disp_) + line));
+}
+
 void MemoryAccess::contiguous(const Gp& pointer) {
   if (lane_stride_ != element_stride_ && !scratch_swizzled_) return contiguous_interleaved(pointer);
   const auto access = [&](const MaskReg* lanes) {
@@ -567,7 +578,9 @@ void MemoryAccess::emit() {
     slow();
     return;
   } else {
-    contiguous(kind_ == Kind::strided ? strided_pointer() : find_contiguous());
+    const Gp pointer = kind_ == Kind::strided ? strided_pointer() : find_contiguous();
+    contiguous(pointer);
+    if (kind_ == Kind::strided) prefetch_next(pointer);
   }
   join_cold_path(!lane_by_lane);
 }

@@ -42,6 +42,7 @@ class MemoryAccess {
   void index_to_pointer(const Gp& index);
   [[nodiscard]] Gp strided_pointer();
   [[nodiscard]] Gp first_lane_pointer();
+  void prefetch_next(const Gp& pointer);
   void contiguous(const Gp& pointer);
   void contiguous_interleaved(const Gp& pointer);
   void interleaved(const Gp& pointer, std::span<const MaskReg> masks);
