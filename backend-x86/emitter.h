@@ -166,6 +166,10 @@ class Emitter {
   // --- values kept in general registers (lane_address_code.cpp) ---
   void emit_lane_address(const Inst& inst, unsigned chunk);
   Operand lane_base(const Inst* value, unsigned chunk, bool wave);
+  [[nodiscard]] const Inst* scaled_operand(const Inst& sum) const;
+  [[nodiscard]] bool is_scaled_operand(const Inst& shift) const;
+  void emit_lane_clamp(const Inst& inst, unsigned chunk, InstId replace);
+  Gp clamp_test(const std::vector<const Inst*>& clamps, unsigned chunk);
   x86::CondCode test_guard(const Inst* guard, unsigned chunk);
   Vec strided_vector(const Gp& first, int64_t stride);
   Vec lane_vector32(const Inst* value, unsigned chunk);
@@ -319,6 +323,7 @@ class Emitter {
   // Addresses that the lanes of a chunk share, computed once in a segment: (base or null, offset, chunk; 0 when all
   // chunks share them) -> pointer.
   std::map<std::tuple<const Inst*, const Inst*, unsigned>, Gp> uniform_pointers_;
+  std::map<std::pair<std::vector<const Inst*>, unsigned>, Gp> clamp_tests_;  // by clamps and chunk, likewise
   // What odd_division found in a segment, by its operands.
   std::map<std::tuple<const Inst*, const Inst*, unsigned>, std::optional<MaskReg>> odd_divisions_;
   std::optional<EnvNeed> segment_env_;

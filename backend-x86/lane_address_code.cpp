@@ -1,4 +1,6 @@
 // Values that LaneAddresses keeps in general registers: their arithmetic, and the way back to vectors.
+#include <algorithm>
+
 #include "backend-x86/emitter.h"
 
 namespace wavejit::backend {
@@ -57,6 +59,26 @@ Operand Emitter::lane_base(const Inst* value, unsigned chunk, bool wave) {
   return moved(t, wave ? -shapes_.of(value).stride * static_cast<int64_t>(from * isa_->lanes) : 0);
 }
 
+// A shift by up to three that the sum, its only user, does on the way.
+const ir::Inst* Emitter::scaled_operand(const Inst& sum) const {
+  if (sum.op != Op::add || sum.type != ir::kV64 || sum.operands[0] == sum.operands[1]) return nullptr;
+  for (const Inst* shift : sum.operands) {
+    if (shift->op != Op::shl || !lane_addresses_.is_scalar(shift) || !shift->operands[1]->is_const()) continue;
+    if (shift->users.size() != 1 || shift->operands[1]->imm > 3 || shift->parent != sum.parent) continue;
+    const LaneAddress &from = lane_addresses_.of(shift->operands[0]), &to = lane_addresses_.of(&sum);
+    // Where a guard fails the shift is not looked at, but what it shifts.
+    if (!lane_addresses_.is_scalar(shift->operands[0]) || shift->operands[0]->op == Op::phi) continue;
+    if (from.guards.empty() || from.wave != to.wave || lane_addresses_.of(shift).wave != to.wave) continue;
+    return shift;
+  }
+  return nullptr;
+}
+
+bool Emitter::is_scaled_operand(const Inst& shift) const {
+  return shift.op == Op::shl && shift.users.size() == 1 && lane_addresses_.is_scalar(shift.users[0]) &&
+         scaled_operand(*shift.users[0]) == &shift;
+}
+
 void Emitter::emit_lane_address(const Inst& inst, unsigned chunk) {
   const bool wave = lane_addresses_.of(&inst).wave;
   const Gp d = reg(classes_.representative(&inst), 0, chunk, 0).as<Gp>();
@@ -68,6 +90,12 @@ void Emitter::emit_lane_address(const Inst& inst, unsigned chunk) {
       cc_.emit(I::kIdMov, t, a);
       cc_.emit(id, t, b);
       cc_.mov(d, t);
+      return;
+    }
+    if (id == I::kIdAdd && a.isReg() && a.id() != d.id()) {
+      const Gp first = a.as<Gp>().r64();
+      cc_.lea(d,
+              b.isReg() ? x86::ptr(first, b.as<Gp>().r64()) : x86::ptr(first, b.as<asmjit::Imm>().valueAs<int32_t>()));
       return;
     }
     cc_.emit(I::kIdMov, d, a);
@@ -89,6 +117,7 @@ void Emitter::emit_lane_address(const Inst& inst, unsigned chunk) {
       cc_.emit(by_register, d, in_register(a), in_register(operand(1)));  // takes the amount modulo the width, too
     }
   };
+  if (is_scaled_operand(inst)) return;
   switch (inst.op) {
     case Op::phi:
       return;  // copied at the ends of the predecessors
@@ -127,6 +156,12 @@ void Emitter::emit_lane_address(const Inst& inst, unsigned chunk) {
       return;
     }
     case Op::add:
+      if (const Inst* scaled = scaled_operand(inst)) {
+        const Inst* other = inst.operands[inst.operands[0] == scaled];
+        const Operand base = lane_base(other, chunk, wave), index = lane_base(scaled->operands[0], chunk, wave);
+        cc_.lea(d, x86::ptr(in_register(base), in_register(index), static_cast<uint32_t>(scaled->operands[1]->imm)));
+        return;
+      }
       return binary(I::kIdAdd);
     case Op::sub:
       return binary(I::kIdSub);
@@ -152,9 +187,79 @@ void Emitter::emit_lane_address(const Inst& inst, unsigned chunk) {
       return shift(I::kIdShr, I::kIdShrx);
     case Op::ashr:
       return shift(I::kIdSar, I::kIdSarx);
+    case Op::smin:
+      return emit_lane_clamp(inst, chunk, I::kIdCmovg);
+    case Op::smax:
+      return emit_lane_clamp(inst, chunk, I::kIdCmovl);
+    case Op::umin:
+      return emit_lane_clamp(inst, chunk, I::kIdCmova);
+    case Op::umax:
+      return emit_lane_clamp(inst, chunk, I::kIdCmovb);
     default:
       fail(inst, "address arithmetic");
   }
+}
+
+// replace: takes the second operand where the first compares so with it.
+void Emitter::emit_lane_clamp(const Inst& inst, unsigned chunk, InstId replace) {
+  const LaneAddress& fact = lane_addresses_.of(&inst);
+  const Gp d = reg(classes_.representative(&inst), 0, chunk, 0).as<Gp>();
+  if (fact.stride != 0) {  // the index itself, if the guard holds
+    const bool second = lane_addresses_.of(inst.operands[0]).stride == 0;
+    cc_.emit(I::kIdMov, d, lane_base(inst.operands[second], chunk, fact.wave));
+    return;
+  }
+  const Gp a = new_gp(32), b = new_gp(32);
+  cc_.emit(I::kIdMov, a, lane_base(inst.operands[0], chunk, fact.wave));
+  cc_.emit(I::kIdMov, b, lane_base(inst.operands[1], chunk, fact.wave));
+  cc_.cmp(a, b);
+  cc_.emit(replace, a, b);
+  cc_.mov(d, a);
+}
+
+// A register whose sign says that one of the clamps is more than the index itself somewhere in the lanes that the
+// numbers speak for. Computed once in a segment.
+Gp Emitter::clamp_test(const std::vector<const Inst*>& clamps, unsigned chunk) {
+  const bool wave =
+      std::all_of(clamps.begin(), clamps.end(), [&](const Inst* clamp) { return lane_addresses_.of(clamp).wave; });
+  const auto [entry, inserted] = clamp_tests_.try_emplace({clamps, wave ? 0 : chunk});
+  if (!inserted) return entry->second;
+  const Gp failed = entry->second = cc_.newUInt64();
+  cc_.xor_(failed.r32(), failed.r32());
+  for (const Inst* clamp : clamps) {
+    const bool one = lane_addresses_.of(clamp).wave;
+    const bool is_signed = clamp->op == Op::smin || clamp->op == Op::smax;
+    const bool second = lane_addresses_.of(clamp->operands[0]).stride == 0;
+    const int64_t span = lane_addresses_.of(clamp).stride * static_cast<int64_t>((one ? tile_ : isa_->lanes) - 1);
+    const auto extended = [&](const Inst* value) {
+      const Operand from = lane_base(value, chunk, one);
+      Gp t = cc_.newUInt64();
+      if (from.isImm()) {
+        const int64_t bits = from.as<asmjit::Imm>().value();
+        cc_.mov(t, is_signed ? bits : static_cast<int64_t>(static_cast<uint32_t>(bits)));
+      } else if (is_signed) {
+        cc_.movsxd(t, from.as<Gp>().r32());
+      } else {
+        cc_.mov(t.r32(), from.as<Gp>().r32());
+      }
+      return t;
+    };
+    const Gp first = extended(clamp->operands[second]), bound = extended(clamp->operands[!second]);
+    if (clamp->op == Op::smin || clamp->op == Op::umin) {
+      // The last lane is not above the bound, and so does not wrap around either.
+      cc_.sub(bound, first);
+      if (span != 0) cc_.sub(bound, static_cast<int32_t>(span));
+      cc_.or_(failed, bound);
+      continue;
+    }
+    Gp room = cc_.newUInt64();
+    cc_.mov(room, (is_signed ? INT32_MAX : int64_t{UINT32_MAX}) - span);
+    cc_.sub(room, first);
+    cc_.or_(failed, room);
+    cc_.sub(first, bound);
+    cc_.or_(failed, first);
+  }
+  return failed;
 }
 
 // The flags after the comparison, and the condition under which the guard fails: the index wraps around somewhere in
@@ -166,17 +271,19 @@ x86::CondCode Emitter::test_guard(const Inst* guard, unsigned chunk) {
   const bool wave = lane_addresses_.of(guard).wave;
   // The low half of an extension is the index. It is read rather than the index, which may be gone by now.
   const Operand value = lane_base(guard, chunk, wave);
-  Gp first = new_gp(32);
+  Gp first;
   if (value.isImm()) {
+    first = new_gp(32);
     cc_.mov(first, static_cast<uint32_t>(value.as<asmjit::Imm>().value()));
   } else {
-    cc_.mov(first, value.as<Gp>().r32());
+    first = value.as<Gp>().r32();
   }
   const int64_t span = fact.stride * static_cast<int64_t>((wave ? tile_ : isa_->lanes) - 1);
   const bool is_signed = guard->op == Op::sext64;
   const int64_t low = is_signed ? INT32_MIN : 0, high = is_signed ? INT32_MAX : UINT32_MAX;
   if (span > high - low || span < low - high) {  // never without wrapping
-    cc_.xor_(first, first);
+    const Gp zero = new_gp(32);
+    cc_.xor_(zero, zero);
     return x86::CondCode::kZ;
   }
   if (span >= 0) {
@@ -187,9 +294,28 @@ x86::CondCode Emitter::test_guard(const Inst* guard, unsigned chunk) {
   return is_signed ? x86::CondCode::kL : x86::CondCode::kB;
 }
 
-// The vector of a 32-bit value that is_scalar(), or any other.
+// The vector of a 32-bit value that is_scalar(), or any other; from the values without guards up.
 Vec Emitter::lane_vector32(const Inst* value, unsigned chunk) {
   if (!lane_addresses_.is_scalar(value)) return v32(value, chunk);
+  if (!lane_addresses_.of(value).guards.empty()) {
+    const Vec a = lane_vector32(value->operands[0], chunk), b = lane_vector32(value->operands[1], chunk);
+    switch (value->op) {
+      case Op::add:
+        return isa_->make(I::kIdVpaddd, a, b);
+      case Op::sub:
+        return isa_->make(I::kIdVpsubd, a, b);
+      case Op::smin:
+        return isa_->make(I::kIdVpminsd, a, b);
+      case Op::smax:
+        return isa_->make(I::kIdVpmaxsd, a, b);
+      case Op::umin:
+        return isa_->make(I::kIdVpminud, a, b);
+      case Op::umax:
+        return isa_->make(I::kIdVpmaxud, a, b);
+      default:
+        WAVEJIT_CHECK(false, "an index that is not made of clamps and sums");
+    }
+  }
   const Operand first = lane_base(value, chunk, false);
   return strided_vector(first.as<Gp>(), lane_addresses_.of(value).stride);
 }
@@ -220,6 +346,11 @@ Vec64 Emitter::lane_vector64(const Inst* value, unsigned chunk) {
     case Op::zext64:
     case Op::sext64: {
       const LaneAddress& index = lane_addresses_.of(value->operands[0]);
+      if (!index.guards.empty()) {
+        const Vec narrow = lane_vector32(value->operands[0], chunk);
+        value->op == Op::zext64 ? isa_->zext64(d, narrow) : isa_->sext64(d, narrow);
+        return d;
+      }
       Gp first = new_gp(32);
       cc_.mov(first, reg(classes_.representative(value), 0, chunk, 0).as<Gp>().r32());
       if (fact.wave && chunk != 0) cc_.add(first, static_cast<int32_t>(index.stride * chunk * isa_->lanes));

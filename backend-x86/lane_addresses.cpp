@@ -31,14 +31,29 @@ bool is_computable(const Inst& inst) {
     case Op::lshr:
     case Op::ashr:
       return true;
+    case Op::smin:
+    case Op::smax:
+    case Op::umin:
+    case Op::umax:
+      return inst.type == ir::kV32;
     default:
       return false;
   }
 }
 
+constexpr size_t kMaxGuards = 4;
+
 // Wrapping arithmetic on strides.
 int64_t wrap_add(int64_t a, int64_t b) {
   return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+}
+
+// The guards of both, without repetition.
+std::vector<const Inst*> joined(const std::vector<const Inst*>& a, const std::vector<const Inst*>& b) {
+  std::vector<const Inst*> all = a;
+  for (const Inst* guard : b)
+    if (std::find(all.begin(), all.end(), guard) == all.end()) all.push_back(guard);
+  return all;
 }
 
 }  // namespace
@@ -91,11 +106,14 @@ std::optional<LaneAddress> LaneAddresses::derive(const Inst& inst) const {
                        .wave = wave,
                        .guards = {}};
   }
+  if (inst.type == ir::kV32) return derive_guarded32(inst);
   const auto fact = [&](unsigned i) -> const std::optional<LaneAddress>& { return facts_[inst.operands[i]->id]; };
   switch (inst.op) {
     case Op::zext64:
     case Op::sext64:
-      if (fact(0)) return LaneAddress{.stride = fact(0)->stride, .wave = fact(0)->wave, .guards = {&inst}};
+      if (fact(0))
+        return LaneAddress{
+            .stride = fact(0)->stride, .wave = fact(0)->wave, .guards = joined(fact(0)->guards, {&inst})};
       return std::nullopt;
     case Op::shl:
       if (inst.type != ir::kV64 || !inst.operands[1]->is_const() || !fact(0)) return std::nullopt;
@@ -110,16 +128,38 @@ std::optional<LaneAddress> LaneAddresses::derive(const Inst& inst) const {
       if (inst.operands[0]->op == Op::phi || inst.operands[1]->op == Op::phi) return std::nullopt;
       LaneAddress sum{.stride = wrap_add(fact(0)->stride, fact(1)->stride),
                       .wave = fact(0)->wave && fact(1)->wave,
-                      .guards = fact(0)->guards};
-      for (const Inst* guard : fact(1)->guards) {
-        if (std::find(sum.guards.begin(), sum.guards.end(), guard) == sum.guards.end()) sum.guards.push_back(guard);
-      }
-      if (sum.guards.size() > 2) return std::nullopt;
+                      .guards = joined(fact(0)->guards, fact(1)->guards)};
+      const auto extensions =
+          std::count_if(sum.guards.begin(), sum.guards.end(), [](const Inst* guard) { return !is_clamp(guard->op); });
+      if (extensions > 2 || sum.guards.size() > kMaxGuards) return std::nullopt;
       return sum;
     }
     default:
       return std::nullopt;
   }
+}
+
+// Clamped indices, and sums of such. Where a guard fails all of them are computed again as vectors, from the values
+// without guards that they come from; these must not be phis, which may have changed by then.
+std::optional<LaneAddress> LaneAddresses::derive_guarded32(const Inst& inst) const {
+  const bool clamp = is_clamp(inst.op);
+  if (!clamp && inst.op != Op::add && inst.op != Op::sub) return std::nullopt;
+  for (const Inst* operand : inst.operands)
+    if (!facts_[operand->id] || operand->op == Op::phi) return std::nullopt;
+  const LaneAddress &a = *facts_[inst.operands[0]->id], &b = *facts_[inst.operands[1]->id];
+  LaneAddress result{.wave = a.wave && b.wave, .guards = joined(a.guards, b.guards)};
+  if (clamp) {
+    // Ascending indices against a bound.
+    constexpr int64_t kFar = 1 << 20;
+    if (std::min(a.stride, b.stride) != 0 || std::max(a.stride, b.stride) > kFar) return std::nullopt;
+    result.stride = std::max(a.stride, b.stride);
+    result.guards.push_back(&inst);
+  } else {
+    if (result.guards.empty()) return std::nullopt;
+    result.stride = static_cast<int32_t>(inst.op == Op::add ? a.stride + b.stride : a.stride - b.stride);
+  }
+  if (result.stride <= 0 || result.guards.size() > kMaxGuards) return std::nullopt;
+  return result;
 }
 
 bool LaneAddresses::serves(const Inst& access) const {

@@ -4,7 +4,8 @@
 //
 // A value that a 32-bit index was extended to is such a one as long as the index does not wrap around inside the chunk.
 // Where that cannot be shown, the extension is a guard, tested at each access; when it fails the vector of addresses is
-// made from the numbers, out of line.
+// made from the numbers, out of line. The same goes for an index that is clamped, as at the edges of an image: inside
+// the bounds a minimum or maximum is the index itself.
 #pragma once
 
 #include <optional>
@@ -20,8 +21,12 @@ namespace wavejit::backend {
 struct LaneAddress {
   int64_t stride = 0;
   bool wave = false;                    // for all lanes of the wave, not only inside each chunk
-  std::vector<const ir::Inst*> guards;  // zext64 and sext64, or the v32 offset itself, which is zero-extended
+  std::vector<const ir::Inst*> guards;  // extensions (zext64, sext64) and clamps (smin, smax, umin, umax)
 };
+
+[[nodiscard]] inline bool is_clamp(ir::Op op) {
+  return op == ir::Op::smin || op == ir::Op::smax || op == ir::Op::umin || op == ir::Op::umax;
+}
 
 class LaneAddresses {
  public:
@@ -37,6 +42,7 @@ class LaneAddresses {
 
  private:
   [[nodiscard]] std::optional<LaneAddress> derive(const ir::Inst& inst) const;
+  [[nodiscard]] std::optional<LaneAddress> derive_guarded32(const ir::Inst& inst) const;
   [[nodiscard]] bool keeps(const ir::Inst& inst) const;
 
   const ir::LaneShapes& shapes_;

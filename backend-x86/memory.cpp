@@ -174,7 +174,8 @@ void MemoryAccess::prepare_served() {
   e_.stream_distance(inst_);  // in front of all branches, as other chunks use it, too
   const ir::Inst* value = lane_operand(inst_);
   const LaneAddress& fact = e_.lane_addresses_.of(value);
-  guards_ = fact.guards;
+  std::vector<const ir::Inst*> clamps, extensions;
+  for (const ir::Inst* guard : fact.guards) (is_clamp(guard->op) ? clamps : extensions).push_back(guard);
   const int64_t advance = fact.wave ? fact.stride * first_lane() : 0;
   if (mem_.form == AddressForm::vector64) {
     first_data_ = 2;
@@ -183,7 +184,7 @@ void MemoryAccess::prepare_served() {
     const ir::Inst* base = mem_.form == AddressForm::base_offset ? inst_.operands[1] : nullptr;
     first_data_ = base != nullptr ? 3 : 2;
     if (fact.stride != 0 && e_.shapes_.extended(value, false).group < (fact.wave ? kWaveSize : isa_.lanes))
-      guards_.push_back(value);
+      extensions.push_back(value);
     const auto [entry, inserted] = e_.uniform_pointers_.try_emplace({base, value, fact.wave ? 0 : chunk_});
     if (inserted || !e_.on(Optimisation::segment_reuse)) {
       entry->second = cc_.newUInt64();
@@ -199,7 +200,12 @@ void MemoryAccess::prepare_served() {
   known_stride_ = fact.stride;
   kind_ = fact.stride == 0 ? Kind::uniform : Kind::strided;
   add_immediate(mem_.imm + advance);
-  for (const ir::Inst* guard : guards_) to_slow_if(e_.test_guard(guard, chunk_));
+  if (!clamps.empty()) {
+    const Gp failed = e_.clamp_test(clamps, chunk_);
+    cc_.test(failed, failed);
+    to_slow_if(CondCode::kS);
+  }
+  for (const ir::Inst* guard : extensions) to_slow_if(e_.test_guard(guard, chunk_));
 }
 
 // For the cold path: the addresses as a vector.

@@ -134,7 +134,6 @@ class MemoryAccess {
   Vec scratch_byte_;                          // scratch: byte offsets before the swizzle
   bool scratch_swizzled_ = false;
   bool served_ = false;  // by address values in general registers
-  std::vector<const ir::Inst*> guards_;
   Label slow_label_, join_;
   bool slow_used_ = false;
 };
