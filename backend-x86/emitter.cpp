@@ -84,7 +84,8 @@ Emitter::Emitter(const ir::Function& function, x86::Compiler& cc, const CompileO
       chunks_(tile / isa_->lanes),
       shapes_(function),
       lane_tables_(function, shapes_),
-      lane_addresses_(function, shapes_, isa_->lanes, on(Optimisation::lane_addresses)),
+      lane_addresses_(function, shapes_, isa_->lanes, on(Optimisation::lane_addresses),
+                      on(Optimisation::clamped_indices)),
       liveness_(function),
       regions_(
           function, liveness_, shapes_, isa_->budget(), chunks_,

@@ -147,6 +147,8 @@ class Emitter {
   MaskReg mask(const Inst* inst, unsigned chunk);
   Gp gp(const Inst* inst);               // constants are materialised; must not be written
   Operand gp_operand(const Inst* inst);  // immediate when it fits 32 bits sign-extended
+  // Lets the result have the registers of an operand that nothing else needs.
+  void take_over(const Inst& inst, const Inst* operand, unsigned chunk);
   Vec dst(const Inst& inst, unsigned chunk, unsigned element = 0);
   Vec64 dst64(const Inst& inst, unsigned chunk);
   MaskReg dst_mask(const Inst& inst, unsigned chunk);

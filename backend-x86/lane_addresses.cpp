@@ -71,8 +71,9 @@ const Inst* lane_operand(const Inst& access) {
   }
 }
 
-LaneAddresses::LaneAddresses(const ir::Function& function, const ir::LaneShapes& shapes, unsigned lanes, bool wanted)
-    : shapes_(shapes), lanes_(lanes), facts_(function.num_values()), scalar_(function.num_values()) {
+LaneAddresses::LaneAddresses(const ir::Function& function, const ir::LaneShapes& shapes, unsigned lanes, bool wanted,
+                             bool clamped)
+    : shapes_(shapes), lanes_(lanes), clamped_(clamped), facts_(function.num_values()), scalar_(function.num_values()) {
   if (!wanted) return;
   const ir::Dominators dominators(function);
   std::vector<const Inst*> candidates;
@@ -106,7 +107,7 @@ std::optional<LaneAddress> LaneAddresses::derive(const Inst& inst) const {
                        .wave = wave,
                        .guards = {}};
   }
-  if (inst.type == ir::kV32) return derive_guarded32(inst);
+  if (inst.type == ir::kV32) return clamped_ ? derive_guarded32(inst) : std::nullopt;
   const auto fact = [&](unsigned i) -> const std::optional<LaneAddress>& { return facts_[inst.operands[i]->id]; };
   switch (inst.op) {
     case Op::zext64:

@@ -31,7 +31,8 @@ struct LaneAddress {
 class LaneAddresses {
  public:
   // lanes: those of a chunk. wanted: otherwise there are none.
-  LaneAddresses(const ir::Function& function, const ir::LaneShapes& shapes, unsigned lanes, bool wanted = true);
+  LaneAddresses(const ir::Function& function, const ir::LaneShapes& shapes, unsigned lanes, bool wanted = true,
+                bool clamped = true);
 
   // The value lives in a general register: one a chunk, or one for the wave when its LaneAddress says so.
   [[nodiscard]] bool is_scalar(const ir::Inst* inst) const { return scalar_[inst->id]; }
@@ -47,6 +48,7 @@ class LaneAddresses {
 
   const ir::LaneShapes& shapes_;
   const unsigned lanes_;
+  const bool clamped_;                             // whether indices with clamps are wanted, too
   std::vector<std::optional<LaneAddress>> facts_;  // by instruction id
   std::vector<bool> scalar_;
 };

@@ -103,6 +103,22 @@ x86::Reg Emitter::reg(const Inst* inst, unsigned element, unsigned chunk, unsign
   return s.regs[index];
 }
 
+void Emitter::take_over(const Inst& inst, const Inst* operand, unsigned chunk) {
+  if (!on(Optimisation::accumulators)) return;
+  if (operand->users.size() != 1 || operand->parent != inst.parent || operand->op == Op::lane_id) return;
+  if (operand->is_const() || operand->op == Op::undef || operand->op == Op::phi || resolve(operand).inst != operand)
+    return;
+  if (classes_.is_shared(operand) || classes_.is_shared(&inst) || is_fused(operand) || is_fused(&inst)) return;
+  const Storage &from = storage(operand), &to = storage(&inst);
+  if (from.invariant != to.invariant || from.regs.size() != to.regs.size()) return;
+  const unsigned index = (from.invariant ? 0 : chunk) * parts(&inst);
+  for (unsigned part = 0; part < parts(&inst); ++part) {
+    if (to.regs[index + part].isValid() || !from.regs[index + part].isValid()) return;
+  }
+  Storage& mine = storage(&inst);
+  for (unsigned part = 0; part < parts(&inst); ++part) mine.regs[index + part] = from.regs[index + part];
+}
+
 Vec Emitter::v32(const Inst* inst, unsigned chunk) {
   if (inst->is_const()) return isa_->const32(static_cast<uint32_t>(inst->imm));
   if (inst->op == Op::undef) return isa_->const32(0);

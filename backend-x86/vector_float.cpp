@@ -175,6 +175,7 @@ bool Emitter::emit_float(const Inst& inst, unsigned chunk) {
     case Op::fma_f32: {
       const Inst *a = operand(0), *b = operand(1);
       if (a->is_const()) std::swap(a, b);
+      take_over(inst, operand(2), chunk);
       const Operand c = v32_operand(operand(2), chunk);
       const Operand y = c.isMem() ? Operand(v32(b, chunk)) : v32_operand(b, chunk);
       emit_fma(cc_, *isa_, kFmaPs, dst(inst, chunk), v32(a, chunk), y, c);
@@ -183,6 +184,7 @@ bool Emitter::emit_float(const Inst& inst, unsigned chunk) {
     case Op::fma_f64: {
       const Inst *a = operand(0), *b = operand(1);
       if (a->is_const()) std::swap(a, b);
+      take_over(inst, operand(2), chunk);
       const Vec64 d = dst64(inst, chunk), x = v64(a, chunk);
       for (unsigned i = 0; i < 2; ++i) {
         const Operand c = v64_operand(operand(2), chunk, i);

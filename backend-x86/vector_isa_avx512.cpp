@@ -373,9 +373,41 @@ class Avx512 final : public VectorIsa {
     }
     if (!begun) set_const32(d, 0);
   }
+  // In two steps: two elements of eight lanes, then each element of all.
+  void deinterleave4(std::span<const Vec> in, std::span<const Vec> out) {
+    for (unsigned e = 0; e < 4; e += 2) {
+      uint32_t index[16];
+      for (unsigned l = 0; l < 16; ++l) index[l] = l % 8 * 4 + l / 8 + e;
+      const Vec low = load_index(index), high = load_index(index);
+      cc_.emit(I::kIdVpermi2d, low, in[0], in[1]);
+      cc_.emit(I::kIdVpermi2d, high, in[2], in[3]);
+      cc_.emit(I::kIdVinserti64x4, out[e], low, high.ymm(), imm(1));
+      cc_.emit(I::kIdVshufi64x2, out[e + 1], low, high, imm(0xee));
+    }
+  }
+  // Pairs of elements, then pairs of pairs.
+  void interleave4(std::span<const Vec> in, std::span<const Vec> out) {
+    Vec pairs[2][2];  // [half of the lanes][elements 0 and 1, or 2 and 3]
+    for (unsigned half = 0; half < 2; ++half) {
+      uint32_t index[16];
+      for (unsigned i = 0; i < 16; ++i) index[i] = half * 8 + i / 2 + i % 2 * 16;
+      for (unsigned e = 0; e < 2; ++e) {
+        pairs[half][e] = load_index(index);
+        cc_.emit(I::kIdVpermi2d, pairs[half][e], in[2 * e], in[2 * e + 1]);
+      }
+    }
+    for (unsigned o = 0; o < 4; ++o) {
+      uint32_t index[16];
+      for (unsigned i = 0; i < 16; ++i) index[i] = o % 2 * 8 + i / 4 * 2 + i % 2 + i % 4 / 2 * 16;
+      const Vec r = load_index(index);
+      cc_.emit(I::kIdVpermi2d, r, pairs[o / 2][0], pairs[o / 2][1]);
+      cc_.emit(I::kIdVmovdqa32, out[o], r);
+    }
+  }
   bool can_interleave(unsigned count) const override { return count >= 2 && count <= 4; }
   void deinterleave(std::span<const Vec> in, std::span<const Vec> out) override {
     const unsigned n = in.size();
+    if (n == 4) return deinterleave4(in, out);
     for (unsigned e = 0; e < n; ++e) {
       uint8_t from[16];
       for (unsigned l = 0; l < 16; ++l) from[l] = static_cast<uint8_t>(l * n + e);
@@ -384,6 +416,7 @@ class Avx512 final : public VectorIsa {
   }
   void interleave(std::span<const Vec> in, std::span<const Vec> out) override {
     const unsigned n = in.size();
+    if (n == 4) return interleave4(in, out);
     for (unsigned o = 0; o < n; ++o) {
       uint8_t from[16];
       for (unsigned i = 0; i < 16; ++i) from[i] = static_cast<uint8_t>((o * 16 + i) % n * 16 + (o * 16 + i) / n);
