@@ -431,6 +431,12 @@ void Emitter::emit_prologue() {
   emit_entry_dispatch();
 }
 
+// One register for all chunks, which is also its phi's: written behind the last chunk, as all of them may read what is
+// there before.
+bool Emitter::is_deferred(const Inst& inst) const {
+  return classes_.is_shared(&inst) && !inst.type.is_scalar() && is_invariant(&inst);
+}
+
 bool Emitter::must_flush_before(const Inst& inst, Shape shape) const {
   if (segment_.empty()) return false;
   if (shape == Shape::barrier || shape == Shape::terminator || !on(Optimisation::segments)) return true;
@@ -449,6 +455,13 @@ bool Emitter::must_flush_before(const Inst& inst, Shape shape) const {
         (spaces & space_bits(pending->mem.space)) != 0) {
       return true;
     }
+    if (shape == Shape::chunk && is_deferred(*pending)) {
+      // What it is to read or has made.
+      if ((shared && !is_deferred(inst) && reads_class(*pending, own)) ||
+          reads_class(inst, classes_.representative(pending)))
+        return true;
+    }
+    if (shape == Shape::chunk && is_deferred(inst) && !ir::is_pure(inst.op) && reads_class(*pending, own)) return true;
     if (shape != Shape::scalar) return false;
     // Scalar instructions overtake the pending segment.
     const bool writes =
@@ -552,9 +565,15 @@ void Emitter::flush_segment() {
     for (const Inst* inst : segment_) {
       if (error_) return;
       if (chunk > first_chunk() && is_invariant(inst)) continue;
+      if (is_deferred(*inst) && ir::is_pure(inst->op)) continue;
       annotate(*inst);
       emit_chunk(*inst, chunk);
     }
+  }
+  for (const Inst* inst : segment_) {
+    if (error_ || !is_deferred(*inst) || !ir::is_pure(inst->op)) continue;
+    annotate(*inst);
+    emit_chunk(*inst, first_chunk());
   }
   segment_.clear();
   segment_env_.reset();

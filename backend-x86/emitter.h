@@ -52,6 +52,7 @@ class Emitter {
   void emit_block(const ir::Block& block);
   void emit_region(const TileRegion& region, const Label& next);
   void flush_segment();
+  [[nodiscard]] bool is_deferred(const Inst& inst) const;
   [[nodiscard]] bool must_flush_before(const Inst& inst, Shape shape) const;
   void emit_chunk(const Inst& inst, unsigned chunk);
   void emit_scalar(const Inst& inst);
