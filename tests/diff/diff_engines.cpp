@@ -54,8 +54,9 @@ void compare_bytes(std::string_view name, const std::vector<uint8_t>& expected, 
 
 // Empty if the engines agree on `code` from the state of `state_seed`. Programs also get the registers of
 // set_addresses().
-std::string difference(Arena& arena, isa::Target target, const std::vector<uint8_t>& code, uint64_t state_seed,
+std::string difference(Arena& arena, const DiffOptions& options, const std::vector<uint8_t>& code, uint64_t state_seed,
                        bool is_program, bool floats, std::string* engine_name) {
+  const isa::Target target = options.target;
   Rng rng(state_seed);
   std::memset(static_cast<void*>(arena.initial.get()), 0, sizeof(WaveState));
   randomise(*arena.initial, rng, kModes[rng() % std::size(kModes)]);
@@ -67,7 +68,15 @@ std::string difference(Arena& arena, isa::Target target, const std::vector<uint8
   const Snippet snippet(target, code);
   std::vector<EngineConfig> engines = host_engines();
   const bool count = state_seed % 2 != 0;
-  for (EngineConfig& engine : engines) engine.count_instructions = count;
+  Rng switches(~state_seed);
+  for (EngineConfig& engine : engines) {
+    engine.count_instructions = count;
+    if (!options.random_switches || engine.kind == EngineKind::interp || engine.optimise) continue;
+    engine.optimise = true;
+    const uint64_t one_in = switches() % 2 == 0 ? 8 : 2;  // few off, or half of them
+    for (const std::string& name : switch_names())
+      if (switches() % one_in == 0) engine.disabled.push_back(name);
+  }
 
   const auto run_on = [&](const EngineConfig& engine, WaveState& wave, std::vector<uint8_t>& lds) -> std::string {
     std::memcpy(static_cast<void*>(&wave), arena.initial.get(), sizeof(WaveState));
@@ -138,7 +147,7 @@ std::string diff_once(const DiffOptions& options, const std::vector<Candidate>& 
     const uint64_t state_seed = seed * 1000 + state;
     std::string engine;
     const auto try_sequence = [&](const Sequence& s, std::string* name) {
-      return difference(arena, options.target, flatten(s), state_seed, false, false, name);
+      return difference(arena, options, flatten(s), state_seed, false, false, name);
     };
     std::string text = try_sequence(sequence, &engine);
     if (text.empty()) continue;
@@ -169,7 +178,7 @@ std::string program_once(const DiffOptions& options, const std::vector<Candidate
   for (unsigned state = 0; state < options.states; ++state) {
     const uint64_t state_seed = seed * 1000 + state;
     const auto attempt = [&](const Program& p, std::string* name) {
-      return difference(arena, options.target, flatten(encode(p, options.target)), state_seed, true, p.floats, name);
+      return difference(arena, options, flatten(encode(p, options.target)), state_seed, true, p.floats, name);
     };
     std::string engine;
     std::string text = attempt(program, &engine);

@@ -12,9 +12,10 @@ namespace wavejit::test {
 
 struct DiffOptions {
   isa::Target target = isa::Target::gfx906;
-  unsigned length = 1;  // instructions per sequence
-  unsigned states = 2;  // initial states tried per sequence
-  std::string only;     // when set: opcodes whose name contains this
+  unsigned length = 1;           // instructions per sequence
+  unsigned states = 2;           // initial states tried per sequence
+  std::string only;              // when set: opcodes whose name contains this
+  bool random_switches = false;  // code without a random set of optimisations, rather than unoptimised code
 };
 
 // One sequence drawn from `seed`. The result is empty when all engines agree, else a report with the shrunk sequence

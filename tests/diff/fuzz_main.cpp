@@ -1,6 +1,7 @@
 // Long differential fuzz: wavejit_diff_fuzz [--target T] [--length N] [--states N] [--seed S] [--count N] [--only NAME]
-// [--programs 1]. Sequences of random instructions, or structured programs with branches, loops and memory.
-// Prints every difference; exit code 1 if there was one.
+// [--programs 1] [--switches random]. Sequences of random instructions, or structured programs with branches, loops and
+// memory. With --switches random each is also run by code without a random set of optimisations. Prints every
+// difference; exit code 1 if there was one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,6 +49,12 @@ int main(int argc, char** argv) {
       max_failures = number(value);
     } else if (name == "--programs") {
       programs = number(value) != 0;
+    } else if (name == "--switches") {
+      if (value != "random") {
+        fmt::print(stderr, "--switches takes random\n");
+        return 2;
+      }
+      options.random_switches = true;
     } else if (name == "--only") {
       options.only = value;
     } else {

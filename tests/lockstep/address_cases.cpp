@@ -271,8 +271,8 @@ TEST_P(Addresses, LoadsSeeTheRightWords) {
   space.fill();
   const Module module = load_all(target, load_kernel);
   for (const AddressCase& c : cases_for(target)) {
-    for (const TestEngine& engine : engines()) {
-      SCOPED_TRACE(c.name + " " + engine.name);
+    for (const TestEngine& engine : some_engines(target)) {
+      SCOPED_TRACE(c.name + " " + describe(engine));
       Kernel kernel = module.kernel("load_" + c.name);
       Buffer<uint32_t> out(kOutWords);
       kernel.set_arg_pointer(0, space.at(c.base));
@@ -298,8 +298,8 @@ TEST_P(Addresses, StoresHitTheRightWords) {
   space.fill();
   const Module module = load_all(target, store_kernel);
   for (const AddressCase& c : cases_for(target)) {
-    for (const TestEngine& engine : engines()) {
-      SCOPED_TRACE(c.name + " " + engine.name);
+    for (const TestEngine& engine : some_engines(target)) {
+      SCOPED_TRACE(c.name + " " + describe(engine));
       Kernel kernel = module.kernel("store_" + c.name);
       kernel.set_arg_pointer(0, space.at(c.base));
       kernel.set_arg_pointer(1, nullptr);
@@ -365,8 +365,8 @@ TEST_P(Addresses, ScalarBaseForms) {
          .args = {{"base"}, {"out"}}});
   const Module module = load(target, kernels);
   for (const auto& f : kForms) {
-    for (const TestEngine& engine : engines()) {
-      SCOPED_TRACE(std::string(f.name) + " " + engine.name);
+    for (const TestEngine& engine : some_engines(target)) {
+      SCOPED_TRACE(std::string(f.name) + " " + describe(engine));
       Kernel kernel = module.kernel(f.name);
       Buffer<uint32_t> out(64);
       kernel.set_arg_pointer(0, space.at(0));
@@ -443,8 +443,8 @@ TEST_P(Addresses, LdsBeyondTheEnd) {
 .endm
 )");
   const Module module = load(target, {k});
-  for (const TestEngine& engine : engines()) {
-    SCOPED_TRACE(engine.name);
+  for (const TestEngine& engine : some_engines(target)) {
+    SCOPED_TRACE(describe(engine));
     Kernel kernel = module.kernel("lds");
     Buffer<uint32_t> out(11 * 64);
     kernel.set_args(out);

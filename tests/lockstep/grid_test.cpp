@@ -101,8 +101,8 @@ TEST_P(Grids, EveryWorkItemOnce) {
     const Module module = load(target, {grid_kernel(s, target)});
     const uint32_t items = s.global[0] * s.global[1] * s.global[2];
     constexpr uint32_t kGuard = 64;
-    for (const TestEngine& engine : engines()) {
-      SCOPED_TRACE(to_string(s) + " " + engine.name);
+    for (const TestEngine& engine : some_engines(target)) {
+      SCOPED_TRACE(to_string(s) + " " + describe(engine));
       Kernel kernel = module.kernel("grid");
       Buffer<uint32_t> in(items), out(items + 2 * kGuard);
       for (uint32_t i = 0; i < items; ++i) in[i] = i * 2654435761u >> 12;
@@ -152,12 +152,12 @@ TEST_P(Grids, OneKernelManyShapes) {
                     .directives = "  .amdhsa_system_sgpr_workgroup_id_x 1\n",
                     .args = {{"out"}, {"local", 4, "by_value"}, {"add", 4, "by_value"}}};
   const Module module = load(target, {k});
-  for (const TestEngine& engine : engines()) {
+  for (const TestEngine& engine : some_engines(target)) {
     Kernel kernel = module.kernel("ids");
     uint32_t round = 0;
     for (const uint32_t local : {64u, 32u, 100u, 256u, 1u, 64u, 1024u, 65u, 32u}) {
       for (const uint32_t items : {64u, 63u, 257u, 1000u}) {
-        SCOPED_TRACE(fmt::format("{} items in groups of {} {}", items, local, engine.name));
+        SCOPED_TRACE(fmt::format("{} items in groups of {} {}", items, local, describe(engine)));
         Buffer<uint32_t> out(items);
         const uint32_t add = ++round * 5000;
         kernel.set_args(out, local, add);

@@ -60,4 +60,92 @@ std::string lockstep_macros(std::string_view target) {
   return std::string(is_gfx8(target) ? kAdd8 : kAdd9) + kMemory;
 }
 
+const std::vector<LockstepCase>& all_lockstep_cases() {
+  static const std::vector<LockstepCase> all = [] {
+    std::vector<LockstepCase> cases = exchange_cases();
+    for (const auto& more : {scalar_state_cases(), loop_cases(), memory_cases()})
+      cases.insert(cases.end(), more.begin(), more.end());
+    return cases;
+  }();
+  return all;
+}
+
+namespace {
+
+unsigned waves_per_group(const LockstepCase& c) {
+  return (c.group_size + kLanes - 1) / kLanes;
+}
+
+// GFX9. The stores take 16 rows from one address.
+std::string state_dump(const LockstepCase& c) {
+  std::string text = fmt::format(R"(
+  s_cselect_b32 s80, 1, 0
+  s_mov_b64 s[82:83], exec
+  s_mov_b64 s[84:85], vcc
+  s_mov_b32 s86, m0
+  s_mov_b64 exec, -1
+  s_mul_i32 s88, s2, {}
+  s_add_u32 s88, s88, s87
+  s_mul_i32 s88, s88, {}
+  s_add_u32 s88, s88, {}
+  s_add_u32 s88, s4, s88
+  s_addc_u32 s89, s5, 0
+  v_mbcnt_lo_u32_b32 v55, -1, 0
+  v_mbcnt_hi_u32_b32 v55, -1, v55
+  v_lshlrev_b32_e32 v55, 2, v55
+  v_mov_b32_e32 v57, s89
+  v_add_co_u32_e32 v56, vcc, s88, v55
+  v_addc_co_u32_e32 v57, vcc, 0, v57, vcc
+)",
+                                 waves_per_group(c), kStateRows * 256, c.words * 4);
+  unsigned row = 0;
+  const auto store = [&](unsigned vgpr) {
+    if (row == 16) text += "  v_add_co_u32_e32 v56, vcc, 0x1000, v56\n  v_addc_co_u32_e32 v57, vcc, 0, v57, vcc\n";
+    text += fmt::format("  global_store_dword v[56:57], v{}, off offset:{}\n", vgpr, row++ % 16 * 256);
+  };
+  for (unsigned v = 0; v < 24; ++v) store(v);
+  for (unsigned v = 58; v < 64; ++v) store(v);
+  text += "  v_mov_b32_e32 v54, 0\n";
+  unsigned lane = 0;
+  const auto keep = [&](unsigned sgpr) { text += fmt::format("  v_writelane_b32 v54, s{}, {}\n", sgpr, lane++); };
+  for (unsigned s = 6; s < 32; ++s) keep(s);
+  for (const unsigned s : {80, 82, 83, 84, 85, 86}) keep(s);
+  store(54);
+  return text;
+}
+
+}  // namespace
+
+KernelSource lockstep_source(const LockstepCase& c, std::string_view target, bool dump_state) {
+  const std::string start = dump_state ? "  v_readfirstlane_b32 s87, v0\n  s_lshr_b32 s87, s87, 6\n" : "";
+  return {.name = c.name,
+          .body = lockstep_macros(target) + start +
+                  fmt::format(R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_mov_b32 m0, -1
+  s_mul_i32 s6, s2, {}
+  v_mov_b32_e32 v1, s6
+  v_or_b32_e32 v3, 0, v0
+  addu v1, v1, v3
+  v_lshlrev_b32_e32 v2, 2, v0
+  s_waitcnt lgkmcnt(0)
+)",
+                              c.group_size) +
+                  c.body + (dump_state ? state_dump(c) : ""),
+          .directives = "  .amdhsa_system_sgpr_workgroup_id_x 1\n",
+          .args = {{"data"}},
+          .lds = c.lds};
+}
+
+Memory lockstep_data(const LockstepCase& c, bool dump_state) {
+  Memory data(c.words + (dump_state ? c.groups * waves_per_group(c) * kStateRows * kLanes : 0));
+  uint32_t state = 12345;
+  for (uint32_t& word : data) {
+    state = state * 1664525 + 1013904223;
+    word = state >> 25;  // 0..127
+  }
+  if (c.prepare) c.prepare(data);
+  return data;
+}
+
 }  // namespace wavejit::test

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "test_kernels.h"
+
 namespace wavejit::test {
 
 inline constexpr unsigned kLanes = 64;
@@ -26,12 +28,27 @@ struct LockstepCase {
   unsigned words = 4096;  // of `data`, filled with small pseudo-random numbers
   // Replaces some of the initial contents; may be empty.
   std::function<void(Memory&)> prepare;
-  // What the kernel does to one work-group, on the contents before the launch (groups in ascending order).
+  // What the kernel does to one work-group, on the contents before the launch (groups in ascending order); empty: what
+  // the interpreter does.
   std::function<void(Memory& data, unsigned group)> reference;
 };
 
 [[nodiscard]] std::vector<LockstepCase> exchange_cases();
 [[nodiscard]] std::vector<LockstepCase> scalar_state_cases();
+[[nodiscard]] std::vector<LockstepCase> loop_cases();
+[[nodiscard]] std::vector<LockstepCase> memory_cases();
+[[nodiscard]] const std::vector<LockstepCase>& all_lockstep_cases();
+
+// The kernel, and its data before the launch. dump_state: the kernel ends with storing its registers behind `words`,
+// see state_words().
+[[nodiscard]] KernelSource lockstep_source(const LockstepCase& c, std::string_view target, bool dump_state = false);
+[[nodiscard]] Memory lockstep_data(const LockstepCase& c, bool dump_state = false);
+// Dwords of registers that a wave stores: rows of 64 for v0..v23 and v58..v63 of all lanes, EXEC or not, then one with
+// s6..s31, VCC, EXEC, SCC and M0.
+inline constexpr unsigned kStateRows = 31;
+
+// See scratch_test.cpp.
+[[nodiscard]] KernelSource descriptor_source();
 
 // The macros of all lockstep kernels; VCC is clobbered by each that adds (GFX8 has no other addition).
 //   addu d, a, b / subu d, a, b    32-bit vector addition, a - b; b is a VGPR

@@ -197,6 +197,73 @@ TEST_P(Scheduling, SpinWaitWithSleepBetweenWaves) {
   EXPECT_EQ(flag[0], 1u);
 }
 
+// Work-group g waits until cell g - 1 is not 0 any more, then makes its own of it: a chain over all threads. Each wave
+// of a group takes its part, handing on through LDS.
+TEST_P(Scheduling, WorkGroupsWaitForTheirPredecessors) {
+  KernelSource k{.name = "chain",
+                 .body = R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_mov_b32 m0, -1
+  s_lshl_b32 s6, s2, 2
+  v_mov_b32_e32 v9, 0
+  v_mov_b32_e32 v10, 0
+  v_cmp_gt_u32_e32 vcc, 64, v0
+  s_waitcnt lgkmcnt(0)
+  s_add_u32 s6, s4, s6
+  s_addc_u32 s7, s5, 0
+  v_mov_b32_e32 v6, s6
+  v_mov_b32_e32 v7, s7
+  s_cbranch_vccz .Lsecond
+  ds_write_b32 v10, v10
+  s_barrier
+.Lwait:
+  s_sleep 1
+  flat_load_dword v9, v[6:7] glc
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  v_readfirstlane_b32 s8, v9
+  s_cmp_eq_u32 s8, 0
+  s_cbranch_scc1 .Lwait
+  s_add_u32 s8, s8, s2
+  v_mov_b32_e32 v11, s8
+  ds_write_b32 v10, v11
+  s_endpgm
+.Lsecond:
+  s_barrier
+.Lwait_for_first:
+  s_sleep 1
+  ds_read_b32 v9, v10
+  s_waitcnt lgkmcnt(0)
+  v_readfirstlane_b32 s8, v9
+  s_cmp_eq_u32 s8, 0
+  s_cbranch_scc1 .Lwait_for_first
+  v_add_u32_e32 v9, 3, v9
+  v_mov_b32_e32 v12, 4
+  add_co v6, v6, v12
+  v_mov_b32_e32 v12, 0
+  addc v7, v7, v12
+  store v[6:7], v9
+)",
+                 .directives = "  .amdhsa_system_sgpr_workgroup_id_x 1\n",
+                 .args = {{"cells"}},
+                 .lds = 4};
+  const Module module = load(kTarget, {k});
+  constexpr unsigned kGroups = 60;
+  for (const uint32_t threads : {1u, 2u, 5u}) {
+    Kernel kernel = module.kernel("chain");
+    Buffer<uint32_t> cells(kGroups + 1);
+    cells[0] = 7;
+    kernel.set_args(cells);
+    LaunchOptions options = launch_options(GetParam(), kGroups * 128, 128, threads);
+    options.timeout_ns = 60'000'000'000;
+    (void)kernel.launch(options);
+    uint32_t expected = 7;
+    for (unsigned g = 0; g < kGroups; ++g) {
+      expected += g + 3;
+      ASSERT_EQ(cells[g + 1], expected) << "work-group " << g << ", " << threads << " threads";
+    }
+  }
+}
+
 TEST_P(Scheduling, EndlessLoopsEndAtTheTimeLimit) {
   if (kSignalsAreHeldBack && GetParam().engine == WAVEJIT_ENGINE_JIT) GTEST_SKIP() << "ThreadSanitizer";
   KernelSource tight{.name = "tight", .body = ".Lagain:\n  s_branch .Lagain\n", .args = {}};
@@ -288,8 +355,12 @@ TEST_P(Scheduling, ProgressIsReported) {
   EXPECT_LE(calls, 3);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Scheduling, testing::ValuesIn(engines()),
-                         [](const testing::TestParamInfo<TestEngine>& info) { return std::string(info.param.name); });
+// The first three settings of a tier: everything on, everything off, some off.
+INSTANTIATE_TEST_SUITE_P(
+    All, Scheduling, testing::ValuesIn(engines_with_switches(1)), [](const testing::TestParamInfo<TestEngine>& info) {
+      const std::string& disabled = info.param.disabled;
+      return info.param.name + std::string(disabled.empty() ? "" : disabled == "all" ? "_none" : "_some");
+    });
 
 TEST(ThreadPool, EveryThreadTakesPart) {
   std::atomic<unsigned> arrived{0};

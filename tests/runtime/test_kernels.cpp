@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <mutex>
+#include <random>
 
 namespace wavejit::test {
 namespace {
@@ -90,6 +91,48 @@ const std::vector<TestEngine>& engines() {
   return all;
 }
 
+std::vector<std::string> switch_settings(unsigned random) {
+  std::vector<std::string> names;
+  for (size_t i = 0; const char* name = wavejit_optimisation_name(i); ++i) names.emplace_back(name);
+  const auto joined = [&](auto&& wanted) {
+    std::string list;
+    for (const std::string& name : names)
+      if (wanted(name)) list += (list.empty() ? "" : ",") + name;
+    return list;
+  };
+  std::vector<std::string> settings = {"", "all"};
+  for (const std::string& name : names) settings.push_back(name);
+  for (const std::string& on : names) settings.push_back(joined([&](const std::string& name) { return name != on; }));
+  std::mt19937_64 rng(2026);
+  for (unsigned i = 0; i < random; ++i) {
+    const uint64_t one_in = i % 3 == 0 ? 8 : 2;  // few off, or half of them
+    settings.push_back(joined([&](const std::string&) { return rng() % one_in == 0; }));
+  }
+  return settings;
+}
+
+std::vector<TestEngine> engines_with_switches(unsigned random, bool all_settings) {
+  std::vector<std::string> settings = switch_settings(random);
+  if (!all_settings) settings.erase(settings.begin() + 2, settings.end() - random);
+  std::vector<TestEngine> result;
+  for (const TestEngine& engine : engines()) {
+    if (engine.engine == WAVEJIT_ENGINE_INTERP) {
+      result.push_back(engine);
+      continue;
+    }
+    for (const std::string& disabled : settings) result.push_back({engine.name, engine.engine, engine.isa, disabled});
+  }
+  return result;
+}
+
+std::vector<TestEngine> some_engines(std::string_view target) {
+  return target == "gfx906" ? engines_with_switches(3) : engines();
+}
+
+std::string describe(const TestEngine& engine) {
+  return engine.disabled.empty() ? engine.name : fmt::format("{} without {}", engine.name, engine.disabled);
+}
+
 std::vector<uint8_t> assemble(std::string_view target, const std::vector<KernelSource>& kernels) {
   static std::mutex mutex;
   static std::map<std::string, std::vector<uint8_t>> cache;  // tests repeat sources over engines
@@ -132,6 +175,7 @@ LaunchOptions launch_options(const TestEngine& engine, uint32_t global, uint32_t
   options.engine = engine.engine;
   options.isa = engine.isa;
   options.threads = threads;
+  if (!engine.disabled.empty()) options.disabled_passes = engine.disabled.c_str();
   return options;
 }
 

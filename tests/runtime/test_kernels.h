@@ -14,9 +14,18 @@ struct TestEngine {
   const char* name;
   wavejit_engine engine;
   wavejit_isa isa;
+  std::string disabled = {};  // optimisations; for launch_options(), whose result refers to it
 };
 // The interpreter and every tier this CPU has.
 [[nodiscard]] const std::vector<TestEngine>& engines();
+
+// Lists of optimisations to do without: none, all, each alone, all but each, then `random` sets of a fixed seed.
+[[nodiscard]] std::vector<std::string> switch_settings(unsigned random);
+// The interpreter, then every tier with everything on, everything off and `random` sets off; or with all settings.
+[[nodiscard]] std::vector<TestEngine> engines_with_switches(unsigned random, bool all_settings = false);
+// With switches on one target, without on the others.
+[[nodiscard]] std::vector<TestEngine> some_engines(std::string_view target);
+[[nodiscard]] std::string describe(const TestEngine& engine);
 
 inline constexpr const char* kTargets[] = {"gfx803", "gfx900", "gfx906", "gfx908", "gfx90a"};
 [[nodiscard]] inline bool is_gfx8(std::string_view target) {

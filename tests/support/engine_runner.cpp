@@ -1,7 +1,9 @@
 #include "tests/support/engine_runner.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <new>
@@ -22,6 +24,12 @@ void append_word(std::vector<uint8_t>& bytes, uint32_t word) {
   for (unsigned i = 0; i < 4; ++i) bytes.push_back(static_cast<uint8_t>(word >> (8 * i)));
 }
 
+constexpr std::string_view kFullExec = "full-exec";
+
+bool is_on(const EngineConfig& engine, std::string_view name) {
+  return std::find(engine.disabled.begin(), engine.disabled.end(), name) == engine.disabled.end();
+}
+
 Error exit_error(const WaveState& wave, std::string_view engine) {
   return Error{.code = wave.exit_reason == ExitReason::kUnsupported ? ErrorCode::kUnsupported : ErrorCode::kInternal,
                .message = fmt::format("{} left with reason {}", engine, static_cast<uint32_t>(wave.exit_reason)),
@@ -37,22 +45,26 @@ Expected<std::unique_ptr<ir::Function>> build(const EngineConfig& engine, const 
   options.code = snippet.bytes();
   options.code_base = snippet.base();
   options.mode = wave.mode;
-  options.exec_full = wave.exec() == ~uint64_t{0};
+  options.exec_full = wave.exec() == ~uint64_t{0} && is_on(engine, kFullExec);
   options.count_instructions = engine.count_instructions;
   auto lifted = lift::lift(options);
   if (!lifted) return tl::make_unexpected(lifted.error());
-  if (engine.optimise) ir::optimise(*lifted->function, ir::PassContext{.verify = true});
+  if (engine.optimise) ir::optimise(*lifted->function, ir::PassContext{.verify = true, .disabled = engine.disabled});
   if (std::string problem = ir::verify(*lifted->function); !problem.empty())
     return make_error(ErrorCode::kInternal, "IR verifier: " + problem);
   return std::move(lifted->function);
 }
 
 Expected<void> run_translated(const EngineConfig& engine, const Snippet& snippet, WaveState& wave) {
+  backend::OptimisationSet optimisations;
+  for (const backend::OptimisationInfo& info : backend::optimisations())
+    if (!is_on(engine, info.name)) optimisations.remove(info.optimisation);
   for (unsigned units = 0; units < 1000; ++units) {
     auto function = build(engine, snippet, wave);
     if (!function) return tl::make_unexpected(function.error());
-    auto code = backend::compile(
-        **function, {.tier = engine.kind == EngineKind::avx2 ? backend::Tier::avx2 : backend::Tier::avx512});
+    auto code = backend::compile(**function,
+                                 {.tier = engine.kind == EngineKind::avx2 ? backend::Tier::avx2 : backend::Tier::avx512,
+                                  .optimisations = optimisations});
     if (!code) return tl::make_unexpected(code.error());
     uint32_t entry = 0;
     while (entry < (*function)->entries.size() && (*function)->entries[entry].guest_pc != wave.pc) ++entry;
@@ -71,7 +83,21 @@ Expected<void> run_translated(const EngineConfig& engine, const Snippet& snippet
 
 std::string EngineConfig::name() const {
   const char* base = kind == EngineKind::interp ? "interp" : kind == EngineKind::avx2 ? "avx2" : "avx512";
-  return kind == EngineKind::interp ? base : fmt::format("{}{}", base, optimise ? "" : "-noopt");
+  if (kind == EngineKind::interp) return base;
+  return fmt::format("{}{}{}{}", base, optimise ? "" : "-noopt", disabled.empty() ? "" : " without ",
+                     fmt::join(disabled, ","));
+}
+
+const std::vector<std::string>& switch_names() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> all;
+    for (const ir::Pass& pass : ir::pipeline())
+      if (std::find(all.begin(), all.end(), pass.name) == all.end()) all.emplace_back(pass.name);
+    for (const backend::OptimisationInfo& info : backend::optimisations()) all.emplace_back(info.name);
+    all.emplace_back(kFullExec);
+    return all;
+  }();
+  return names;
 }
 
 std::vector<EngineConfig> host_engines() {

@@ -20,11 +20,16 @@ struct EngineConfig {
   EngineKind kind = EngineKind::interp;
   bool optimise = true;
   bool count_instructions = false;  // in translated code; the interpreter always does
+  // Optimisations to do without: of switch_names().
+  std::vector<std::string> disabled = {};
   [[nodiscard]] std::string name() const;
 };
 
 // Interpreter first, then every tier this CPU has, optimised and not.
 [[nodiscard]] std::vector<EngineConfig> host_engines();
+
+// The optimisations that can be left out here: passes, those of the backend, and code for a full EXEC ("full-exec").
+[[nodiscard]] const std::vector<std::string>& switch_names();
 
 // SGPR pair that holds the address of the end of the snippet; snippets must not touch it.
 inline constexpr unsigned kReturnSgpr = 100;

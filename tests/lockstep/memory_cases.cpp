@@ -1,0 +1,388 @@
+// Memory operations that invite special forms: atomics of lanes that share addresses, 64-bit values in pairs of
+// registers, structures, lanes in odd orders, divisions with and without ordinary operands.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "lockstep_case.h"
+
+namespace wavejit::test {
+namespace {
+
+using Row = std::array<uint32_t, kLanes>;
+
+Row inputs(const Memory& data, unsigned group) {
+  Row row;
+  std::copy_n(data.begin() + group * kLanes, kLanes, row.begin());
+  return row;
+}
+void output(Memory& data, unsigned group, unsigned slot, const Row& row) {
+  std::copy(row.begin(), row.end(), data.begin() + 1024 + slot * 256 + group * kLanes);
+}
+
+constexpr const char* kLoadOwn = "  v_lshlrev_b32_e32 v4, 2, v1\n  get_at 5, 4\n";  // v5 = data[v1], v4 = 4 * v1
+
+// Lanes act on the same cells in ascending order: all of them on one, eight cells between them, none at all.
+LockstepCase overlapping_atomics(bool in_lds) {
+  // op cell(VGPR with its byte offset) result data [data2]
+  const std::string macros = in_lds ? R"(
+.macro atomic op, flat, d, cell, x
+  ds_\op v\cell, v\x
+  s_waitcnt lgkmcnt(0)
+.endm
+.macro atomic_rtn op, flat, d, cell, x
+  ds_\op v\d, v\cell, v\x
+  s_waitcnt lgkmcnt(0)
+.endm
+.macro compare d, cell, old, new
+  ds_cmpst_rtn_b32 v\d, v\cell, v\old, v\new
+  s_waitcnt lgkmcnt(0)
+.endm
+  v_mov_b32_e32 v9, 0
+  v_mov_b32_e32 v20, 0
+  ds_write_b32 v2, v9
+  s_waitcnt lgkmcnt(0)
+)"
+                                    : R"(
+.macro atomic op, flat, d, cell, x
+  at 60, \cell
+  flat_atomic_\flat v[60:61], v\x
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+.endm
+.macro atomic_rtn op, flat, d, cell, x
+  at 60, \cell
+  flat_atomic_\flat v\d, v[60:61], v\x glc
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+.endm
+.macro compare d, cell, old, new
+  at 60, \cell
+  v_mov_b32_e32 v62, v\new
+  v_mov_b32_e32 v63, v\old
+  flat_atomic_cmpswap v\d, v[60:61], v[62:63] glc
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+.endm
+  s_lshl_b32 s9, s2, 6
+  s_add_u32 s9, s9, 0xc00
+  v_mov_b32_e32 v20, s9
+  v_mov_b32_e32 v9, 0
+  v_lshlrev_b32_e32 v21, 2, v0
+  v_and_b32_e32 v21, 60, v21
+  addu v21, v20, v21
+  put_at 21, 9
+)";
+  return {.name = std::string(in_lds ? "lds" : "global") + "_overlapping_atomics",
+          .body = std::string(kLoadOwn) + macros + R"(
+  v_and_b32_e32 v21, 7, v5
+  v_lshlrev_b32_e32 v21, 2, v21
+  addu v21, v20, v21
+  v_mov_b32_e32 v22, 3
+  // one cell: the same number, then numbers that differ, with and without results
+  atomic_rtn add_rtn_u32, add, 30, 20, 22
+  atomic add_u32, add, 0, 20, 5
+  atomic max_u32, umax, 0, 20, 5
+  atomic xor_b32, xor, 0, 20, 5
+  atomic_rtn add_rtn_u32, add, 31, 20, 5
+  atomic_rtn min_rtn_u32, umin, 32, 20, 5
+  atomic_rtn sub_rtn_u32, sub, 33, 20, 22
+  // some lanes, no lane
+  v_mov_b32_e32 v34, 77
+  v_mov_b32_e32 v35, 77
+  v_cmp_gt_u32_e32 vcc, 50, v5
+  s_and_saveexec_b64 s[10:11], vcc
+  atomic_rtn add_rtn_u32, add, 34, 20, 22
+  atomic xor_b32, xor, 0, 20, 22
+  atomic_rtn wrxchg_rtn_b32, swap, 35, 21, 5
+  s_mov_b64 exec, 0
+  atomic add_u32, add, 0, 20, 22
+  atomic_rtn add_rtn_u32, add, 34, 20, 22
+  s_mov_b64 exec, s[10:11]
+  // eight cells
+  atomic_rtn add_rtn_u32, add, 36, 21, 5
+  v_lshlrev_b32_e32 v23, 4, v0
+  compare 37, 21, 36, 23
+  atomic or_b32, or, 0, 21, 0
+  atomic_rtn inc_rtn_u32, inc, 38, 21, 5
+  v_xor_b32_e32 v30, v30, v31
+  addu v32, v32, v33
+  out 0, v30
+  out 1, v32
+  out 2, v34
+  out 3, v35
+  out 4, v36
+  out 5, v37
+  out 6, v38
+)",
+          .lds = 256,
+          .reference = {}};
+}
+
+// In a loop: each lane loads a 64-bit value, adds to it, and stores it one place lower, where the lane below loads
+// next.
+LockstepCase pairs_shifted_down(bool doubles) {
+  return {.name = doubles ? "doubles_shifted_down" : "pairs_shifted_down",
+          .body = R"(
+  s_mul_i32 s6, s2, 0x800
+  v_mov_b32_e32 v4, s6
+  v_lshlrev_b32_e32 v5, 3, v0
+  addu v4, v4, v5
+  v_mov_b32_e32 v5, 0x100
+  addu v6, v4, v5
+  at 10, 6
+  v_mov_b32_e32 v5, 0xf8
+  addu v7, v4, v5
+  at 12, 7
+  s_mov_b32 s8, 4
+1:
+  flat_load_dwordx2 v[8:9], v[10:11]
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+)" + std::string(doubles ? "  v_add_f64 v[8:9], v[8:9], 1.0\n" : "  add_co v8, -3, v8\n  addc v9, 0, v9\n") +
+                  R"(
+  flat_store_dwordx2 v[12:13], v[8:9]
+  s_waitcnt vmcnt(0)
+  s_sub_u32 s8, s8, 1
+  s_cmp_lg_u32 s8, 0
+  s_cbranch_scc1 1b
+)",
+          .prepare =
+              [doubles](Memory& data) {
+                for (size_t i = 1; doubles && i < data.size(); i += 2) data[i] = 0x40080000 + data[i] * 4099;
+              },
+          .reference =
+              [doubles](Memory& data, unsigned group) {
+                uint32_t* a = data.data() + group * 512 + 64;
+                for (unsigned r = 0; r < 4; ++r) {
+                  std::array<uint64_t, kLanes> values;
+                  std::memcpy(values.data(), a, sizeof values);
+                  // -3 is an unsigned 32-bit number here.
+                  for (uint64_t& v : values)
+                    v = doubles ? std::bit_cast<uint64_t>(std::bit_cast<double>(v) + 1.0) : v + 0xfffffffd;
+                  std::memcpy(a - 2, values.data(), sizeof values);
+                }
+              }};
+}
+
+// Structures of two to four dwords: all lanes on one, neighbouring ones, those a stride apart, backwards.
+LockstepCase structures(unsigned width) {
+  const std::string type = width == 1 ? "" : "x" + std::to_string(width);
+  const std::string last = std::to_string(20 + width - 1);
+  const std::string registers = width == 1 ? "v20" : "v[20:" + last + "]";
+  std::string body = kLoadOwn;
+  const auto use = [&](const std::string& offset, unsigned target) {
+    body += offset + "  at 10, 8\n  flat_load_dword" + type + " " + registers +
+            ", v[10:11]\n  s_waitcnt vmcnt(0) lgkmcnt(0)\n";
+    for (unsigned i = 0; i < width; ++i)
+      body += "  v_mul_u32_u24_e32 v30, " + std::to_string(3 + i) + ", v" + std::to_string(20 + i) + "\n  addu v" +
+              std::to_string(target) + ", v30, v" + std::to_string(target) + "\n";
+  };
+  body += "  v_mov_b32_e32 v40, 0\n  v_mov_b32_e32 v41, 0\n  v_mov_b32_e32 v42, 0\n  v_mov_b32_e32 v43, 0\n";
+  const std::string bytes = std::to_string(width * 4);
+  use("  s_lshl_b32 s9, s2, 4\n  v_mov_b32_e32 v8, s9\n", 40);
+  use("  v_mul_u32_u24_e32 v8, " + bytes + ", v0\n", 41);
+  use("  v_mul_u32_u24_e32 v8, 40, v0\n", 42);
+  use("  v_mul_u32_u24_e32 v8, " + bytes + ", v0\n  v_mov_b32_e32 v9, " + std::to_string(64 * 4 * width) +
+          "\n  subu v8, v9, v8\n",
+      43);
+  body += "  out 0, v40\n  out 1, v41\n  out 2, v42\n  out 3, v43\n";
+  return {.name = "structures_of_" + std::to_string(width),
+          .body = body,
+          .reference = [width](Memory& data, unsigned group) {
+            std::array<Row, 4> sums = {};
+            for (unsigned l = 0; l < kLanes; ++l) {
+              const unsigned at[4] = {group * 4, l * width, l * 10, 64 * width - l * width};
+              for (unsigned s = 0; s < 4; ++s)
+                for (unsigned i = 0; i < width; ++i) sums[s][l] += data[at[s] + i] * (3 + i);
+            }
+            for (unsigned s = 0; s < 4; ++s) output(data, group, s, sums[s]);
+          }};
+}
+
+// LDS places that are functions of the lane: columns, reversals, butterflies, one place for several lanes, with all
+// lanes on and with some; then places beyond the LDS for some of them.
+LockstepCase lds_orders() {
+  return {.name = "lds_orders",
+          .body = std::string(kLoadOwn) + R"(
+  v_lshlrev_b32_e32 v6, 8, v5
+  v_or_b32_e32 v6, v6, v0
+  ds_write_b32 v2, v5
+  ds_write_b32 v2, v6 offset:256
+  // 8 x 8 transposed
+  v_and_b32_e32 v7, 7, v0
+  v_lshlrev_b32_e32 v7, 5, v7
+  v_lshrrev_b32_e32 v8, 3, v0
+  v_lshlrev_b32_e32 v8, 2, v8
+  v_or_b32_e32 v7, v7, v8
+  ds_read_b32 v20, v7
+  // backwards
+  v_mov_b32_e32 v8, 63
+  subu v8, v8, v0
+  v_lshlrev_b32_e32 v8, 2, v8
+  ds_read_b32 v21, v8 offset:256
+  // pairs in both orders, then stored where a butterfly has them
+  v_xor_b32_e32 v9, 20, v2
+  ds_read2_b32 v[22:23], v9 offset0:0 offset1:64
+  s_waitcnt lgkmcnt(0)
+  ds_write_b32 v9, v20
+  // two lanes a place: the higher one wins
+  v_and_b32_e32 v10, 0x7c, v2
+  ds_write_b32 v10, v0 offset:128
+  s_waitcnt lgkmcnt(0)
+  ds_read_b32 v24, v2
+  // some lanes
+  v_cmp_lt_u32_e32 vcc, 60, v5
+  s_and_saveexec_b64 s[10:11], vcc
+  ds_write_b32 v8, v5 offset:256
+  v_mov_b32_e32 v25, -1
+  ds_read_b32 v25, v7 offset:256
+  s_waitcnt lgkmcnt(0)
+  s_mov_b64 exec, s[10:11]
+  v_cndmask_b32_e32 v25, 0, v25, vcc
+  // beyond the end: reads are 0, writes are lost
+  ds_write_b32 v2, v5 offset:384
+  ds_read_b32 v26, v2 offset:320
+  ds_read_b32 v27, v2 offset:256
+  s_waitcnt lgkmcnt(0)
+  out 0, v20
+  out 1, v21
+  out 2, v22
+  out 3, v23
+  out 4, v24
+  out 5, v25
+  out 6, v26
+  out 7, v27
+)",
+          .lds = 512,
+          .reference = [](Memory& data, unsigned group) {
+            const Row in = inputs(data, group);
+            std::array<uint32_t, 128> lds;
+            std::array<Row, 8> r = {};
+            for (unsigned l = 0; l < kLanes; ++l) {
+              lds[l] = in[l];
+              lds[64 + l] = in[l] << 8 | l;
+            }
+            for (unsigned l = 0; l < kLanes; ++l) {
+              r[0][l] = lds[l % 8 * 8 + l / 8];
+              r[1][l] = lds[64 + 63 - l];
+              r[2][l] = lds[l ^ 5];
+              r[3][l] = lds[64 + (l ^ 5)];
+            }
+            for (unsigned l = 0; l < kLanes; ++l) lds[l ^ 5] = r[0][l];
+            for (unsigned l = 0; l < kLanes; ++l) lds[32 + (l & 31)] = l;
+            for (unsigned l = 0; l < kLanes; ++l) r[4][l] = lds[l];
+            for (unsigned l = 0; l < kLanes; ++l)
+              if (in[l] > 60) lds[64 + 63 - l] = in[l];
+            for (unsigned l = 0; l < kLanes; ++l)
+              if (in[l] > 60) r[5][l] = lds[64 + l % 8 * 8 + l / 8];
+            for (unsigned l = 0; l < 32; ++l) lds[96 + l] = in[l];
+            for (unsigned l = 0; l < kLanes; ++l) {
+              r[6][l] = 80 + l < 128 ? lds[80 + l] : 0;
+              r[7][l] = lds[64 + l];
+            }
+            for (unsigned s = 0; s < 8; ++s) output(data, group, s, r[s]);
+          }};
+}
+
+// Neighbouring places of a lane one by one: they may be accessed together, but for those that a store to one of them,
+// or of another lane to one of them, keeps apart.
+LockstepCase neighbouring_places() {
+  return {.name = "neighbouring_places",
+          .body = std::string(kLoadOwn) + R"(
+  v_lshlrev_b32_e32 v6, 4, v0
+  ds_write_b32 v6, v5
+  ds_write_b32 v6, v0 offset:4
+  ds_write_b32 v6, v4 offset:8
+  ds_write_b32 v6, v5 offset:12
+  s_waitcnt lgkmcnt(0)
+  v_xor_b32_e32 v7, 0x50, v6
+  ds_read_b32 v8, v7
+  ds_read_b32 v9, v7 offset:4
+  s_waitcnt lgkmcnt(0)
+  ds_write_b32 v6, v8 offset:8
+  ds_read_b32 v10, v7 offset:8
+  ds_write_b32 v6, v9 offset:12
+  ds_read_b32 v11, v7 offset:12
+  s_waitcnt lgkmcnt(0)
+  addu v8, v8, v9
+  addu v10, v10, v8
+  addu v11, v11, v8
+  out 0, v8
+  out 1, v10
+  out 2, v11
+)",
+          .lds = 1024,
+          .reference = [](Memory& data, unsigned group) {
+            const Row in = inputs(data, group);
+            std::array<Row, 3> r;
+            for (unsigned l = 0; l < kLanes; ++l) {
+              const unsigned other = l ^ 5;
+              r[0][l] = in[other] + other;
+              // What the other lane has stored is what it has read: this lane's.
+              r[1][l] = in[l] + r[0][l];
+              r[2][l] = l + r[0][l];
+            }
+            for (unsigned s = 0; s < 3; ++s) output(data, group, s, r[s]);
+          }};
+}
+
+// The division sequence of compilers on operands that need scaling in no lane, in some lanes, and are no numbers.
+LockstepCase divisions() {
+  return {.name = "divisions",
+          .body = std::string(kLoadOwn) + R"(
+  v_mov_b32_e32 v6, 0x400
+  addu v6, v4, v6
+  get_at 6, 6
+  v_div_scale_f32 v20, s[10:11], v6, v6, v5
+  v_div_scale_f32 v21, vcc, v5, v6, v5
+  v_rcp_f32_e32 v22, v20
+  v_fma_f32 v23, -v20, v22, 1.0
+  v_fma_f32 v22, v23, v22, v22
+  v_mul_f32_e32 v23, v21, v22
+  v_fma_f32 v24, -v20, v23, v21
+  v_fma_f32 v23, v24, v22, v23
+  v_fma_f32 v20, -v20, v23, v21
+  v_div_fmas_f32 v20, v20, v22, v23
+  v_div_fixup_f32 v8, v20, v6, v5
+  v_div_scale_f32 v21, vcc, v5, v6, v5
+  v_mov_b32_e32 v25, 0x7fc00000
+  v_cndmask_b32_e64 v26, 0, 1, vcc
+  v_cmp_u_f32_e32 vcc, v8, v8
+  v_cndmask_b32_e32 v8, v8, v25, vcc
+  v_cmp_u_f32_e32 vcc, v21, v21
+  v_cndmask_b32_e32 v21, v21, v25, vcc
+  out 0, v8
+  out 1, v21
+  out 2, v26
+)",
+          .prepare =
+              [](Memory& data) {
+                static constexpr uint32_t kOdd[] = {0,          0x80000000, 0x7f800000, 0xff800000,
+                                                    0x7fc00000, 1,          0x00800000, 0x7f7fffff,
+                                                    0x3f800000, 0x80000123, 0x01234567, 0x7e000000};
+                for (unsigned i = 0; i < 256; ++i) {
+                  const unsigned group = i / 64, lane = i % 64;
+                  uint32_t a = 0x3f000000 + (i * 2654435761u >> 8), b = 0x40000000 + (i * 40503u << 8 >> 9);
+                  const bool odd = group == 1 ? lane == 40 : group == 2 ? lane % 5 == 0 : group == 3;
+                  if (odd) a = kOdd[lane % 12];
+                  if (odd) b = kOdd[lane / 5 % 12];
+                  data[i] = a;
+                  data[256 + i] = b;
+                }
+              },
+          .reference = {}};
+}
+
+}  // namespace
+
+std::vector<LockstepCase> memory_cases() {
+  std::vector<LockstepCase> cases = {overlapping_atomics(true),
+                                     overlapping_atomics(false),
+                                     pairs_shifted_down(false),
+                                     pairs_shifted_down(true),
+                                     lds_orders(),
+                                     divisions(),
+                                     neighbouring_places()};
+  for (const unsigned width : {1u, 2u, 3u, 4u}) cases.push_back(structures(width));
+  return cases;
+}
+
+}  // namespace wavejit::test

@@ -1,0 +1,96 @@
+// Every lockstep kernel with all optimisations, with none, without each, with each alone, and with random sets of them,
+// on every tier: what it leaves in memory and in the registers of its waves is what the interpreter leaves.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "lockstep_case.h"
+
+namespace wavejit::test {
+namespace {
+
+constexpr const char* kTarget = "gfx906";
+
+// WAVEJIT_RANDOM_SWITCHES=N: more random sets than usual.
+unsigned random_sets() {
+  const char* text = std::getenv("WAVEJIT_RANDOM_SWITCHES");
+  return text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 6;
+}
+
+class Switches : public testing::TestWithParam<LockstepCase> {};
+
+TEST_P(Switches, AgreeInMemoryAndRegisters) {
+  const LockstepCase& c = GetParam();
+  for (const bool dump_state : {false, true}) {
+    const Module module = load(kTarget, {lockstep_source(c, kTarget, dump_state)});
+    const Memory initial = lockstep_data(c, dump_state);
+    Memory expected;
+    unsigned wrong = 0;
+    for (const TestEngine& engine : engines_with_switches(random_sets(), true)) {
+      Kernel kernel = module.kernel(c.name);
+      Buffer<uint32_t> data(initial);
+      kernel.set_args(data);
+      (void)kernel.launch(launch_options(engine, c.groups * c.group_size, c.group_size));
+      if (expected.empty()) {
+        expected.assign(data.begin(), data.end());
+        ASSERT_NE(expected, initial) << "the case does nothing";
+        continue;
+      }
+      for (size_t i = 0; i < expected.size() && wrong < 80; ++i) {
+        if (data[i] == expected[i]) continue;
+        ++wrong;
+        const std::string place = i < c.words ? "word " + std::to_string(i)
+                                              : "wave " + std::to_string((i - c.words) / kLanes / kStateRows) +
+                                                    ", row " + std::to_string((i - c.words) / kLanes % kStateRows) +
+                                                    ", lane " + std::to_string((i - c.words) % kLanes);
+        ADD_FAILURE() << describe(engine) << (dump_state ? ", registers stored: " : ": ") << place << ": expected "
+                      << expected[i] << ", got " << data[i];
+        break;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Switches, testing::ValuesIn(all_lockstep_cases()),
+                         [](const auto& info) { return info.param.name; });
+
+// Each name changes the code of some kernel here, when it is the only one off: otherwise the tests above say nothing
+// about it.
+TEST(SwitchNames, EachChangesTheCodeOfSomeKernel) {
+  // That is about how launches enter code.
+  std::map<std::string, bool> changes = {{"run-through", true}};
+  std::vector<std::string> names;
+  for (size_t i = 0; const char* name = wavejit_optimisation_name(i); ++i) names.emplace_back(name);
+  std::vector<std::pair<KernelSource, unsigned>> sources = {{descriptor_source(), 64}};
+  for (const LockstepCase& c : all_lockstep_cases()) sources.emplace_back(lockstep_source(c, kTarget), c.group_size);
+  for (const auto& [source, group_size] : sources) {
+    const unsigned local = group_size;
+    const Module module = load(kTarget, {source});
+    const Kernel kernel = module.kernel(source.name);
+    for (const TestEngine& engine : engines()) {
+      if (engine.engine == WAVEJIT_ENGINE_INTERP) continue;
+      const auto code = [&](const char* disabled) {
+        wavejit_dump_options options{};
+        options.size = sizeof options;
+        options.kind = WAVEJIT_DUMP_X86;
+        options.isa = engine.isa;
+        options.disabled_passes = disabled;
+        options.local[0] = local;
+        std::string text;
+        const auto append = [](void* user, const char* piece, size_t length) {
+          static_cast<std::string*>(user)->append(piece, length);
+        };
+        EXPECT_EQ(wavejit_kernel_dump(kernel.handle(), &options, append, &text), WAVEJIT_OK);
+        return text;
+      };
+      const std::string all = code(nullptr);
+      for (const std::string& name : names)
+        if (bool& known = changes[name]; !known) known = code(name.c_str()) != all;
+    }
+  }
+  for (const std::string& name : names) EXPECT_TRUE(changes[name]) << name;
+}
+
+}  // namespace
+}  // namespace wavejit::test
