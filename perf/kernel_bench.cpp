@@ -2,7 +2,8 @@
 // as a plain C++ loop or hand-written vector code (ceilings/). perf/table.py runs it and prints the comparison.
 //
 // Benchmarks are named <case>/<engine>. An iteration is all launches of the case; buffers are restored outside the
-// timing, translation and compilation happen before it. The first result of every engine is checked against the host
+// timing, translation and compilation happen before it. Engines <engine>_2 are the same with two threads
+// (perf/threads.py). The first result of every engine is checked against the host
 // reference.
 #include <benchmark/benchmark.h>
 #include <time.h>
@@ -49,12 +50,13 @@ class Runner {
 
 class EngineRunner final : public Runner {
  public:
-  EngineRunner(std::unique_ptr<kernels::WavejitRun> run, EngineChoice engine) : run_(std::move(run)), engine_(engine) {}
+  EngineRunner(std::unique_ptr<kernels::WavejitRun> run, EngineChoice engine, uint32_t threads)
+      : run_(std::move(run)), engine_(engine), threads_(threads) {}
   bool reset(std::string*) override {
     run_->reset();
     return true;
   }
-  bool run(std::string* why) override { return run_->launch(engine_, 1, kTimeoutNs, why) == WAVEJIT_OK; }
+  bool run(std::string* why) override { return run_->launch(engine_, threads_, kTimeoutNs, why) == WAVEJIT_OK; }
   bool result(std::vector<Buffer>* buffers, std::string*) override {
     *buffers = run_->read();
     return true;
@@ -83,6 +85,7 @@ class EngineRunner final : public Runner {
 
   std::unique_ptr<kernels::WavejitRun> run_;
   EngineChoice engine_;
+  uint32_t threads_;
   bool measured_ = false;
   double translate_ms_ = 0, x86_code_ = 0, gcn_code_ = 0, executed_ = 0;
 };
@@ -184,10 +187,11 @@ std::unique_ptr<Runner> make_runner(const KernelCase& kernel_case, const std::st
     if (engine == ceiling.engine)
       return std::make_unique<CeilingRunner>(kernel_case, ceiling_function(kernel_case.name, ceiling.tier));
   for (const EngineChoice& choice : {kernels::kInterpreter, kernels::kAvx2, kernels::kAvx512}) {
-    if (engine != choice.name) continue;
+    const bool two = engine == std::string(choice.name) + "_2";
+    if (engine != choice.name && !two) continue;
     const std::string path = kernels::code_object_path(WAVEJIT_KERNEL_DIR, kernel_case, "gfx906", "O3");
     auto run = kernels::WavejitRun::create(kernel_case, path, "gfx906", why);
-    return run ? std::make_unique<EngineRunner>(std::move(run), choice) : nullptr;
+    return run ? std::make_unique<EngineRunner>(std::move(run), choice, two ? 2 : 1) : nullptr;
   }
   *why = "no engine " + engine;
   return nullptr;
@@ -292,7 +296,11 @@ void register_all() {
     };
     add("interp");
     add("avx2");
-    if (wavejit_isa_supported(WAVEJIT_ISA_AVX512) != 0) add("avx512");
+    add("avx2_2");
+    if (wavejit_isa_supported(WAVEJIT_ISA_AVX512) != 0) {
+      add("avx512");
+      add("avx512_2");
+    }
 #ifdef WAVEJIT_HAVE_OPENCL
     if (small.opencl_exclusion.empty()) add("pocl");
 #endif

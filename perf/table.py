@@ -40,7 +40,8 @@ def list_cases(bench):
     cases = {}
     for line in lines:
         name, engine = line.split("/")[:2]
-        cases.setdefault(name, []).append(engine)
+        if engine in ENGINES:
+            cases.setdefault(name, []).append(engine)
     return cases
 
 

@@ -42,9 +42,11 @@ struct Shared {
   std::atomic<uint64_t>& done_groups;                 // those whose waves have all ended
   uint64_t total_groups = 0;
   uint64_t chunk = 1;
-  std::atomic<uint64_t> next_group{0};
+  // Written by all workers, once a chunk; what is above is only read.
+  alignas(64) std::atomic<uint64_t> next_group{0};
 
-  std::mutex mutex;
+  // At the end of a worker, or when it fails.
+  alignas(64) std::mutex mutex;
   std::optional<Error> error;  // the first one
   LaunchStats stats;
 
@@ -385,7 +387,8 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   const DispatchState state(module.target(), kernel, request.shape, request.lds_bytes, request.kernarg,
                             kernel.descriptor.entry);
   const uint64_t total_groups = request.shape.total_groups();
-  std::atomic<uint64_t> done_groups{0};  // outlives the watch, which reads it for progress reports
+  // Outlives the watch, which reads it for progress reports. On a cache line of its own, as workers write it.
+  alignas(64) std::atomic<uint64_t> done_groups{0};
   std::function<void()> progress;
   if (request.progress) progress = [&] { request.progress(done_groups.load(std::memory_order_relaxed), total_groups); };
   Watch watch(request.timeout_ns, std::move(progress));
