@@ -14,6 +14,10 @@ constexpr const char* kAdd8 = R"(
 .macro subu d, a, b
   v_sub_u32_e32 \d, vcc, \a, \b
 .endm
+.macro gget d, p
+  flat_load_dword v[\d], v[\p:\p+1]
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+.endm
 )";
 constexpr const char* kAdd9 = R"(
 .macro addu d, a, b
@@ -21,6 +25,10 @@ constexpr const char* kAdd9 = R"(
 .endm
 .macro subu d, a, b
   v_sub_u32_e32 \d, \a, \b
+.endm
+.macro gget d, p
+  global_load_dword v[\d], v[\p:\p+1], off
+  s_waitcnt vmcnt(0)
 .endm
 )";
 constexpr const char* kMemory = R"(
@@ -63,7 +71,7 @@ std::string lockstep_macros(std::string_view target) {
 const std::vector<LockstepCase>& all_lockstep_cases() {
   static const std::vector<LockstepCase> all = [] {
     std::vector<LockstepCase> cases = exchange_cases();
-    for (const auto& more : {scalar_state_cases(), loop_cases(), memory_cases()})
+    for (const auto& more : {scalar_state_cases(), loop_cases(), divergent_cases(), memory_cases()})
       cases.insert(cases.end(), more.begin(), more.end());
     return cases;
   }();

@@ -36,6 +36,7 @@ struct LockstepCase {
 [[nodiscard]] std::vector<LockstepCase> exchange_cases();
 [[nodiscard]] std::vector<LockstepCase> scalar_state_cases();
 [[nodiscard]] std::vector<LockstepCase> loop_cases();
+[[nodiscard]] std::vector<LockstepCase> divergent_cases();
 [[nodiscard]] std::vector<LockstepCase> memory_cases();
 [[nodiscard]] const std::vector<LockstepCase>& all_lockstep_cases();
 
@@ -54,6 +55,7 @@ inline constexpr unsigned kStateRows = 31;
 //   addu d, a, b / subu d, a, b    32-bit vector addition, a - b; b is a VGPR
 //   at p, off                      v[p:p+1] = data + zero-extended v<off>        (p and off are numbers)
 //   get d, p / put p, d            load, store one dword at v[p:p+1], with waitcnt
+//   gget d, p                      the same as get, by a global instruction where there is one
 //   get_at d, off / put_at off, d  both; use v[60:61]
 //   out slot, reg                  data[1024 + slot * 256 + global index] = reg (a scalar or vector operand); v58..v63
 [[nodiscard]] std::string lockstep_macros(std::string_view target);

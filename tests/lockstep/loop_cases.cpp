@@ -170,7 +170,7 @@ LockstepCase rows(bool upwards, bool in_order) {
   s_mov_b32 s8, 9
   s_mov_b32 s9, 0
 1:
-  get 9, 10
+  gget 9, 10
   v_lshlrev_b32_e32 v8, 1, v8
   addu v8, v8, v9
   s_add_u32 s9, s9, 3

@@ -17,6 +17,11 @@ KernelSource descriptor_source() {
           .body = R"(
   s_load_dwordx4 s[40:43], s[4:5], 0x0
   s_mov_b32 s32, 0
+  // By the descriptor as kernels get it, with the wave's offset.
+  v_xor_b32_e32 v5, 0x5a5a, v0
+  buffer_store_dword v5, off, s[0:3], s7 offset:32
+  v_mov_b32_e32 v5, 0
+  buffer_load_dword v5, off, s[0:3], s7 offset:32
   s_mov_b64 s[20:21], s[0:1]
   s_mov_b64 s[22:23], s[2:3]
   s_add_u32 s20, s20, s7
@@ -76,6 +81,7 @@ KernelSource descriptor_source() {
   s_add_u32 s44, s44, 1
   s_cmp_lt_u32 s44, 5
   s_cbranch_scc1 .Lagain
+  global_store_dword v[20:21], v5, off
 )",
           .directives =
               "  .amdhsa_user_sgpr_private_segment_buffer 1\n  .amdhsa_system_sgpr_workgroup_id_x 1\n"
@@ -92,7 +98,7 @@ TEST(ScratchDescriptors, FunctionsTakeWhatIsInTheRegisters) {
   for (const TestEngine& engine : engines_with_switches(8, true)) {
     SCOPED_TRACE(describe(engine));
     Kernel kernel = module.kernel("descriptors");
-    Buffer<uint32_t> out(5 * 64), elsewhere(16 * 64);
+    Buffer<uint32_t> out(6 * 64), elsewhere(16 * 64);
     for (uint32_t& word : elsewhere) word = 0xabcdef;
     kernel.set_args(out, elsewhere);
     (void)kernel.launch(launch_options(engine, 64, 64));
@@ -103,6 +109,7 @@ TEST(ScratchDescriptors, FunctionsTakeWhatIsInTheRegisters) {
       ASSERT_EQ(out[128 + l], 512 + l) << "elsewhere, lane " << l;
       ASSERT_EQ(out[192 + l], 768 + l) << "moved, lane " << l;
       ASSERT_EQ(out[256 + l], 0x10000 + l) << "what was there first, lane " << l;
+      ASSERT_EQ(out[320 + l], l ^ 0x5a5a) << "by the kernel, lane " << l;
       // Row 2 of a segment whose base is `elsewhere`; the global store hit its third word.
       ASSERT_EQ(elsewhere[2 * 64 + l], 512 + l) << "elsewhere, lane " << l;
     }

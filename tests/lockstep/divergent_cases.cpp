@@ -1,0 +1,165 @@
+// Loops that lanes leave one by one, when numbers of their own say so. A tile whose lanes have all left may leave
+// before the others only if nobody can tell: each kind here adds one thing by which it shows, but for the first.
+#include <algorithm>
+#include <array>
+
+#include "lockstep_case.h"
+
+namespace wavejit::test {
+namespace {
+
+using Row = std::array<uint32_t, kLanes>;
+
+enum class Shows {
+  nothing,
+  counter,     // a scalar counts the iterations
+  all_lanes,   // vectors change in lanes that have left, too
+  vcc,         // what the last comparison found
+  returning,   // lanes that had left are in again
+  scc,         // scalar condition of the last iteration
+  last_lanes,  // which lanes were in the last iteration
+  load,        // nothing: a load in the loop, of the lanes that are in
+};
+constexpr const char* kNames[] = {"nothing", "counter", "all_lanes", "vcc", "returning", "scc", "last_lanes", "load"};
+
+// v6 counts the iterations of a lane; v10..v17 are carried along, so that there is work besides the chain.
+LockstepCase leaving(Shows shows) {
+  std::string body = R"(
+  v_lshlrev_b32_e32 v4, 2, v1
+  get_at 5, 4
+  v_or_b32_e32 v5, 1, v5
+  v_mov_b32_e32 v6, 0
+  v_mov_b32_e32 v8, 0
+  v_mov_b32_e32 v9, 0
+  s_mov_b32 s12, 0
+  s_mov_b64 s[14:15], 0
+  s_mov_b64 s[20:21], exec
+  s_cmp_eq_u32 s2, 77
+)";
+  for (unsigned i = 10; i < 18; ++i)
+    body += "  v_mov_b32_e32 v9, " + std::to_string(i) + "\n  addu v" + std::to_string(i) + ", v5, v9\n";
+  body += R"(
+  v_mov_b32_e32 v9, 0
+1:
+  // n = n odd ? 3 n + 1 : n / 2
+  v_and_b32_e32 v20, 1, v5
+  v_cmp_eq_u32_e32 vcc, 1, v20
+  v_lshrrev_b32_e32 v21, 1, v5
+  v_lshlrev_b32_e32 v22, 1, v5
+  addu v22, v22, v5
+  v_mov_b32_e32 v23, 1
+  addu v22, v22, v23
+  v_cmp_eq_u32_e32 vcc, 1, v20
+  v_cndmask_b32_e32 v5, v21, v22, vcc
+  addu v6, v6, v23
+)";
+  for (unsigned i = 10; i < 18; ++i) {
+    const std::string v = "v" + std::to_string(i);
+    body += "  v_xor_b32_e32 " + v + ", v5, " + v + "\n  addu " + v + ", v6, " + v + "\n";
+  }
+  if (shows == Shows::counter) body += "  s_add_u32 s12, s12, 1\n";
+  if (shows == Shows::all_lanes)
+    body +=
+        "  s_mov_b64 s[16:17], exec\n  s_mov_b64 exec, -1\n  v_xor_b32_e32 v8, v10, v8\n  addu v9, v9, v23\n"
+        "  s_mov_b64 exec, s[16:17]\n";
+  if (shows == Shows::load)
+    body += "  v_and_b32_e32 v24, 0xff, v5\n  v_lshlrev_b32_e32 v24, 2, v24\n  get_at 24, 24\n  addu v8, v8, v24\n";
+  if (shows == Shows::last_lanes) body += "  s_mov_b64 s[14:15], exec\n";
+  if (shows == Shows::scc) {
+    body += "  v_cmp_lt_u32_e32 vcc, 1, v5\n  s_and_b64 exec, exec, vcc\n";  // SCC: any lane is left
+  } else if (shows == Shows::returning) {
+    // All lanes are looked at again; those that are done have 0 and come back every fourth time.
+    body += R"(
+  s_add_u32 s12, s12, 1
+  s_and_b32 s13, s12, 3
+  s_mov_b64 s[16:17], exec
+  v_cmp_lt_u32_e32 vcc, 1, v5
+  s_mov_b64 s[18:19], vcc
+  s_mov_b64 exec, s[20:21]
+  v_cmp_gt_u32_e64 s[14:15], 3, v5
+  s_mov_b64 exec, s[16:17]
+  s_cmp_eq_u32 s13, 3
+  s_cselect_b64 s[14:15], s[14:15], 0
+  s_cmp_lt_u32 s12, 40
+  s_cselect_b64 s[14:15], s[14:15], 0
+  s_or_b64 exec, s[18:19], s[14:15]
+)";
+  } else {
+    body += "  v_cmp_lt_u32_e32 vcc, 1, v5\n  s_and_b64 exec, exec, vcc\n";
+  }
+  body += "  s_cbranch_execnz 1b\n";
+  if (shows == Shows::scc) body += "  s_cselect_b32 s12, 5, 6\n";
+  body += "  s_mov_b64 exec, s[20:21]\n";
+  if (shows == Shows::vcc) body += "  v_cndmask_b32_e64 v8, 3, 4, vcc\n";
+  if (shows == Shows::last_lanes) body += "  v_cndmask_b32_e64 v8, 3, 4, s[14:15]\n";
+  for (unsigned i = 11; i < 18; ++i) body += "  addu v10, v" + std::to_string(i) + ", v10\n";
+  body += "  out 0, v6\n  out 1, v5\n  out 2, v10\n  out 3, v8\n  out 4, v9\n  out 5, s12\n";
+  return {.name = std::string("leaving_shows_") + kNames[static_cast<unsigned>(shows)],
+          .body = body,
+          .reference = [shows](Memory& data, unsigned group) {
+            Row n, count = {}, extra = {}, all = {};
+            std::array<Row, 8> a;
+            uint32_t s12 = 0;
+            for (unsigned l = 0; l < kLanes; ++l) {
+              n[l] = data[group * kLanes + l] | 1;
+              for (unsigned i = 0; i < 8; ++i) a[i][l] = n[l] + 10 + i;
+            }
+            const Memory before = data;
+            uint64_t exec = ~uint64_t{0}, vcc = 0, last = 0;
+            const auto on = [&](unsigned l) { return (exec >> l & 1) != 0; };
+            uint32_t trips = 0;
+            while (exec != 0) {
+              ++trips;
+              for (unsigned l = 0; l < kLanes; ++l) {
+                if (!on(l)) continue;
+                n[l] = (n[l] & 1) != 0 ? 3 * n[l] + 1 : n[l] / 2;
+                ++count[l];
+                for (Row& row : a) row[l] = (row[l] ^ n[l]) + count[l];
+                if (shows == Shows::load) extra[l] += before[n[l] & 0xff];
+              }
+              if (shows == Shows::all_lanes)
+                for (unsigned l = 0; l < kLanes; ++l) {
+                  extra[l] ^= a[0][l];
+                  ++all[l];
+                }
+              last = exec;
+              vcc = 0;
+              for (unsigned l = 0; l < kLanes; ++l) vcc |= uint64_t{on(l) && n[l] > 1} << l;
+              uint64_t back = 0;
+              for (unsigned l = 0; l < kLanes; ++l) back |= uint64_t{n[l] < 3} << l;
+              exec = vcc;
+              if (shows == Shows::returning && trips % 4 == 3 && trips < 40) exec |= back;
+            }
+            if (shows == Shows::counter || shows == Shows::returning) s12 = trips;
+            if (shows == Shows::scc) s12 = 6;
+            if (shows == Shows::vcc) extra.fill(3);
+            if (shows == Shows::last_lanes)
+              for (unsigned l = 0; l < kLanes; ++l) extra[l] = (last >> l & 1) != 0 ? 4 : 3;
+            const auto output = [&](unsigned slot, const Row& row) {
+              std::copy(row.begin(), row.end(), data.begin() + 1024 + slot * 256 + group * kLanes);
+            };
+            Row sum = {};
+            for (const Row& row : a)
+              for (unsigned l = 0; l < kLanes; ++l) sum[l] += row[l];
+            output(0, count);
+            output(1, n);
+            output(2, sum);
+            output(3, extra);
+            output(4, all);
+            Row scalar;
+            scalar.fill(s12);
+            output(5, scalar);
+          }};
+}
+
+}  // namespace
+
+std::vector<LockstepCase> divergent_cases() {
+  std::vector<LockstepCase> cases;
+  for (const Shows shows : {Shows::nothing, Shows::counter, Shows::all_lanes, Shows::vcc, Shows::returning, Shows::scc,
+                            Shows::last_lanes, Shows::load})
+    cases.push_back(leaving(shows));
+  return cases;
+}
+
+}  // namespace wavejit::test
