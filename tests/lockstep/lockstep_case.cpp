@@ -125,7 +125,14 @@ std::string state_dump(const LockstepCase& c) {
 }  // namespace
 
 KernelSource lockstep_source(const LockstepCase& c, std::string_view target, bool dump_state) {
-  const std::string start = dump_state ? "  v_readfirstlane_b32 s87, v0\n  s_lshr_b32 s87, s87, 6\n" : "";
+  std::string start;
+  if (dump_state) {
+    start =
+        "  v_readfirstlane_b32 s87, v0\n  s_lshr_b32 s87, s87, 6\n  s_mov_b64 s[82:83], exec\n  s_mov_b64 exec, -1\n";
+    for (unsigned v = 1; v < 64; ++v) start += fmt::format("  v_mov_b32_e32 v{}, {}\n", v, v);
+    for (unsigned s = 6; s < 32; ++s) start += fmt::format("  s_mov_b32 s{}, {}\n", s, s);
+    start += "  s_mov_b64 vcc, 0\n  s_mov_b64 exec, s[82:83]\n";
+  }
   return {.name = c.name,
           .body = lockstep_macros(target) + start +
                   fmt::format(R"(

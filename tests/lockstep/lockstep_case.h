@@ -26,6 +26,7 @@ struct LockstepCase {
   unsigned group_size = 64;
   unsigned lds = 0;
   unsigned words = 4096;  // of `data`, filled with small pseudo-random numbers
+  bool floats = false;    // registers hold NaNs, whose bits engines need not agree on
   // Replaces some of the initial contents; may be empty.
   std::function<void(Memory&)> prepare;
   // What the kernel does to one work-group, on the contents before the launch (groups in ascending order); empty: what
@@ -40,8 +41,8 @@ struct LockstepCase {
 [[nodiscard]] std::vector<LockstepCase> memory_cases();
 [[nodiscard]] const std::vector<LockstepCase>& all_lockstep_cases();
 
-// The kernel, and its data before the launch. dump_state: the kernel ends with storing its registers behind `words`,
-// see state_words().
+// The kernel, and its data before the launch. dump_state: the kernel starts with known registers and ends with storing
+// them behind `words`.
 [[nodiscard]] KernelSource lockstep_source(const LockstepCase& c, std::string_view target, bool dump_state = false);
 [[nodiscard]] Memory lockstep_data(const LockstepCase& c, bool dump_state = false);
 // Dwords of registers that a wave stores: rows of 64 for v0..v23 and v58..v63 of all lanes, EXEC or not, then one with

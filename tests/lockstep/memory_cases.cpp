@@ -353,6 +353,7 @@ LockstepCase divisions() {
   out 1, v21
   out 2, v26
 )",
+          .floats = true,
           .prepare =
               [](Memory& data) {
                 static constexpr uint32_t kOdd[] = {0,          0x80000000, 0x7f800000, 0xff800000,

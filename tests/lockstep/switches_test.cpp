@@ -1,5 +1,6 @@
 // Every lockstep kernel with all optimisations, with none, without each, with each alone, and with random sets of them,
-// on every tier: what it leaves in memory and in the registers of its waves is what the interpreter leaves.
+// on every tier: what it leaves in memory is what the interpreter leaves. The same with all, none and random sets for
+// the registers at its end, which it then stores.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -18,6 +19,10 @@ unsigned random_sets() {
   return text ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : 6;
 }
 
+bool is_nan(uint32_t bits) {
+  return (bits & 0x7fffffff) > 0x7f800000;
+}
+
 class Switches : public testing::TestWithParam<LockstepCase> {};
 
 TEST_P(Switches, AgreeInMemoryAndRegisters) {
@@ -27,7 +32,7 @@ TEST_P(Switches, AgreeInMemoryAndRegisters) {
     const Memory initial = lockstep_data(c, dump_state);
     Memory expected;
     unsigned wrong = 0;
-    for (const TestEngine& engine : engines_with_switches(random_sets(), true)) {
+    for (const TestEngine& engine : engines_with_switches(random_sets(), !dump_state)) {
       Kernel kernel = module.kernel(c.name);
       Buffer<uint32_t> data(initial);
       kernel.set_args(data);
@@ -38,7 +43,7 @@ TEST_P(Switches, AgreeInMemoryAndRegisters) {
         continue;
       }
       for (size_t i = 0; i < expected.size() && wrong < 8; ++i) {
-        if (data[i] == expected[i]) continue;
+        if (data[i] == expected[i] || (c.floats && is_nan(data[i]) && is_nan(expected[i]))) continue;
         ++wrong;
         const std::string place = i < c.words ? "word " + std::to_string(i)
                                               : "wave " + std::to_string((i - c.words) / kLanes / kStateRows) +
