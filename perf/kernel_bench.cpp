@@ -8,6 +8,7 @@
 #include <benchmark/benchmark.h>
 #include <time.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +18,7 @@
 #include <string_view>
 
 #include "ceilings/ceiling_run.h"
+#include "inner_loop.h"
 #include "kernel_case.h"
 #include "native.h"
 #include "wavejit_run.h"
@@ -68,6 +70,9 @@ class EngineRunner final : public Runner {
     state.counters["x86_code"] = x86_code_;
     state.counters["gcn_code"] = gcn_code_;
     state.counters["gcn_executed"] = executed_;
+    state.counters["x86_bytes"] = bytes_;
+    state.counters["loop_gcn"] = loop_gcn_;
+    state.counters["loop_x86"] = loop_x86_;
   }
 
  private:
@@ -80,14 +85,23 @@ class EngineRunner final : public Runner {
     run_->reset();
     std::string why;
     if (run_->launch(engine_, 1, kTimeoutNs, &why, true) != WAVEJIT_OK) return;
-    for (const uint64_t count : run_->instructions()) executed_ += static_cast<double>(count);
+    const std::vector<uint64_t>& counts = run_->instructions();
+    for (const uint64_t count : counts) executed_ += static_cast<double>(count);
+    if (engine_.engine != WAVEJIT_ENGINE_JIT) return;
+    // The launch that executes most.
+    const auto busiest = static_cast<size_t>(std::max_element(counts.begin(), counts.end()) - counts.begin());
+    const std::string x86 = run_->dump(busiest, WAVEJIT_DUMP_X86, engine_.isa);
+    const InnerLoop loop = inner_loop(run_->dump(busiest, WAVEJIT_DUMP_GCN, engine_.isa), x86);
+    bytes_ = static_cast<double>(code_bytes(x86));
+    loop_gcn_ = static_cast<double>(loop.guest);
+    loop_x86_ = static_cast<double>(loop.host);
   }
 
   std::unique_ptr<kernels::WavejitRun> run_;
   EngineChoice engine_;
   uint32_t threads_;
   bool measured_ = false;
-  double translate_ms_ = 0, x86_code_ = 0, gcn_code_ = 0, executed_ = 0;
+  double translate_ms_ = 0, x86_code_ = 0, gcn_code_ = 0, executed_ = 0, bytes_ = 0, loop_gcn_ = 0, loop_x86_ = 0;
 };
 
 #ifdef WAVEJIT_HAVE_OPENCL

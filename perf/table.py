@@ -5,9 +5,10 @@
 
 Each kernel runs in one process with all its engines, whose repetitions alternate in random order, so that a slow phase of the
 machine hits all of them; figures are medians. Everything uses one thread. --clock cpu shows the
-CPU time of the process instead of the wall time, for a machine that is busy with other work. --code also shows what the translated
-code is like: x86 per GCN instruction, translation time per GCN instruction (of all variants that the launches needed), and the time
-per instruction that a wave executes.
+CPU time of the process instead of the wall time, for a machine that is busy with other work. --code adds columns about the translated
+code: translation time and x86 instructions per GCN instruction (of all variants that the launches needed), bytes per GCN instruction
+(of the variant that most waves execute), x86 instructions per GCN instruction in the inner loop (as they stand in the code, for the
+64 lanes of a wave; inner_loop.h), and the time per instruction that a wave executes.
 """
 
 import argparse
@@ -67,7 +68,8 @@ def run_case(bench, name, engines, clock):
         milliseconds = entry["cpu_ms"] if clock == "cpu" else entry["real_time"]
         times.setdefault(engine, []).append(milliseconds)
         if "gcn_code" in entry:
-            code[engine] = {k: entry[k] for k in ("gcn_code", "gcn_executed", "x86_code", "translate_ms")}
+            code[engine] = {k: entry[k] for k in ("gcn_code", "gcn_executed", "x86_code", "translate_ms", "x86_bytes",
+                                                   "loop_gcn", "loop_x86")}
         for key, value in entry.items():
             if key.endswith("/s"):  # work per second of wall time
                 rates.setdefault(engine, (key, []))[1].append(value * entry["real_time"] / milliseconds)
@@ -83,26 +85,31 @@ def show_ratio(ratio):
     return "-" if ratio is None else "%.2fx" % ratio if ratio < 10 else "%.0fx" % ratio
 
 
-def print_code(results):
+def code_columns(results):
+    """Columns about the translated code: (title, function from a result to text)."""
     tiers = [e for e in ("avx512", "avx2") if any(e in r["code"] for r in results.values())]
     timed = [e for e in ["interp"] + tiers if any(e in r["code"] for r in results.values())]
-    header = ["kernel", "GCN instructions"]
+
+    def ratio(engine, over, under, form, scale=1):
+        def show(result):
+            c = result["code"].get(engine)
+            return form % (scale * c[over] / c[under]) if c and c[under] else "-"
+        return show
+
+    def per_executed(engine):
+        def show(result):
+            c, ms = result["code"].get(engine), result["ms"].get(engine)
+            return "%.3g" % (1e6 * ms / c["gcn_executed"]) if c and ms and c["gcn_executed"] else "-"
+        return show
+
+    columns = [("GCN instructions", lambda result: "%d" % next((c["gcn_code"] for c in result["code"].values()), 0))]
     for e in tiers:
-        header += ["%s: x86 per GCN" % TITLES[e], "%s: us per GCN to translate" % TITLES[e]]
-    header += ["%s: ns per executed GCN" % TITLES[e] for e in timed]
-    print("\n| " + " | ".join(header) + " |")
-    print("|---|" + "---:|" * (len(header) - 1))
-    for name, result in results.items():
-        code, row = result["code"], [name]
-        row.append("%d" % next((c["gcn_code"] for c in code.values()), 0))
-        for e in tiers:
-            c = code.get(e)
-            known = c and c["gcn_code"]
-            row += ["%.1f" % (c["x86_code"] / c["gcn_code"]), "%.1f" % (1e3 * c["translate_ms"] / c["gcn_code"])] if known else ["-"] * 2
-        for e in timed:
-            c, ms = code.get(e), result["ms"].get(e)
-            row.append("%.3g" % (1e6 * ms / c["gcn_executed"]) if c and ms and c["gcn_executed"] else "-")
-        print("| " + " | ".join(row) + " |")
+        columns += [("%s: us per GCN to translate" % TITLES[e], ratio(e, "translate_ms", "gcn_code", "%.1f", 1e3)),
+                    ("%s: bytes per GCN" % TITLES[e], ratio(e, "x86_bytes", "gcn_code", "%.0f")),
+                    ("%s: x86 per GCN" % TITLES[e], ratio(e, "x86_code", "gcn_code", "%.1f")),
+                    ("%s: x86 per GCN in the inner loop" % TITLES[e], ratio(e, "loop_x86", "loop_gcn", "%.1f"))]
+    columns += [("%s: ns per executed GCN" % TITLES[e], per_executed(e)) for e in timed]
+    return columns
 
 
 def geometric_mean(values):
@@ -116,7 +123,7 @@ def main():
     parser.add_argument("--skip", default="", help="comma-separated engines to leave out")
     parser.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="what to measure (default: wall)")
     parser.add_argument("--hand-rates", action="store_true", help="also show the work per second of the hand-written code")
-    parser.add_argument("--code", action="store_true", help="also show what the translated code is like")
+    parser.add_argument("--code", action="store_true", help="with columns about the translated code")
     parser.add_argument("--json", help="also write the medians to this file")
     options = parser.parse_args()
 
@@ -158,7 +165,9 @@ def main():
     if peaks:
         print("Most fused multiply-adds: %s\n" %
               ", ".join("%.3g %s with %s" % (rate, unit, TITLES[e].split(", ")[1]) for e, (unit, rate) in peaks.items()))
+    code = code_columns(results) if options.code else []
     header = ["kernel", "rate of " + TITLES[best]] + [TITLES[e] for e in columns] + [title for title, _, _ in ratios]
+    header += [title for title, _ in code]
     print("| " + " | ".join(header) + " |")
     print("|---|" + "---:|" * (len(header) - 1))
     collected = {title: [] for title, _, _ in ratios}
@@ -172,11 +181,11 @@ def main():
             if ratio:
                 collected[title].append(ratio)
             row.append(show_ratio(ratio))
+        row += [show(result) for _, show in code]
         print("| " + " | ".join(row) + " |")
     print("| **geometric mean** | |" + " |" * len(columns) + " " +
-          " | ".join("**%s** (%d)" % (show_ratio(geometric_mean(v)), len(v)) for v in collected.values()) + " |")
-    if options.code:
-        print_code(results)
+          " | ".join("**%s** (%d)" % (show_ratio(geometric_mean(v)), len(v)) for v in collected.values()) +
+          " |" * (1 + len(code)))
     if options.hand_rates:
         print("\n| kernel | unit | " + " | ".join(TITLES[e] for e in ("hand_avx512", "hand_avx2", "avx512", "avx2")) + " |")
         print("|---|---|---:|---:|---:|---:|")

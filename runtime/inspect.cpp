@@ -200,8 +200,9 @@ Expected<std::string> dump_x86(const Module& module, const Kernel& kernel, backe
       *lifted->function,
       {.tier = tier, .keep_listing = true, .optimisations = backend_optimisations(options.disabled_passes)});
   if (!code) return with_kernel(std::move(code.error()), kernel);
-  return fmt::format("; {} for {}: {} instructions, {} bytes\n{}", kernel.name, backend::to_string(tier),
-                     (*code)->host_instructions(), (*code)->code().size(), (*code)->listing());
+  return fmt::format("; {} for {}: {} instructions, {} bytes, for the code at {:#x}\n{}", kernel.name,
+                     backend::to_string(tier), (*code)->host_instructions(), (*code)->code().size(),
+                     kernel.descriptor.entry, (*code)->listing());
 }
 
 Coverage coverage(const Module& module, const Kernel& kernel, backend::Tier tier) {

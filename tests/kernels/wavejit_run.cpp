@@ -126,6 +126,21 @@ uint64_t WavejitRun::guest_code() const {
   return instructions;
 }
 
+std::string WavejitRun::dump(size_t launch, wavejit_dump_kind kind, wavejit_isa isa) const {
+  wavejit_dump_options options{};
+  options.size = sizeof options;
+  options.kind = kind;
+  options.isa = isa;
+  options.disabled_passes = std::getenv("WAVEJIT_DISABLE_PASSES");
+  std::copy(kernel_case_.launches[launch].local.begin(), kernel_case_.launches[launch].local.end(), options.local);
+  std::string text;
+  const auto append = [](void* user, const char* piece, size_t length) {
+    static_cast<std::string*>(user)->append(piece, length);
+  };
+  if (wavejit_kernel_dump(kernels_[launch], &options, append, &text) != WAVEJIT_OK) return {};
+  return text;
+}
+
 std::vector<Buffer> WavejitRun::read() const {
   std::vector<Buffer> buffers = kernel_case_.buffers;
   for (size_t i = 0; i < buffers.size(); ++i) {

@@ -47,6 +47,8 @@ class WavejitRun {
   [[nodiscard]] uint64_t host_instructions() const { return host_instructions_; }
   // GCN instructions that the kernels of the case can reach by direct control flow.
   [[nodiscard]] uint64_t guest_code() const;
+  // Code of the kernel of a launch, as wavejit_kernel_dump() makes it for the launch's work-group size.
+  [[nodiscard]] std::string dump(size_t launch, wavejit_dump_kind kind, wavejit_isa isa) const;
   // Wall time of the launches of the last launch(), as reported by wavejit.
   [[nodiscard]] uint64_t wall_ns() const { return wall_ns_; }
   // Executed by each launch of the last launch(), where they were counted.

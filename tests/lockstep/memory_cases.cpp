@@ -324,6 +324,96 @@ LockstepCase neighbouring_places() {
           }};
 }
 
+// Indices that are kept inside bounds, as those of a stencil at its edges: the bound lies between lanes, at the end of
+// a tile, or nowhere near. Loads, and stores in which lanes at the bound meet.
+LockstepCase clamped_indices(int bound, bool is_signed) {
+  const std::string low =
+      is_signed ? "  v_max_i32_e32 v8, 0, v8\n  v_min_i32_e32 v8, s13, v8\n" : "  v_min_u32_e32 v8, s13, v8\n";
+  static constexpr int kDistances[] = {-20, -1, 0, 1, 7, 33};
+  std::string body = kLoadOwn;
+  body += R"(
+  s_load_dword s12, s[4:5], 0xffc
+  s_waitcnt lgkmcnt(0)
+  s_sub_u32 s13, s12, 1
+  v_mov_b32_e32 v6, 0
+)";
+  const auto address = [&](int distance, const std::string& base) {
+    body += "  v_mov_b32_e32 v8, " + std::to_string(distance) + "\n  addu v8, v1, v8\n" + low + R"(
+  v_mov_b32_e32 v9, 0
+  v_lshlrev_b64 v[8:9], 2, v[8:9]
+  v_mov_b32_e32 v11, s5
+)" + base + "  add_co v10, s4, v8\n  addc v11, v11, v9\n";
+  };
+  for (const int distance : kDistances) {
+    if (!is_signed && distance < 0) continue;
+    address(distance, "");
+    body += "  gget 12, 10\n  v_mul_u32_u24_e32 v6, 3, v6\n  addu v6, v6, v12\n";
+  }
+  // Stores go 512 words further up.
+  body += "  s_add_u32 s4, s4, 0x2800\n  s_addc_u32 s5, s5, 0\n";
+  address(5, "");
+  body += "  put 10, 0\n  s_sub_u32 s4, s4, 0x2800\n  s_subb_u32 s5, s5, 0\n  out 0, v6\n";
+  return {
+      .name = std::string(is_signed ? "clamped_indices_" : "clamped_unsigned_indices_") + std::to_string(bound),
+      .body = body,
+      .prepare = [bound](Memory& data) { data[1023] = static_cast<uint32_t>(bound); },
+      .reference =
+          [bound, is_signed](Memory& data, unsigned group) {
+            Row sums = {};
+            const auto clamped = [&](unsigned l, int distance) {
+              return static_cast<unsigned>(std::clamp(static_cast<int>(group * kLanes + l) + distance, 0, bound - 1));
+            };
+            for (unsigned l = 0; l < kLanes; ++l) {
+              for (const int distance : kDistances)
+                if (is_signed || distance >= 0) sums[l] = sums[l] * 3 + data[clamped(l, distance)];
+              data[0x2800 / 4 + clamped(l, 5)] = l;
+            }
+            output(data, group, 0, sums);
+          }};
+}
+
+// Sums of products, in a straight line and in a loop; some of them for some lanes only, whose sums others look at.
+LockstepCase sums_of_products() {
+  return {.name = "sums_of_products",
+          .body = std::string(kLoadOwn) + R"(
+  v_cvt_f32_u32_e32 v6, v5
+  v_mov_b32_e32 v7, 1.0
+  v_mov_b32_e32 v8, 2.0
+  s_mov_b32 s8, 3
+1:
+  v_mac_f32_e32 v7, v6, v6
+  v_mac_f32_e32 v7, 2.0, v6
+  v_fma_f32 v9, v7, 2.0, v6
+  v_mac_f32_e32 v9, 4.0, v6
+  v_mac_f32_e32 v9, -1.0, v7
+  v_cmp_gt_u32_e32 vcc, 60, v5
+  s_and_saveexec_b64 s[10:11], vcc
+  v_mac_f32_e32 v7, 0.5, v6
+  v_mac_f32_e32 v9, 2.0, v6
+  v_mac_f32_e32 v9, 2.0, v6
+  s_mov_b64 exec, s[10:11]
+  v_readlane_b32 s12, v9, 50
+  v_mac_f32_e32 v9, 4.0, v8
+  v_add_f32_e32 v8, s12, v9
+  v_and_b32_e32 v8, 0xffff0000, v8
+  s_sub_u32 s8, s8, 1
+  s_cmp_lg_u32 s8, 0
+  s_cbranch_scc1 1b
+  v_cvt_f64_f32_e32 v[12:13], v7
+  v_cvt_f64_f32_e32 v[14:15], v6
+  v_fma_f64 v[16:17], v[14:15], v[14:15], v[12:13]
+  v_fma_f64 v[16:17], v[14:15], 4.0, v[16:17]
+  v_fma_f64 v[16:17], v[12:13], 2.0, v[16:17]
+  v_cvt_u32_f64_e32 v16, v[16:17]
+  v_cvt_u32_f32_e32 v7, v7
+  out 0, v7
+  out 1, v8
+  out 2, v9
+  out 3, v16
+)",
+          .reference = {}};
+}
+
 // The division sequence of compilers on operands that need scaling in no lane, in some lanes, and are no numbers.
 LockstepCase divisions() {
   return {.name = "divisions",
@@ -383,6 +473,9 @@ std::vector<LockstepCase> memory_cases() {
                                      divisions(),
                                      neighbouring_places()};
   for (const unsigned width : {1u, 2u, 3u, 4u}) cases.push_back(structures(width));
+  for (const int bound : {1, 16, 77, 200, 256}) cases.push_back(clamped_indices(bound, true));
+  for (const int bound : {16, 77}) cases.push_back(clamped_indices(bound, false));
+  cases.push_back(sums_of_products());
   return cases;
 }
 
