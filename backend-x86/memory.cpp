@@ -98,9 +98,16 @@ Gp MemoryAccess::uniform_pointer(const ir::Inst* base, const ir::Inst* offset) {
   return pointer;
 }
 
+// The chunk's lanes of the mask if it is a constant.
+std::optional<uint32_t> MemoryAccess::fixed_lanes() const {
+  const ir::Inst* mask = inst_.operands[0];
+  if (!mask->is_const()) return std::nullopt;
+  return static_cast<uint32_t>(mask->imm >> first_lane()) & all_lanes();
+}
+
 void MemoryAccess::prepare() {
   const auto operand = [&](unsigned i) { return inst_.operands[i]; };
-  if (!Emitter::is_full(operand(0))) active_ = {.full = false, .mask = e_.mask(operand(0), chunk_)};
+  if (fixed_lanes() != all_lanes()) active_ = {.full = false, .mask = e_.mask(operand(0), chunk_)};
   slow_label_ = cc_.newLabel();
   join_ = cc_.newLabel();
   if (e_.lane_addresses_.serves(inst_)) return prepare_served();
@@ -378,7 +385,7 @@ void MemoryAccess::uniform_load() {
   whole.lanes = 1;
   whole.lane_in_state = false;
   const bool narrow = mem_.bytes < 4;
-  if (!active_.full && (narrow || !isa_.has_masked_narrow()))
+  if (!active_.full && !fixed_lanes() && (narrow || !isa_.has_masked_narrow()))
     to_slow_if(x86::negateCond(isa_.test_any({&active_.mask, 1})));
   for (unsigned element = 0; element < mem_.count; ++element) {
     if (narrow) {
@@ -437,7 +444,7 @@ void MemoryAccess::contiguous(const Gp& pointer) {
     return access(nullptr);
   }
   // Scratch is there for lanes that are off, too.
-  if (scratch_swizzled_ && (load_ || isa_.has_masked_narrow())) return access(active_.get());
+  if ((scratch_swizzled_ && (load_ || isa_.has_masked_narrow())) || fixed_lanes()) return access(active_.get());
   // The plain access when all lanes are on; the masked one is out of line.
   const Label masked = cc_.newLabel(), done = cc_.newLabel();
   cc_.j(x86::negateCond(isa_.test_all({&active_.mask, 1})), masked);
@@ -471,6 +478,13 @@ void MemoryAccess::skip_without_lanes(const Label& done) {
 
 void MemoryAccess::contiguous_interleaved(const Gp& pointer) {
   if (active_.full) return interleaved(pointer, {});
+  const auto masked_access = [&] {
+    std::vector<MaskReg> masks(mem_.count);
+    for (MaskReg& m : masks) m = isa_.mask();
+    isa_.repeat_mask(active_.mask, masks);
+    interleaved(pointer, masks);
+  };
+  if (fixed_lanes()) return masked_access();
   const Label masked = cc_.newLabel(), done = cc_.newLabel();
   cc_.j(x86::negateCond(isa_.test_all({&active_.mask, 1})), masked);
   interleaved(pointer, {});
@@ -478,10 +492,7 @@ void MemoryAccess::contiguous_interleaved(const Gp& pointer) {
   e_.cold([&] {
     cc_.bind(masked);
     skip_without_lanes(done);
-    std::vector<MaskReg> masks(mem_.count);
-    for (MaskReg& m : masks) m = isa_.mask();
-    isa_.repeat_mask(active_.mask, masks);
-    interleaved(pointer, masks);
+    masked_access();
     cc_.jmp(done);
   });
 }
@@ -551,6 +562,7 @@ void MemoryAccess::contiguous_narrow(const Gp& pointer, const MaskReg* lanes) {
 }
 
 void MemoryAccess::emit() {
+  if (fixed_lanes() == 0u) return zero_results();
   prepare();
   // Neighbouring lanes share dwords: each element is a vector of its own.
   if (load_ && wide_ == nullptr && mem_.bytes == 4 && known_stride_ == 4) lane_stride_ = 4;
@@ -610,8 +622,8 @@ void MemoryAccess::join_cold_path(bool may_be_equal) {
 // an element.
 void MemoryAccess::load_if_equal() {
   const Label differ = cc_.newLabel();
-  if (!active_.full && !isa_.has_masked_narrow()) {
-    // Broadcasts that are not masked need an active lane.
+  if (!active_.full && !fixed_lanes()) {
+    // Broadcasts that are not masked need an active lane; for the others see skip_without_lanes().
     cc_.j(x86::negateCond(isa_.test_any({&active_.mask, 1})), differ);
   }
   Gp pointer = cc_.newUInt64();

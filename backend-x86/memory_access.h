@@ -107,6 +107,8 @@ class MemoryAccess {
   [[nodiscard]] Vec data(unsigned element);
   [[nodiscard]] Vec result(unsigned element);
   [[nodiscard]] unsigned first_lane() const { return chunk_ * isa_.lanes; }
+  [[nodiscard]] uint32_t all_lanes() const { return (1u << isa_.lanes) - 1; }
+  [[nodiscard]] std::optional<uint32_t> fixed_lanes() const;
 
   Emitter& e_;
   VectorIsa& isa_;

@@ -56,7 +56,7 @@ Vec64 Emitter::resolve_flat(const Vec64& address, unsigned access_bytes, unsigne
 void MemoryAccess::slow() {
   const Label done = cc_.newLabel();
   // A gather or scatter without lanes costs as much as one with few.
-  if (!active_.full) skip_without_lanes(done);
+  if (!active_.full && !fixed_lanes()) skip_without_lanes(done);
   serve_all();
   finish_wide();
   cc_.bind(done);

@@ -1,7 +1,8 @@
 // What the processor's prefetchers do not see.
 //
 // Lanes that walk through memory of their own, as through the rows of a sparse matrix, are too many streams. Where such
-// a loop is entered, the line behind each lane's first one is asked for, while there is enough else to do.
+// a loop is entered, each lane's first lines are asked for: lanes mostly go on where their neighbours begin, so that
+// these are the lines of all of them.
 //
 // Waves that go through an array together in strides of the whole grid leave the page with each step. There each access
 // asks for what the next iteration wants.
@@ -14,6 +15,7 @@ namespace wavejit::backend {
 
 namespace {
 constexpr int64_t kLine = 64;
+constexpr int32_t kLines = 4;
 
 // The lanes' number in a loop that they leave one by one: compared with a bound, and advanced by the same everywhere.
 bool counts_lanes(const ir::Inst& phi, const ir::Inst& next) {
@@ -155,7 +157,7 @@ void Emitter::emit_prefetches(const ir::Block& block) {
       for (unsigned lane = 0; lane < isa_->lanes; ++lane) {
         const Gp pointer = cc_.newUInt64();
         cc_.mov(pointer, row.cloneAdjusted(lane * 8).cloneResized(8));
-        cc_.prefetcht0(x86::ptr(pointer, prefetch.distance));
+        for (int32_t line = 0; line < kLines; ++line) cc_.prefetcht0(x86::ptr(pointer, line * prefetch.distance));
       }
     }
   }

@@ -189,6 +189,7 @@ class Parser {
     uint64_t pc = 0;
     uint32_t block = 0;
     bool resumed_only = false;
+    uint64_t exec = 0;
   };
   struct PendingBlock {
     Block* block;
@@ -213,7 +214,14 @@ class Parser {
       const auto pc = line.number();
       const auto block = line.id('b');
       if (!pc || !block) return fail("an entry is a guest pc and a block");
-      entries_.push_back({*pc, *block, line.accept_word("resumed")});
+      const bool resumed = line.accept_word("resumed");
+      uint64_t exec = ~uint64_t{0};
+      if (line.accept_word("exec")) {
+        const auto value = line.number();
+        if (!value) return fail("a mask after exec");
+        exec = *value;
+      }
+      entries_.push_back({*pc, *block, resumed, exec});
       return true;
     }
     if (line.accept_word("block")) return parse_block(line);
@@ -420,7 +428,7 @@ class Parser {
     for (const PendingEntry& entry : entries_) {
       Block* block = find_block(entry.block);
       if (block == nullptr) return false;
-      function_->entries.push_back({entry.pc, block, entry.resumed_only});
+      function_->entries.push_back({entry.pc, block, entry.resumed_only, entry.exec});
     }
     return true;
   }

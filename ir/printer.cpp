@@ -103,8 +103,11 @@ std::string print(const Inst& inst) {
 
 std::string print(const Function& function) {
   std::string out = fmt::format("function {}\n", quoted(function.name));
-  for (const Entry& entry : function.entries)
-    out += fmt::format("entry {:#x} b{}{}\n", entry.guest_pc, entry.block->id, entry.resumed_only ? " resumed" : "");
+  for (const Entry& entry : function.entries) {
+    out += fmt::format("entry {:#x} b{}{}", entry.guest_pc, entry.block->id, entry.resumed_only ? " resumed" : "");
+    if (entry.exec != ~uint64_t{0}) out += fmt::format(" exec {:#x}", entry.exec);
+    out += '\n';
+  }
   for (const auto& block : function.blocks) {
     out += fmt::format("block b{}", block->id);
     if (block->guest_pc != 0) out += fmt::format(" @{:#x}", block->guest_pc);

@@ -36,6 +36,7 @@ struct Shared {
   // For partial and for complete work-groups: TranslationCache specialisations, and whether the code reads the
   // work-item ids that the dispatcher writes.
   uint32_t specialisation[2] = {0, 0};
+  std::optional<uint32_t> last_waves;  // another for those of complete work-groups
   bool reads_ids[2] = {true, true};
   TranslationCache::Entry through;  // what complete work-groups of full waves enter if they run through, or nothing
   bool full_exec = true, scratch_descriptors = true;  // switches
@@ -132,6 +133,8 @@ class Worker {
     Arrival arrival = Arrival::start;  // how it comes to its pc
     bool in_start_unit = true;         // the code that it was in last
     bool in_exec_full = true;
+    uint32_t specialisation = 0;
+    uint64_t full_exec = ~uint64_t{0};  // the EXEC for which there is code of its own
   };
 
   // The chunk's work-groups from next_ on, as long as they are complete, wave after wave in the state of the first.
@@ -180,9 +183,12 @@ class Worker {
 
   bool run_group(uint64_t index) {
     const DispatchState::Group group = shared_.state.group(index);
-    specialisation_ = shared_.specialisation[group.complete];
     count_ = shared_.state.init_group(*arena_, group, shared_.watch.stop_flag(), shared_.reads_ids[group.complete]);
-    std::fill_n(slots_.begin(), count_, Slot{});
+    std::fill_n(slots_.begin(), count_, Slot{.specialisation = shared_.specialisation[group.complete]});
+    if (group.complete && shared_.last_waves) {
+      slots_[count_ - 1].specialisation = *shared_.last_waves;
+      slots_[count_ - 1].full_exec = last_wave_exec(shared_.state.shape().workgroup);
+    }
     GuestFault fault;
     const GuestOutcome outcome = run_guest([](void* self) { static_cast<Worker*>(self)->run_waves(); }, this, fault);
     if (outcome == GuestOutcome::fault) shared_.fail(fault_error(shared_, *fault.wave, fault.address_known));
@@ -266,9 +272,9 @@ class Worker {
   }
 
   TranslationCache::Entry lookup(const WaveState& wave, const Slot& slot) {
-    const bool exec_full = wave.exec() == ~uint64_t{0};
+    const bool exec_full = wave.exec() == slot.full_exec;
     const bool scratch_srd = has_scratch_srd(wave);
-    const uint64_t key = wave.mode | uint64_t{specialisation_} << 32 |
+    const uint64_t key = wave.mode | uint64_t{slot.specialisation} << 32 |
                          uint64_t{static_cast<uint8_t>(slot.arrival)} << 60 | uint64_t{slot.in_start_unit} << 62 |
                          uint64_t{slot.in_exec_full && exec_full} << 63 | uint64_t{scratch_srd} << 59;
     const auto matches = [&](const Cached& cached) {
@@ -295,10 +301,10 @@ class Worker {
   TranslationCache::Entry translate(const WaveState& wave, const Slot& slot, Cached& cached, uint64_t key) {
     _mm_setcsr(host_mxcsr_);  // guest code leaves it as it likes
     const TranslationCache::Query query{.config = shared_.config,
-                                        .specialisation = specialisation_,
+                                        .specialisation = slot.specialisation,
                                         .pc = wave.pc,
                                         .mode = wave.mode,
-                                        .exec_full = shared_.full_exec && wave.exec() == ~uint64_t{0},
+                                        .exec_full = shared_.full_exec && wave.exec() == slot.full_exec,
                                         .scratch_srd = shared_.scratch_descriptors && has_scratch_srd(wave),
                                         .arrival = slot.arrival,
                                         .from_start_unit = slot.in_start_unit,
@@ -308,7 +314,7 @@ class Worker {
       shared_.fail(std::move(found.error()));
       return {};
     }
-    cached = {.pc = wave.pc, .key = key, .exec_full = wave.exec() == ~uint64_t{0}, .entry = *found};
+    cached = {.pc = wave.pc, .key = key, .exec_full = wave.exec() == slot.full_exec, .entry = *found};
     last_ = &cached;
     return *found;
   }
@@ -347,7 +353,6 @@ class Worker {
   std::unique_ptr<Arena> arena_;
   unsigned count_ = 0;
   uint64_t scratch_words23_ = 0;
-  uint32_t specialisation_ = 0;  // of the current work-group
   std::array<Slot, kMaxWavesPerGroup> slots_{};
   std::array<Cached, 64> cache_{};
   Cached* last_ = cache_.data();
@@ -413,24 +418,33 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
     const auto for_any_shape = [&] {
       specialisation.workgroup.reset();
       specialisation.known_args = 0;
+      specialisation.local_pointers.clear();
     };
     if (!is_on(request.disabled_passes, kDispatchShape)) for_any_shape();
     shared.specialisation[1] = cache.specialisation_id(specialisation);
+    const auto& size = request.shape.workgroup;
+    const uint32_t items = size[0] * size[1] * size[2];
+    if (items % kWaveSize != 0 && specialisation.workgroup && shared.full_exec &&
+        is_on(request.disabled_passes, kLastWaves)) {
+      specialisation.last_wave = true;
+      const uint32_t id = cache.specialisation_id(specialisation);
+      if (cache.is_for_last_waves(id)) shared.last_waves = id;
+      specialisation.last_wave = false;
+    }
     for_any_shape();
     if (request.shape.has_partial_groups()) shared.specialisation[0] = cache.specialisation_id(specialisation);
     // The entry is translated before the clock starts; all but the tail of a grid runs the variant for full waves.
-    const auto& size = request.shape.workgroup;
     const bool complete = state.group(0).complete;
+    const bool only_last = complete && items < kWaveSize && shared.last_waves;
     TranslationCounters counters;
-    const auto entry =
-        cache.find({.config = shared.config,
-                    .specialisation = shared.specialisation[complete],
-                    .pc = kernel.descriptor.entry,
-                    .mode = kernel.descriptor.mode,
-                    .exec_full = shared.full_exec && complete && size[0] * size[1] * size[2] >= kWaveSize},
-                   counters);
+    const auto entry = cache.find({.config = shared.config,
+                                   .specialisation = only_last ? *shared.last_waves : shared.specialisation[complete],
+                                   .pc = kernel.descriptor.entry,
+                                   .mode = kernel.descriptor.mode,
+                                   .exec_full = shared.full_exec && complete && (items >= kWaveSize || only_last)},
+                                  counters);
     if (complete && entry) shared.reads_ids[1] = entry->reads_ids;
-    const bool full = size[0] * size[1] * size[2] % kWaveSize == 0;
+    const bool full = items % kWaveSize == 0;
     if (complete && entry && full && entry->runs_through && !entry->reads_ids && !request.count_instructions &&
         is_on(request.disabled_passes, kRunThrough))
       shared.through = *entry;

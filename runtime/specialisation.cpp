@@ -49,7 +49,19 @@ Specialisation specialisation_of(const Kernel& kernel, const Shape& shape, uint3
     if (kernarg && std::memcmp(reinterpret_cast<const void*>(kernarg + arg.offset), &*usual, arg.size) != 0) continue;
     result.known_args |= uint64_t{1} << i;
   }
+  for (const KernelArg& arg : kernel.args) {
+    if (arg.kind != ArgKind::dynamic_shared_pointer || kernarg == 0) continue;
+    uint64_t value = 0;
+    if (arg.size > sizeof value || uint64_t{arg.offset} + arg.size > kernel.descriptor.kernarg_size) continue;
+    std::memcpy(&value, reinterpret_cast<const void*>(kernarg + arg.offset), arg.size);
+    result.local_pointers.push_back(value);
+  }
   return result;
+}
+
+uint64_t last_wave_exec(const std::array<uint32_t, 3>& workgroup) {
+  const uint32_t lanes = workgroup[0] * workgroup[1] * workgroup[2] % kWaveSize;
+  return lanes == 0 ? ~uint64_t{0} : (uint64_t{1} << lanes) - 1;
 }
 
 void specialise(lift::LiftOptions& options, const Specialisation& specialisation, isa::Target target) {
@@ -67,6 +79,12 @@ void specialise(lift::LiftOptions& options, const Specialisation& specialisation
   std::copy(std::begin(layout.group_id), std::end(layout.group_id), shape.group_id_sgpr.begin());
   shape.dispatch_packet_sgpr = layout.dispatch_ptr;
   shape.kernarg_sgpr = layout.kernarg_ptr;
+  shape.last_wave = specialisation.last_wave;
+  size_t pointer = 0;
+  for (const KernelArg& arg : kernel.args) {
+    if (arg.kind != ArgKind::dynamic_shared_pointer || pointer == specialisation.local_pointers.size()) continue;
+    shape.kernarg.push_back({arg.offset, arg.size, specialisation.local_pointers[pointer++]});
+  }
   for (size_t i = 0; i < std::min<size_t>(kernel.args.size(), 64); ++i) {
     if (!(specialisation.known_args >> i & 1)) continue;
     const KernelArg& arg = kernel.args[i];

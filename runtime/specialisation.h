@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "frontend/codeobject/code_object.h"
 #include "frontend/isa/target.h"
@@ -17,10 +18,17 @@ struct Specialisation {
   // Work-items of each work-group and LDS bytes as in WaveState::lds_size; nothing: for all.
   std::optional<std::array<uint32_t, 3>> workgroup;
   std::optional<uint32_t> lds_size;
+  // The last wave of each work-group, which is not full, and that alone.
+  bool last_wave = false;
   // Hidden arguments whose values follow from the above, or have their usual value: bit i for Kernel::args[i].
   uint64_t known_args = 0;
+  // Values of the pointers to local memory among the arguments, in their order. All or none.
+  std::vector<uint64_t> local_pointers;
   bool operator==(const Specialisation&) const = default;
 };
+
+// EXEC of new waves of such a specialisation for last waves.
+[[nodiscard]] uint64_t last_wave_exec(const std::array<uint32_t, 3>& workgroup);
 
 // For the complete work-groups of a launch. `kernarg`: the segment the kernel will read (kernarg_size bytes), as an
 // address; 0: as fill_hidden_args() would make it.

@@ -14,6 +14,7 @@ constexpr Switch kOwn[] = {
     {kDispatchShape, "kernels specialised on the work-group size and the hidden arguments that follow from it"},
     {kLdsSize, "kernels specialised on the size of the LDS"},
     {kFullExec, "code of its own for waves whose EXEC is all ones"},
+    {kLastWaves, "code of its own for the last waves of work-groups that are no multiple of 64"},
     {kRunThrough, "one wave state for all waves of code that neither stops nor reads what is set up for each"},
     {kScratchDescriptors, "buffer accesses through the private segment's descriptor as scratch accesses"},
 };

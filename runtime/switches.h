@@ -23,6 +23,7 @@ struct Switch {
 inline constexpr std::string_view kDispatchShape = "dispatch-shape";
 inline constexpr std::string_view kLdsSize = "lds-size";
 inline constexpr std::string_view kFullExec = "full-exec";
+inline constexpr std::string_view kLastWaves = "last-waves";
 inline constexpr std::string_view kRunThrough = "run-through";
 inline constexpr std::string_view kScratchDescriptors = "scratch-descriptors";
 

@@ -80,6 +80,11 @@ uint32_t TranslationCache::specialisation_id(const Specialisation& specialisatio
   return number_of(specialisations_, specialisation);
 }
 
+bool TranslationCache::is_for_last_waves(uint32_t specialisation) {
+  const std::shared_lock lock(mutex_);
+  return specialisations_[specialisation].last_wave;
+}
+
 std::shared_ptr<TranslationCache::Unit> TranslationCache::unit_for(const Key& key) {
   const std::unique_lock lock(mutex_);
   std::shared_ptr<Unit>& unit = units_[key];
@@ -115,6 +120,10 @@ void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters
   options.scratch_srd_at_entries = scratch_srd;
   options.count_instructions = config.count_instructions;
   if (specialisation.kernel) specialise(options, specialisation, target_);
+  if (specialisation.last_wave) {
+    options.exec_full = false;
+    if (exec_full) options.exec_at_entries = last_wave_exec(*specialisation.workgroup);
+  }
   if (!is_on(config.disabled_passes, kScratchDescriptors)) options.scratch_srd_sgpr = -1;
   Expected<lift::LiftResult> lifted = lift::lift(options);
   if (!lifted) {
@@ -211,8 +220,12 @@ TranslationCache::Entry TranslationCache::general_entry(const Unit& unit, uint32
 }
 
 Expected<TranslationCache::Entry> TranslationCache::find_general(const Query& query, TranslationCounters& counters) {
-  const auto [config, specialisation, pc, mode, exec_full, scratch_srd, arrival, from_start_unit, from_exec_full] =
-      query;
+  auto [config, specialisation, pc, mode, exec_full, scratch_srd, arrival, from_start_unit, from_exec_full] = query;
+  // General code knows nothing of last waves.
+  if (exec_full) {
+    const std::shared_lock lock(mutex_);
+    exec_full = !specialisations_[specialisation].last_wave;
+  }
   const Key key{config, kGeneral, pc, mode, exec_full, scratch_srd};
   uint64_t root = pc;
   {

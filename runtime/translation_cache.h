@@ -56,7 +56,7 @@ class TranslationCache {
     uint32_t specialisation = 0;  // specialisation_id() of the wave's launch
     uint64_t pc = 0;
     uint32_t mode = 0;
-    bool exec_full = false;
+    bool exec_full = false;    // of a specialisation for last waves: EXEC is last_wave_exec()
     bool scratch_srd = false;  // s[0:3] hold the descriptor of the wave's private segment
     Arrival arrival = Arrival::start;
     // Of the code that let the wave go. A wave that has left the variant for full EXEC does not come back to it behind
@@ -82,6 +82,7 @@ class TranslationCache {
   // Small numbers standing for what they are given in calls to find().
   [[nodiscard]] uint32_t config_id(const Config& config);
   [[nodiscard]] uint32_t specialisation_id(const Specialisation& specialisation);
+  [[nodiscard]] bool is_for_last_waves(uint32_t specialisation);  // by its number, which may stand for general code
 
   // The place to enter; translates if need be (once; others asking for the same wait). `counters` grow by what this
   // call did. Errors: those of lift() and compile(); they are remembered. A PC outside of the code object's code is

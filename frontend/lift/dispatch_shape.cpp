@@ -46,7 +46,8 @@ struct Number {
 
 class Ids {
  public:
-  Ids(Builder& builder, const DispatchShape& shape) : b_(builder), size_(shape.workgroup) {}
+  Ids(Builder& builder, const DispatchShape& shape)
+      : b_(builder), size_(shape.workgroup), last_wave_(shape.last_wave) {}
 
   // The id in a dimension, as v32. The last dimension in use does not end: lanes beyond the work-group count on.
   Inst* id(unsigned dimension) {
@@ -75,6 +76,7 @@ class Ids {
     const uint32_t waves = (items + kWaveSize - 1) / kWaveSize;
     Inst* lane = b_.op_typed(Op::lane_id, ir::kV32, {});
     if (waves == 1) return {zero(), {lane, kWaveSize - 1}};
+    if (last_wave_) return {{b_.i32(waves - 1), waves - 1}, {lane, kWaveSize - 1}};
     Inst* wave = b_.op_typed(Op::get_field, ir::kI32, {}, 0, offsetof(WaveState, wave_in_group));
     return {bounded({wave, waves - 1}), {lane, kWaveSize - 1}};
   }
@@ -132,6 +134,7 @@ class Ids {
 
   Builder& b_;
   const std::array<uint32_t, 3> size_;
+  const bool last_wave_;
 };
 
 }  // namespace

@@ -18,6 +18,7 @@ struct DispatchShape {
   // not read at the kernel's start, so nobody needs to have written them.
   unsigned id_dimensions = 1;
   bool packed_ids = false;
+  bool last_wave = false;  // only the last wave of each work-group runs this code
   // First SGPRs of what the descriptor enables, -1 when it does not.
   std::array<int, 3> group_id_sgpr{-1, -1, -1};
   int dispatch_packet_sgpr = -1;  // hsa_kernel_dispatch_packet_t*

@@ -88,7 +88,8 @@ void Lifter::make_blocks() {
       function_->entries.push_back(
           {.guest_pc = guest.pc,
            .block = stub ? stub : guest_blocks[i],
-           .resumed_only = options_.shape && guest.pc != options_.entry_pc && !left_in_front_of(guest.pc, true)});
+           .resumed_only = options_.shape && guest.pc != options_.entry_pc && !left_in_front_of(guest.pc, true),
+           .exec = options_.exec_at_entries});
   }
   blocks_.insert(blocks_.begin(), guest_blocks.begin(), guest_blocks.end());
 
@@ -102,6 +103,7 @@ void Lifter::make_blocks() {
     infos[i].demand = demand.at_start[guest];
     infos[i].known_full = full[guest];
     infos[i].is_entry = i >= count || (cfg_.blocks[i].is_entry && stub_of_[i] == kNoBlock);
+    if (infos[i].is_entry) infos[i].exec = options_.exec_at_entries;
   }
   // Predecessors in the order in which the terminators will be made: stubs first, then the blocks.
   for (uint32_t i = count; i < infos.size(); ++i) infos[stubs_[i - count]].predecessors.push_back(i);

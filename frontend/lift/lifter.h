@@ -24,6 +24,8 @@ struct LiftOptions {
   uint64_t code_base = 0;         // guest address of code[0]
   uint32_t mode = 0;              // MODE register assumed at every entry (specialisation)
   bool exec_full = false;         // EXEC is all ones at every entry (the runtime checks before entering)
+  // What EXEC is at every entry (the runtime checks, too), for waves that are not full: all ones for any other.
+  uint64_t exec_at_entries = ~uint64_t{0};
   bool is_kernel_entry = false;
   // The code adds the instructions that the wave executes to WaveState::instructions, which is right at every exit but
   // those of memory faults.

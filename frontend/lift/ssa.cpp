@@ -67,6 +67,8 @@ void Ssa::start_block(uint32_t block) {
   at_end_of(block);
   for (unsigned pair = 0; pair < 64; ++pair)
     if (state.info.known_full >> pair & 1) state.pairs[pair].mask = builder_.mask(~uint64_t{0});
+  if (state.info.is_entry && state.info.exec != ~uint64_t{0})
+    state.pairs[kExecPair].mask = builder_.mask(state.info.exec);
 }
 
 void Ssa::finish_block() {

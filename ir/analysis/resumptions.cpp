@@ -8,13 +8,14 @@ namespace {
 
 constexpr size_t kMaxWork = 1u << 20;  // entries times blocks
 
-// An entry that does not read EXEC may have been specialised for a full one. A wave that comes with another EXEC goes
-// on in another translation then, which may read what this one has no use for.
-bool same_exec(const Block* leaving, const Block* entry) {
+// An entry that does not read EXEC may have been specialised for one value of it. A wave that comes with another EXEC
+// goes on in another translation then, which may read what this one has no use for.
+bool same_exec(const Block* leaving, const Entry& resumed) {
+  const Block* entry = resumed.block;
   const auto reads_exec = [](const Inst* inst) { return inst->op == Op::get_mask && inst->imm == sreg::kExecLo; };
   if (std::any_of(entry->insts.begin(), entry->insts.end(), reads_exec)) return true;
-  return std::all_of(leaving->insts.begin(), leaving->insts.end(), [](const Inst* inst) {
-    if (inst->op == Op::set_mask && inst->imm == sreg::kExecLo) return inst->operands[0]->is_const(~uint64_t{0});
+  return std::all_of(leaving->insts.begin(), leaving->insts.end(), [&](const Inst* inst) {
+    if (inst->op == Op::set_mask && inst->imm == sreg::kExecLo) return inst->operands[0]->is_const(resumed.exec);
     const bool writes = inst->op == Op::set_sgpr || inst->op == Op::set_sgpr64 || inst->op == Op::set_mask;
     return !writes || inst->imm + 1 < sreg::kExecLo;
   });
@@ -69,7 +70,7 @@ bool Resumptions::collect(const Block* block, bool is_entry, const std::vector<E
     if (reason == ExitReason::kEnd) exit.resumes_at = kNowhere;
     const auto entry = entry_at.find(last->imm);
     const bool resumes = reason == ExitReason::kBarrier || reason == ExitReason::kYield;
-    if (resumes && entry != entry_at.end() && same_exec(block, entries[entry->second].block)) {
+    if (resumes && entry != entry_at.end() && same_exec(block, entries[entry->second])) {
       exit.resumes_at = entry->second;
     }
   }

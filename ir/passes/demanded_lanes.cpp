@@ -221,8 +221,8 @@ class Analysis {
   }
   // Made by an operation on lanes, such as a compare.
   static bool computed(const Inst* value) {
-    return lane_wise(value->op) && value->op != Op::and_ && value->op != Op::andn && value->op != Op::or_ &&
-           value->op != Op::xor_ && value->op != Op::not_ && value->op != Op::i64_to_mask;
+    return lane_wise(value->op) && !value->is_const() && value->op != Op::and_ && value->op != Op::andn &&
+           value->op != Op::or_ && value->op != Op::xor_ && value->op != Op::not_ && value->op != Op::i64_to_mask;
   }
   bool contains(const Term& large, const Term& small) {
     if (large == small) return true;
@@ -360,7 +360,9 @@ class Analysis {
   }
   void add_to_site(size_t index, uint64_t row, const Term& term) {
     const Block* block = resumptions_.sites()[index].block;
-    const auto known = [&](Inst* mask) { return mask->op == Op::get_mask && mask->parent == block; };
+    const auto known = [&](Inst* mask) {
+      return mask->is_const() || (mask->op == Op::get_mask && mask->parent == block);
+    };
     Term translated;
     size_t kept = 0;
     for (Inst* minus : term.minus) {
@@ -378,7 +380,7 @@ class Analysis {
       changed_ |= insert(demand, translated);
     }
   }
-  // A term about masks read at an entry in terms of what the exit leaves in the state for them.
+  // A term about constants and masks read at an entry in terms of what the exit leaves in the state for them.
   Term at_exit(const Term& term, const Block* exit) {
     Term translated;
     size_t kept = 0;
@@ -391,7 +393,8 @@ class Analysis {
   }
   // What is in the wave state, when the block is left, for the mask that `read` reads back; null when that is not
   // known.
-  Inst* saved_mask(const Block* block, const Inst* read) {
+  Inst* saved_mask(const Block* block, Inst* read) {
+    if (read->is_const()) return read;
     Inst* value = nullptr;
     for (const Inst* inst : block->insts) {
       if (inst->op == Op::set_mask && inst->imm == read->imm) {

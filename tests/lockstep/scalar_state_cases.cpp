@@ -561,10 +561,70 @@ LockstepCase partial_wave() {
 
 }  // namespace
 
+// Barriers at which the last wave, which is not full, has fewer lanes on than at its start, or all of the register's,
+// and then those of its start again.
+LockstepCase partial_wave_at_barriers() {
+  return {.name = "partial_wave_at_barriers",
+          .body = R"(
+  v_mul_u32_u24_e32 v5, 3, v0
+  v_mov_b32_e32 v6, 7
+  v_and_b32_e32 v8, 1, v0
+  v_cmp_eq_u32_e32 vcc, 1, v8
+  s_and_saveexec_b64 s[12:13], vcc
+  v_mov_b32_e32 v6, v5
+  v_mov_b32_e32 v9, 1
+  s_barrier
+  addu v6, v6, v9
+  s_mov_b64 s[16:17], exec
+  s_mov_b64 exec, -1
+  v_mov_b32_e32 v7, 5
+  v_mov_b32_e32 v9, 1
+  s_barrier
+  addu v7, v7, v9
+  v_readlane_b32 s14, v7, 63
+  s_bcnt1_i32_b64 s15, s[12:13]
+  s_mov_b64 exec, s[12:13]
+  addu v6, v6, v9
+  s_barrier
+  s_bcnt1_i32_b64 s18, exec
+  s_bcnt1_i32_b64 s16, s[16:17]
+  out 0, v6
+  out 1, s14
+  out 2, v5
+  s_add_u32 s15, s15, s18
+  out 3, s15
+  out 4, s16
+)",
+          .groups = 2,
+          .group_size = 100,
+          .reference = [](Memory& data, unsigned group) {
+            for (unsigned i = 0; i < 100; ++i) {
+              const uint32_t at = 1024 + group * 100 + i, lanes = i < 64 ? 64 : 36;
+              data[at] = (i % 2 != 0 ? 3 * i + 1 : 7) + 1;
+              data[at + 256] = 6;
+              data[at + 512] = 3 * i;
+              data[at + 768] = 2 * lanes;
+              data[at + 1024] = lanes / 2;
+            }
+          }};
+}
+
 std::vector<LockstepCase> scalar_state_cases() {
-  return {divergent_loop(false), divergent_loop(true),  skipped_block(true),  skipped_block(false), if_else(),
-          waterfall(),           loop_over_mask_bits(), exec_by_other_ways(), scc_across_loop(),    nested_loops(),
-          inactive_lanes_keep(), mask_as_number(),      lanes_leave(),        partial_wave()};
+  return {divergent_loop(false),
+          divergent_loop(true),
+          skipped_block(true),
+          skipped_block(false),
+          if_else(),
+          waterfall(),
+          loop_over_mask_bits(),
+          exec_by_other_ways(),
+          scc_across_loop(),
+          nested_loops(),
+          inactive_lanes_keep(),
+          mask_as_number(),
+          lanes_leave(),
+          partial_wave(),
+          partial_wave_at_barriers()};
 }
 
 }  // namespace wavejit::test

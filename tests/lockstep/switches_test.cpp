@@ -67,6 +67,7 @@ TEST(SwitchNames, EachChangesTheCodeOfSomeKernel) {
   for (size_t i = 0; const char* name = wavejit_optimisation_name(i); ++i) names.emplace_back(name);
   std::set<std::string> unchanged(names.begin(), names.end());
   unchanged.erase("run-through");  // how launches enter code
+  unchanged.erase("last-waves");   // code that dumps do not show; partial_wave_at_barriers runs it
   const auto all_but = [&](const std::string& on) {
     std::string list;
     for (const std::string& name : names)
