@@ -3,6 +3,7 @@
 // the registers at its end, which it then stores.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 
@@ -76,7 +77,9 @@ TEST(SwitchNames, EachChangesTheCodeOfSomeKernel) {
   };
   std::vector<std::pair<KernelSource, unsigned>> sources = {{descriptor_source(), 64}};
   for (const LockstepCase& c : all_lockstep_cases()) sources.emplace_back(lockstep_source(c, kTarget), c.group_size);
+  std::reverse(sources.begin() + 1, sources.end());  // the last ones have most of what is special
   for (const auto& [source, group_size] : sources) {
+    if (unchanged.empty()) break;
     const unsigned local = group_size;
     const Module module = load(kTarget, {source});
     const Kernel kernel = module.kernel(source.name);
