@@ -4,7 +4,8 @@
     perf/threads.py [--build DIR] [--kernels a,b,...] [--tier avx512|avx2]
 
 Both run in one process, their repetitions alternating in random order; figures are medians of wall time. The default kernels compute
-much and move little. The machine must have two cores with nothing else to do: the load is printed.
+much and move little. The machine must have two cores with nothing else to do: the load is printed. The last column is the CPU time of
+two threads together compared with that of one: what it is above 1 is work that threads add, on a busy machine as well.
 """
 
 import argparse
@@ -26,27 +27,30 @@ def main():
     parser.add_argument("--tier", choices=["avx512", "avx2"], default="avx512")
     options = parser.parse_args()
     bench = find_bench(options.build)
-    print("%d CPUs, load %.2f before\n\n| kernel | one thread, ms | two threads, ms | faster |\n|---|---:|---:|---:|" %
+    print("%d CPUs, load %.2f before\n\n| kernel | one thread, ms | two threads, ms | faster | CPU time |\n|---|---:|---:|---:|---:|" %
           (os.cpu_count(), os.getloadavg()[0]))
-    ratios, problems = [], []
+    ratios, costs, problems = [], [], []
     for name in options.kernels.split(","):
         run = subprocess.run([bench, "--benchmark_filter=^%s/(%s|%s_2)/" % (name, options.tier, options.tier),
                               "--benchmark_format=json", "--benchmark_enable_random_interleaving=true"],
                              capture_output=True, text=True)
-        times = {}
+        times, cpu = {}, {}
         for entry in json.loads(run.stdout)["benchmarks"] if run.stdout else []:
             if entry.get("error_occurred"):
                 problems.append("%s: %s" % (name, entry["error_message"]))
             elif entry.get("run_type") != "aggregate":
-                times.setdefault(entry["name"].split("/")[1], []).append(entry["real_time"])
+                engine = entry["name"].split("/")[1]
+                times.setdefault(engine, []).append(entry["real_time"])
+                cpu.setdefault(engine, []).append(entry["cpu_ms"])
         if len(times) != 2:
             problems.append("%s: not measured" % name)
             continue
         one, two = (statistics.median(times[e]) for e in (options.tier, options.tier + "_2"))
         ratios.append(one / two)
-        print("| %s | %s | %s | %s |" % (name, show_time(one), show_time(two), show_ratio(one / two)))
+        costs.append(statistics.median(cpu[options.tier + "_2"]) / statistics.median(cpu[options.tier]))
+        print("| %s | %s | %s | %s | %s |" % (name, show_time(one), show_time(two), show_ratio(one / two), show_ratio(costs[-1])))
     if ratios:
-        print("| **geometric mean** | | | **%s** |" % show_ratio(geometric_mean(ratios)))
+        print("| **geometric mean** | | | **%s** | **%s** |" % (show_ratio(geometric_mean(ratios)), show_ratio(geometric_mean(costs))))
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0

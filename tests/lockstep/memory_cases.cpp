@@ -324,6 +324,64 @@ LockstepCase neighbouring_places() {
           }};
 }
 
+// Lanes that are off, or whose places are beyond the LDS, have theirs next to those of others: below its start, and far
+// behind its end.
+LockstepCase lds_places_of_lanes_that_are_off() {
+  return {.name = "lds_places_of_lanes_that_are_off",
+          .body = std::string(kLoadOwn) + R"(
+  ds_write_b32 v2, v5
+  ds_write_b32 v2, v0 offset:256
+  v_mov_b32_e32 v20, 1
+  v_mov_b32_e32 v21, 2
+  v_xor_b32_e32 v6, 4, v2
+  v_mov_b32_e32 v7, 0xa0
+  subu v7, v6, v7
+  v_cmp_le_u32_e64 s[12:13], 40, v0
+  s_and_saveexec_b64 s[10:11], s[12:13]
+  ds_read_b32 v20, v7
+  s_waitcnt lgkmcnt(0)
+  ds_write_b32 v7, v0
+  s_mov_b64 exec, s[10:11]
+  s_waitcnt lgkmcnt(0)
+  // all lanes: those below 40 are below the start
+  ds_read_b32 v21, v7
+  v_mov_b32_e32 v8, 0x1c0
+  addu v8, v6, v8
+  ds_read_b32 v22, v8
+  v_lshlrev_b32_e32 v9, 8, v0
+  ds_write_b32 v8, v9
+  s_waitcnt lgkmcnt(0)
+  ds_read_b32 v23, v2
+  ds_read_b32 v24, v2 offset:256
+  s_waitcnt lgkmcnt(0)
+  addu v23, v23, v24
+  out 0, v20
+  out 1, v21
+  out 2, v22
+  out 3, v23
+)",
+          .lds = 512,
+          .reference = [](Memory& data, unsigned group) {
+            const Row in = inputs(data, group);
+            std::array<uint32_t, 128> lds;
+            for (unsigned l = 0; l < kLanes; ++l) {
+              lds[l] = in[l];
+              lds[64 + l] = l;
+            }
+            std::array<Row, 4> r = {};
+            for (unsigned l = 0; l < kLanes; ++l) r[0][l] = l >= 40 ? lds[(l ^ 1) - 40] : 1;
+            for (unsigned l = 40; l < kLanes; ++l) lds[(l ^ 1) - 40] = l;
+            for (unsigned l = 0; l < kLanes; ++l) {
+              r[1][l] = l >= 40 ? lds[(l ^ 1) - 40] : 0;
+              r[2][l] = (l ^ 1) + 112 < 128 ? lds[(l ^ 1) + 112] : 0;
+            }
+            for (unsigned l = 0; l < kLanes; ++l)
+              if ((l ^ 1) + 112 < 128) lds[(l ^ 1) + 112] = l << 8;
+            for (unsigned l = 0; l < kLanes; ++l) r[3][l] = lds[l] + lds[64 + l];
+            for (unsigned s = 0; s < 4; ++s) output(data, group, s, r[s]);
+          }};
+}
+
 // Indices that are kept inside bounds, as those of a stencil at its edges: the bound lies between lanes, at the end of
 // a tile, or nowhere near. Loads, and stores in which lanes at the bound meet.
 LockstepCase clamped_indices(int bound, bool is_signed) {
@@ -476,6 +534,7 @@ std::vector<LockstepCase> memory_cases() {
   for (const int bound : {1, 16, 77, 200, 256}) cases.push_back(clamped_indices(bound, true));
   for (const int bound : {16, 77}) cases.push_back(clamped_indices(bound, false));
   cases.push_back(sums_of_products());
+  cases.push_back(lds_places_of_lanes_that_are_off());
   return cases;
 }
 
