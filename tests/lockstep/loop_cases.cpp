@@ -426,6 +426,40 @@ LockstepCase calls_for_some_lanes() {
           }};
 }
 
+// A scalar that changes while vectors still have to read it.
+LockstepCase counter_in_vectors() {
+  return {.name = "counter_in_vectors",
+          .body = std::string(kLoadOwn) + R"(
+  v_mov_b32_e32 v6, 0
+  s_mov_b32 s8, 1
+  s_mov_b32 s9, 1
+1:
+  v_mul_u32_u24_e32 v6, 5, v6
+  v_xor_b32_e32 v7, s8, v5
+  addu v6, v6, v7
+  s_add_u32 s8, s8, s9
+  s_add_u32 s9, s9, 2
+  v_xor_b32_e32 v6, s9, v6
+  s_cmp_lt_u32 s8, 50
+  s_cbranch_scc1 1b
+  out 0, v6
+  out 1, s8
+)",
+          .reference = [](Memory& data, unsigned group) {
+            const Row in = inputs(data, group);
+            Row v6 = {};
+            uint32_t s8 = 1, s9 = 1;
+            do {
+              for (unsigned l = 0; l < kLanes; ++l) v6[l] = (v6[l] & 0xffffff) * 5 + (s8 ^ in[l]);
+              s8 += s9;
+              s9 += 2;
+              for (uint32_t& value : v6) value ^= s9;
+            } while (s8 < 50);
+            output(data, group, 0, v6);
+            output(data, group, 1, s8);
+          }};
+}
+
 // What two waves know about their registers is still so behind a barrier, where the other has been.
 LockstepCase barrier_in_a_loop() {
   return {.name = "barrier_in_a_loop",
@@ -562,6 +596,7 @@ std::vector<LockstepCase> loop_cases() {
   cases.push_back(conditions_that_change());
   cases.push_back(calls_for_some_lanes());
   cases.push_back(barrier_in_a_loop());
+  cases.push_back(counter_in_vectors());
   cases.push_back(short_blocks());
   return cases;
 }

@@ -92,6 +92,8 @@ LockstepCase overlapping_atomics(bool in_lds) {
   s_and_saveexec_b64 s[10:11], vcc
   atomic_rtn add_rtn_u32, add, 34, 20, 22
   atomic xor_b32, xor, 0, 20, 22
+  atomic add_u32, add, 0, 20, 5
+  atomic xor_b32, xor, 0, 20, 5
   atomic_rtn wrxchg_rtn_b32, swap, 35, 21, 5
   s_mov_b64 exec, 0
   atomic add_u32, add, 0, 20, 22
