@@ -225,8 +225,8 @@ LockstepCase lds_orders() {
   ds_read2_b32 v[22:23], v9 offset0:0 offset1:64
   s_waitcnt lgkmcnt(0)
   ds_write_b32 v9, v20
-  // two lanes a place: the higher one wins
-  v_and_b32_e32 v10, 0x7c, v2
+  // several lanes a place: the highest one wins
+  v_and_b32_e32 v10, 12, v2
   ds_write_b32 v10, v0 offset:128
   s_waitcnt lgkmcnt(0)
   ds_read_b32 v24, v2
@@ -269,7 +269,7 @@ LockstepCase lds_orders() {
               r[3][l] = lds[64 + (l ^ 5)];
             }
             for (unsigned l = 0; l < kLanes; ++l) lds[l ^ 5] = r[0][l];
-            for (unsigned l = 0; l < kLanes; ++l) lds[32 + (l & 31)] = l;
+            for (unsigned l = 0; l < kLanes; ++l) lds[32 + (l & 3)] = l;
             for (unsigned l = 0; l < kLanes; ++l) r[4][l] = lds[l];
             for (unsigned l = 0; l < kLanes; ++l)
               if (in[l] > 60) lds[64 + 63 - l] = in[l];
