@@ -289,6 +289,12 @@ LockstepCase lds_orders() {
 LockstepCase neighbouring_places() {
   return {.name = "neighbouring_places",
           .body = std::string(kLoadOwn) + R"(
+  // lane l's second store hits what lane l + 1 stored first
+  ds_write_b32 v2, v5
+  ds_write_b32 v2, v0 offset:4
+  s_waitcnt lgkmcnt(0)
+  ds_read_b32 v12, v2
+  s_waitcnt lgkmcnt(0)
   v_lshlrev_b32_e32 v6, 4, v0
   ds_write_b32 v6, v5
   ds_write_b32 v6, v0 offset:4
@@ -310,19 +316,21 @@ LockstepCase neighbouring_places() {
   out 0, v8
   out 1, v10
   out 2, v11
+  out 3, v12
 )",
           .lds = 1024,
           .reference = [](Memory& data, unsigned group) {
             const Row in = inputs(data, group);
-            std::array<Row, 3> r;
+            std::array<Row, 4> r;
             for (unsigned l = 0; l < kLanes; ++l) {
               const unsigned other = l ^ 5;
               r[0][l] = in[other] + other;
               // What the other lane has stored is what it has read: this lane's.
               r[1][l] = in[l] + r[0][l];
               r[2][l] = l + r[0][l];
+              r[3][l] = l == 0 ? in[0] : l - 1;
             }
-            for (unsigned s = 0; s < 3; ++s) output(data, group, s, r[s]);
+            for (unsigned s = 0; s < 4; ++s) output(data, group, s, r[s]);
           }};
 }
 
