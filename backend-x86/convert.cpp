@@ -13,9 +13,9 @@ constexpr unsigned kOrdered = 7, kGreaterEqual = 0x1d;  // quiet vcmpps predicat
 Vec Emitter::f32_to_i32(const Vec& x) {
   const Vec truncated = isa_->make(I::kIdVcvttps2dq, x);  // 0x80000000 when out of range
   const MaskReg large = fcmp(kGreaterEqual, x, isa_->cf(2147483648.0f));
-  const Vec limited = isa_->sel(large, isa_->const32(0x7fffffff), truncated);
+  isa_->flip_where(truncated, large);
   Vec d = isa_->vec();
-  isa_->zero_unless(d, fcmp(kOrdered, x, x), limited);
+  isa_->zero_unless(d, fcmp(kOrdered, x, x), truncated);
   return d;
 }
 

@@ -1,11 +1,15 @@
 // v_div_scale, v_div_fmas and v_div_fixup. Operands of ordinary size need no scaling anywhere in the division sequence:
 // then the first passes its operand through, the second is an FMA and the third sets the sign. Everything else is out
 // of line.
+#include <algorithm>
+
 #include "backend-x86/emitter.h"
 
 namespace wavejit::backend {
 
 using ir::ICmp;
+using ir::Inst;
+using ir::Op;
 
 namespace {
 
@@ -65,6 +69,138 @@ const MaskReg* Emitter::odd_division(const Inst* denominator, const Inst* numera
   return &*found;
 }
 
+namespace {
+
+// The compiler's division of f32 numbers, backwards from its last step: 1/d by v_rcp_f32 and one Newton step, the
+// quotient of that, and two corrections by the remainder. v_rcp_f32 is correctly rounded here, hence so is 1/d behind
+// the step (the residual is exact), and so is the quotient behind the second correction (Markstein, IBM J. Res. Dev.
+// 34, 1990).
+class DivisionSequence {
+ public:
+  explicit DivisionSequence(const Inst& fixup) : fixup_(fixup) {}
+
+  [[nodiscard]] bool matches() {
+    const Inst* fmas = step(fixup_.operands[0], Op::div_fmas_f32);
+    if (fmas == nullptr) return false;
+    const Inst *remainder = fmas->operands[0], *reciprocal = fmas->operands[1], *quotient = fmas->operands[2];
+    const Inst* vcc = step(fmas->operands[3], Op::div_scale_vcc_f32);
+    if (vcc == nullptr ||
+        vcc->operands != std::vector<Inst*>{fixup_.operands[2], fixup_.operands[1], fixup_.operands[2]})
+      return false;
+    // remainder = n - d * quotient
+    if (!is_remainder(remainder, quotient)) return false;
+    if (step(quotient, Op::fma_f32) == nullptr || !has_factor(quotient, reciprocal)) return false;
+    const Inst* first = quotient->operands[2];
+    if (!is_remainder(other_factor(quotient, reciprocal), first)) return false;
+    if (step(first, Op::fmul_f32) == nullptr || !has_factor(first, reciprocal)) return false;
+    if (other_factor(first, reciprocal) != scaled_n_) return false;
+    // reciprocal = estimate + estimate * (1 - d * estimate)
+    if (step(reciprocal, Op::fma_f32) == nullptr) return false;
+    const Inst* estimate = reciprocal->operands[2];
+    if (step(estimate, Op::frcp_f32) == nullptr || estimate->operands[0] != scaled_d_) return false;
+    if (!has_factor(reciprocal, estimate)) return false;
+    const Inst* residual = other_factor(reciprocal, estimate);
+    if (step(residual, Op::fma_f32) == nullptr || !residual->operands[2]->is_const(0x3f800000)) return false;
+    if (!has_factor(residual, estimate) || other_factor(residual, estimate) != negative_d_) return false;
+    return std::all_of(steps_.begin(), steps_.end(), [&](const Inst* own) {
+      return own->parent == fixup_.parent && std::all_of(own->users.begin(), own->users.end(), [&](const Inst* user) {
+               return user == &fixup_ || std::find(steps_.begin(), steps_.end(), user) != steps_.end();
+             });
+    });
+  }
+  [[nodiscard]] const std::vector<const Inst*>& steps() const { return steps_; }
+
+ private:
+  const Inst* step(const Inst* value, Op op) {
+    if (value->op != op) return nullptr;
+    // Of the modes only rounding matters to ordinary numbers.
+    if (op != Op::div_scale_f32 && op != Op::div_scale_vcc_f32 && op != Op::xor_) {
+      if ((value->attr & ir::fpenv::kRoundMask) != 0) return nullptr;
+      if (attr_ && *attr_ != value->attr) return nullptr;
+      attr_ = value->attr;
+    }
+    if (std::find(steps_.begin(), steps_.end(), value) == steps_.end()) steps_.push_back(value);
+    return value;
+  }
+  [[nodiscard]] static bool has_factor(const Inst* product, const Inst* factor) {
+    return product->operands[0] == factor || product->operands[1] == factor;
+  }
+  [[nodiscard]] static const Inst* other_factor(const Inst* product, const Inst* factor) {
+    return product->operands[product->operands[0] == factor ? 1 : 0];
+  }
+  // fma(-d, quotient, n) of the scaled operands, which are the same all over.
+  bool is_remainder(const Inst* value, const Inst* quotient) {
+    if (step(value, Op::fma_f32) == nullptr || !has_factor(value, quotient)) return false;
+    const Inst* negative = other_factor(value, quotient);
+    const Inst* numerator = value->operands[2];
+    if (negative_d_ != nullptr) return negative == negative_d_ && numerator == scaled_n_;
+    if (step(negative, Op::xor_) == nullptr || !negative->operands[1]->is_const(0x80000000)) return false;
+    const Inst* denominator = negative->operands[0];
+    if (!is_scaled(denominator, fixup_.operands[1]) || !is_scaled(numerator, fixup_.operands[2])) return false;
+    negative_d_ = negative;
+    scaled_d_ = denominator;
+    scaled_n_ = numerator;
+    return true;
+  }
+  bool is_scaled(const Inst* value, Inst* of) {
+    return step(value, Op::div_scale_f32) != nullptr &&
+           value->operands == std::vector<Inst*>{of, fixup_.operands[1], fixup_.operands[2]};
+  }
+
+  const Inst& fixup_;
+  const Inst *scaled_d_ = nullptr, *scaled_n_ = nullptr, *negative_d_ = nullptr;
+  std::optional<uint32_t> attr_;
+  std::vector<const Inst*> steps_;
+};
+
+}  // namespace
+
+void Emitter::plan_divisions() {
+  for (const auto& block : function_.blocks) {
+    for (const Inst* inst : block->insts) {
+      if (inst->op != Op::div_fixup_f32) continue;
+      DivisionSequence sequence(*inst);
+      if (!sequence.matches()) continue;
+      std::vector<const Inst*> steps = sequence.steps();
+      if (!std::all_of(steps.begin(), steps.end(), [&](const Inst* step) { return can_sink(*step, *inst); })) continue;
+      std::sort(steps.begin(), steps.end(),
+                [&](const Inst* a, const Inst* b) { return liveness_.position(*a) < liveness_.position(*b); });
+      for (const Inst* step : steps) fused_[step->id] = true;
+      divisions_.emplace(inst->id, std::move(steps));
+    }
+  }
+}
+
+void Emitter::emit_folded_division(const Inst& inst, const std::vector<const Inst*>& steps, unsigned chunk) {
+  const Inst *denominator = inst.operands[1], *numerator = inst.operands[2];
+  const MaskReg* odd = odd_division(denominator, numerator, chunk);
+  const Label slow = cc_.newLabel(), join = cc_.newLabel();
+  if (odd != nullptr) cc_.j(isa_->test_any({odd, 1}), slow);
+  cc_.emit(I::kIdVdivps, dst(inst, chunk), v32(numerator, chunk), v32_operand(denominator, chunk));
+  cc_.bind(join);
+  if (odd == nullptr) return;
+  cold([&] {
+    cc_.bind(slow);
+    for (const Inst* step : steps) emit_chunk(*step, chunk);
+    isa_->recycle();
+    emit_fixup32(inst, chunk);
+    cc_.jmp(join);
+  });
+}
+
+void Emitter::emit_fixup32(const Inst& inst, unsigned chunk) {
+  const Inst *denominator = inst.operands[1], *numerator = inst.operands[2];
+  const Label slow = cc_.newLabel(), join = cc_.newLabel();
+  const Vec quotient = v32(inst.operands[0], chunk);
+  MaskReg odd = fcmp(kUnordered, quotient, quotient);
+  if (const MaskReg* operands = odd_division(denominator, numerator, chunk)) odd = either(odd, *operands);
+  cc_.j(isa_->test_any({&odd, 1}), slow);
+  const Vec sign = isa_->xor_(v32(denominator, chunk), v32(numerator, chunk));
+  isa_->bit_select(dst(inst, chunk), isa_->const32(0x80000000), sign, quotient);
+  cc_.bind(join);
+  chunk_helper(inst, chunk, slow, join, true);
+}
+
 bool Emitter::emit_division(const Inst& inst, unsigned chunk) {
   const auto operand = [&](unsigned i) { return inst.operands[i]; };
   const Label slow = cc_.newLabel(), join = cc_.newLabel();
@@ -80,7 +216,7 @@ bool Emitter::emit_division(const Inst& inst, unsigned chunk) {
     }
     return true;
   };
-  if (!on(Optimisation::plain_divisions)) {
+  if (!on(Optimisation::plain_divisions) && !divisions_.contains(inst.id)) {
     if (!is_division_step(inst.op)) return false;
     cc_.jmp(slow);
     slow_used = true;
@@ -115,15 +251,13 @@ bool Emitter::emit_division(const Inst& inst, unsigned chunk) {
       }
       return finish(false);
     }
-    case Op::div_fixup_f32: {
-      const Vec quotient = v32(operand(0), chunk);
-      MaskReg odd = fcmp(kUnordered, quotient, quotient);
-      if (const MaskReg* operands = odd_division(operand(1), operand(2), chunk)) odd = either(odd, *operands);
-      to_slow_if_any(odd);
-      const Vec sign = isa_->xor_(v32(operand(1), chunk), v32(operand(2), chunk));
-      isa_->bit_select(dst(inst, chunk), isa_->const32(0x80000000), sign, quotient);
-      return finish(true);
-    }
+    case Op::div_fixup_f32:
+      if (const auto folded = divisions_.find(inst.id); folded != divisions_.end()) {
+        emit_folded_division(inst, folded->second, chunk);
+      } else {
+        emit_fixup32(inst, chunk);
+      }
+      return true;
     case Op::div_fixup_f64: {
       const Vec64 q = v64(operand(0), chunk), d = v64(operand(1), chunk), n = v64(operand(2), chunk);
       MaskReg odd = isa_->mask();

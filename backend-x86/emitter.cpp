@@ -201,6 +201,12 @@ std::optional<Emitter::EnvNeed> Emitter::env_needed(const Inst& inst) {
 }
 
 std::optional<Emitter::EnvNeed> Emitter::env_with_fused(const Inst& inst) const {
+  if (const auto folded = divisions_.find(inst.id); folded != divisions_.end()) {
+    // One rounding mode is that of all steps.
+    for (const Inst* step : folded->second) {
+      if (step->op == Op::fma_f32) return env_needed(*step);
+    }
+  }
   if (const auto need = env_needed(inst)) return need;
   for (const Inst* operand : inst.operands) {
     if (!is_fused(operand)) continue;
@@ -372,6 +378,7 @@ void Emitter::plan_fusions() {
 }
 
 Expected<void> Emitter::run() {
+  if (on(Optimisation::folded_divisions)) plan_divisions();
   if (on(Optimisation::fusion)) plan_fusions();
   if (on(Optimisation::ternary_logic)) plan_ternary_logic();
   if (on(Optimisation::wide_pairs)) plan_wide_accesses();

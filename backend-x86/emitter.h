@@ -73,6 +73,12 @@ class Emitter {
   TernaryPlan ternaries_;
   void plan_ternary_logic();
   bool emit_ternary(const Inst& inst, unsigned chunk);
+  // Divisions of ordinary numbers as one instruction (division.cpp): by their last step, v_div_fixup_f32, those in
+  // front.
+  std::map<uint32_t, std::vector<const Inst*>> divisions_;
+  void plan_divisions();
+  void emit_folded_division(const Inst& inst, const std::vector<const Inst*>& steps, unsigned chunk);
+  void emit_fixup32(const Inst& inst, unsigned chunk);
   void plan_wide_accesses();
   struct Prefetch {
     const Inst* address;
@@ -238,6 +244,7 @@ class Emitter {
   MaskReg either(const MaskReg& a, const MaskReg& b);
   MaskReg both(const MaskReg& a, const MaskReg& b);
   Vec fma32(const Vec& a, const Vec& b, const Operand_& c);
+  void fma_step(const Vec& sum, const Vec& x, const Operand_& c);  // sum = sum * x + c
   Vec to_f32(const Vec& half, uint32_t env);  // f16 in the low words -> f32, input denormals as env says
   Vec to_f16(const Vec& single, uint32_t env);
   Vec frcp(const Vec& x);

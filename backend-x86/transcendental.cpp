@@ -13,7 +13,8 @@ namespace t = transcendental;
 
 namespace {
 constexpr unsigned kNearest = 8;  // vroundps: to nearest even whatever MXCSR says
-constexpr unsigned kLess = 0x11, kGreaterEqual = 0x1d, kGreater = 0x1e, kNotEqual = 0x04;  // quiet vcmpps predicates
+constexpr unsigned kLess = 0x11, kNotLess = 0x15, kGreaterEqual = 0x1d, kGreater = 0x1e,
+                   kNotEqual = 0x04;  // quiet vcmpps predicates
 constexpr uint32_t kDaz = 1u << 6, kFtz = 1u << 15;
 }  // namespace
 
@@ -23,6 +24,10 @@ Vec Emitter::flush_input(const Vec& x) {
 }
 Vec Emitter::flush_output(const Vec& x) {
   return env_ & kFtz ? x : isa_->flush_denormals(x);
+}
+
+void Emitter::fma_step(const Vec& sum, const Vec& x, const Operand_& c) {
+  cc_.emit(I::kIdVfmadd213ps, sum, x, c);
 }
 
 Vec Emitter::frcp(const Vec& x) {
@@ -41,12 +46,14 @@ Vec Emitter::fexp(const Vec& x) {
   const Vec n = isa_->round_ps(x, kNearest);
   const Vec f = isa_->make(I::kIdVsubps, x, n);
   Vec p = isa_->const32(std::bit_cast<uint32_t>(t::kExp2[5]));
-  for (int i = 4; i >= 0; --i) p = fma32(p, f, isa_->cf(t::kExp2[i]));
-  p = fma32(p, f, isa_->cf(1.0f));
+  for (int i = 4; i >= 0; --i) fma_step(p, f, isa_->cf(t::kExp2[i]));
+  fma_step(p, f, isa_->cf(1.0f));
   const Vec exponent = isa_->shl32(isa_->make(I::kIdVcvttps2dq, n), 23);
   Vec y = isa_->make(I::kIdVpaddd, p, exponent);  // a NaN x has exponent 0x80000000 << 23 = 0 and keeps the NaN
-  y = isa_->sel(fcmp(kGreaterEqual, x, isa_->cf(t::kExpOverflow)), isa_->const32(0x7f800000), y);
-  return isa_->sel(fcmp(kLess, x, isa_->cf(t::kExpUnderflow)), isa_->const32(0), y);
+  y = isa_->sel(fcmp(kGreaterEqual, x, isa_->cf(t::kExpOverflow)), isa_->c32(0x7f800000), y);
+  Vec d = isa_->vec();
+  isa_->zero_unless(d, fcmp(kNotLess, x, isa_->cf(t::kExpUnderflow)), y);
+  return d;
 }
 
 Vec Emitter::flog(const Vec& x) {
@@ -54,18 +61,26 @@ Vec Emitter::flog(const Vec& x) {
   const Vec m = isa_->make(I::kIdVpsubd, x, isa_->shl32(e, 23));
   const Vec u = isa_->make(I::kIdVsubps, m, isa_->cf(1.0f));
   Vec q = isa_->const32(std::bit_cast<uint32_t>(t::kLog2[9]));
-  for (int i = 8; i >= 0; --i) q = fma32(q, u, isa_->cf(t::kLog2[i]));
-  q = fma32(q, u, isa_->cf(t::kLog2E_lo));
+  for (int i = 8; i >= 0; --i) fma_step(q, u, isa_->cf(t::kLog2[i]));
+  fma_step(q, u, isa_->cf(t::kLog2E_lo));
   const Vec r = isa_->make(I::kIdVmulps, u, q);
-  const Vec l = fma32(u, isa_->const32(std::bit_cast<uint32_t>(t::kLog2E_hi)), r);
-  const Vec y = isa_->make(I::kIdVaddps, isa_->make(I::kIdVcvtdq2ps, e), l);
+  cc_.emit(I::kIdVfmadd231ps, r, u, isa_->cf(t::kLog2E_hi));
+  const Vec y = isa_->make(I::kIdVaddps, isa_->make(I::kIdVcvtdq2ps, e), r);
   // Everything but positive normal numbers: negative -> NaN, +inf and NaN stay (the addition quiets), zero -> -inf.
-  const MaskReg normal = cmp(ICmp::ult, isa_->make(I::kIdVpsubd, x, isa_->c32(0x00800000)), isa_->c32(0x7f000000));
-  Vec special = isa_->sel(fcmp(kLess, x, isa_->const32(0)), isa_->const32(0xffc00000), x);
-  special = isa_->make(I::kIdVaddps, special, special);
-  const MaskReg zero = cmp(ICmp::ult, isa_->and_(x, isa_->c32(0x7fffffff)), isa_->c32(0x00800000));
-  special = isa_->sel(zero, isa_->const32(0xff800000), special);
-  return isa_->sel(normal, y, special);
+  const MaskReg odd = cmp(ICmp::uge, isa_->make(I::kIdVpsubd, x, isa_->c32(0x00800000)), isa_->c32(0x7f000000));
+  const Label slow = cc_.newLabel(), join = cc_.newLabel();
+  cc_.j(isa_->test_any({&odd, 1}), slow);
+  cc_.bind(join);
+  cold([&] {
+    cc_.bind(slow);
+    Vec special = isa_->sel(fcmp(kLess, x, isa_->const32(0)), isa_->c32(0xffc00000), x);
+    special = isa_->make(I::kIdVaddps, special, special);
+    const MaskReg zero = cmp(ICmp::ult, isa_->and_(x, isa_->c32(0x7fffffff)), isa_->c32(0x00800000));
+    special = isa_->sel(zero, isa_->c32(0xff800000), special);
+    isa_->select32(y, odd, special, y);
+    cc_.jmp(join);
+  });
+  return y;
 }
 
 Vec Emitter::fsin(const Vec& x_in, bool cosine) {
@@ -76,7 +91,7 @@ Vec Emitter::fsin(const Vec& x_in, bool cosine) {
   if (cosine) z = isa_->make(I::kIdVsubps, isa_->const32(0x3e800000), isa_->and_(y, isa_->c32(0x7fffffff)));
   const Vec u = isa_->make(I::kIdVmulps, z, z);
   Vec s = isa_->const32(std::bit_cast<uint32_t>(t::kSin[4]));
-  for (int i = 3; i >= 0; --i) s = fma32(s, u, isa_->cf(t::kSin[i]));
+  for (int i = 3; i >= 0; --i) fma_step(s, u, isa_->cf(t::kSin[i]));
   Vec r = isa_->make(I::kIdVmulps, z, s);
   const Vec odd = isa_->shl32(isa_->make(I::kIdVcvttps2dq, k), 31);
   r = flush_output(isa_->xor_(r, odd));

@@ -226,6 +226,8 @@ bool Emitter::emit_float(const Inst& inst, unsigned chunk) {
     case Op::fclass_f32: {
       const Vec x = value(0);
       if (operand(1)->is_const()) {
+        const auto classes = static_cast<uint32_t>(operand(1)->imm) & 0x3ff;
+        if (isa_->class32(dst_mask(inst, chunk), x, classes, (env_ & kEnvInputDenorm) == 0)) return true;
         known_class_test(dst_mask(inst, chunk), x, static_cast<uint32_t>(operand(1)->imm),
                          {0, 1, 0x00800000, 0x7f800000, 0x7f800001, 0x7fc00000, 0x80000000});
         return true;

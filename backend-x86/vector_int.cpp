@@ -286,7 +286,7 @@ bool Emitter::emit_int32(const Inst& inst, unsigned chunk) {
       if (operand(2)->is_const(0)) {
         isa_->zero_unless(dst(inst, chunk), c, value(1));
       } else {
-        isa_->select32(dst(inst, chunk), c, value(1), value(2));
+        isa_->select32(dst(inst, chunk), c, v32_operand(operand(1), chunk), value(2));
       }
       return true;
     }

@@ -140,10 +140,10 @@ class VectorIsa {
   virtual MaskReg fcmp64_half(unsigned predicate, const Vec& a, const Operand_& b) = 0;
 
   // --- selection: m ? a : b ---
-  virtual void select32(const Vec& d, const MaskReg& m, const Vec& a, const Vec& b) = 0;
+  virtual void select32(const Vec& d, const MaskReg& m, const Operand_& a, const Vec& b) = 0;
   virtual void select64_half(const Vec& d, const MaskReg& m, const Vec& a, const Vec& b) = 0;
   virtual void zero_unless(const Vec& d, const MaskReg& m, const Vec& a) = 0;  // m ? a : 0
-  Vec sel(const MaskReg& m, const Vec& a, const Vec& b) {
+  Vec sel(const MaskReg& m, const Operand_& a, const Vec& b) {
     Vec d = vec();
     select32(d, m, a, b);
     return d;
@@ -153,6 +153,10 @@ class VectorIsa {
     select64_half(d, m, a, b);
     return d;
   }
+  virtual void flip_where(const Vec& d, const MaskReg& m) = 0;  // m ? ~d : d
+  // Whether the bits are a float of the classes that v_cmp_class names. False where there is no instruction for them.
+  // denormals: whether the environment tells them from zeros.
+  [[nodiscard]] virtual bool class32(const MaskReg& d, const Vec& a, uint32_t classes, bool denormals) = 0;
   // Whether `d = m ? op(...) : d` can be had by putting {m} on the instruction.
   [[nodiscard]] virtual RegisterBudget budget() const = 0;
   [[nodiscard]] virtual bool merges() const = 0;

@@ -207,12 +207,14 @@ class Avx2 final : public VectorIsa {
   }
 
   // --- selection ---
-  void select32(const Vec& d, const MaskReg& m, const Vec& a, const Vec& b) override {
+  void select32(const Vec& d, const MaskReg& m, const Operand_& a, const Vec& b) override {
     cc_.emit(I::kIdVblendvps, d, b, a, m);
   }
   void select64_half(const Vec& d, const MaskReg& m, const Vec& a, const Vec& b) override {
     cc_.emit(I::kIdVblendvpd, d, b, a, m);
   }
+  void flip_where(const Vec& d, const MaskReg& m) override { cc_.emit(I::kIdVpxor, d, d, m); }
+  bool class32(const MaskReg&, const Vec&, uint32_t, bool) override { return false; }
   void zero_unless(const Vec& d, const MaskReg& m, const Vec& a) override { cc_.emit(I::kIdVpand, d, m, a); }
   RegisterBudget budget() const override { return {.vectors = 16, .masks = 0}; }
   bool merges() const override { return false; }

@@ -163,13 +163,38 @@ class Avx512 final : public VectorIsa {
   }
 
   // --- selection ---
-  void select32(const Vec& d, const MaskReg& m, const Vec& a, const Vec& b) override {
+  void select32(const Vec& d, const MaskReg& m, const Operand_& a, const Vec& b) override {
     set_mask(&m);
     cc_.emit(I::kIdVpblendmd, d, b, a);
   }
   void select64_half(const Vec& d, const MaskReg& m, const Vec& a, const Vec& b) override {
     set_mask(&m);
     cc_.emit(I::kIdVpblendmq, d, b, a);
+  }
+  void flip_where(const Vec& d, const MaskReg& m) override {
+    set_mask(&m);
+    cc_.emit(I::kIdVpxord, d, d, c32(~0u));
+  }
+  bool class32(const MaskReg& d, const Vec& a, uint32_t classes, bool denormals) override {
+    // v_cmp_class (bit 0 signalling NaN .. 9 +infinity) and the bits of vfpclassps.
+    struct Category {
+      uint32_t classes;
+      uint8_t immediate;
+      bool needs_denormals;
+    };
+    static constexpr Category kCategories[] = {{1u << 0, 0x80, false}, {1u << 1, 0x01, false}, {1u << 2, 0x10, false},
+                                               {1u << 9, 0x08, false}, {1u << 5, 0x04, true},  {1u << 6, 0x02, true},
+                                               {0x090, 0x20, true},    {0x018, 0x40, true}};
+    uint32_t covered = 0;
+    unsigned immediate = 0;
+    for (const Category& c : kCategories) {
+      if ((classes & c.classes) != c.classes || (c.needs_denormals && !denormals)) continue;
+      covered |= c.classes;
+      immediate |= c.immediate;
+    }
+    if (covered != classes) return false;
+    cc_.emit(I::kIdVfpclassps, d, a, imm(immediate));
+    return true;
   }
   void zero_unless(const Vec& d, const MaskReg& m, const Vec& a) override {
     set_zero_mask(&m);
@@ -249,9 +274,7 @@ class Avx512 final : public VectorIsa {
     return d;
   }
   void ldexp32(const Vec& d, const Vec& x, const Vec& n) override {
-    const Vec limited =
-        make(I::kIdVpminsd, make(I::kIdVpmaxsd, n, const32(static_cast<uint32_t>(-1000))), const32(1000));
-    cc_.emit(I::kIdVscalefps, d, x, make(I::kIdVcvtdq2ps, limited));
+    cc_.emit(I::kIdVscalefps, d, x, make(I::kIdVcvtdq2ps, n));  // large exponents may be rounded
   }
   void ldexp64(const Vec& d, const Vec& x, const Vec& n) override {
     cc_.emit(I::kIdVscalefpd, d, x, make(I::kIdVcvtqq2pd, n));

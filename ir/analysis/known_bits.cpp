@@ -226,6 +226,41 @@ uint64_t possible_bits(const Inst* inst, unsigned depth) {
   return facts(inst, depth).possible;
 }
 
+// A bound of a loop's counter by the condition under which the loop goes on: init, init + step, ... while `next` is
+// below a constant or has not reached it.
+static uint64_t counter_limit(const Inst& phi) {
+  const uint64_t all = width_mask(phi.type);
+  if (!phi.type.is_scalar() || phi.operands.size() != 2) return all;
+  for (unsigned back = 0; back < 2; ++back) {
+    const Inst* init = phi.operands[1 - back];
+    const Inst* next = phi.operands[back];
+    const Block* latch = phi.parent->predecessors[back];
+    const Inst* branch = latch->terminator();
+    if (!init->is_const() || next->op != Op::add || next->operands[0] != &phi || !next->operands[1]->is_const())
+      continue;
+    if (branch->op != Op::cond_br || latch->successors[0] == latch->successors[1]) continue;
+    const Inst* condition = branch->operands[0];
+    bool goes_on = latch->successors[0] == phi.parent;
+    for (; condition->op == Op::not_; condition = condition->operands[0]) goes_on = !goes_on;
+    if (condition->op != Op::icmp || condition->operands[0] != next || !condition->operands[1]->is_const()) continue;
+    const auto predicate = static_cast<ICmp>(condition->attr);
+    const uint64_t first = init->imm, step = next->operands[1]->imm, bound = condition->operands[1]->imm;
+    const auto is = [&](ICmp on, ICmp off) { return predicate == (goes_on ? on : off); };
+    // Each turn adds the step, and none jumps over the bound.
+    const bool reaches = step != 0 && bound > first && (bound - first) % step == 0;
+    if (is(ICmp::ne, ICmp::eq) && reaches) return bound - step;
+    // Whatever `next` is, if it is below the bound.
+    if (is(ICmp::ult, ICmp::uge) && bound != 0) return std::max(first, bound - 1);
+    if (is(ICmp::ule, ICmp::ugt)) return std::max(first, bound);
+    // The same of positive numbers, which stay so.
+    const uint64_t half = all >> 1;
+    if (first > half || bound > half || step > half - std::max(first, bound)) continue;
+    if (is(ICmp::slt, ICmp::sge) && bound != 0) return std::max(first, bound - 1);
+    if (is(ICmp::sle, ICmp::sgt)) return std::max(first, bound);
+  }
+  return all;
+}
+
 // Optimistic: facts start as what the first operands of phis say and only ever get weaker.
 KnownBits::KnownBits(const Function& function, const Dominators& dominators)
     : facts_(function.num_values()), evaluated_(function.num_values(), 0) {
@@ -273,6 +308,12 @@ bool KnownBits::update(const Inst& inst, bool widen) {
         now.maximum = now.possible;
       }
     }
+    if (inst.op == Op::phi) {
+      const uint64_t limit = counter_limit(inst);
+      now.maximum = std::min(now.maximum, limit);
+      now.possible &= fill(limit);
+    }
+    if (evaluated_[inst.id] && now == known) continue;
     known = now;
     changed = true;
   }

@@ -20,6 +20,7 @@ PassResult cfg(Function& function, const PassContext& context);
 PassResult merge_accesses(Function& function, const PassContext& context);
 PassResult state_writes(Function& function, const PassContext& context);
 PassResult flatten(Function& function, const PassContext& context);
+PassResult loop_bounds(Function& function, const PassContext& context);
 PassResult licm(Function& function, const PassContext& context);
 PassResult gvn(Function& function, const PassContext& context);
 

@@ -376,5 +376,67 @@ TEST(BitwiseTrees, MatchTheModel) {
   }
 }
 
+// The compiler's f32 division, folded and step by step: numbers of all kinds, and quotients next to the middle of two
+// floats.
+TEST(Division, FoldedGivesTheBitsOfTheSteps) {
+  Straight code;
+  Builder& b = code.b;
+  constexpr uint32_t kKeep = fpenv::kKeepInputDenorm | fpenv::kKeepOutputDenorm;
+  const auto op = [&](Op o, std::initializer_list<Inst*> operands) { return b.op(o, operands, kKeep); };
+  Inst* d = read_operand(b, ir::kV32, 0);
+  Inst* n = read_operand(b, ir::kV32, 1);
+  Inst* scaled_d = op(Op::div_scale_f32, {d, d, n});
+  Inst* scaled_n = op(Op::div_scale_f32, {n, d, n});
+  Inst* vcc = op(Op::div_scale_vcc_f32, {n, d, n});
+  Inst* estimate = op(Op::frcp_f32, {scaled_d});
+  Inst* negative = b.op(Op::xor_, {scaled_d, b.v32(0x80000000)});
+  Inst* residual = op(Op::fma_f32, {negative, estimate, b.v32(0x3f800000)});
+  Inst* reciprocal = op(Op::fma_f32, {residual, estimate, estimate});
+  Inst* first = op(Op::fmul_f32, {scaled_n, reciprocal});
+  Inst* second = op(Op::fma_f32, {op(Op::fma_f32, {negative, first, scaled_n}), reciprocal, first});
+  Inst* remainder = op(Op::fma_f32, {negative, second, scaled_n});
+  Inst* last = op(Op::div_fmas_f32, {remainder, reciprocal, second, vcc});
+  write_result(b, op(Op::div_fixup_f32, {last, d, n}));
+  code.end();
+  ASSERT_EQ(ir::verify(code.function), "");
+  for (const Tier tier : kTiers) {
+    if (!host_supports(tier)) continue;
+    CompileOptions options{.tier = tier, .keep_listing = true};
+    const auto folded = compile(code.function, options);
+    options.optimisations.remove(Optimisation::folded_divisions);
+    const auto steps = compile(code.function, options);
+    ASSERT_TRUE(folded.has_value() && steps.has_value());
+    EXPECT_NE((*folded)->listing(), (*steps)->listing());
+    std::mt19937_64 random{5};
+    for (unsigned round = 0; round < 4000; ++round) {
+      TestWave wave;
+      for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+        uint32_t& divisor = wave->vgpr[0][lane];
+        uint32_t& dividend = wave->vgpr[2][lane];
+        if (round % 8 == 0) {
+          divisor = interesting32(random);
+          dividend = interesting32(random);
+          continue;
+        }
+        divisor = static_cast<uint32_t>(random() % 0x0e000000 + 0x38000000);
+        if (round % 2 == 0) {
+          dividend = static_cast<uint32_t>(random() % 0x0e000000 + 0x38000000);
+        } else {
+          // d * (q + half a unit), rounded: quotients close to a tie.
+          const double q = static_cast<double>(random() % 0x800000 + 0x800000) + 0.5;
+          dividend = std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<float>(divisor) * q * 0x1p-24));
+        }
+      }
+      TestWave other(wave);
+      ASSERT_EQ(enter(**folded, *wave, 0), ExitReason::kEnd);
+      ASSERT_EQ(enter(**steps, *other, 0), ExitReason::kEnd);
+      for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+        ASSERT_EQ(wave->vgpr[kResultRow][lane], other->vgpr[kResultRow][lane])
+            << to_string(tier) << ": " << wave->vgpr[2][lane] << " / " << wave->vgpr[0][lane];
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wavejit::backend
