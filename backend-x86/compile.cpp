@@ -34,7 +34,7 @@ class RecordingAssembler : public x86::Assembler {
                       const Operand_* more) override {
     FaultRange* range = faults_.find(inlineComment());
     resetInlineComment();  // markers are not for the listing
-    if (writes_mask(a)) setInstOptions(instOptions() & ~asmjit::InstOptions::kX86_ZMask);  // see set_compare_mask
+    if (writes_all(id, a)) setInstOptions(instOptions() & ~asmjit::InstOptions::kX86_ZMask);  // see set_whole_mask
     const size_t begin = offset();
     const asmjit::Error error = x86::Assembler::_emit(id, a, b, c, more);
     ++instructions_;
@@ -52,7 +52,10 @@ class RecordingAssembler : public x86::Assembler {
   [[nodiscard]] uint32_t instructions() const { return instructions_; }
 
  private:
-  static bool writes_mask(const Operand_& to) { return to.isReg() && to.as<x86::Reg>().isKReg(); }
+  // Whatever the mask, it is not one under which lanes keep what they had.
+  static bool writes_all(InstId id, const Operand_& to) {
+    return id == I::kIdVpblendmd || id == I::kIdVpblendmq || (to.isReg() && to.as<x86::Reg>().isKReg());
+  }
 
   FaultLog& faults_;
   uint32_t instructions_ = 0;

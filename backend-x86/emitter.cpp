@@ -380,6 +380,7 @@ void Emitter::plan_fusions() {
 Expected<void> Emitter::run() {
   if (on(Optimisation::folded_divisions)) plan_divisions();
   if (on(Optimisation::fusion)) plan_fusions();
+  if (on(Optimisation::negations)) plan_negations();
   if (on(Optimisation::ternary_logic)) plan_ternary_logic();
   if (on(Optimisation::wide_pairs)) plan_wide_accesses();
   if (on(Optimisation::prefetch)) plan_prefetches();

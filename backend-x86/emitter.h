@@ -64,6 +64,14 @@ class Emitter {
   [[nodiscard]] bool can_sink(const Inst& inst, const Inst& user) const;
   [[nodiscard]] bool reads_class(const Inst& inst, const Inst* own) const;
   [[nodiscard]] bool is_fused(const Inst* inst) const { return fused_[inst->id]; }
+  // Signs that are changed as part of the fused multiply-adds that use them (vector_float.cpp).
+  void plan_negations();
+  struct Signed {
+    const Inst* value;
+    bool negative;
+  };
+  [[nodiscard]] Signed without_sign(const Inst* operand) const;
+  void emit_fma(const Inst& inst, unsigned chunk);
   // One instruction for several bitwise operations on up to three values (AVX-512; ternary_logic.cpp).
   struct Ternary {
     std::array<const Inst*, 3> operands;

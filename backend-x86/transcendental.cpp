@@ -127,9 +127,11 @@ bool Emitter::emit_transcendental(const Inst& inst, unsigned chunk) {
     }
   };
   switch (inst.op) {
+    case Op::fsqrt_f32:
+      cc_.emit(I::kIdVsqrtps, dst(inst, chunk), flush_input(v32(inst.operands[0], chunk)));
+      return true;
     case Op::frcp_f32:
     case Op::frsq_f32:
-    case Op::fsqrt_f32:
     case Op::fexp_f32:
     case Op::flog_f32:
     case Op::fsin_f32:

@@ -19,12 +19,19 @@ constexpr unsigned kToNearest = 8, kFloor = 9, kCeil = 10, kTrunc = 11;
 struct FmaIds {
   InstId f132, f213, f231;
 };
-constexpr FmaIds kFmaPs{I::kIdVfmadd132ps, I::kIdVfmadd213ps, I::kIdVfmadd231ps};
-constexpr FmaIds kFmaPd{I::kIdVfmadd132pd, I::kIdVfmadd213pd, I::kIdVfmadd231pd};
+// By the sign of the product (2: negative) and of the addend (1).
+constexpr FmaIds kFmaPs[4] = {{I::kIdVfmadd132ps, I::kIdVfmadd213ps, I::kIdVfmadd231ps},
+                              {I::kIdVfmsub132ps, I::kIdVfmsub213ps, I::kIdVfmsub231ps},
+                              {I::kIdVfnmadd132ps, I::kIdVfnmadd213ps, I::kIdVfnmadd231ps},
+                              {I::kIdVfnmsub132ps, I::kIdVfnmsub213ps, I::kIdVfnmsub231ps}};
+constexpr FmaIds kFmaPd[4] = {{I::kIdVfmadd132pd, I::kIdVfmadd213pd, I::kIdVfmadd231pd},
+                              {I::kIdVfmsub132pd, I::kIdVfmsub213pd, I::kIdVfmsub231pd},
+                              {I::kIdVfnmadd132pd, I::kIdVfnmadd213pd, I::kIdVfnmadd231pd},
+                              {I::kIdVfnmsub132pd, I::kIdVfnmsub213pd, I::kIdVfnmsub231pd}};
 
 // d = a * b + c in the form that needs no copy if there is one. At most one of b and c is in memory.
-void emit_fma(x86::Compiler& cc, VectorIsa& isa, const FmaIds& ids, const Vec& d, const Vec& a, const Operand& b,
-              const Operand& c) {
+void emit_fma_form(x86::Compiler& cc, VectorIsa& isa, const FmaIds& ids, const Vec& d, const Vec& a, const Operand& b,
+                   const Operand& c) {
   const auto is_d = [&](const Operand& o) { return o.isReg() && o.id() == d.id(); };
   if (is_d(c)) {
     cc.emit(ids.f231, d, a, b);
@@ -156,6 +163,46 @@ void Emitter::known_class_test(const MaskReg& d, const Vec& bits, uint32_t wante
   }
 }
 
+void Emitter::plan_negations() {
+  for (const auto& block : function_.blocks) {
+    for (const Inst* inst : block->insts) {
+      if (inst->op != Op::xor_ || is_fused(inst) || !inst->operands[1]->is_const()) continue;
+      const bool single = inst->type == ir::kV32 && inst->operands[1]->imm == uint64_t{1} << 31;
+      const bool twice = inst->type == ir::kV64 && inst->operands[1]->imm == uint64_t{1} << 63;
+      if ((!single && !twice) || inst->users.empty() || inst->operands[0]->is_const()) continue;
+      if (lane_addresses_.is_scalar(inst) || indexed_addresses_.is_absorbed(inst)) continue;
+      const bool all = std::all_of(inst->users.begin(), inst->users.end(), [&](const Inst* user) {
+        return user->op == (single ? Op::fma_f32 : Op::fma_f64) && !is_fused(user) && can_sink(*inst, *user);
+      });
+      if (all) fused_[inst->id] = true;
+    }
+  }
+}
+
+Emitter::Signed Emitter::without_sign(const Inst* operand) const {
+  const bool changed = operand->op == Op::xor_ && is_fused(operand);
+  return {changed ? operand->operands[0] : operand, changed};
+}
+
+void Emitter::emit_fma(const Inst& inst, unsigned chunk) {
+  Signed a = without_sign(inst.operands[0]), b = without_sign(inst.operands[1]);
+  const Signed c = without_sign(inst.operands[2]);
+  if (a.value->is_const()) std::swap(a, b);
+  const unsigned signs = (a.negative != b.negative ? 2 : 0) + (c.negative ? 1 : 0);
+  if (inst.op == Op::fma_f32) {
+    const Operand z = v32_operand(c.value, chunk);
+    const Operand y = z.isMem() ? Operand(v32(b.value, chunk)) : v32_operand(b.value, chunk);
+    emit_fma_form(cc_, *isa_, kFmaPs[signs], dst(inst, chunk), v32(a.value, chunk), y, z);
+    return;
+  }
+  const Vec64 d = dst64(inst, chunk), x = v64(a.value, chunk);
+  for (unsigned i = 0; i < 2; ++i) {
+    const Operand z = v64_operand(c.value, chunk, i);
+    const Operand y = z.isMem() ? Operand(v64(b.value, chunk).part[i]) : v64_operand(b.value, chunk, i);
+    emit_fma_form(cc_, *isa_, kFmaPd[signs], d.part[i], x.part[i], y, z);
+  }
+}
+
 bool Emitter::emit_float(const Inst& inst, unsigned chunk) {
   const auto operand = [&](unsigned i) { return inst.operands[i]; };
   const auto value = [&](unsigned i) { return v32(inst.operands[i], chunk); };
@@ -172,27 +219,10 @@ bool Emitter::emit_float(const Inst& inst, unsigned chunk) {
   };
 
   switch (inst.op) {
-    case Op::fma_f32: {
-      const Inst *a = operand(0), *b = operand(1);
-      if (a->is_const()) std::swap(a, b);
-      take_over(inst, operand(2), chunk);
-      const Operand c = v32_operand(operand(2), chunk);
-      const Operand y = c.isMem() ? Operand(v32(b, chunk)) : v32_operand(b, chunk);
-      emit_fma(cc_, *isa_, kFmaPs, dst(inst, chunk), v32(a, chunk), y, c);
+    case Op::fma_f32:
+    case Op::fma_f64:
+      emit_fma(inst, chunk);
       return true;
-    }
-    case Op::fma_f64: {
-      const Inst *a = operand(0), *b = operand(1);
-      if (a->is_const()) std::swap(a, b);
-      take_over(inst, operand(2), chunk);
-      const Vec64 d = dst64(inst, chunk), x = v64(a, chunk);
-      for (unsigned i = 0; i < 2; ++i) {
-        const Operand c = v64_operand(operand(2), chunk, i);
-        const Operand y = c.isMem() ? Operand(v64(b, chunk).part[i]) : v64_operand(b, chunk, i);
-        emit_fma(cc_, *isa_, kFmaPd, d.part[i], x.part[i], y, c);
-      }
-      return true;
-    }
     case Op::fmin_f32:
       fminmax(inst.attr, dst(inst, chunk), value(0), value(1), 32, false);
       return true;

@@ -136,7 +136,7 @@ class Avx512 final : public VectorIsa {
 
   // --- compares ---
   void cmp32(const MaskReg& d, ir::ICmp p, const Vec& a, const Operand_& b, const MaskReg* under) override {
-    set_compare_mask(under);
+    set_whole_mask(under);
     cc_.emit(is_unsigned(p) ? I::kIdVpcmpud : I::kIdVpcmpd, d, a, b, imm(compare_immediate(p)));
   }
   void cmp64(const MaskReg& d, ir::ICmp p, const Vec64& a, const Vec64& b, const MaskReg* under) override {
@@ -144,7 +144,7 @@ class Avx512 final : public VectorIsa {
     join_under(d, halves, under);
   }
   void fcmp32(const MaskReg& d, unsigned predicate, const Vec& a, const Operand_& b, const MaskReg* under) override {
-    set_compare_mask(under);
+    set_whole_mask(under);
     cc_.emit(I::kIdVcmpps, d, a, b, imm(predicate));
   }
   void fcmp64(const MaskReg& d, unsigned predicate, const Vec64& a, const Vec64& b, const MaskReg* under) override {
@@ -164,11 +164,11 @@ class Avx512 final : public VectorIsa {
 
   // --- selection ---
   void select32(const Vec& d, const MaskReg& m, const Operand_& a, const Vec& b) override {
-    set_mask(&m);
+    set_whole_mask(&m);
     cc_.emit(I::kIdVpblendmd, d, b, a);
   }
   void select64_half(const Vec& d, const MaskReg& m, const Vec& a, const Vec& b) override {
-    set_mask(&m);
+    set_whole_mask(&m);
     cc_.emit(I::kIdVpblendmq, d, b, a);
   }
   void flip_where(const Vec& d, const MaskReg& m) override {
@@ -494,9 +494,9 @@ class Avx512 final : public VectorIsa {
     cc_.setExtraReg(*k);
     cc_.addInstOptions(asmjit::InstOptions::kX86_ZMask);
   }
-  // Compares clear the other lanes, which asmjit's allocator believes of {z} only: without it their result would be
-  // live before them, around a whole loop. They have no such form; RecordingAssembler takes it away again.
-  void set_compare_mask(const MaskReg* k) { set_zero_mask(k); }
+  // Compares clear the other lanes, and blends write them. asmjit's allocator believes that of {z} only: without it
+  // their result would be live before them, around a whole loop. RecordingAssembler takes it away again.
+  void set_whole_mask(const MaskReg* k) { set_zero_mask(k); }
   Vec zero() { return const32(0); }
   MaskReg const_mask(uint32_t bits) {
     MaskReg k = mask();
