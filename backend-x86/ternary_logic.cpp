@@ -128,8 +128,12 @@ void Emitter::plan_ternary_logic() {
       // One operation has an instruction of its own, unless it is a choice.
       if (tree.nodes.size() == 1 && root.op != Op::bfi) continue;
       Ternary plan;
-      // A constant comes last, where it can be in memory.
-      std::stable_partition(tree.leaves.begin(), tree.leaves.end(), [](const Inst* leaf) { return !leaf->is_const(); });
+      // A value that nothing else uses comes first, as its register is written, and a constant last, where it can be in
+      // memory.
+      std::stable_sort(tree.leaves.begin(), tree.leaves.end(), [](const Inst* one, const Inst* other) {
+        const auto rank = [](const Inst* leaf) { return leaf->is_const() ? 2 : leaf->users.size() == 1 ? 0 : 1; };
+        return rank(one) < rank(other);
+      });
       if (tree.leaves.empty() || tree.leaves[0]->is_const()) continue;
       plan.table = tree.table(&root);
       plan.operands.fill(tree.leaves[0]);
@@ -147,6 +151,7 @@ bool Emitter::emit_ternary(const Inst& inst, unsigned chunk) {
   if (found == ternaries_.end()) return false;
   const auto& [a, b, c] = found->second.operands;
   const uint8_t table = found->second.table;
+  take_over(inst, a, chunk);
   // d is the first operand as well. It takes the place of the one it shares registers with, if there is one.
   const auto emit = [&](const Vec& d, const Vec& x, const Vec& y, const Operand& z) {
     if (d.id() == x.id()) return isa_->ternary_logic(d, y, z, table);

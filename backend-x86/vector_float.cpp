@@ -188,6 +188,7 @@ void Emitter::emit_fma(const Inst& inst, unsigned chunk) {
   Signed a = without_sign(inst.operands[0]), b = without_sign(inst.operands[1]);
   const Signed c = without_sign(inst.operands[2]);
   if (a.value->is_const()) std::swap(a, b);
+  if (!c.negative) take_over(inst, c.value, chunk);
   const unsigned signs = (a.negative != b.negative ? 2 : 0) + (c.negative ? 1 : 0);
   if (inst.op == Op::fma_f32) {
     const Operand z = v32_operand(c.value, chunk);
