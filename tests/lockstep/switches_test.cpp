@@ -67,8 +67,8 @@ TEST(SwitchNames, EachChangesTheCodeOfSomeKernel) {
   std::vector<std::string> names;
   for (size_t i = 0; const char* name = wavejit_optimisation_name(i); ++i) names.emplace_back(name);
   std::set<std::string> unchanged(names.begin(), names.end());
-  unchanged.erase("run-through");  // how launches enter code
-  unchanged.erase("last-waves");   // code that dumps do not show; partial_wave_at_barriers runs it
+  unchanged.erase("run-through");       // how launches enter code
+  unchanged.erase("last-waves");        // code that dumps do not show; partial_wave_at_barriers runs it
   unchanged.erase("folded-divisions");  // kernel_test has kernels with divisions
   const auto all_but = [&](const std::string& on) {
     std::string list;
