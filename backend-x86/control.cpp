@@ -147,6 +147,8 @@ void Emitter::add_copies(std::vector<Copy>& copies, const Inst* destination, Pas
   const unsigned end = shared ? begin + 1 : pass == nullptr ? chunks_ : pass->end;
   const bool constant = value->is_const() || value->op == Op::lane_id;
   const Place place = constant ? Place{value, 0} : resolve(value);
+  const bool first_lanes = lane_addresses_.is_scalar(destination) && !value->is_const() &&
+                           !lane_addresses_.is_scalar(place.inst);  // of a vector, into general registers
   Pass* const current = pass_;
   for (unsigned element = 0; element < destination->type.count; ++element) {
     for (unsigned chunk = begin; chunk < end; ++chunk) {
@@ -157,7 +159,11 @@ void Emitter::add_copies(std::vector<Copy>& copies, const Inst* destination, Pas
         copy.chunk = chunk;
         copy.part = part;
         pass_ = from;
-        if (constant) {
+        if (first_lanes) {
+          const Gp t = new_gp(destination->type.bits());
+          cc_.emit(I::kIdMov, t, lane_base(value, chunk, lane_addresses_.of(destination).wave));
+          copy.from = t;
+        } else if (constant) {
           copy.constant = value;
         } else {
           copy.from = reg(place.inst, place.element + element, chunk, part);

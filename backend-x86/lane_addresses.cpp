@@ -174,6 +174,8 @@ bool LaneAddresses::keeps(const Inst& inst) const {
   if (inst.op == Op::phi) {
     for (const Inst* operand : inst.operands) {
       if (operand->is_const() || operand->op == Op::undef) continue;
+      // From a vector the first lanes are taken where it enters the phi.
+      if (!scalar_[operand->id] && shapes_.of(operand).group >= (of(&inst).wave ? kWaveSize : lanes_)) continue;
       if (!scalar_[operand->id] || of(operand).wave != of(&inst).wave) return false;
     }
   }
