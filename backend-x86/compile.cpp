@@ -3,13 +3,7 @@
 
 #include "backend-x86/code_memory.h"
 #include "backend-x86/emitter.h"
-
-// Debian compiles asmjit with its internal assertions. This one, called several times for each instruction, walks all
-// registers of the function and takes four fifths of the time of a large compilation; here it holds without looking.
-extern "C" bool wavejit_asmjit_ra_verify(const void*) __asm__("_ZN6asmjit8_abi_1_912RAAssignment6verifyEv");
-extern "C" bool wavejit_asmjit_ra_verify(const void*) {
-  return true;
-}
+#include "backend-x86/register_allocation.h"
 
 namespace wavejit::backend {
 namespace {
@@ -100,14 +94,22 @@ Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& functi
 
   x86::Compiler compiler(&code);
   Emitter emitter(function, compiler, options);
+  const auto finished = [&](std::string_view stage) {
+    if (options.finished) options.finished(stage);
+  };
   if (auto done = emitter.run(); !done) return tl::make_unexpected(done.error());
   if (!errors.first().empty()) return failed(errors.first());
+  finished("emit");
+  if (options.optimisations.has(Optimisation::shared_registers))
+    share_virtual_registers(compiler, *emitter.function_node());
   if (const auto error = compiler.runPasses())
     return failed(errors.first().empty() ? asmjit::DebugUtils::errorAsString(error) : errors.first());
+  finished("allocate");
   RecordingAssembler assembler(&code, emitter.faults());
   compiler.serializeTo(&assembler);
   if (!errors.first().empty()) return failed(errors.first());
 
+  finished("assemble");
   auto block = CodeBlock::create(code);
   if (!block) return tl::make_unexpected(block.error());
   std::vector<FaultRange> faults = std::move(emitter.faults().ranges());
@@ -115,6 +117,7 @@ Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& functi
   std::sort(faults.begin(), faults.end(), [](const FaultRange& a, const FaultRange& b) { return a.begin < b.begin; });
   std::string listing;
   if (options.keep_listing) listing.assign(logger.data(), logger.dataSize());
+  finished("place");
   return std::make_shared<const Code>(std::move(*block), std::move(faults), std::move(listing),
                                       assembler.instructions());
 }

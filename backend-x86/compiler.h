@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -27,6 +28,8 @@ struct CompileOptions {
   Tier tier = Tier::avx512;
   bool keep_listing = false;  // produce CompiledCode::listing (annotated x86 assembly)
   OptimisationSet optimisations = {};
+  std::function<void(std::string_view stage)>
+      finished;  // after "emit", "allocate", "assemble" and "place", for profiles
 };
 
 // Bytes behind the LDS (WaveState::lds_base + lds_size) that the caller keeps readable and writable: vector accesses

@@ -20,6 +20,7 @@ struct PassContext {
   std::vector<std::string> disabled;  // passes switched off by name
   std::vector<std::string> dump;      // "before:<pass>" / "after:<pass>" / "before:all" ...
   std::function<void(std::string_view title, const Function&)> dump_sink;
+  std::function<void(std::string_view pass)> finished;  // after each pass, for profiles
 };
 
 struct Pass {

@@ -65,6 +65,7 @@ void optimise(Function& function, const PassContext& context) {
     if (listed(context.disabled, "", pass.name)) continue;
     dump("before:", pass);
     pass.run(function, context);
+    if (context.finished) context.finished(pass.name);
     dump("after:", pass);
     if (context.verify) {
       const std::string problem = verify(function);

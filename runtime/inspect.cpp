@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <ctime>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -256,6 +258,50 @@ Coverage coverage(const Module& module, const Kernel& kernel, backend::Tier tier
   result.translate_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
   for (auto& [key, issue] : issues) result.issues.push_back(std::move(issue));
   return result;
+}
+
+Expected<TranslationProfile> profile_translation(const Module& module, const Kernel& kernel, backend::Tier tier,
+                                                 const DumpOptions& options, bool with_hash) {
+  if (Expected<void> ok = check(kernel, options); !ok) return tl::unexpected<Error>(ok.error());
+  TranslationProfile profile;
+  profile.gcn_instructions = walk(module, kernel).instructions.size();
+  const auto now = [] {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+  };
+  const uint64_t start = now();
+  uint64_t last = start;
+  const auto finished = [&](std::string_view name) {
+    const uint64_t time = now();
+    auto it = std::find_if(profile.stages.begin(), profile.stages.end(), [&](const auto& s) { return s.name == name; });
+    if (it == profile.stages.end()) it = profile.stages.insert(it, {.name = std::string(name), .ns = 0});
+    it->ns += time - last;
+    last = now();
+  };
+  ir::PassContext context;
+  context.disabled = options.disabled_passes;
+  context.finished = [&](std::string_view pass) { finished("pass " + std::string(pass)); };
+  {
+    Expected<lift::LiftResult> lifted = lift::lift(lift_options(module, kernel, options));
+    if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
+    finished("lift");
+    ir::optimise(*lifted->function, context);
+    auto code = backend::compile(
+        *lifted->function,
+        {.tier = tier, .optimisations = backend_optimisations(options.disabled_passes), .finished = finished});
+    if (!code) return with_kernel(std::move(code.error()), kernel);
+    profile.host_instructions = (*code)->host_instructions();
+    profile.host_bytes = (*code)->code().size();
+  }
+  finished("free");
+  profile.total_ns = last - start;
+  if (with_hash) {
+    Expected<std::string> listing = dump_x86(module, kernel, tier, options);
+    if (!listing) return tl::unexpected<Error>(listing.error());
+    profile.code_hash = std::hash<std::string>{}(*listing);
+  }
+  return profile;
 }
 
 }  // namespace wavejit::runtime

@@ -43,4 +43,20 @@ struct Coverage {
 
 [[nodiscard]] Coverage coverage(const Module& module, const codeobject::Kernel& kernel, backend::Tier tier);
 
+// Where the time of one translation goes, in CPU time of the calling thread.
+struct TranslationProfile {
+  struct Stage {
+    std::string name;  // "lift", "pass <name>" (all runs of the pass together), "emit", "allocate", "assemble", "place"
+    uint64_t ns = 0;
+  };
+  std::vector<Stage> stages;  // in order of their first run
+  uint64_t total_ns = 0;
+  uint64_t gcn_instructions = 0, host_instructions = 0, host_bytes = 0;
+  uint64_t code_hash = 0;  // of the listing: equal for equal code wherever it is placed
+};
+// `with_hash` takes a second, slower translation. Errors: those of lift() and compile().
+[[nodiscard]] Expected<TranslationProfile> profile_translation(const Module& module, const codeobject::Kernel& kernel,
+                                                               backend::Tier tier, const DumpOptions& options,
+                                                               bool with_hash);
+
 }  // namespace wavejit::runtime
