@@ -151,9 +151,9 @@ bool Emitter::emit_mask_number(const Inst& inst) {
       std::vector<MaskReg> masks;
       for (unsigned c = first_chunk(); c < end_chunk(); ++c) masks.push_back(mask(inst.operands[0], c));
       const x86::CondCode condition = inst.op == Op::mask_any ? isa_->test_any(masks) : isa_->test_all(masks);
-      Gp t = cc_.newUInt32();
-      cc_.emit(x86::Inst::setccFromCond(condition), t.r8());
-      cc_.movzx(dst_gp(inst), t.r8());
+      Gp t = cc_.newUInt8();
+      cc_.emit(x86::Inst::setccFromCond(condition), t);
+      cc_.movzx(dst_gp(inst), t);
       return true;
     }
     case Op::mbcnt: {

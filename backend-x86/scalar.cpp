@@ -39,9 +39,9 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
     return true;
   };
   const auto setcc = [&](x86::CondCode condition) {
-    Gp t = cc_.newUInt32();
-    cc_.emit(x86::Inst::setccFromCond(condition), t.r8());
-    cc_.movzx(dst_gp(inst), t.r8());
+    Gp t = cc_.newUInt8();  // a wider one would count as read, too
+    cc_.emit(x86::Inst::setccFromCond(condition), t);
+    cc_.movzx(dst_gp(inst), t);
     return true;
   };
   // CF = carry-in (an i1).
