@@ -68,7 +68,9 @@ const ir::Inst* Emitter::scaled_operand(const Inst& sum) const {
     const LaneAddress &from = lane_addresses_.of(shift->operands[0]), &to = lane_addresses_.of(&sum);
     // Where a guard fails the shift is not looked at, but what it shifts.
     if (!lane_addresses_.is_scalar(shift->operands[0]) || shift->operands[0]->op == Op::phi) continue;
-    if (from.guards.empty() || from.wave != to.wave || lane_addresses_.of(shift).wave != to.wave) continue;
+    // A number of its own until the sum; without guards nobody asks for it again.
+    const bool kept = from.guards.empty() ? to.guards.empty() && !classes_.is_shared(shift->operands[0]) : true;
+    if (!kept || from.wave != to.wave || lane_addresses_.of(shift).wave != to.wave) continue;
     return shift;
   }
   return nullptr;
@@ -85,6 +87,10 @@ void Emitter::emit_lane_address(const Inst& inst, unsigned chunk) {
   const auto operand = [&](unsigned i) { return lane_base(inst.operands[i], chunk, wave); };
   const auto binary = [&](InstId id) {
     const Operand a = operand(0), b = operand(1);
+    if (b.isReg() && b.id() == d.id() && id != I::kIdSub) {  // the others commute
+      cc_.emit(id, d, a);
+      return;
+    }
     if (b.isReg() && b.id() == d.id()) {  // the result may share a register with an operand
       Gp t = new_gp(d.size() * 8);
       cc_.emit(I::kIdMov, t, a);

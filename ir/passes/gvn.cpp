@@ -4,6 +4,7 @@
 
 #include "ir/analysis/dominators.h"
 #include "ir/passes/passes.h"
+#include "ir/passes/reuse.h"
 
 namespace wavejit::ir::passes {
 namespace {
@@ -51,9 +52,6 @@ bool swappable(Op op) {
   }
 }
 
-// Candidates of one hash value that do not dominate the instruction are other branches' copies; few are worth keeping.
-constexpr size_t kMaxCandidates = 8;
-
 }  // namespace
 
 PassResult gvn(Function& function, const PassContext&) {
@@ -69,18 +67,8 @@ PassResult gvn(Function& function, const PassContext&) {
       if (swappable(inst->op) && !inst->operands[1]->is_const() && inst->operands[0]->id > inst->operands[1]->id) {
         std::swap(inst->operands[0], inst->operands[1]);
       }
-      std::vector<Inst*>& candidates = table[hash_of(*inst)];
-      const auto found = std::find_if(candidates.rbegin(), candidates.rend(), [&](const Inst* other) {
-        return equal(*other, *inst) && dominators.dominates(other->parent, block);
-      });
-      if (found == candidates.rend()) {
-        if (candidates.size() >= kMaxCandidates) candidates.erase(candidates.begin());
-        candidates.push_back(inst);
-        continue;
-      }
-      function.replace_all_uses(inst, *found);
-      function.unlink(inst);
-      removed = true;
+      removed |= replace_by_earlier(function, dominators, table[hash_of(*inst)], inst,
+                                    [&](const Inst& other) { return equal(other, *inst); });
     }
     if (removed) std::erase_if(block->insts, [](const Inst* inst) { return inst->parent == nullptr; });
     changed |= removed;

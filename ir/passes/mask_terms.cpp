@@ -8,6 +8,7 @@
 
 #include "ir/analysis/dominators.h"
 #include "ir/passes/passes.h"
+#include "ir/passes/reuse.h"
 #include "ir/passes/simplify.h"
 
 namespace wavejit::ir::passes {
@@ -16,8 +17,6 @@ namespace {
 // Bounds on one mask; expressions of real code are small.
 constexpr size_t kMaxLiterals = 8;
 constexpr unsigned kMaxVisits = 32;
-// Candidates of one set that do not dominate the mask are other branches' copies.
-constexpr size_t kMaxCandidates = 8;
 
 bool is_compare(const Inst* inst) {
   return inst->op == Op::icmp || inst->op == Op::fcmp_f16 || inst->op == Op::fcmp_f32 || inst->op == Op::fcmp_f64;
@@ -163,17 +162,8 @@ PassResult mask_terms(Function& function, const PassContext&) {
       if (!is_union && inst->op != Op::and_ && inst->op != Op::andn) continue;
       const Literals literals = terms.of(inst, is_union);
       if (literals.empty() || terms.is_contradiction()) continue;
-      std::vector<Inst*>& candidates = known[is_union ? 1 : 0][literals];
-      const auto found = std::find_if(candidates.rbegin(), candidates.rend(),
-                                      [&](const Inst* other) { return dominators.dominates(other->parent, block); });
-      if (found == candidates.rend()) {
-        if (candidates.size() >= kMaxCandidates) candidates.erase(candidates.begin());
-        candidates.push_back(inst);
-        continue;
-      }
-      function.replace_all_uses(inst, *found);
-      function.unlink(inst);
-      removed = true;
+      removed |= replace_by_earlier(function, dominators, known[is_union ? 1 : 0][literals], inst,
+                                    [](const Inst&) { return true; });
     }
     if (removed) std::erase_if(block->insts, [](const Inst* inst) { return inst->parent == nullptr; });
     changed |= removed;

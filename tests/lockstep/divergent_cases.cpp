@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "lockstep_case.h"
+#include "rows.h"
 
 namespace wavejit::test {
 namespace {
-
-using Row = std::array<uint32_t, kLanes>;
 
 enum class Shows {
   nothing,

@@ -3,24 +3,10 @@
 #include <array>
 #include <numeric>
 
-#include "lockstep_case.h"
+#include "rows.h"
 
 namespace wavejit::test {
 namespace {
-
-using Row = std::array<uint32_t, kLanes>;
-
-// data[global index] of the group's lanes.
-Row inputs(const Memory& data, unsigned group) {
-  Row row;
-  std::copy_n(data.begin() + group * kLanes, kLanes, row.begin());
-  return row;
-}
-void output(Memory& data, unsigned group, unsigned slot, const Row& row) {
-  std::copy(row.begin(), row.end(), data.begin() + 1024 + slot * 256 + group * kLanes);
-}
-
-constexpr const char* kLoadOwn = "  v_lshlrev_b32_e32 v4, 2, v1\n  get_at 5, 4\n";  // v5 = data[v1], v4 = 4 * v1
 
 LockstepCase lds_butterfly() {
   return {.name = "lds_butterfly_sum",

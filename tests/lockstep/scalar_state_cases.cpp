@@ -3,37 +3,17 @@
 #include <array>
 #include <bit>
 
-#include "lockstep_case.h"
+#include "rows.h"
 
 namespace wavejit::test {
 namespace {
 
-using Row = std::array<uint32_t, kLanes>;
-
-Row inputs(const Memory& data, unsigned group) {
-  Row row;
-  std::copy_n(data.begin() + group * kLanes, kLanes, row.begin());
-  return row;
-}
-void output(Memory& data, unsigned group, unsigned slot, const Row& row) {
-  std::copy(row.begin(), row.end(), data.begin() + 1024 + slot * 256 + group * kLanes);
-}
-void output(Memory& data, unsigned group, unsigned slot, uint32_t value) {
-  Row row;
-  row.fill(value);
-  output(data, group, slot, row);
-}
 template <typename Predicate>
 uint64_t mask_of(const Row& row, Predicate predicate) {
   uint64_t mask = 0;
   for (unsigned l = 0; l < kLanes; ++l) mask |= uint64_t{predicate(row[l])} << l;
   return mask;
 }
-bool bit(uint64_t mask, unsigned lane) {
-  return mask >> lane & 1;
-}
-
-constexpr const char* kLoadOwn = "  v_lshlrev_b32_e32 v4, 2, v1\n  get_at 5, 4\n";  // v5 = data[v1]
 
 // Contents by group: no lane below 8; one lane (in the third 16); the lower half; every second lane; all.
 void varied(Memory& data) {
