@@ -355,7 +355,7 @@ Expected<void> run_launch(const wavejit_kernel& kernel, const wavejit_launch_opt
   if (stats.engine == WAVEJIT_ENGINE_JIT) {
     const auto tier = runtime::tier_for(options.isa);
     if (!tier) return tl::unexpected<Error>(tier.error());
-    request.engine = runtime::Engine::jit;
+    request.engine = options.engine == WAVEJIT_ENGINE_AUTO ? runtime::Engine::tiered : runtime::Engine::jit;
     request.tier = *tier;
     stats.isa = *tier == wavejit::backend::Tier::avx512 ? WAVEJIT_ISA_AVX512 : WAVEJIT_ISA_AVX2;
   } else if (stats.engine != WAVEJIT_ENGINE_INTERP) {
@@ -382,6 +382,8 @@ Expected<void> run_launch(const wavejit_kernel& kernel, const wavejit_launch_opt
   stats.host_instructions = result.host_instructions;
   stats.translations = result.translations;
   stats.threads = result.threads;
+  stats.interpreted_workgroups = result.interpreted_workgroups;
+  stats.moved_waves = result.moved_waves;
   return ok;
 }
 

@@ -13,6 +13,7 @@
 
 #include "internal/check.h"
 #include "runtime/arena.h"
+#include "runtime/background.h"
 #include "runtime/fault.h"
 #include "runtime/memory_registry.h"
 #include "runtime/specialisation.h"
@@ -23,8 +24,22 @@
 namespace wavejit::runtime {
 namespace {
 
-// Instructions the interpreter executes before the dispatcher looks at the stop flag and the other waves.
+// Instructions the interpreter executes before the dispatcher looks at the stop flag and the other waves; and before it
+// looks for translated code.
 constexpr uint64_t kInterpreterBudget = 100'000;
+constexpr uint64_t kTieredBudget = 5'000;
+
+using Clock = std::chrono::steady_clock;
+uint64_t ns_since(Clock::time_point start) {
+  return std::chrono::nanoseconds(Clock::now() - start).count();
+}
+
+// Translated code as new waves enter it.
+struct StartCode {
+  // Whether it reads the work-item ids that the dispatcher writes, in partial and in complete work-groups.
+  bool reads_ids[2] = {true, true};
+  TranslationCache::Entry through;  // what complete work-groups of full waves enter if they run through, or nothing
+};
 
 // What the workers of one launch share.
 struct Shared {
@@ -33,14 +48,15 @@ struct Shared {
   Watch& watch;
   const interp::Interpreter* interpreter;  // also for the JIT: it words the errors of unsupported instructions
   uint32_t config = 0;                     // TranslationCache configuration
-  // For partial and for complete work-groups: TranslationCache specialisations, and whether the code reads the
-  // work-item ids that the dispatcher writes.
+  // TranslationCache specialisations for partial and for complete work-groups.
   uint32_t specialisation[2] = {0, 0};
-  std::optional<uint32_t> last_waves;  // another for those of complete work-groups
-  bool reads_ids[2] = {true, true};
-  TranslationCache::Entry through;  // what complete work-groups of full waves enter if they run through, or nothing
+  std::optional<uint32_t> last_waves;                 // another for those of complete work-groups
   bool full_exec = true, scratch_descriptors = true;  // switches
-  std::atomic<uint64_t>& done_groups;                 // those whose waves have all ended
+  // What waves start in, first of all most of them. With `background` they are interpreted until it is done.
+  std::vector<TranslationCache::Query> starts;
+  std::shared_ptr<const BackgroundTranslation> background;
+  std::atomic<const StartCode*> start{nullptr};  // &start_code, once that is complete
+  std::atomic<uint64_t>& done_groups;            // those whose waves have all ended
   uint64_t total_groups = 0;
   uint64_t chunk = 1;
   // Written by all workers, once a chunk; what is above is only read.
@@ -50,6 +66,7 @@ struct Shared {
   alignas(64) std::mutex mutex;
   std::optional<Error> error;  // the first one
   LaunchStats stats;
+  StartCode start_code;
 
   void fail(Error e) {
     {
@@ -58,6 +75,42 @@ struct Shared {
       if (!error) error = std::move(e);
     }
     watch.stop();
+  }
+
+  // Fills start_code for the answer to starts[0].
+  void start_in(const TranslationCache::Entry& entry) {
+    const auto& size = request.shape.workgroup;
+    if (state.group(0).complete) {
+      start_code.reads_ids[1] = entry.reads_ids;
+      if (size[0] * size[1] * size[2] % kWaveSize == 0 && entry.runs_through && !entry.reads_ids &&
+          !request.count_instructions && is_on(request.disabled_passes, kRunThrough))
+        start_code.through = entry;
+    }
+    start.store(&start_code, std::memory_order_release);
+  }
+
+  // Where new waves start; nullptr while, or because, they are interpreted.
+  const StartCode* translated() {
+    const StartCode* code = start.load(std::memory_order_acquire);
+    if (code || !background || !background->done.load(std::memory_order_acquire)) return code;
+    if (background->error) {
+      fail(*background->error);
+      return nullptr;
+    }
+    const std::optional<TranslationCache::Entry> entry = request.module->translations().find_translated(starts[0]);
+    WAVEJIT_CHECK(entry);
+    const std::lock_guard lock(mutex);
+    if (!start.load(std::memory_order_relaxed)) {
+      add(background->counters);
+      start_in(*entry);
+    }
+    return start.load(std::memory_order_relaxed);
+  }
+
+  void add(const TranslationCounters& counters) {
+    stats.translate_ns += counters.translate_ns;
+    stats.host_instructions += counters.host_instructions;
+    stats.translations += counters.units;
   }
 };
 
@@ -108,7 +161,8 @@ class Worker {
       last_of_chunk_ = last;
       uint64_t ended = 0;
       while (next_ < last_of_chunk_ && !shared_.watch.stopping()) {
-        if (shared_.through.code) ended += run_groups_through();
+        start_ = shared_.translated();
+        if (start_ && start_->through.code) ended += run_groups_through();
         if (next_ < last_of_chunk_ && !shared_.watch.stopping()) ended += run_group(next_++);
       }
       shared_.done_groups.fetch_add(ended, std::memory_order_relaxed);
@@ -119,9 +173,9 @@ class Worker {
     stats.guest_instructions += instructions_;
     stats.workgroups += groups_;
     stats.waves += waves_;
-    stats.translate_ns += counters_.translate_ns;
-    stats.host_instructions += counters_.host_instructions;
-    stats.translations += counters_.units;
+    stats.interpreted_workgroups += interpreted_groups_;
+    stats.moved_waves += moved_waves_;
+    shared_.add(counters_);
     stats.threads += groups_ != 0;
   }
 
@@ -130,6 +184,7 @@ class Worker {
   using Arrival = TranslationCache::Arrival;
   struct Slot {  // of a wave of the work-group
     Status status = Status::ready;
+    bool interpreted = false;
     Arrival arrival = Arrival::start;  // how it comes to its pc
     bool in_start_unit = true;         // the code that it was in last
     bool in_exec_full = true;
@@ -162,7 +217,7 @@ class Worker {
 
   void run_waves_through() {
     const DispatchState& state = shared_.state;
-    const TranslationCache::Entry& entry = shared_.through;
+    const TranslationCache::Entry& entry = start_->through;
     const unsigned waves = full_waves();
     WaveState& wave = arena_->wave(0);
     for (; next_ < last_of_chunk_; ++next_) {
@@ -183,8 +238,11 @@ class Worker {
 
   bool run_group(uint64_t index) {
     const DispatchState::Group group = shared_.state.group(index);
-    count_ = shared_.state.init_group(*arena_, group, shared_.watch.stop_flag(), shared_.reads_ids[group.complete]);
-    std::fill_n(slots_.begin(), count_, Slot{.specialisation = shared_.specialisation[group.complete]});
+    count_ = shared_.state.init_group(*arena_, group, shared_.watch.stop_flag(),
+                                      !start_ || start_->reads_ids[group.complete]);
+    std::fill_n(slots_.begin(), count_,
+                Slot{.interpreted = !start_, .specialisation = shared_.specialisation[group.complete]});
+    interpreted_groups_ += !start_;
     if (group.complete && shared_.last_waves) {
       slots_[count_ - 1].specialisation = *shared_.last_waves;
       slots_[count_ - 1].full_exec = last_wave_exec(shared_.state.shape().workgroup);
@@ -252,9 +310,9 @@ class Worker {
   }
 
   ExitReason run_wave(WaveState& wave, Slot& slot) {
-    if (shared_.request.engine == Engine::interpreter) {
-      const GuestScope scope(*mark_, wave, nullptr);
-      return shared_.interpreter->run(wave, kInterpreterBudget);
+    if (slot.interpreted) {
+      const ExitReason reason = interpret(wave, slot);
+      if (slot.interpreted) return reason;
     }
     for (;;) {
       const TranslationCache::Entry entry = lookup(wave, slot);
@@ -269,6 +327,31 @@ class Worker {
       slot.arrival = reason == ExitReason::kJump ? Arrival::jump : Arrival::resumed;
       if (reason != ExitReason::kJump || shared_.watch.stopping()) return reason;
     }
+  }
+
+  // Interprets the wave for a while. It moves to translated code (of its own: where it is now, no code starts) when it
+  // has been interpreted for as long as the kernel took to translate since it could have been entered there.
+  ExitReason interpret(WaveState& wave, Slot& slot) {
+    const interp::Interpreter& interpreter = *shared_.interpreter;
+    const bool late = shared_.background && shared_.translated();
+    const Clock::time_point start = late ? Clock::now() : Clock::time_point();
+    const GuestScope scope(*mark_, wave, nullptr);
+    ExitReason reason = interpreter.run(wave, shared_.background ? kTieredBudget : kInterpreterBudget);
+    if (!late) return reason;
+    late_ns_ += ns_since(start);
+    if (reason != ExitReason::kYield || late_ns_ < shared_.background->counters.translate_ns) return reason;
+    // To where a loop begins, so that waves meet there.
+    constexpr auto kSteps = 4096;
+    for (auto i = 0; i < kSteps && reason == ExitReason::kYield; ++i) {
+      const uint64_t pc = wave.pc;
+      reason = interpreter.run(wave, 1);
+      if (reason != ExitReason::kYield || wave.pc > pc) continue;
+      slot.interpreted = slot.in_start_unit = slot.in_exec_full = false;
+      slot.arrival = Arrival::jump;
+      ++moved_waves_;
+      break;
+    }
+    return reason;
   }
 
   TranslationCache::Entry lookup(const WaveState& wave, const Slot& slot) {
@@ -361,7 +444,9 @@ class Worker {
   const backend::PlainEntryFn enter_ = backend::plain_entry();
   TranslationCounters counters_;
   uint64_t next_ = 0, last_of_chunk_ = 0;  // work-groups
-  uint64_t instructions_ = 0, groups_ = 0, waves_ = 0;
+  const StartCode* start_ = nullptr;       // of the work-group
+  uint64_t late_ns_ = 0;                   // interpreted although there was translated code
+  uint64_t instructions_ = 0, groups_ = 0, waves_ = 0, interpreted_groups_ = 0, moved_waves_ = 0;
 };
 
 Error timeout_error(const LaunchRequest& request, const Shared& shared) {
@@ -370,6 +455,30 @@ Error timeout_error(const LaunchRequest& request, const Shared& shared) {
                                  request.kernel->name, static_cast<double>(request.timeout_ns) / 1e9,
                                  shared.done_groups.load(), shared.total_groups),
           .kernel = request.kernel->name};
+}
+
+// Has the code translated that waves start in: what most of them need at once, before the clock starts, or all of it in
+// the background.
+Expected<void> prepare_start(Shared& shared) {
+  TranslationCache& cache = shared.request.module->translations();
+  const auto is_translated = [&](const TranslationCache::Query& query) {
+    return cache.find_translated(query).has_value();
+  };
+  if (shared.request.engine == Engine::tiered &&
+      !std::all_of(shared.starts.begin(), shared.starts.end(), is_translated)) {
+    shared.background = translate_in_background(shared.request.module, shared.starts);
+    return {};
+  }
+  TranslationCounters counters;
+  Expected<TranslationCache::Entry> entry = cache.find(shared.starts[0], counters);
+  shared.add(counters);
+  if (!entry) {
+    Error& error = entry.error();
+    if (error.kernel.empty()) error.kernel = shared.request.kernel->name;
+    return tl::unexpected<Error>(std::move(error));
+  }
+  shared.start_in(*entry);
+  return {};
 }
 
 }  // namespace
@@ -406,7 +515,7 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   const auto threads = static_cast<uint32_t>(std::clamp<uint64_t>(request.threads, 1, shared.total_groups));
   shared.chunk = std::clamp<uint64_t>(shared.total_groups / (uint64_t{threads} * 64), 1, 32);
 
-  if (request.engine == Engine::jit) {
+  if (request.engine != Engine::interpreter) {
     TranslationCache& cache = module.translations();
     shared.config = cache.config_id({.tier = request.tier,
                                      .disabled_passes = request.disabled_passes,
@@ -433,35 +542,29 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
     }
     for_any_shape();
     if (request.shape.has_partial_groups()) shared.specialisation[0] = cache.specialisation_id(specialisation);
-    // The entry is translated before the clock starts; all but the tail of a grid runs the variant for full waves.
+    // All but the tail of a grid starts in the code for full waves.
+    const auto start_query = [&](uint32_t id, bool exec_full) {
+      shared.starts.push_back({.config = shared.config,
+                               .specialisation = id,
+                               .pc = kernel.descriptor.entry,
+                               .mode = kernel.descriptor.mode,
+                               .exec_full = shared.full_exec && exec_full});
+    };
     const bool complete = state.group(0).complete;
-    const bool only_last = complete && items < kWaveSize && shared.last_waves;
-    TranslationCounters counters;
-    const auto entry = cache.find({.config = shared.config,
-                                   .specialisation = only_last ? *shared.last_waves : shared.specialisation[complete],
-                                   .pc = kernel.descriptor.entry,
-                                   .mode = kernel.descriptor.mode,
-                                   .exec_full = shared.full_exec && complete && (items >= kWaveSize || only_last)},
-                                  counters);
-    if (complete && entry) shared.reads_ids[1] = entry->reads_ids;
-    const bool full = items % kWaveSize == 0;
-    if (complete && entry && full && entry->runs_through && !entry->reads_ids && !request.count_instructions &&
-        is_on(request.disabled_passes, kRunThrough))
-      shared.through = *entry;
-    shared.stats.translate_ns = counters.translate_ns;
-    shared.stats.host_instructions = counters.host_instructions;
-    shared.stats.translations = counters.units;
-    stats = shared.stats;
-    if (!entry) {
-      Error error = entry.error();
-      if (error.kernel.empty()) error.kernel = kernel.name;
-      return tl::unexpected<Error>(std::move(error));
+    if (complete && (items >= kWaveSize || !shared.last_waves))
+      start_query(shared.specialisation[1], items >= kWaveSize);
+    if (complete && shared.last_waves) start_query(*shared.last_waves, true);
+    if (request.shape.has_partial_groups()) start_query(shared.specialisation[0], false);
+    if (Expected<void> ok = prepare_start(shared); !ok) {
+      stats = shared.stats;
+      return ok;
     }
   }
 
-  const auto start = std::chrono::steady_clock::now();
+  const Clock::time_point start = Clock::now();
   run_on_threads(threads, [&shared](uint32_t) { Worker(shared).run(); });
-  shared.stats.wall_ns = std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
+  shared.stats.wall_ns = ns_since(start);
+  if (shared.background && !request.count_instructions) shared.stats.guest_instructions = 0;  // those in part
   const auto& grid = request.shape.grid;
   shared.stats.work_items = uint64_t{grid[0]} * grid[1] * grid[2];
   stats = shared.stats;

@@ -16,7 +16,11 @@
 
 namespace wavejit::runtime {
 
-enum class Engine : uint8_t { interpreter, jit };
+enum class Engine : uint8_t {
+  interpreter,
+  jit,     // translates before anything runs
+  tiered,  // interprets while a thread of its own translates, then goes on in translated code
+};
 
 struct LaunchRequest {
   std::shared_ptr<Module> module;
@@ -25,9 +29,9 @@ struct LaunchRequest {
   uint64_t kernarg = 0;    // address of the complete kernarg segment, hidden arguments included
   uint32_t lds_bytes = 0;  // per work-group: static, argument and dynamic
   Engine engine = Engine::interpreter;
-  backend::Tier tier = backend::Tier::avx2;  // for the JIT
+  backend::Tier tier = backend::Tier::avx2;  // of translated code
   std::vector<std::string> disabled_passes;  // and other optimisations: of check_switches()
-  bool count_instructions = false;           // by the JIT; the interpreter always does
+  bool count_instructions = false;           // in translated code; the interpreter alone always does
   uint32_t threads = 1;
   uint64_t timeout_ns = 0;                                      // 0: none
   std::function<void(uint64_t done, uint64_t total)> progress;  // see wavejit_progress_fn
@@ -41,6 +45,8 @@ struct LaunchStats {
   uint64_t waves = 0;
   uint64_t work_items = 0;
   uint64_t host_instructions = 0;
+  uint64_t interpreted_workgroups = 0;  // begun by the interpreter
+  uint64_t moved_waves = 0;             // of these: from the interpreter to translated code before their end
   uint32_t translations = 0;
   uint32_t threads = 0;
 };

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "frontend/lift/lifter.h"
+#include "internal/check.h"
 #include "ir/pass.h"
 #include "runtime/switches.h"
 
@@ -182,6 +183,31 @@ Expected<TranslationCache::Entry> TranslationCache::find(const Query& query, Tra
   return in_start_unit ? find_in_start_unit(query, counters) : find_general(query, counters);
 }
 
+std::optional<TranslationCache::Entry> TranslationCache::find_translated(const Query& query) {
+  WAVEJIT_CHECK(query.arrival == Arrival::start);
+  const std::shared_lock lock(mutex_);
+  return place_in_start_unit(query, query.exec_full);
+}
+
+// Under the lock.
+std::optional<TranslationCache::Entry> TranslationCache::place_in_start_unit(const Query& query, bool exec_full) const {
+  const auto place = [&](bool full) {
+    return places_.find(Key{query.config, query.specialisation, query.pc, query.mode, full, false});
+  };
+  auto it = place(exec_full);
+  // Code for any EXEC is right for a full one too. Behind a call a second translation costs more than it gains.
+  if (it == places_.end() && exec_full && query.arrival == Arrival::jump) it = place(false);
+  if (it == places_.end()) return std::nullopt;
+  const Unit& unit = *it->second.unit;
+  return Entry{.code = unit.code.get(),
+               .function = unit.code->entry(),
+               .index = it->second.index,
+               .in_start_unit = true,
+               .exec_full = std::get<4>(it->first),
+               .reads_ids = unit.reads_ids,
+               .runs_through = unit.runs_through};
+}
+
 Expected<TranslationCache::Entry> TranslationCache::find_in_start_unit(const Query& query,
                                                                        TranslationCounters& counters) {
   const bool exec_full = query.exec_full && (query.arrival != Arrival::resumed || query.from_exec_full);
@@ -189,22 +215,7 @@ Expected<TranslationCache::Entry> TranslationCache::find_in_start_unit(const Que
   for (const bool retry : {false, true}) {
     {
       const std::shared_lock lock(mutex_);
-      const auto place = [&](bool full) {
-        return places_.find(Key{query.config, query.specialisation, query.pc, query.mode, full, false});
-      };
-      auto it = place(exec_full);
-      // Code for any EXEC is right for a full one too. Behind a call a second translation costs more than it gains.
-      if (it == places_.end() && exec_full && query.arrival == Arrival::jump) it = place(false);
-      if (it != places_.end()) {
-        const Unit& unit = *it->second.unit;
-        return Entry{.code = unit.code.get(),
-                     .function = unit.code->entry(),
-                     .index = it->second.index,
-                     .in_start_unit = true,
-                     .exec_full = std::get<4>(it->first),
-                     .reads_ids = unit.reads_ids,
-                     .runs_through = unit.runs_through};
-      }
+      if (const auto entry = place_in_start_unit(query, exec_full)) return *entry;
       root = specialisations_[query.specialisation].kernel->descriptor.entry;
     }
     if (retry) break;

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <shared_mutex>
 #include <string>
@@ -88,6 +89,8 @@ class TranslationCache {
   // call did. Errors: those of lift() and compile(); they are remembered. A PC outside of the code object's code is
   // kIllegalInstruction.
   [[nodiscard]] Expected<Entry> find(const Query& query, TranslationCounters& counters);
+  // The same for the start of a kernel, where that needs no translation.
+  [[nodiscard]] std::optional<Entry> find_translated(const Query& query);
 
  private:
   struct Unit;
@@ -102,6 +105,7 @@ class TranslationCache {
   std::shared_ptr<Unit> translated(const Key& key, TranslationCounters& counters);
   void translate(Unit& unit, const Key& key, TranslationCounters& counters);
   [[nodiscard]] Expected<Entry> find_in_start_unit(const Query& query, TranslationCounters& counters);
+  [[nodiscard]] std::optional<Entry> place_in_start_unit(const Query& query, bool exec_full) const;
   [[nodiscard]] static Entry general_entry(const Unit& unit, uint32_t index);
   [[nodiscard]] Expected<Entry> find_general(const Query& query, TranslationCounters& counters);
 

@@ -22,6 +22,8 @@ Json timing_json(const Timing& timing) {
   json["min_ns"] = timing.wall_ns.front();
   json["max_ns"] = timing.wall_ns.back();
   json["translate_ns"] = timing.translate_ns;
+  json["interpreted_workgroups"] = timing.last.interpreted_workgroups;
+  json["moved_waves"] = timing.last.moved_waves;
   json["instructions"] = timing.instructions ? Json(*timing.instructions) : Json(nullptr);
   json["host_instructions"] = timing.host_instructions;
   json["workgroups"] = timing.last.workgroups;
@@ -118,7 +120,9 @@ void run(const Plan& plan, bool json, bool count) {
                  format_ns(static_cast<double>(timing.wall_ns.back())));
     fmt::print(", {} work-groups, {} waves", stats.workgroups, stats.waves);
     if (timing.instructions) fmt::print(", {} instructions", *timing.instructions);
-    if (stats.engine == WAVEJIT_ENGINE_JIT)
+    if (stats.interpreted_workgroups)
+      fmt::print(", {} work-groups begun in the interpreter", stats.interpreted_workgroups);
+    if (timing.host_instructions)
       fmt::print(", translated in {} to {} x86 instructions", format_ns(static_cast<double>(timing.translate_ns)),
                  timing.host_instructions);
     fmt::print("\n");

@@ -255,7 +255,9 @@ LaunchStats Runner::launch(LaunchOptions options) {
 Timing Runner::run(wavejit_engine engine, wavejit_isa isa) {
   Timing timing;
   for (uint64_t i = 0; i < uint64_t{plan_.warmup} + plan_.repeat; ++i) {
-    timing.last = launch(options(engine, isa));
+    // What is warmed up is the translated code.
+    const bool translate = i < plan_.warmup && engine == WAVEJIT_ENGINE_AUTO && wavejit_isa_supported(isa);
+    timing.last = launch(options(translate ? WAVEJIT_ENGINE_JIT : engine, isa));
     timing.translate_ns += timing.last.translate_ns;
     timing.host_instructions += timing.last.host_instructions;
     if (i >= plan_.warmup) timing.wall_ns.push_back(timing.last.wall_ns);

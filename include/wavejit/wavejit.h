@@ -90,9 +90,12 @@ WAVEJIT_API int wavejit_error_address(const wavejit_error* error, uint64_t* addr
 /* ------------------------------------------------------------------------------------------------ library and host */
 
 typedef enum WAVEJIT_ENUM(wavejit_engine) {
-  WAVEJIT_ENGINE_AUTO = 0, /* the JIT where the CPU allows it */
+  /* The JIT where the CPU allows it, in two tiers: as long as a kernel is not translated, which happens on a thread of
+   * its own, launches interpret it. Work-groups begun after that run translated code, and so do waves in long loops.
+   * Results are the same (but for payloads of NaNs); what runs how varies from launch to launch. */
+  WAVEJIT_ENGINE_AUTO = 0,
   WAVEJIT_ENGINE_INTERP = 1,
-  WAVEJIT_ENGINE_JIT = 2
+  WAVEJIT_ENGINE_JIT = 2 /* translates before anything runs */
 } wavejit_engine;
 
 typedef enum WAVEJIT_ENUM(wavejit_isa) {
@@ -294,16 +297,19 @@ static inline wavejit_launch_options wavejit_launch_options_default(void) {
 typedef struct wavejit_launch_stats {
   size_t size;
   uint64_t wall_ns;            /* the launch, translation excluded where it happened up front */
-  uint64_t translate_ns;       /* lifting, optimising and compiling done during this launch, summed over threads */
-  uint64_t guest_instructions; /* executed by waves; 0 for the JIT unless it was to count */
+  uint64_t translate_ns;       /* lifting, optimising and compiling done for this launch, summed over threads; not what
+                                * was still under way when it ended */
+  uint64_t guest_instructions; /* executed by waves; 0 where translated code took part and was not to count */
   uint64_t workgroups;
   uint64_t waves;
   uint64_t work_items;
-  uint64_t host_instructions; /* x86 instructions emitted by this launch's translations (static count) */
-  uint32_t translations;      /* units translated during this launch */
-  uint32_t threads;           /* host threads that took part */
-  wavejit_engine engine;      /* what AUTO became */
-  wavejit_isa isa;            /* AUTO for the interpreter */
+  uint64_t host_instructions;      /* x86 instructions emitted by this launch's translations (static count) */
+  uint32_t translations;           /* units translated during this launch */
+  uint32_t threads;                /* host threads that took part */
+  wavejit_engine engine;           /* what AUTO became */
+  wavejit_isa isa;                 /* AUTO for the interpreter */
+  uint64_t interpreted_workgroups; /* begun by the interpreter */
+  uint64_t moved_waves;            /* of these: went on in translated code before their end */
 } wavejit_launch_stats;
 
 static inline wavejit_launch_stats wavejit_launch_stats_default(void) {

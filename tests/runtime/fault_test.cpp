@@ -62,7 +62,7 @@ class Faults : public testing::TestWithParam<Case> {};
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const char* target : {"gfx803", "gfx906", "gfx90a"})
-    for (const TestEngine& engine : engines()) all.push_back({target, engine});
+    for (const TestEngine& engine : engines_and_auto()) all.push_back({target, engine});
   return all;
 }
 

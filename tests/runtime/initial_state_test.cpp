@@ -56,7 +56,7 @@ class InitialState : public testing::TestWithParam<Case> {};
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const char* target : kTargets)
-    for (const TestEngine& engine : engines()) all.push_back({target, engine});
+    for (const TestEngine& engine : engines_and_auto()) all.push_back({target, engine});
   return all;
 }
 

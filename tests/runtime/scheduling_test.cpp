@@ -265,7 +265,7 @@ TEST_P(Scheduling, WorkGroupsWaitForTheirPredecessors) {
 }
 
 TEST_P(Scheduling, EndlessLoopsEndAtTheTimeLimit) {
-  if (kSignalsAreHeldBack && GetParam().engine == WAVEJIT_ENGINE_JIT) GTEST_SKIP() << "ThreadSanitizer";
+  if (kSignalsAreHeldBack && GetParam().engine != WAVEJIT_ENGINE_INTERP) GTEST_SKIP() << "ThreadSanitizer";
   KernelSource tight{.name = "tight", .body = ".Lagain:\n  s_branch .Lagain\n", .args = {}};
   KernelSource busy{.name = "busy",
                     .body = ".Lagain2:\n  v_add_u32_e32 v0, 1, v0\n  v_mul_f32_e32 v1, v0, v1\n  s_branch .Lagain2\n",
@@ -337,7 +337,7 @@ TEST_P(Scheduling, LaunchesInParallel) {
 }
 
 TEST_P(Scheduling, ProgressIsReported) {
-  if (kSignalsAreHeldBack && GetParam().engine == WAVEJIT_ENGINE_JIT) GTEST_SKIP() << "ThreadSanitizer";
+  if (kSignalsAreHeldBack && GetParam().engine != WAVEJIT_ENGINE_INTERP) GTEST_SKIP() << "ThreadSanitizer";
   KernelSource tight{.name = "tight", .body = ".Lagain:\n  s_branch .Lagain\n", .args = {}};
   const Module module = load(kTarget, {tight});
   Kernel kernel = module.kernel("tight");
@@ -356,8 +356,13 @@ TEST_P(Scheduling, ProgressIsReported) {
 }
 
 // The first three settings of a tier: everything on, everything off, some off.
+std::vector<TestEngine> with_auto() {
+  std::vector<TestEngine> all = engines_with_switches(1);
+  all.push_back(auto_engine());
+  return all;
+}
 INSTANTIATE_TEST_SUITE_P(
-    All, Scheduling, testing::ValuesIn(engines_with_switches(1)), [](const testing::TestParamInfo<TestEngine>& info) {
+    All, Scheduling, testing::ValuesIn(with_auto()), [](const testing::TestParamInfo<TestEngine>& info) {
       const std::string& disabled = info.param.disabled;
       return info.param.name + std::string(disabled.empty() ? "" : disabled == "all" ? "_none" : "_some");
     });

@@ -91,6 +91,16 @@ const std::vector<TestEngine>& engines() {
   return all;
 }
 
+TestEngine auto_engine() {
+  return {"auto", WAVEJIT_ENGINE_AUTO, WAVEJIT_ISA_AUTO};
+}
+
+std::vector<TestEngine> engines_and_auto() {
+  std::vector<TestEngine> result = engines();
+  result.push_back(auto_engine());
+  return result;
+}
+
 std::vector<std::string> switch_settings(unsigned random) {
   std::vector<std::string> names;
   for (size_t i = 0; const char* name = wavejit_optimisation_name(i); ++i) names.emplace_back(name);

@@ -18,6 +18,9 @@ struct TestEngine {
 };
 // The interpreter and every tier this CPU has.
 [[nodiscard]] const std::vector<TestEngine>& engines();
+// These, and the interpreter followed by translated code.
+[[nodiscard]] std::vector<TestEngine> engines_and_auto();
+[[nodiscard]] TestEngine auto_engine();
 
 // Lists of optimisations to do without: none, all, each alone, all but each, then `random` sets of a fixed seed.
 [[nodiscard]] std::vector<std::string> switch_settings(unsigned random);

@@ -1,0 +1,107 @@
+#include "runtime/background.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <deque>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+namespace wavejit::runtime {
+namespace {
+
+class Translator {
+ public:
+  static Translator& get() {
+    static Translator& translator = *new Translator;  // its thread outlives static destruction
+    return translator;
+  }
+
+  std::shared_ptr<const BackgroundTranslation> add(std::shared_ptr<Module> module,
+                                                   std::vector<TranslationCache::Query> queries) {
+    Job job{.module = std::move(module), .queries = std::move(queries)};
+    {
+      const std::lock_guard lock(mutex_);
+      const auto same = std::find_if(jobs_.begin(), jobs_.end(), [&](const Job& other) {
+        return other.module == job.module && other.queries == job.queries;
+      });
+      if (same != jobs_.end()) return same->result;
+      job.result = std::make_shared<BackgroundTranslation>();
+      if (start()) {
+        jobs_.push_back(job);
+        wake_.notify_one();
+        return job.result;
+      }
+    }
+    answer(job);
+    return job.result;
+  }
+
+ private:
+  struct Job {
+    std::shared_ptr<Module> module;
+    std::vector<TranslationCache::Query> queries;
+    std::shared_ptr<BackgroundTranslation> result;
+  };
+
+  // False where the system has no thread for it.
+  bool start() {
+    if (running_) return true;
+    try {
+      std::thread([this] { loop(); }).detach();
+    } catch (const std::system_error&) {
+      return false;
+    }
+    std::atexit([] { get().stop(); });
+    return running_ = true;
+  }
+
+  void stop() {
+    stopping_ = true;
+    const std::lock_guard wait_for_query(answering_);
+  }
+
+  void answer(Job& job) {
+    for (const TranslationCache::Query& query : job.queries) {
+      const std::lock_guard lock(answering_);
+      if (stopping_) return;
+      if (auto entry = job.module->translations().find(query, job.result->counters); !entry) {
+        job.result->error = std::move(entry.error());
+        break;
+      }
+    }
+    job.result->done.store(true, std::memory_order_release);
+  }
+
+  void loop() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return !jobs_.empty(); });
+      Job job = jobs_.front();  // stays in the list, to be found
+      lock.unlock();
+      answer(job);
+      lock.lock();
+      jobs_.pop_front();
+      lock.unlock();
+      job = {};  // may destroy the module
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Job> jobs_;  // the first one is being answered
+  bool running_ = false;
+  std::mutex answering_;
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace
+
+std::shared_ptr<const BackgroundTranslation> translate_in_background(std::shared_ptr<Module> module,
+                                                                     std::vector<TranslationCache::Query> queries) {
+  return Translator::get().add(std::move(module), std::move(queries));
+}
+
+}  // namespace wavejit::runtime

@@ -1,0 +1,196 @@
+// Launches that begin in the interpreter and go on in translated code.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <thread>
+
+#include "test_kernels.h"
+
+namespace wavejit::test {
+namespace {
+
+const TestEngine kAuto = auto_engine();
+constexpr const char* kTarget = "gfx906";
+
+// Every work-item adds its number `trips` times to a running value, and meets the others of its group at a barrier in
+// between. Registers of all kinds live through the loop: VGPRs, SCC's counter, VCC, LDS and a partial EXEC.
+KernelSource mixer(unsigned trips, unsigned group) {
+  return {.name = "mixer",
+          .body = fmt::format(R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_mov_b32 m0, -1
+  s_mul_i32 s6, s2, {1}
+  v_mov_b32_e32 v9, 0
+  v_lshlrev_b32_e32 v8, 2, v0
+  v_cmp_gt_u32_e32 vcc, 17, v0
+  s_mov_b64 s[10:11], vcc
+  s_mov_b32 s7, {0}
+.Lagain:
+  v_add_u32_e32 v9, v9, v0
+  v_mul_lo_u32 v9, v9, 3
+  s_mov_b64 s[12:13], exec
+  s_and_b64 exec, exec, s[10:11]
+  v_xor_b32_e32 v9, 5, v9
+  s_mov_b64 exec, s[12:13]
+  s_sub_u32 s7, s7, 1
+  s_cmp_lg_u32 s7, 0
+  s_cbranch_scc1 .Lagain
+  ds_write_b32 v8, v9
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  v_xor_b32_e32 v10, 4, v8
+  ds_read_b32 v11, v10
+  v_add_u32_e32 v1, s6, v0
+  v_lshlrev_b32_e32 v1, 2, v1
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v4, s5
+  v_mov_b32_e32 v5, 0
+  add_co v6, s4, v1
+  addc v7, v4, v5
+  store v[6:7], v11
+)",
+                              trips, group),
+          .directives = "  .amdhsa_system_sgpr_workgroup_id_x 1\n",
+          .args = {{"out"}},
+          .lds = 4096};
+}
+
+// What the mixer leaves for work-item `item` of a group.
+uint32_t mixed(uint32_t item, unsigned trips) {
+  const uint32_t id = item ^ 1;
+  uint32_t value = 0;
+  for (unsigned i = 0; i < trips; ++i) {
+    value = (value + id) * 3;
+    if (id < 17) value ^= 5;
+  }
+  return value;
+}
+
+void expect_mixed(const Buffer<uint32_t>& out, unsigned group, unsigned trips) {
+  std::vector<uint32_t> expected;
+  for (unsigned i = 0; i < group; ++i) expected.push_back(mixed(i, trips));
+  for (size_t i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], expected[i % group]) << i;
+}
+
+// Enough work-groups for the translation to come in between, over and over: it comes at another place each time.
+TEST(Tiering, WorkGroupsGoOnInTranslatedCode) {
+  constexpr unsigned kTrips = 20;
+  uint64_t interpreted = 0, all = 0;
+  for (unsigned round = 0; round < 20; ++round)
+    for (const unsigned group : {64u, 100u, 256u}) {
+      const Module module = load(kTarget, {mixer(kTrips, group)});
+      Kernel kernel = module.kernel("mixer");
+      Buffer<uint32_t> out(size_t{group} * 1000);
+      kernel.set_args(out);
+      const LaunchStats stats =
+          kernel.launch(launch_options(kAuto, static_cast<uint32_t>(out.size()), group, 1 + round % 3));
+      EXPECT_EQ(stats.engine, WAVEJIT_ENGINE_JIT);
+      EXPECT_EQ(stats.workgroups, 1000u);
+      EXPECT_LE(stats.interpreted_workgroups, stats.workgroups);
+      EXPECT_EQ(stats.guest_instructions, 0u) << "not all were counted";
+      interpreted += stats.interpreted_workgroups;
+      all += stats.workgroups;
+      expect_mixed(out, group, kTrips);
+      // By now it is translated, or will be before long.
+      while (kernel.launch(launch_options(kAuto, group, group)).interpreted_workgroups) std::this_thread::yield();
+      const LaunchStats later = kernel.launch(launch_options(kAuto, static_cast<uint32_t>(out.size()), group));
+      EXPECT_EQ(later.interpreted_workgroups, 0u);
+      EXPECT_EQ(later.translations, 0u);
+      expect_mixed(out, group, kTrips);
+    }
+  EXPECT_GT(interpreted, 0u) << "nothing starts at once";
+  EXPECT_LT(interpreted, all);
+}
+
+// Waves that would be interpreted for minutes do not wait for their end.
+TEST(Tiering, LongLoopsMoveToTranslatedCode) {
+  constexpr unsigned kTrips = 3'000'000;
+  for (const unsigned group : {64u, 200u}) {
+    SCOPED_TRACE(group);
+    const Module module = load(kTarget, {mixer(kTrips, group)});
+    Kernel kernel = module.kernel("mixer");
+    Buffer<uint32_t> out(group);
+    kernel.set_args(out);
+    const LaunchStats stats = kernel.launch(launch_options(kAuto, group, group));
+    // All waves that were interpreted have moved, unless the machine is so slow that translation came first.
+    EXPECT_EQ(stats.moved_waves, stats.interpreted_workgroups * ((group + 63) / 64));
+    expect_mixed(out, group, kTrips);
+  }
+}
+
+// Counted in both kinds of code, each instruction is counted once.
+TEST(Tiering, CountsInstructionsOnce) {
+  constexpr unsigned kGroup = 128;
+  const auto count = [&](const TestEngine& engine, unsigned trips) {
+    const Module module = load(kTarget, {mixer(trips, kGroup)});
+    Kernel kernel = module.kernel("mixer");
+    Buffer<uint32_t> out(kGroup * 200);
+    kernel.set_args(out);
+    LaunchOptions options = launch_options(engine, kGroup * 200, kGroup, 2);
+    options.count_instructions = 1;
+    return kernel.launch(options).guest_instructions;
+  };
+  for (const unsigned trips : {3u, 30u, 300u}) EXPECT_EQ(count(kAuto, trips), count(engines()[0], trips)) << trips;
+}
+
+// At the edge of the grid, with code of their own that is translated in the background, too.
+TEST(Tiering, PartialWorkGroups) {
+  KernelSource k{.name = "ids",
+                 .body = R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_mul_i32 s6, s2, 100
+  v_add_u32_e32 v1, s6, v0
+  v_lshlrev_b32_e32 v2, 2, v1
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v4, s5
+  v_mov_b32_e32 v5, 0
+  add_co v6, s4, v2
+  addc v7, v4, v5
+  store v[6:7], v1
+)",
+                 .directives = "  .amdhsa_system_sgpr_workgroup_id_x 1\n",
+                 .args = {{"out"}}};
+  for (const uint32_t grid : {30u, 100u, 130u, 100'000u, 1'000'070u}) {
+    SCOPED_TRACE(grid);
+    const Module module = load(kTarget, {k});
+    Kernel kernel = module.kernel("ids");
+    Buffer<uint32_t> out(grid);
+    kernel.set_args(out);
+    (void)kernel.launch(launch_options(kAuto, grid, 100, 2));
+    for (uint32_t i = 0; i < grid; ++i) ASSERT_EQ(out[i], i);
+  }
+}
+
+// The translation under way keeps what it reads.
+TEST(Tiering, ModulesMayGoWhileTheyAreTranslated) {
+  for (unsigned round = 0; round < 50; ++round) {
+    Buffer<uint32_t> out(64);
+    {
+      const Module module = load(kTarget, {mixer(2, 64)});
+      Kernel kernel = module.kernel("mixer");
+      kernel.set_args(out);
+      (void)kernel.launch(launch_options(kAuto, 64, 64));
+    }
+    expect_mixed(out, 64, 2);
+  }
+}
+
+TEST(Tiering, LaunchesInParallelShareATranslation) {
+  constexpr unsigned kTrips = 50, kLaunches = 4;
+  const Module module = load(kTarget, {mixer(kTrips, 64)});
+  std::vector<std::thread> threads;
+  std::vector<std::optional<Buffer<uint32_t>>> outs(kLaunches);
+  for (auto& out : outs)
+    threads.emplace_back([&] {
+      Kernel kernel = module.kernel("mixer");
+      out.emplace(64 * 500);
+      kernel.set_args(*out);
+      (void)kernel.launch(launch_options(kAuto, 64 * 500, 64));
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const auto& out : outs) expect_mixed(*out, 64, kTrips);
+}
+
+}  // namespace
+}  // namespace wavejit::test
