@@ -258,11 +258,11 @@ class Generator {
              (c.form != Form::dpp || cross_);
     };
     if (program_.floats) {
-      // What reads a NaN's bits as a number would show its payload.
+      // What reads a NaN's bits as a number, or as that of two halves, would show its payload.
       take(14, [&](const isa::OpcodeInfo& info, const Candidate& c) {
         return vector(info, c) && c.form != Form::sdwa && has(info, "_f32") && !has(info, "_f16") &&
                !has(info, "_f64") && !has(info, "cvt") && !has(info, "class") && !has(info, "ldexp") &&
-               !has(info, "cube") && !has(info, "pk") && !has(info, "legacy");
+               !has(info, "cube") && !has(info, "pk") && !has(info, "_mix") && !has(info, "legacy");
       });
       return;
     }
