@@ -37,6 +37,8 @@ constexpr Pass kPipeline[] = {
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
     {"cfg", "constant branches, chains of blocks, trivial phis", passes::cfg},
     {"gvn", "common subexpressions", passes::gvn},
+    {"unclamped-copies", "copies of blocks for waves with all lanes on and no index at its bounds",
+     passes::unclamped_copies},
     {"merge-accesses", "accesses to neighbouring dwords of a lane", passes::merge_accesses},
     {"state-writes", "registers written where ways meet that change them and ways that do not", passes::state_writes},
     {"licm", "loop-invariant code in front of loops", passes::licm},

@@ -427,6 +427,98 @@ LockstepCase clamped_indices(int bound, bool is_signed) {
           }};
 }
 
+// The neighbours of a place in an image whose rows and columns are kept inside bounds, as filters read them. What a
+// wave may take for granted where nothing is clamped must not hold for others: at the edges, with lanes off, where
+// bounds or parts of the sum are so large that it wraps around, on the way to an index that is small.
+struct ImageParameters {
+  const char* name;
+  uint32_t columns, rows, quarter_pitch, limit;
+  uint32_t parts[3];  // of the index; their sum is 0 modulo 2^32
+};
+
+constexpr ImageParameters kImages[] = {
+    {"inside", 300, 6, 16, 256, {0, 0, 0}},
+    {"right_edge", 130, 6, 16, 256, {5, uint32_t(-3), uint32_t(-2)}},
+    {"lower_edge", 300, 3, 16, 256, {0, 0, 0}},
+    {"one_place", 1, 1, 16, 256, {0, 0, 0}},
+    {"lanes_off", 300, 6, 16, 200, {0, 0, 0}},
+    {"far_bounds", 0x7fffffff, 0x7fffffff, 16, 256, {0, 0, 0}},
+    {"sum_wraps", 300, 6, 16, 256, {0x60000000, 0x60000000, 0x40000000}},
+    {"product_wraps", 300, 6, 0x40000010, 256, {0, 0, 0}},
+};
+
+LockstepCase image_neighbours(const ImageParameters& image) {
+  std::string body = R"(
+  s_load_dwordx8 s[12:19], s[4:5], 0xfe0
+  s_waitcnt lgkmcnt(0)
+  s_sub_u32 s20, s12, 1
+  s_sub_u32 s21, s13, 1
+  v_lshrrev_b32_e32 v3, 5, v0
+  addu v3, s2, v3
+  v_mov_b32_e32 v6, 0
+  v_mov_b32_e32 v18, s5
+  v_cmp_gt_u32_e32 vcc, s15, v1
+  s_and_saveexec_b64 s[22:23], vcc
+  s_cbranch_execz 1f
+)";
+  const auto address = [&](int row, int column) {
+    const auto clamped = [&](const std::string& to, const std::string& from, int distance, const std::string& last) {
+      body += "  v_mov_b32_e32 " + to + ", " + std::to_string(distance) + "\n  addu " + to + ", " + from + ", " + to +
+              "\n  v_max_i32_e32 " + to + ", 0, " + to + "\n  v_min_i32_e32 " + to + ", " + last + ", " + to + "\n";
+    };
+    clamped("v8", "v3", row, "s21");
+    clamped("v9", "v1", column, "s20");
+    body += R"(
+  v_lshlrev_b32_e32 v8, 2, v8
+  v_mul_lo_u32 v8, v8, s14
+  addu v8, v8, v9
+  addu v8, s16, v8
+  addu v8, s17, v8
+  addu v8, s18, v8
+  v_ashrrev_i32_e32 v9, 31, v8
+  v_lshlrev_b64 v[8:9], 2, v[8:9]
+  add_co v10, s4, v8
+  addc v11, v18, v9
+)";
+  };
+  for (const int row : {-1, 0, 1}) {
+    for (const int column : {-1, 2}) {
+      address(row, column);
+      body += "  gget 12, 10\n  v_mul_u32_u24_e32 v6, 3, v6\n  addu v6, v6, v12\n";
+    }
+  }
+  // Stores go 2560 words further up, over what no one reads.
+  body += "  s_add_u32 s4, s4, 0x2800\n  s_addc_u32 s5, s5, 0\n  v_mov_b32_e32 v18, s5\n";
+  address(0, 0);
+  body += "  put 10, 0\n  s_sub_u32 s4, s4, 0x2800\n  s_subb_u32 s5, s5, 0\n  out 0, v6\n1:\n";
+  return {.name = std::string("image_neighbours_") + image.name,
+          .body = body,
+          .prepare =
+              [image](Memory& data) {
+                const uint32_t parameters[] = {image.columns,  image.rows,     image.quarter_pitch, image.limit,
+                                               image.parts[0], image.parts[1], image.parts[2],      0};
+                std::copy(std::begin(parameters), std::end(parameters), data.begin() + 0xfe0 / 4);
+              },
+          .reference =
+              [image](Memory& data, unsigned group) {
+                const auto place = [&](unsigned l, int down, int right) {
+                  const auto row = static_cast<int>(group + l / 32), column = static_cast<int>(group * kLanes + l);
+                  const int y = std::clamp(row + down, 0, static_cast<int>(image.rows) - 1);
+                  const int x = std::clamp(column + right, 0, static_cast<int>(image.columns) - 1);
+                  return static_cast<uint32_t>(y) * 4 * image.quarter_pitch + static_cast<uint32_t>(x);
+                };
+                for (unsigned l = 0; l < kLanes; ++l) {
+                  const unsigned x = group * kLanes + l;
+                  if (x >= image.limit) continue;
+                  uint32_t sum = 0;
+                  for (const int down : {-1, 0, 1})
+                    for (const int right : {-1, 2}) sum = (sum & 0xffffff) * 3 + data[place(l, down, right)];
+                  data[0x2800 / 4 + place(l, 0, 0)] = l;
+                  data[1024 + x] = sum;
+                }
+              }};
+}
+
 // Sums of products, in a straight line and in a loop; some of them for some lanes only, whose sums others look at.
 LockstepCase sums_of_products() {
   return {.name = "sums_of_products",
@@ -530,6 +622,7 @@ std::vector<LockstepCase> memory_cases() {
   for (const unsigned width : {1u, 2u, 3u, 4u}) cases.push_back(structures(width));
   for (const int bound : {1, 16, 77, 200, 256}) cases.push_back(clamped_indices(bound, true));
   for (const int bound : {16, 77}) cases.push_back(clamped_indices(bound, false));
+  for (const ImageParameters& image : kImages) cases.push_back(image_neighbours(image));
   cases.push_back(sums_of_products());
   cases.push_back(lds_places_of_lanes_that_are_off());
   return cases;
