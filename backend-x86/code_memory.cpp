@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+
+#include "internal/check.h"
+
 namespace wavejit::backend {
 namespace {
 
@@ -34,6 +38,19 @@ Expected<CodeBlock> CodeBlock::create(asmjit::CodeHolder& code) {
   block.size_ = code.codeSize();
   if (const auto error = code.copyFlattenedData(write, estimate)) return failed(error);
   return block;
+}
+
+Expected<CodeBlock> CodeBlock::create(std::span<const uint8_t> code, std::span<const Patch> patches) {
+  void *run = nullptr, *write = nullptr;
+  if (allocator().alloc(&run, &write, code.size()) != asmjit::kErrorOk)
+    return make_error(ErrorCode::kOutOfMemory, "There is no memory for translated code.");
+  std::memcpy(write, code.data(), code.size());
+  for (const Patch& patch : patches) {
+    WAVEJIT_CHECK(patch.offset <= code.size() && code.size() - patch.offset >= sizeof patch.value,
+                  "a patch at {:#x} of {} bytes of code", patch.offset, code.size());
+    std::memcpy(static_cast<uint8_t*>(write) + patch.offset, &patch.value, sizeof patch.value);
+  }
+  return CodeBlock(static_cast<const uint8_t*>(run), code.size());
 }
 
 CodeBlock::~CodeBlock() {

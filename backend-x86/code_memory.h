@@ -15,6 +15,13 @@ class CodeBlock {
  public:
   // Copies flattened and resolved code; relocates it to where it will run. Thread-safe.
   static Expected<CodeBlock> create(asmjit::CodeHolder& code);
+  // 8 bytes at `offset` that get this value.
+  struct Patch {
+    uint32_t offset;
+    uint64_t value;
+  };
+  // Copies code that may be anywhere. Patches must lie inside. Thread-safe.
+  static Expected<CodeBlock> create(std::span<const uint8_t> code, std::span<const Patch> patches);
   CodeBlock(CodeBlock&& other) noexcept : begin_(std::exchange(other.begin_, nullptr)), size_(other.size_) {}
   CodeBlock(const CodeBlock&) = delete;
   CodeBlock& operator=(const CodeBlock&) = delete;

@@ -1,8 +1,10 @@
 // compile(): emitter, register allocation, machine code, fault table.
 #include <algorithm>
 
+#include "backend-x86/address_audit.h"
 #include "backend-x86/code_memory.h"
 #include "backend-x86/emitter.h"
+#include "backend-x86/helpers.h"
 #include "backend-x86/register_allocation.h"
 
 namespace wavejit::backend {
@@ -19,16 +21,19 @@ class Errors : public asmjit::ErrorHandler {
   std::string first_;
 };
 
-// Records where the marked instructions end up, and counts.
+// Records where the marked instructions end up, and counts. Shows numbers to the audit, if there is one.
 class RecordingAssembler : public x86::Assembler {
  public:
-  RecordingAssembler(asmjit::CodeHolder* code, FaultLog& faults) : x86::Assembler(code), faults_(faults) {}
+  RecordingAssembler(asmjit::CodeHolder* code, FaultLog& faults, AddressAudit* audit)
+      : x86::Assembler(code), faults_(faults), audit_(audit) {}
 
   asmjit::Error _emit(InstId id, const Operand_& a, const Operand_& b, const Operand_& c,
                       const Operand_* more) override {
     FaultRange* range = faults_.find(inlineComment());
     resetInlineComment();  // markers are not for the listing
     if (writes_all(id, a)) setInstOptions(instOptions() & ~asmjit::InstOptions::kX86_ZMask);  // see set_whole_mask
+    if (audit_ != nullptr)
+      for (const Operand_* operand : {&a, &b, &c}) look_at(*operand);
     const size_t begin = offset();
     const asmjit::Error error = x86::Assembler::_emit(id, a, b, c, more);
     ++instructions_;
@@ -51,15 +56,25 @@ class RecordingAssembler : public x86::Assembler {
     return id == I::kIdVpblendmd || id == I::kIdVpblendmq || (to.isReg() && to.as<x86::Reg>().isKReg());
   }
 
+  // Only moves have immediates of 64 bits, and no instruction takes memory behind its third operand without a base.
+  void look_at(const Operand_& operand) {
+    if (operand.isImm()) audit_->look_at(operand.as<asmjit::Imm>().valueAs<uint64_t>());
+    if (operand.isMem() && !operand.as<Mem>().hasBase() && !operand.as<Mem>().hasIndex())
+      audit_->found_absolute_operand();
+  }
+
   FaultLog& faults_;
+  AddressAudit* const audit_;
   uint32_t instructions_ = 0;
 };
 
 class Code final : public CompiledCode {
  public:
-  Code(CodeBlock block, std::vector<FaultRange> faults, std::string listing, uint32_t instructions)
+  Code(CodeBlock block, std::vector<FaultRange> faults, std::optional<std::vector<FunctionSlot>> slots,
+       std::string listing, uint32_t instructions)
       : block_(std::move(block)),
         faults_(std::move(faults)),
+        slots_(std::move(slots)),
         listing_(std::move(listing)),
         instructions_(instructions) {}
 
@@ -68,13 +83,32 @@ class Code final : public CompiledCode {
   std::span<const FaultRange> fault_ranges() const override { return faults_; }
   const std::string& listing() const override { return listing_; }
   uint32_t host_instructions() const override { return instructions_; }
+  bool is_movable() const override { return slots_.has_value(); }
+  std::span<const FunctionSlot> slots() const override {
+    return slots_ ? std::span<const FunctionSlot>(*slots_) : std::span<const FunctionSlot>();
+  }
 
  private:
   const CodeBlock block_;
   const std::vector<FaultRange> faults_;
+  const std::optional<std::vector<FunctionSlot>> slots_;  // nothing: the code stays where it is
   const std::string listing_;
   const uint32_t instructions_;
 };
+
+// The slots of what the pool holds, once its labels have their places; nothing when a function is none of those that
+// have numbers.
+std::optional<std::vector<FunctionSlot>> slots_of(const DataPool& pool, const asmjit::CodeHolder& code) {
+  const std::span<const uintptr_t> known = callable_functions();
+  std::vector<FunctionSlot> slots;
+  for (const auto& [address, label] : pool.functions()) {
+    const auto it = std::find(known.begin(), known.end(), address);
+    if (it == known.end()) return std::nullopt;
+    slots.push_back({.offset = static_cast<uint32_t>(code.labelOffsetFromBase(label)),
+                     .function = static_cast<uint32_t>(it - known.begin())});
+  }
+  return slots;
+}
 
 }  // namespace
 
@@ -105,11 +139,19 @@ Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& functi
   if (const auto error = compiler.runPasses())
     return failed(errors.first().empty() ? asmjit::DebugUtils::errorAsString(error) : errors.first());
   finished("allocate");
-  RecordingAssembler assembler(&code, emitter.faults());
+  std::optional<AddressAudit> audit;
+  if (options.movable_within) audit.emplace(*options.movable_within);
+  RecordingAssembler assembler(&code, emitter.faults(), audit ? &*audit : nullptr);
   compiler.serializeTo(&assembler);
   if (!errors.first().empty()) return failed(errors.first());
 
   finished("assemble");
+  bool movable = audit.has_value();
+  if (audit) {
+    for (const auto& [bytes, label] : emitter.pool().entries()) audit->look_at_data(bytes.data(), bytes.size());
+    // Everything inside is relative to itself, unless asmjit has noted something else.
+    movable = !audit->found() && code.relocEntries().empty();
+  }
   auto block = CodeBlock::create(code);
   if (!block) return tl::make_unexpected(block.error());
   std::vector<FaultRange> faults = std::move(emitter.faults().ranges());
@@ -118,8 +160,34 @@ Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& functi
   std::string listing;
   if (options.keep_listing) listing.assign(logger.data(), logger.dataSize());
   finished("place");
-  return std::make_shared<const Code>(std::move(*block), std::move(faults), std::move(listing),
+  std::optional<std::vector<FunctionSlot>> slots;
+  if (movable) slots = slots_of(emitter.pool(), code);
+  return std::make_shared<const Code>(std::move(*block), std::move(faults), std::move(slots), std::move(listing),
                                       assembler.instructions());
+}
+
+Expected<std::shared_ptr<const CompiledCode>> place(CodeImage image) {
+  const size_t size = image.code.size();
+  const auto bad = [](const char* what) { return make_error(ErrorCode::kInvalidArgument, what); };
+  if (size == 0) return bad("There is no code.");
+  const std::span<const uintptr_t> known = callable_functions();
+  std::vector<CodeBlock::Patch> patches;
+  for (const FunctionSlot& slot : image.slots) {
+    if (slot.offset > size || size - slot.offset < sizeof(uint64_t) || slot.function >= known.size())
+      return bad("A function's address is not inside of the code.");
+    patches.push_back({.offset = slot.offset, .value = known[slot.function]});
+  }
+  uint32_t last = 0;
+  for (const FaultRange& range : image.fault_ranges) {
+    if (range.begin < last || range.end <= range.begin || range.end > size)
+      return bad("The table of faults is not that of the code.");
+    last = range.begin;
+  }
+  auto block = CodeBlock::create(image.code, patches);
+  if (!block) return tl::make_unexpected(block.error());
+  return std::make_shared<const Code>(std::move(*block), std::move(image.fault_ranges),
+                                      std::vector<FunctionSlot>(image.slots.begin(), image.slots.end()), std::string(),
+                                      image.host_instructions);
 }
 
 }  // namespace wavejit::backend

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,10 +25,20 @@ enum class Tier : uint8_t {
 [[nodiscard]] bool host_supports(Tier tier);
 [[nodiscard]] Expected<Tier> best_host_tier();  // kUnsupported when the CPU has not even AVX2/FMA/F16C/BMI2
 
+// What tells this CPU from others: its model and features.
+[[nodiscard]] std::span<const uint32_t> host_identity();
+
+struct AddressRange {
+  uint64_t begin = 0, end = 0;
+};
+
 struct CompileOptions {
   Tier tier = Tier::avx512;
   bool keep_listing = false;  // produce CompiledCode::listing (annotated x86 assembly)
   OptimisationSet optimisations = {};
+  // Find out whether the code is movable. Addresses in this range, those of the guest's code and variables, mean the
+  // same wherever it is going to be used.
+  std::optional<AddressRange> movable_within = {};
   std::function<void(std::string_view stage)>
       finished;  // after "emit", "allocate", "assemble" and "place", for profiles
 };
@@ -52,6 +63,19 @@ struct FaultRange {
   bool paired_order = false;   // a gather of AVX2 64-bit addresses: its elements are lanes 0 1 4 5 past first_lane
 };
 
+// 8 bytes of code that hold the address of a function of this library.
+struct FunctionSlot {
+  uint32_t offset = 0;    // from the code's beginning
+  uint32_t function = 0;  // which, by a number that only this build knows
+};
+// Code as it can be kept, and placed again by any process that runs the same build of the library on such a CPU.
+struct CodeImage {
+  std::span<const uint8_t> code;  // what slots hold does not matter
+  std::span<const FunctionSlot> slots;
+  std::vector<FaultRange> fault_ranges;
+  uint32_t host_instructions = 0;
+};
+
 // Executable machine code of one ir::Function. Immutable and thread-safe; the memory is freed with the object. Code
 // pages are never writable and executable at once.
 class CompiledCode {
@@ -66,11 +90,17 @@ class CompiledCode {
   [[nodiscard]] virtual const std::string& listing() const = 0;
   // Emitted x86 instruction count, for reports.
   [[nodiscard]] virtual uint32_t host_instructions() const = 0;
+  // Whether the code works in other places and processes once its slots are filled in: known if it was asked for.
+  [[nodiscard]] virtual bool is_movable() const = 0;
+  [[nodiscard]] virtual std::span<const FunctionSlot> slots() const = 0;
 };
 
 // Errors: kUnsupported naming the IR operation and guest PC, kOutOfMemory.
 [[nodiscard]] Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& function,
                                                                     const CompileOptions& options);
+
+// Code that was kept. Errors: kOutOfMemory; kInvalidArgument when the parts do not fit together.
+[[nodiscard]] Expected<std::shared_ptr<const CompiledCode>> place(CodeImage image);
 
 // Runs compiled code with the host FP environment set from wave.mode and restored afterwards (fixed entry stub).
 ExitReason enter(const CompiledCode& code, WaveState& wave, uint32_t entry_index);

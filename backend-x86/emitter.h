@@ -39,6 +39,7 @@ class Emitter {
   // Emits the whole function. The first IR operation that is not supported stops it.
   Expected<void> run();
   [[nodiscard]] FaultLog& faults() { return faults_; }
+  [[nodiscard]] const DataPool& pool() const { return pool_; }
   [[nodiscard]] asmjit::FuncNode* function_node() const { return func_; }
 
  private:

@@ -11,12 +11,10 @@ namespace wavejit::backend {
 using ir::ICmp;
 using x86::CondCode;
 
-namespace {
 uint64_t steady_clock_100mhz() {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()) / 10;
 }
-}  // namespace
 
 // Spills the operands to rows, calls, and loads the result.
 void Emitter::call_helper(const Inst& inst, unsigned first_chunk, unsigned chunks) {
@@ -63,7 +61,7 @@ void Emitter::call_helper(const Inst& inst, unsigned first_chunk, unsigned chunk
   const Gp pointer = address_of(args);
   const Gp returned = cc_.newUInt64();
   asmjit::InvokeNode* call = nullptr;
-  cc_.invoke(&call, asmjit::imm(reinterpret_cast<uintptr_t>(function)),
+  cc_.invoke(&call, pool_.function(reinterpret_cast<uintptr_t>(function)),
              asmjit::FuncSignatureT<uint64_t, const void*>());
   if (call == nullptr) return;  // reported by the error handler
   call->setArg(0, pointer);
@@ -104,7 +102,7 @@ bool Emitter::emit_out_of_line(const Inst& inst) {
     }
     const Gp now = cc_.newUInt64();
     asmjit::InvokeNode* call = nullptr;
-    cc_.invoke(&call, asmjit::imm(reinterpret_cast<uintptr_t>(&steady_clock_100mhz)),
+    cc_.invoke(&call, pool_.function(reinterpret_cast<uintptr_t>(&steady_clock_100mhz)),
                asmjit::FuncSignatureT<uint64_t>());
     if (call != nullptr) call->setRet(0, now);
     cc_.mov(dst_gp(inst), now);

@@ -2,6 +2,7 @@
 #include "backend-x86/helpers.h"
 
 #include <cstdlib>
+#include <vector>
 
 #include "backend-x86/helpers_float.h"
 #include "internal/wave_state.h"
@@ -74,6 +75,20 @@ HelperFn find_helper(const ir::Inst& inst) {
     default:
       return nullptr;
   }
+}
+
+std::span<const uintptr_t> callable_functions() {
+  static const std::vector<uintptr_t> functions = [] {
+    std::vector<uintptr_t> all{reinterpret_cast<uintptr_t>(&steady_clock_100mhz)};
+    const auto add = [&](HelperFn function) { all.push_back(reinterpret_cast<uintptr_t>(function)); };
+#define HELPER(name, ...) add(name);
+#include "ir/helpers.def"
+#undef HELPER
+    for (unsigned op = 0; op < ir::kNumOps; ++op)
+      if (const HelperFn function = find_float_helper(static_cast<ir::Op>(op))) add(function);
+    return all;
+  }();
+  return functions;
 }
 
 }  // namespace wavejit::backend

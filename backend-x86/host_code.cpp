@@ -11,6 +11,12 @@ Mem DataPool::get(const void* bytes, uint32_t size) {
   return Mem(it->second, 0, size);
 }
 
+Mem DataPool::function(uintptr_t address) {
+  const auto [it, inserted] = functions_.try_emplace(address);
+  if (inserted) it->second = cc_.newLabel();
+  return Mem(it->second, 0, 8);
+}
+
 void DataPool::flush() {
   for (const uint32_t size : {64u, 32u, 16u, 8u, 4u}) {  // descending, so that each is aligned by what precedes it
     bool aligned = false;
@@ -21,6 +27,11 @@ void DataPool::flush() {
       cc_.bind(label);
       cc_.embed(bytes.data(), bytes.size());
     }
+  }
+  if (!functions_.empty()) cc_.align(asmjit::AlignMode::kData, 8);
+  for (const auto& [address, label] : functions_) {
+    cc_.bind(label);
+    cc_.embed(&address, sizeof address);
   }
 }
 

@@ -45,12 +45,20 @@ class DataPool {
   [[nodiscard]] Mem table(const T (&values)[N]) {
     return get(values, sizeof values);
   }
+  // What a call goes to: 8 bytes that hold the address of a function of this library. That is the only way for
+  // translated code to refer to what has another address in the next process.
+  [[nodiscard]] Mem function(uintptr_t address);
+  // These addresses, with the labels of where they are.
+  [[nodiscard]] const std::map<uintptr_t, Label>& functions() const { return functions_; }
+  // All other contents.
+  [[nodiscard]] const std::map<std::string, Label>& entries() const { return entries_; }
   // Emits everything; called once, behind the function.
   void flush();
 
  private:
   x86::Compiler& cc_;
   std::map<std::string, Label> entries_;
+  std::map<uintptr_t, Label> functions_;
 };
 
 // Instructions that may fault carry a marker as inline comment through register allocation; the final assembler pass

@@ -20,6 +20,10 @@ find_package(ZLIB QUIET)  # CMake's own module: zlib installs no package configu
 if(NOT ZLIB_FOUND)
   message(FATAL_ERROR "wavejit needs zlib: apt-get install zlib1g-dev (or run scripts/setup.sh)")
 endif()
+find_path(WAVEJIT_XXHASH_INCLUDE xxhash.h)  # used as a header only
+if(NOT WAVEJIT_XXHASH_INCLUDE)
+  message(FATAL_ERROR "wavejit needs xxhash: apt-get install libxxhash-dev (or run scripts/setup.sh)")
+endif()
 if(WAVEJIT_BUILD_TOOLS)
   wavejit_require(CLI11 libcli11-dev)
 endif()

@@ -23,7 +23,7 @@ target_include_directories(wavejit_shared INTERFACE "$<BUILD_INTERFACE:${PROJECT
                                              "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 set_target_properties(wavejit_shared PROPERTIES OUTPUT_NAME wavejit EXPORT_NAME wavejit VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE CXX)
 # Signal handlers of the library stay installed: it must not be unloaded.
-target_link_options(wavejit_shared PRIVATE -Wl,-z,nodelete "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/wavejit.map")
+target_link_options(wavejit_shared PRIVATE -Wl,-z,nodelete -Wl,--build-id=sha1 "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/wavejit.map")
 set_property(TARGET wavejit_shared APPEND PROPERTY LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/wavejit.map")
 if(NOT WAVEJIT_SANITIZE)
   target_link_options(wavejit_shared PRIVATE -Wl,-z,defs)

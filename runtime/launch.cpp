@@ -111,6 +111,8 @@ struct Shared {
     stats.translate_ns += counters.translate_ns;
     stats.host_instructions += counters.host_instructions;
     stats.translations += counters.units;
+    stats.cached_translations += counters.cached_units;
+    stats.cache_ns += counters.cache_ns;
   }
 };
 
@@ -461,15 +463,16 @@ Error timeout_error(const LaunchRequest& request, const Shared& shared) {
 // the background.
 Expected<void> prepare_start(Shared& shared) {
   TranslationCache& cache = shared.request.module->translations();
+  TranslationCounters counters;
   const auto is_translated = [&](const TranslationCache::Query& query) {
-    return cache.find_translated(query).has_value();
+    return cache.find_kept(query, counters).has_value();
   };
   if (shared.request.engine == Engine::tiered &&
       !std::all_of(shared.starts.begin(), shared.starts.end(), is_translated)) {
+    shared.add(counters);
     shared.background = translate_in_background(shared.request.module, shared.starts);
     return {};
   }
-  TranslationCounters counters;
   Expected<TranslationCache::Entry> entry = cache.find(shared.starts[0], counters);
   shared.add(counters);
   if (!entry) {

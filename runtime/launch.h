@@ -48,6 +48,8 @@ struct LaunchStats {
   uint64_t interpreted_workgroups = 0;  // begun by the interpreter
   uint64_t moved_waves = 0;             // of these: from the interpreter to translated code before their end
   uint32_t translations = 0;
+  uint32_t cached_translations = 0;  // taken from the disk
+  uint64_t cache_ns = 0;
   uint32_t threads = 0;
 };
 

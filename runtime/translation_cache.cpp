@@ -8,12 +8,15 @@
 #include "frontend/lift/lifter.h"
 #include "internal/check.h"
 #include "ir/pass.h"
+#include "runtime/stored_unit.h"
 #include "runtime/switches.h"
 
 namespace wavejit::runtime {
 
 struct TranslationCache::Unit {
-  std::once_flag once;
+  std::mutex mutex;       // held by whoever makes it
+  bool finished = false;  // it is what it is going to be
+  bool looked = false;    // on the disk, in vain
   std::shared_ptr<const backend::CompiledCode> code;
   std::vector<ir::Entry> entries;  // of a function that is gone: without blocks
   bool reads_ids = true;
@@ -63,6 +66,11 @@ bool runs_through(const ir::Function& function) {
       }
   return true;
 }
+
+using Time = std::chrono::steady_clock::time_point;
+uint64_t nanoseconds(Time begin, Time end) {
+  return static_cast<uint64_t>(std::chrono::nanoseconds(end - begin).count());
+}
 }  // namespace
 
 uint32_t TranslationCache::config_id(const Config& config) {
@@ -93,14 +101,34 @@ std::shared_ptr<TranslationCache::Unit> TranslationCache::unit_for(const Key& ke
   return unit;
 }
 
-void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters& counters) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto [config_index, specialisation_index, pc, mode, exec_full, scratch_srd] = key;
+// Code does not change while it is loaded, so each region is hashed once.
+Hash128 TranslationCache::hash_of(std::span<const uint8_t> region) {
+  {
+    const std::shared_lock lock(mutex_);
+    if (const auto it = hashes_.find(region.data()); it != hashes_.end()) return it->second;
+  }
+  const Hash128 hash = hash128(region);
+  const std::unique_lock lock(mutex_);
+  return hashes_.try_emplace(region.data(), hash).first->second;
+}
+
+// What a unit is made from.
+struct TranslationCache::Work {
+  Time start;
   Config config;
+  lift::LiftOptions options;
+  std::shared_ptr<DiskCache> disk;  // null: nothing is kept
+  std::vector<uint8_t> identity;    // there
+};
+
+// Nothing for what is no code; the unit has the error then.
+std::optional<TranslationCache::Work> TranslationCache::work_for(Unit& unit, const Key& key) {
+  Work work{.start = std::chrono::steady_clock::now()};
+  const auto [config_index, specialisation_index, pc, mode, exec_full, scratch_srd] = key;
   Specialisation specialisation;
   {
     const std::shared_lock lock(mutex_);
-    config = configs_[config_index];
+    work.config = configs_[config_index];
     if (specialisation_index != kGeneral) specialisation = specialisations_[specialisation_index];
   }
   const std::span<const uint8_t> region = code_region(*object_, pc);
@@ -108,24 +136,83 @@ void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters
     unit.error = {.code = ErrorCode::kIllegalInstruction,
                   .message = fmt::format("Control flow reached {:#x}, which is not code.", pc),
                   .pc = pc};
-    return;
+    return std::nullopt;
   }
-  lift::LiftOptions options;
+  lift::LiftOptions& options = work.options;
   options.target = target_;
-  options.name = symbolise(*object_, pc);
   options.entry_pc = pc;
   options.code = region;
   options.code_base = reinterpret_cast<uint64_t>(region.data());
   options.mode = mode;
   options.exec_full = exec_full;
   options.scratch_srd_at_entries = scratch_srd;
-  options.count_instructions = config.count_instructions;
+  options.count_instructions = work.config.count_instructions;
   if (specialisation.kernel) specialise(options, specialisation, target_);
   if (specialisation.last_wave) {
     options.exec_full = false;
     if (exec_full) options.exec_at_entries = last_wave_exec(*specialisation.workgroup);
   }
-  if (!is_on(config.disabled_passes, kScratchDescriptors)) options.scratch_srd_sgpr = -1;
+  if (!is_on(work.config.disabled_passes, kScratchDescriptors)) options.scratch_srd_sgpr = -1;
+  // Code objects that are in a place of chance would fill the disk with what nobody finds again.
+  if (object_->lasting_addresses().second == 0 || !(work.disk = DiskCache::of_process())) return work;
+  work.identity = identity_of(options, hash_of(region), work.config.tier, work.config.disabled_passes);
+  if (work.identity.empty()) work.disk = nullptr;
+  return work;
+}
+
+// Whether the unit has been translated before and kept.
+bool TranslationCache::restore(Unit& unit, const Work& work, TranslationCounters& counters) {
+  if (!work.disk || unit.looked) return false;
+  const std::optional<DiskCache::Loaded> loaded = work.disk->load(work.identity);
+  std::optional<StoredUnit> stored = loaded ? unpack(loaded->contents) : std::nullopt;
+  Expected<std::shared_ptr<const backend::CompiledCode>> code;
+  if (stored) code = backend::place(std::move(stored->image));
+  unit.looked = !code || !*code;
+  if (!unit.looked) {
+    unit.entries = std::move(stored->entries);
+    unit.reads_ids = stored->reads_ids;
+    unit.runs_through = stored->runs_through;
+    unit.code = std::move(*code);
+    ++counters.cached_units;
+    counters.host_instructions += unit.code->host_instructions();
+  }
+  counters.cache_ns += nanoseconds(work.start, std::chrono::steady_clock::now());
+  return !unit.looked;
+}
+
+void TranslationCache::keep(const Unit& unit, const Work& work) {
+  const backend::CompiledCode& code = *unit.code;
+  if (!code.is_movable()) return;
+  const StoredUnit stored{.entries = unit.entries,
+                          .reads_ids = unit.reads_ids,
+                          .runs_through = unit.runs_through,
+                          .image = {.code = code.code(),
+                                    .slots = code.slots(),
+                                    .fault_ranges = std::vector<backend::FaultRange>(code.fault_ranges().begin(),
+                                                                                     code.fault_ranges().end()),
+                                    .host_instructions = code.host_instructions()}};
+  work.disk->store(work.identity, pack(stored));
+}
+
+void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters& counters) {
+  std::optional<Work> work = work_for(unit, key);
+  if (!work || restore(unit, *work, counters)) return;
+  const Time start = std::chrono::steady_clock::now();
+  work->options.name = symbolise(*object_, work->options.entry_pc);
+  compile_unit(unit, work->options, work->config, work->disk != nullptr);
+  const Time end = std::chrono::steady_clock::now();
+  if (!unit.code) return;
+  counters.host_instructions += unit.code->host_instructions();
+  ++counters.units;
+  counters.translate_ns += nanoseconds(start, end);
+  if (!work->disk) return;
+  keep(unit, *work);
+  counters.cache_ns += nanoseconds(end, std::chrono::steady_clock::now());
+}
+
+// Lifts, optimises and compiles.
+void TranslationCache::compile_unit(Unit& unit, const lift::LiftOptions& options, const Config& config,
+                                    bool movable) const {
   Expected<lift::LiftResult> lifted = lift::lift(options);
   if (!lifted) {
     unit.error = std::move(lifted.error());
@@ -140,8 +227,11 @@ void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters
   context.disabled = config.disabled_passes;
   ir::optimise(function, context);
   unit.runs_through = runs_through(function);
-  Expected<std::shared_ptr<const backend::CompiledCode>> code =
-      backend::compile(function, {.tier = config.tier, .optimisations = backend_optimisations(config.disabled_passes)});
+  backend::CompileOptions compile_options{.tier = config.tier,
+                                          .optimisations = backend_optimisations(config.disabled_passes)};
+  if (const auto [begin, end] = object_->lasting_addresses(); movable)
+    compile_options.movable_within = backend::AddressRange{begin, end};
+  Expected<std::shared_ptr<const backend::CompiledCode>> code = backend::compile(function, compile_options);
   if (!code) {
     unit.error = std::move(code.error());
     return;
@@ -149,16 +239,21 @@ void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters
   for (const ir::Entry& entry : function.entries)
     unit.entries.push_back({.guest_pc = entry.guest_pc, .resumed_only = entry.resumed_only});
   unit.code = std::move(*code);
-  counters.host_instructions += unit.code->host_instructions();
-  ++counters.units;
-  counters.translate_ns += std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count();
 }
 
 // The unit of the key, translated if it can be.
 std::shared_ptr<TranslationCache::Unit> TranslationCache::translated(const Key& key, TranslationCounters& counters) {
   std::shared_ptr<Unit> unit = unit_for(key);
-  std::call_once(unit->once, [&] { translate(*unit, key, counters); });
-  if (!unit->code) return unit;
+  {
+    const std::lock_guard lock(unit->mutex);
+    if (!unit->finished) translate(*unit, key, counters);
+    unit->finished = true;
+  }
+  if (unit->code) add_places(unit, key);
+  return unit;
+}
+
+void TranslationCache::add_places(const std::shared_ptr<Unit>& unit, const Key& key) {
   const auto [config, specialisation, root, mode, exec_full, scratch_srd] = key;
   const std::unique_lock lock(mutex_);
   for (uint32_t i = 0; i < unit->entries.size(); ++i) {
@@ -169,7 +264,6 @@ std::shared_ptr<TranslationCache::Unit> TranslationCache::translated(const Key& 
     else if (!entry.resumed_only && entry.guest_pc != root)
       jump_entries_.emplace(specialisation, entry.guest_pc);
   }
-  return unit;
 }
 
 Expected<TranslationCache::Entry> TranslationCache::find(const Query& query, TranslationCounters& counters) {
@@ -187,6 +281,21 @@ std::optional<TranslationCache::Entry> TranslationCache::find_translated(const Q
   WAVEJIT_CHECK(query.arrival == Arrival::start);
   const std::shared_lock lock(mutex_);
   return place_in_start_unit(query, query.exec_full);
+}
+
+std::optional<TranslationCache::Entry> TranslationCache::find_kept(const Query& query, TranslationCounters& counters) {
+  if (const auto entry = find_translated(query)) return entry;
+  const Key key{query.config, query.specialisation, query.pc, query.mode, query.exec_full, false};
+  const std::shared_ptr<Unit> unit = unit_for(key);
+  {
+    const std::unique_lock lock(unit->mutex, std::try_to_lock);
+    if (!lock || unit->finished || unit->looked) return std::nullopt;  // somebody else is at it, or there is none
+    const std::optional<Work> work = work_for(*unit, key);
+    unit->finished = !work || restore(*unit, *work, counters);
+    unit->looked = true;
+  }
+  if (unit->code) add_places(unit, key);
+  return find_translated(query);
 }
 
 // Under the lock.

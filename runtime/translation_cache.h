@@ -1,4 +1,4 @@
-// Translated code of one module, in memory. Thread-safe.
+// Translated code of one module, in memory; taken from the disk where it has been kept (disk_cache.h). Thread-safe.
 //
 // A unit is what one lift covers: the code reachable from an entry by direct branches. It is specialised on MODE, on
 // "EXEC is all ones at every entry", on the host tier, on the optimisations that are switched off and on whether
@@ -26,14 +26,19 @@
 #include "frontend/codeobject/code_object.h"
 #include "frontend/isa/target.h"
 #include "internal/error.h"
+#include "internal/hash.h"
 #include "runtime/specialisation.h"
 
 namespace wavejit::runtime {
+
+class DiskCache;
 
 struct TranslationCounters {
   uint64_t translate_ns = 0;
   uint64_t host_instructions = 0;
   uint32_t units = 0;
+  uint32_t cached_units = 0;  // taken from the disk instead
+  uint64_t cache_ns = 0;      // looking there, loading and storing; not part of translate_ns
 };
 
 class TranslationCache {
@@ -91,9 +96,12 @@ class TranslationCache {
   [[nodiscard]] Expected<Entry> find(const Query& query, TranslationCounters& counters);
   // The same for the start of a kernel, where that needs no translation.
   [[nodiscard]] std::optional<Entry> find_translated(const Query& query);
+  // And where it can be taken from the disk.
+  [[nodiscard]] std::optional<Entry> find_kept(const Query& query, TranslationCounters& counters);
 
  private:
   struct Unit;
+  struct Work;
   // config, specialisation (kGeneral: any code), pc, mode, exec_full, scratch_srd (general code only)
   using Key = std::tuple<uint32_t, uint32_t, uint64_t, uint32_t, bool, bool>;
   static constexpr uint32_t kGeneral = UINT32_MAX;
@@ -104,6 +112,12 @@ class TranslationCache {
   std::shared_ptr<Unit> unit_for(const Key& key);
   std::shared_ptr<Unit> translated(const Key& key, TranslationCounters& counters);
   void translate(Unit& unit, const Key& key, TranslationCounters& counters);
+  void compile_unit(Unit& unit, const lift::LiftOptions& options, const Config& config, bool movable) const;
+  void add_places(const std::shared_ptr<Unit>& unit, const Key& key);
+  [[nodiscard]] std::optional<Work> work_for(Unit& unit, const Key& key);
+  [[nodiscard]] static bool restore(Unit& unit, const Work& work, TranslationCounters& counters);
+  static void keep(const Unit& unit, const Work& work);
+  [[nodiscard]] Hash128 hash_of(std::span<const uint8_t> region);
   [[nodiscard]] Expected<Entry> find_in_start_unit(const Query& query, TranslationCounters& counters);
   [[nodiscard]] std::optional<Entry> place_in_start_unit(const Query& query, bool exec_full) const;
   [[nodiscard]] static Entry general_entry(const Unit& unit, uint32_t index);
@@ -114,9 +128,10 @@ class TranslationCache {
   std::shared_mutex mutex_;
   std::vector<Config> configs_;
   std::vector<Specialisation> specialisations_;
-  std::map<Key, Place> places_;                     // every entry of every finished unit
-  std::map<Key, std::shared_ptr<Unit>> units_;      // by the PC they were translated from, finished or not
-  std::unordered_map<uint64_t, uint64_t> root_of_;  // general code: entry PC -> PC the unit was translated from
+  std::map<Key, Place> places_;                         // every entry of every finished unit
+  std::map<Key, std::shared_ptr<Unit>> units_;          // by the PC they were translated from, finished or not
+  std::unordered_map<const uint8_t*, Hash128> hashes_;  // of regions of code
+  std::unordered_map<uint64_t, uint64_t> root_of_;      // general code: entry PC -> PC the unit was translated from
   // Where jumps may enter the units that start kernels: (specialisation, PC).
   std::set<std::pair<uint32_t, uint64_t>> jump_entries_;
 };

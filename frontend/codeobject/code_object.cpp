@@ -76,6 +76,10 @@ class LoadedCodeObject final : public CodeObject {
   std::span<const FunctionSymbol> functions() const override { return functions_; }
   std::span<const std::span<const uint8_t>> code() const override { return code_; }
   uint64_t load_bias() const override { return image_.bias(); }
+  std::pair<uint64_t, uint64_t> lasting_addresses() const override {
+    const LoadedImage::Addresses addresses = image_.lasting_addresses();
+    return {addresses.begin, addresses.end};
+  }
 
   Expected<const Kernel*> find_kernel(std::string_view name) const override {
     for (const std::string_view key :

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "internal/error.h"
@@ -153,6 +154,9 @@ class CodeObject {
   // Executable segments at their loaded host addresses.
   [[nodiscard]] virtual std::span<const std::span<const uint8_t>> code() const = 0;
   [[nodiscard]] virtual uint64_t load_bias() const = 0;  // loaded address minus ELF virtual address
+  // The addresses [first, second) that hold the object, if the same object is going to have them in other processes, too;
+  // else nothing.
+  [[nodiscard]] virtual std::pair<uint64_t, uint64_t> lasting_addresses() const = 0;
   // By metadata name or symbol, with or without ".kd"; the error suggests the nearest name.
   [[nodiscard]] virtual Expected<const Kernel*> find_kernel(std::string_view name) const = 0;
   [[nodiscard]] virtual Expected<const Variable*> find_variable(std::string_view name) const = 0;

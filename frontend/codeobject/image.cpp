@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "internal/check.h"
+#include "internal/hash.h"
 
 namespace wavejit::codeobject {
 namespace {
@@ -23,6 +24,47 @@ constexpr uint64_t page_ceil(uint64_t value) {
   return (value + kPage - 1) & ~(kPage - 1);
 }
 
+// Where code objects go unless something else is there: away from where Linux puts anything by itself, and from the
+// shadow of sanitizers.
+constexpr uint64_t kFirstPlace = uint64_t{0x2000} << 32;
+constexpr uint64_t kPlaceSize = uint64_t{4} << 30;
+constexpr uint64_t kPlaces = 8192;
+
+// Neighbouring places to try, which the same object gets when it is loaded several times. ThreadSanitizer allows memory
+// in a few ranges only.
+#if defined(__SANITIZE_THREAD__)
+constexpr unsigned kTries = 0;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+constexpr unsigned kTries = 0;
+#else
+constexpr unsigned kTries = 4;
+#endif
+#else
+constexpr unsigned kTries = 4;
+#endif
+
+struct Reservation {
+  void* base = MAP_FAILED;
+  bool own_place = false;
+};
+
+// Inaccessible memory. Translated code knows the addresses of the guest's code, so a code object is loaded to the same
+// place in every process that can have it there: then translations that one process has kept suit the next.
+Reservation reserve(uint64_t size, ByteView file) {
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  if (size <= kPlaceSize && kTries > 0) {
+    const uint64_t first = hash128({file.data(), file.size()})[0];
+    for (unsigned i = 0; i < kTries; ++i) {
+      auto* wanted = reinterpret_cast<void*>(kFirstPlace + (first + i) % kPlaces * kPlaceSize);
+      void* base = mmap(wanted, size, PROT_NONE, kFlags | MAP_FIXED_NOREPLACE, -1, 0);
+      if (base == wanted) return {base, true};
+      if (base != MAP_FAILED) munmap(base, size);  // Linux before 4.17 takes the address for a hint
+    }
+  }
+  return {mmap(nullptr, size, PROT_NONE, kFlags, -1, 0), false};
+}
+
 }  // namespace
 
 LoadedImage::LoadedImage(LoadedImage&& other) noexcept {
@@ -34,6 +76,7 @@ LoadedImage& LoadedImage::operator=(LoadedImage&& other) noexcept {
     release();
     base_ = std::exchange(other.base_, nullptr);
     reserved_ = std::exchange(other.reserved_, 0);
+    own_place_ = std::exchange(other.own_place_, false);
     low_ = std::exchange(other.low_, 0);
     bias_ = std::exchange(other.bias_, 0);
     segments_ = std::move(other.segments_);
@@ -49,6 +92,14 @@ LoadedImage::~LoadedImage() {
 void LoadedImage::release() {
   if (base_ != nullptr) munmap(base_, reserved_);
   base_ = nullptr;
+}
+
+LoadedImage::Addresses LoadedImage::lasting_addresses() const {
+  // What the guest can overwrite does not follow from the file.
+  const bool fixed = std::ranges::none_of(segments_, [](const Segment& s) { return s.executable && s.writable; });
+  if (!own_place_ || !fixed) return {};
+  const auto begin = reinterpret_cast<uint64_t>(base_);
+  return {begin, begin + reserved_};
 }
 
 uint8_t* LoadedImage::host(uint64_t vaddr) const {
@@ -91,13 +142,14 @@ Expected<LoadedImage> LoadedImage::map(const ElfFile& elf) {
   // An inaccessible page on either side turns stray guest accesses into faults.
   LoadedImage image;
   const uint64_t reserved = high - low + 2 * kPage;
-  void* base = mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const auto [base, own_place] = reserve(reserved, elf.bytes());
   if (base == MAP_FAILED) {
     return make_error(ErrorCode::kOutOfMemory,
                       fmt::format("Cannot reserve {} bytes for a code object: {}.", reserved, std::strerror(errno)));
   }
   image.base_ = static_cast<uint8_t*>(base);
   image.reserved_ = reserved;
+  image.own_place_ = own_place;
   image.low_ = low;
   image.bias_ = reinterpret_cast<uint64_t>(base) + kPage - low;
   for (const Elf64_Phdr* load : loads) {

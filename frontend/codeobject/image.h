@@ -31,6 +31,13 @@ class LoadedImage {
   // Gives pages the protection of their segments; code is never executable, it is data to the host.
   [[nodiscard]] Expected<void> protect(const ElfFile& elf);
 
+  // All that is reserved, if other processes that load the same file get the same code at the same addresses, but for
+  // those where something else is there; else nothing.
+  struct Addresses {
+    uint64_t begin = 0, end = 0;
+  };
+  [[nodiscard]] Addresses lasting_addresses() const;
+
   [[nodiscard]] uint64_t bias() const { return bias_; }
   [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
   // The segment that holds [vaddr, vaddr + size) wholly; null when there is none.
@@ -48,6 +55,7 @@ class LoadedImage {
   uint64_t low_ = 0;         // ELF address of the first page after the guard page
   uint64_t reserved_ = 0;
   uint64_t bias_ = 0;
+  bool own_place_ = false;
   std::vector<Segment> segments_;                     // ascending
   std::vector<std::pair<uint64_t, uint64_t>> relro_;  // page ranges that PT_GNU_RELRO made read-only
 };

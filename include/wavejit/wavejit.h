@@ -303,13 +303,16 @@ typedef struct wavejit_launch_stats {
   uint64_t workgroups;
   uint64_t waves;
   uint64_t work_items;
-  uint64_t host_instructions;      /* x86 instructions emitted by this launch's translations (static count) */
+  uint64_t host_instructions;      /* x86 instructions of what was translated or taken from the disk (static count) */
   uint32_t translations;           /* units translated during this launch */
   uint32_t threads;                /* host threads that took part */
   wavejit_engine engine;           /* what AUTO became */
   wavejit_isa isa;                 /* AUTO for the interpreter */
   uint64_t interpreted_workgroups; /* begun by the interpreter */
   uint64_t moved_waves;            /* of these: went on in translated code before their end */
+  uint64_t cache_ns;               /* looking for translations on disk, loading and storing them; not in translate_ns */
+  uint32_t cached_translations;    /* units taken from the disk instead of being translated */
+  uint32_t reserved;
 } wavejit_launch_stats;
 
 static inline wavejit_launch_stats wavejit_launch_stats_default(void) {
@@ -323,6 +326,61 @@ static inline wavejit_launch_stats wavejit_launch_stats_default(void) {
  * and timeouts too. After any failure the next launch starts clean. */
 WAVEJIT_API wavejit_status wavejit_launch(const wavejit_kernel* kernel, const wavejit_launch_options* options,
                                           wavejit_launch_stats* stats) WAVEJIT_NOEXCEPT;
+
+/* ------------------------------------------------------------------------------------------------ cache on disk */
+
+/* Translations are kept in files for the next process that runs the same code, of all modules of a process in one
+ * directory: by default "wavejit" in $XDG_CACHE_HOME, or else in ~/.cache. Entries depend on the build of wavejit, the
+ * CPU and the code; what is damaged, or may have been written by somebody else, is not used. Nothing fails because the
+ * cache does not work. docs/translation-cache.md has the details.
+ *
+ * The environment has a say before the program: WAVEJIT_CACHE=off switches the cache off, WAVEJIT_CACHE_DIR is the
+ * directory, WAVEJIT_CACHE_BYTES the size limit (k, M and G may follow the number). Programs with privileges that their
+ * user does not have ignore it. */
+
+typedef enum WAVEJIT_ENUM(wavejit_cache_mode) {
+  WAVEJIT_CACHE_DEFAULT = 0, /* on, unless the environment says otherwise */
+  WAVEJIT_CACHE_ON = 1,
+  WAVEJIT_CACHE_OFF = 2
+} wavejit_cache_mode;
+
+typedef struct wavejit_cache_options {
+  size_t size;
+  wavejit_cache_mode mode;
+  const char* directory; /* made when needed; NULL: what the environment says */
+  uint64_t max_bytes;    /* of all files together, in blocks of 4 KiB; 0: what the environment says, or 256 MiB */
+} wavejit_cache_options;
+
+static inline wavejit_cache_options wavejit_cache_options_default(void) {
+  wavejit_cache_options options;
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  return options;
+}
+
+/* For the whole process and from now on; NULL: the defaults. Starts the counters of wavejit_cache_get_info anew. */
+WAVEJIT_API wavejit_status wavejit_cache_configure(const wavejit_cache_options* options) WAVEJIT_NOEXCEPT;
+
+typedef struct wavejit_cache_info {
+  size_t size;
+  int enabled;           /* 0 as well when there is no home to put it in */
+  const char* directory; /* "" when there is none; valid until the calling thread's next call */
+  uint64_t max_bytes;
+  uint64_t entries; /* in the directory now, of all processes and builds */
+  uint64_t bytes;   /* of those */
+  /* By this process: */
+  uint64_t loads;      /* units found */
+  uint64_t misses;     /* units looked for in vain */
+  uint64_t rejected;   /* of these: files that could not be used */
+  uint64_t stores;     /* units written */
+  uint64_t failures;   /* writes that did not work */
+  uint64_t evictions;  /* entries removed to stay below the limit */
+  const char* problem; /* why the last rejection or failure was one, or ""; valid as `directory` */
+} wavejit_cache_info;
+
+WAVEJIT_API wavejit_status wavejit_cache_get_info(wavejit_cache_info* info) WAVEJIT_NOEXCEPT;
+/* Removes all entries, also those of other builds. `removed` may be NULL. What is switched off can be cleared. */
+WAVEJIT_API wavejit_status wavejit_cache_clear(uint64_t* removed) WAVEJIT_NOEXCEPT;
 
 /* ------------------------------------------------------------------------------------------------ memory */
 

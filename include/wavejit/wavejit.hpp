@@ -302,6 +302,26 @@ class Container {
   std::unique_ptr<wavejit_container, Destroy> handle_;
 };
 
+// The cache of translations on disk, of the whole process.
+struct CacheOptions : wavejit_cache_options {
+  CacheOptions() : wavejit_cache_options(wavejit_cache_options_default()) {}
+};
+inline void configure_cache(const CacheOptions& options = {}) {
+  check(wavejit_cache_configure(&options));
+}
+[[nodiscard]] inline wavejit_cache_info cache_info() {
+  wavejit_cache_info info{};
+  info.size = sizeof info;
+  check(wavejit_cache_get_info(&info));
+  return info;
+}
+// Returns the number of entries there were.
+inline std::uint64_t clear_cache() {
+  std::uint64_t removed = 0;
+  check(wavejit_cache_clear(&removed));
+  return removed;
+}
+
 }  // namespace v0
 }  // namespace wavejit
 

@@ -6,6 +6,10 @@
 namespace wavejit::kernels {
 namespace {
 
+// What these programs find out is about translation, and must not depend on what earlier runs have left. Programs that
+// are about the cache configure it themselves.
+[[maybe_unused]] const int g_no_cache = setenv("WAVEJIT_CACHE", "off", 0);
+
 std::string last_error() {
   const wavejit_error* error = wavejit_last_error();
   return error != nullptr ? wavejit_error_message(error) : "no error message";
@@ -96,6 +100,9 @@ wavejit_status WavejitRun::launch(const EngineChoice& engine, uint32_t threads, 
     wavejit_launch_stats stats = wavejit_launch_stats_default();
     wavejit_status status = wavejit_launch(kernels_[i], &options, &stats);
     translate_ns_ += stats.translate_ns;
+    cache_ns_ += stats.cache_ns;
+    translations_ += stats.translations;
+    cached_translations_ += stats.cached_translations;
     host_instructions_ += stats.host_instructions;
     wall_ns_ += stats.wall_ns;
     instructions_.push_back(stats.guest_instructions);

@@ -43,6 +43,10 @@ class WavejitRun {
   [[nodiscard]] std::vector<Buffer> read() const;
   // Time in nanoseconds spent translating in all launches so far.
   [[nodiscard]] uint64_t translate_ns() const { return translate_ns_; }
+  // In all launches so far: units translated and units taken from the cache on disk, and the time that took.
+  [[nodiscard]] uint64_t translations() const { return translations_; }
+  [[nodiscard]] uint64_t cached_translations() const { return cached_translations_; }
+  [[nodiscard]] uint64_t cache_ns() const { return cache_ns_; }
   // x86 instructions that were emitted by it.
   [[nodiscard]] uint64_t host_instructions() const { return host_instructions_; }
   // GCN instructions that the kernels of the case can reach by direct control flow.
@@ -61,7 +65,8 @@ class WavejitRun {
   wavejit_module* module_ = nullptr;
   std::vector<wavejit_kernel*> kernels_;  // one per launch
   std::vector<void*> memory_;             // one per buffer
-  uint64_t translate_ns_ = 0;
+  uint64_t translate_ns_ = 0, cache_ns_ = 0;
+  uint64_t translations_ = 0, cached_translations_ = 0;
   uint64_t host_instructions_ = 0;
   uint64_t wall_ns_ = 0;
   std::vector<uint64_t> instructions_;

@@ -15,6 +15,10 @@
 namespace wavejit::test {
 namespace {
 
+// Tests and benchmarks are about translation, and must not depend on what earlier runs have left. Those that are about
+// the cache configure it themselves.
+[[maybe_unused]] const int g_no_cache = setenv("WAVEJIT_CACHE", "off", 0);
+
 constexpr const char* kMacros8 = R"(
 .macro add_co d, a, b
   v_add_u32_e32 \d, vcc, \a, \b

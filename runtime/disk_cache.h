@@ -1,0 +1,92 @@
+// Translations kept in files, for the next process that runs the same code. Thread-safe, and safe with any number of
+// processes in one directory.
+//
+// An entry is found by a hash of its identity: everything that its contents follow from. The identity is stored with
+// it and compared, and there is a checksum of everything. Files are written under another name and renamed when
+// complete; what is damaged or no entry is as good as nothing, and replaced. Neither the directory nor a file is used
+// that does not belong to the user or that others can write to: what entries hold is executed. Errors of the file
+// system are never errors of the caller: without the cache everything works, only slower.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace wavejit::runtime {
+
+class DiskCache {
+ public:
+  static constexpr uint64_t kDefaultBytes = uint64_t{256} << 20;
+  static constexpr std::string_view kSuffix = ".translation";
+
+  // What the environment says (docs/translation-cache.md), then what configure() has.
+  struct Settings {
+    bool enabled = true;
+    std::filesystem::path directory;  // empty: there is nowhere to put it
+    uint64_t max_bytes = kDefaultBytes;
+  };
+  [[nodiscard]] static Settings settings_of_environment();
+  // The one of this process; null when there is none.
+  [[nodiscard]] static std::shared_ptr<DiskCache> of_process();
+  // From now on. Switched off, or without a directory, there is none.
+  static void configure(const Settings& settings);
+  [[nodiscard]] static Settings settings();
+
+  // The directory is made when something is stored. Files beyond `max_bytes` together are removed, those first that
+  // have not been used for the longest time.
+  DiskCache(std::filesystem::path directory, uint64_t max_bytes);
+
+  struct Loaded {
+    std::unique_ptr<uint8_t[]> file;
+    std::span<const uint8_t> contents;  // part of `file`, at a multiple of 8
+  };
+  [[nodiscard]] std::optional<Loaded> load(std::span<const uint8_t> identity);
+  // Whether the entry is there now.
+  bool store(std::span<const uint8_t> identity, std::span<const uint8_t> contents);
+
+  [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
+  [[nodiscard]] std::filesystem::path file_of(std::span<const uint8_t> identity) const;
+
+  struct Usage {
+    uint64_t entries = 0, bytes = 0;  // as files take them on disk: whole blocks
+  };
+  [[nodiscard]] Usage usage() const;
+  // Removes all entries; what else is in the directory stays. Returns how many there were.
+  uint64_t clear();
+
+  // Since it was made, in this process.
+  struct Counters {
+    uint64_t loads = 0;     // entries found
+    uint64_t misses = 0;    // asked for and not there, or not usable
+    uint64_t rejected = 0;  // of the misses: files that were there
+    uint64_t stores = 0;
+    uint64_t failures = 0;  // stores that did not work
+    uint64_t evictions = 0;
+  };
+  [[nodiscard]] Counters counters() const;
+  // Why the last failure or rejection was one; empty if there was none.
+  [[nodiscard]] std::string problem() const;
+
+ private:
+  [[nodiscard]] bool directory_is_safe();
+  [[nodiscard]] bool make_directory();
+  int write_entry(std::span<const uint8_t> identity, std::span<const uint8_t> contents);
+  void account(uint64_t bytes);
+  uint64_t make_room();
+  void failed(std::string what);
+  void rejected(std::string what);
+
+  const std::filesystem::path directory_;
+  const uint64_t max_bytes_;
+  std::atomic<bool> known_safe_ = false;
+  std::atomic<uint64_t> loads_ = 0, misses_ = 0, rejected_ = 0, stores_ = 0, failures_ = 0, evictions_ = 0;
+  mutable std::mutex mutex_;
+  std::string problem_;
+};
+
+}  // namespace wavejit::runtime

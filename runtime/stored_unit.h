@@ -1,0 +1,38 @@
+// The form in which translations are kept on disk (disk_cache.h).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend-x86/compiler.h"
+#include "frontend/lift/lifter.h"
+#include "internal/hash.h"
+#include "ir/function.h"
+#include "runtime/disk_cache.h"
+
+namespace wavejit::runtime {
+
+// What tells this build of wavejit from all others: the linker's build id of the program or library that it is part of.
+// Empty when that has none; then nothing can be kept.
+[[nodiscard]] std::span<const uint8_t> build_id();
+
+// What a unit of TranslationCache consists of.
+struct StoredUnit {
+  std::vector<ir::Entry> entries;  // without blocks
+  bool reads_ids = true, runs_through = false;
+  backend::CodeImage image;  // refers to the bytes it comes from
+};
+
+// Everything that a translation follows from: the build of wavejit, the CPU, the code and where it is loaded, how it is
+// lifted, and what is switched off. `code_hash` is that of options.code. Empty without a build id.
+[[nodiscard]] std::vector<uint8_t> identity_of(const lift::LiftOptions& options, const Hash128& code_hash,
+                                               backend::Tier tier, std::span<const std::string> disabled);
+
+[[nodiscard]] std::vector<uint8_t> pack(const StoredUnit& unit);
+// Nothing when the bytes, at an address that is a multiple of 8, are no packed unit.
+[[nodiscard]] std::optional<StoredUnit> unpack(std::span<const uint8_t> bytes);
+
+}  // namespace wavejit::runtime
