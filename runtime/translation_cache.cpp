@@ -293,8 +293,9 @@ std::optional<TranslationCache::Entry> TranslationCache::find_kept(const Query& 
     const std::optional<Work> work = work_for(*unit, key);
     unit->finished = !work || restore(*unit, *work, counters);
     unit->looked = true;
+    if (!unit->code) return std::nullopt;
   }
-  if (unit->code) add_places(unit, key);
+  add_places(unit, key);
   return find_translated(query);
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <string>
 
 namespace wavejit::runtime {
 namespace {
@@ -197,9 +198,10 @@ TEST(StoredUnit, EverythingTellsIdentitiesApart) {
         s.kernarg = {{8, 8, 1}, {16, 8, 1}};
       }),
   };
-  std::set<std::vector<uint8_t>> seen;
+  std::set<std::string> seen;
   for (size_t i = 0; i < changes.size(); ++i) {
-    EXPECT_TRUE(seen.insert(identity({changes[i]})).second) << i;
+    const std::vector<uint8_t> bytes = identity({changes[i]});
+    EXPECT_TRUE(seen.emplace(bytes.begin(), bytes.end()).second) << i;
     EXPECT_EQ(identity({changes[i]}), identity({changes[i], [](Given& g) { g.options.name = "n"; }})) << i;
   }
 }
