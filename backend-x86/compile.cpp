@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backend-x86/address_audit.h"
+#include "backend-x86/allocation.h"
 #include "backend-x86/code_memory.h"
 #include "backend-x86/emitter.h"
 #include "backend-x86/helpers.h"
@@ -134,10 +135,16 @@ Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& functi
   if (auto done = emitter.run(); !done) return tl::make_unexpected(done.error());
   if (!errors.first().empty()) return failed(errors.first());
   finished("emit");
-  if (options.optimisations.has(Optimisation::shared_registers))
-    share_virtual_registers(compiler, *emitter.function_node());
-  if (const auto error = compiler.runPasses())
-    return failed(errors.first().empty() ? asmjit::DebugUtils::errorAsString(error) : errors.first());
+  asmjit::Error allocated;
+  if (options.optimisations.has(Optimisation::own_allocator)) {
+    allocated = allocate_registers(compiler, *emitter.function_node());
+  } else {
+    if (options.optimisations.has(Optimisation::shared_registers))
+      share_virtual_registers(compiler, *emitter.function_node());
+    allocated = compiler.runPasses();
+  }
+  if (allocated != asmjit::kErrorOk)
+    return failed(errors.first().empty() ? asmjit::DebugUtils::errorAsString(allocated) : errors.first());
   finished("allocate");
   std::optional<AddressAudit> audit;
   if (options.movable_within) audit.emplace(*options.movable_within);

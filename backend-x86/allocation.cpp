@@ -1,0 +1,847 @@
+#include "backend-x86/allocation.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "backend-x86/allocation_homes.h"
+#include "backend-x86/allocation_lives.h"
+
+// Errors are asmjit's, passed on.
+#define WAVEJIT_TRY(expression)                           \
+  do {                                                    \
+    if (const Error error_ = (expression)) return error_; \
+  } while (false)
+
+namespace wavejit::backend {
+namespace {
+
+using asmjit::BaseNode;
+using asmjit::BaseReg;
+using asmjit::Error;
+using asmjit::FuncNode;
+using asmjit::InstNode;
+using asmjit::Label;
+using asmjit::Operand;
+using asmjit::OperandSignature;
+namespace I = x86::Inst;
+
+constexpr Error kFine = asmjit::kErrorOk;
+constexpr Error kBroken = asmjit::kErrorInvalidState;
+constexpr std::array<uint32_t, kGroups> kFirstHost{0, 16, 48};
+constexpr uint32_t kHosts = 56;
+
+template <typename Visit>
+void for_each_bit(uint32_t mask, Visit&& visit) {
+  for (; mask != 0; mask &= mask - 1) visit(static_cast<uint32_t>(std::countr_zero(mask)));
+}
+
+// What is in the host's registers.
+struct Assignment {
+  std::array<uint32_t, kGroups> assigned{}, dirty{};  // dirty: the stack slot does not hold the same
+  std::array<uint32_t, kHosts> regs;                  // valid where assigned
+
+  [[nodiscard]] uint32_t reg(uint32_t group, uint32_t host) const { return regs[kFirstHost[group] + host]; }
+  [[nodiscard]] bool is_dirty(uint32_t group, uint32_t host) const { return (dirty[group] >> host & 1) != 0; }
+  void remove(uint32_t group, uint32_t host) {
+    assigned[group] &= ~(1u << host);
+    dirty[group] &= ~(1u << host);
+  }
+};
+
+class Allocator {
+ public:
+  Allocator(x86::Compiler& compiler, FuncNode& function)
+      : cc_(compiler),
+        function_(function),
+        available_(host_registers(function)),
+        lives_(compiler, function, available_) {}
+
+  Error run() {
+    WAVEJIT_TRY(lives_.run());
+    arguments_.reset(&function_.detail());
+    hint_arguments();
+    for (uint32_t group = 0; group < kGroups; ++group) scarce_[group] = !assign_homes(lives_, group, available_[group]);
+    host_of_.assign(lives_.lives.size(), kNoRegister);
+    target_host_of_.assign(lives_.lives.size(), kNoRegister);
+    live_stamp_.assign(lives_.lives.size(), kNoIndex);
+    slots_.assign(lives_.lives.size(), kNoIndex);
+    for (uint32_t reg = 0; reg < lives_.lives.size(); ++reg)
+      if (life(reg).on_stack) need_slot(reg);
+    entries_.assign(lives_.blocks.size(), kNoIndex);
+    allocated_.assign(lives_.blocks.size(), false);
+    WAVEJIT_TRY(allocate_blocks());
+    WAVEJIT_TRY(lay_out_frame());
+    return rewrite();
+  }
+
+ private:
+  static std::array<uint32_t, kGroups> host_registers(FuncNode& function) {
+    uint32_t general = 0xffff & ~(1u << x86::Gp::kIdSp);
+    if (function.frame().hasPreservedFP()) general &= ~(1u << x86::Gp::kIdBp);
+    return {general, function.frame().isAvx512Enabled() ? ~0u : 0xffffu, 0xfeu};
+  }
+
+  [[nodiscard]] Lifetime& life(uint32_t reg) { return lives_.lives[reg]; }
+
+  // Whether the register is alive where the block begins.
+  bool lives_in(uint32_t block, uint32_t reg) {
+    if (stamped_block_ != block) {
+      stamped_block_ = block;
+      ++stamp_;
+      for (const uint32_t live : lives_.live_in(lives_.blocks[block])) live_stamp_[live] = stamp_;
+    }
+    return live_stamp_[reg] == stamp_;
+  }
+
+  // --- arguments ---
+
+  template <typename Visit>
+  void for_each_argument(Visit&& visit) {
+    for (uint32_t i = 0; i < function_.argCount(); ++i) {
+      const uint32_t id = function_.argPack(i)[0].id();
+      if (!Operand::isVirtId(id)) continue;
+      const uint32_t reg = lives_.find_life(id);
+      if (reg != kNoIndex && lives_in(0, reg)) visit(i, reg);
+    }
+  }
+
+  void hint_arguments() {
+    live_stamp_.assign(lives_.lives.size(), kNoIndex);
+    for_each_argument([&](uint32_t i, uint32_t reg) {
+      const asmjit::FuncValue& value = function_.detail().arg(i);
+      if (value.isReg()) life(reg).hint = static_cast<uint8_t>(value.regId());
+    });
+    stamped_block_ = kNoIndex;
+  }
+
+  Error enter_function() {
+    Error error = kFine;
+    const auto take = [&](uint32_t i, uint32_t reg, uint32_t host) {
+      assign(reg, host, true);
+      const asmjit::VirtReg& virt = *life(reg).virt;
+      arguments_.assignRegInPack(i, 0, virt.signature().regType(), host, virt.typeId());
+    };
+    for_each_argument([&](uint32_t i, uint32_t reg) {
+      const Lifetime& l = life(reg);
+      if (l.home != kNoRegister && !(now_.assigned[l.group] >> l.home & 1)) take(i, reg, l.home);
+    });
+    for_each_argument([&](uint32_t i, uint32_t reg) {
+      if (host_of_[reg] != kNoRegister) return;
+      const uint32_t group = life(reg).group;
+      const uint32_t free = available_[group] & ~now_.assigned[group];
+      if (free == 0) {
+        error = kBroken;
+      } else {
+        take(i, reg, static_cast<uint32_t>(std::countr_zero(free)));
+      }
+    });
+    return error;
+  }
+
+  // --- what is where ---
+
+  void assign(uint32_t reg, uint32_t host, bool dirty) {
+    const uint32_t group = life(reg).group;
+    host_of_[reg] = static_cast<uint8_t>(host);
+    now_.regs[kFirstHost[group] + host] = reg;
+    now_.assigned[group] |= 1u << host;
+    if (dirty) now_.dirty[group] |= 1u << host;
+  }
+  void drop(uint32_t reg, uint32_t host) {
+    host_of_[reg] = kNoRegister;
+    now_.remove(life(reg).group, host);
+  }
+  void make_dirty(uint32_t group, uint32_t host) { now_.dirty[group] |= 1u << host; }
+
+  void replace(const Assignment& with) {
+    const auto each = [&](const Assignment& a, auto&& visit) {
+      for (uint32_t group = 0; group < kGroups; ++group)
+        for_each_bit(a.assigned[group], [&](uint32_t host) { visit(a.reg(group, host), host); });
+    };
+    each(now_, [&](uint32_t reg, uint32_t) { host_of_[reg] = kNoRegister; });
+    now_ = with;
+    each(now_, [&](uint32_t reg, uint32_t host) { host_of_[reg] = static_cast<uint8_t>(host); });
+  }
+
+  // --- code ---
+
+  [[nodiscard]] x86::Mem slot(uint32_t reg) {
+    need_slot(reg);
+    return slot_operand(life(reg).virt->id());
+  }
+  static x86::Mem slot_operand(uint32_t virt_id) {
+    asmjit::BaseMem mem(OperandSignature::fromOpType(asmjit::OperandType::kMem) |
+                            OperandSignature::fromMemBaseType(asmjit::RegType::kX86_Gpq) |
+                            OperandSignature::fromBits(OperandSignature::kMemRegHomeFlag),
+                        virt_id, 0, 0);
+    return mem.as<x86::Mem>();
+  }
+  void need_slot(uint32_t reg) {
+    if (slots_[reg] != kNoIndex) return;
+    slots_[reg] = static_cast<uint32_t>(slotted_.size());
+    slotted_.push_back(reg);
+  }
+
+  static uint32_t move_instruction(asmjit::TypeId type, bool avx512) {
+    using asmjit::TypeId;
+    namespace TypeUtils = asmjit::TypeUtils;
+    switch (type) {
+      case TypeId::kInt32:
+      case TypeId::kUInt32:
+      case TypeId::kInt64:
+      case TypeId::kUInt64:
+        return I::kIdMov;
+      case TypeId::kMask8:
+        return I::kIdKmovb;
+      case TypeId::kMask16:
+        return I::kIdKmovw;
+      case TypeId::kMask32:
+        return I::kIdKmovd;
+      case TypeId::kMask64:
+        return I::kIdKmovq;
+      default:
+        break;
+    }
+    if (!TypeUtils::isVec128(type) && !TypeUtils::isVec256(type) && !TypeUtils::isVec512(type)) return 0;
+    switch (TypeUtils::scalarOf(type)) {
+      case TypeId::kFloat32:
+        return I::kIdVmovaps;
+      case TypeId::kFloat64:
+        return I::kIdVmovapd;
+      default:
+        return avx512 ? I::kIdVmovdqa32 : I::kIdVmovdqa;
+    }
+  }
+  Error copy(uint32_t reg, const Operand& to, const Operand& from) {
+    const uint32_t id = move_instruction(life(reg).virt->typeId(), function_.frame().isAvx512Enabled());
+    return id == 0 ? kBroken : cc_.emit(id, to, from);
+  }
+  [[nodiscard]] BaseReg host(uint32_t reg, uint32_t id) { return BaseReg(life(reg).virt->signature(), id); }
+
+  Error load(uint32_t reg, uint32_t to) {
+    assign(reg, to, false);
+    x86::Mem from = slot(reg);
+    from.setSize(life(reg).virt->signature().size());
+    return copy(reg, host(reg, to), from);
+  }
+  Error save(uint32_t reg, uint32_t from) {
+    now_.dirty[life(reg).group] &= ~(1u << from);
+    x86::Mem to = slot(reg);
+    to.setSize(life(reg).virt->signature().size());
+    return copy(reg, to, host(reg, from));
+  }
+  Error spill(uint32_t reg, uint32_t from) {
+    if (now_.is_dirty(life(reg).group, from)) WAVEJIT_TRY(save(reg, from));
+    drop(reg, from);
+    return kFine;
+  }
+  Error move(uint32_t reg, uint32_t to, uint32_t from) {
+    const bool dirty = now_.is_dirty(life(reg).group, from);
+    drop(reg, from);
+    assign(reg, to, dirty);
+    return copy(reg, host(reg, to), host(reg, from));
+  }
+  Error exchange(uint32_t a, uint32_t a_host, uint32_t b, uint32_t b_host) {
+    const bool a_dirty = now_.is_dirty(kGpGroup, a_host), b_dirty = now_.is_dirty(kGpGroup, b_host);
+    drop(a, a_host);
+    drop(b, b_host);
+    assign(a, b_host, a_dirty);
+    assign(b, a_host, b_dirty);
+    const bool wide = std::max(life(a).virt->typeId(), life(b).virt->typeId()) >= asmjit::TypeId::kInt64;
+    return wide ? cc_.xchg(x86::gpq(a_host), x86::gpq(b_host)) : cc_.xchg(x86::gpd(a_host), x86::gpd(b_host));
+  }
+
+  // --- decisions ---
+
+  [[nodiscard]] uint32_t choose(uint32_t reg, uint32_t allowed) {
+    const Lifetime& l = life(reg);
+    if (l.home != kNoRegister && (allowed >> l.home & 1) != 0) return l.home;
+    if ((allowed & l.entered) != 0) allowed &= l.entered;
+    return static_cast<uint32_t>(std::countr_zero(allowed));
+  }
+
+  // The host register whose contents cost least to spill.
+  [[nodiscard]] uint32_t choose_victim(uint32_t group, uint32_t candidates) {
+    constexpr uint32_t kUnit = 1 << 20, kDirty = kUnit / 4;
+    uint32_t best = kNoIndex, best_cost = kNoIndex;
+    for_each_bit(candidates, [&](uint32_t host) {
+      uint32_t cost = static_cast<uint32_t>(
+          static_cast<int32_t>(life(now_.reg(group, host)).frequency * static_cast<float>(kUnit)));
+      if (now_.is_dirty(group, host)) cost += kDirty;
+      if (best == kNoIndex || cost < best_cost) {
+        best = host;
+        best_cost = cost;
+      }
+    });
+    return best;
+  }
+
+  // --- instructions ---
+
+  Error allocate(Instruction& inst) {
+    cc_.setCursor(inst.node->prev());
+    RegisterUse* uses = lives_.uses.data() + inst.first_use;
+    for (uint32_t group = 0; group < kGroups; uses += inst.count[group], ++group) {
+      const std::span<RegisterUse> of_group(uses, inst.count[group]);
+      const bool special = inst.special != kNoIndex;
+      if (of_group.empty() && !special) continue;
+      const uint32_t used = special ? lives_.fixed[inst.special].used[group] : 0;
+      const uint32_t clobbered = special ? lives_.fixed[inst.special].clobbered[group] : 0;
+      WAVEJIT_TRY(allocate(inst, group, of_group, used, clobbered));
+    }
+    return kFine;
+  }
+
+  void use_done(RegisterUse& use, uint32_t group, uint32_t host) {
+    use.flags |= RegisterUse::done;
+    if (use.has(RegisterUse::write)) make_dirty(group, host);
+  }
+
+  // A register that is not in a host register may be replaced by its stack slot, once per instruction.
+  bool use_memory(Instruction& inst, RegisterUse& use) {
+    if (!use.has(RegisterUse::use_memory) || !std::has_single_bit(use.use_places)) return false;
+    if (use.memory_size > life(use.reg).virt->virtSize()) return false;
+    // Places count words; operands have four each, their register's number is the third.
+    const auto place = static_cast<uint32_t>(std::countr_zero(use.use_places));
+    const uint32_t operand = place / (sizeof(Operand) / sizeof(uint32_t));
+    x86::Mem mem = slot(use.reg);
+    mem.setSize(use.memory_size);
+    inst.node->op(operand) = mem;
+    use.use_places = 0;
+    return true;
+  }
+
+  Error allocate(Instruction& inst, uint32_t group, std::span<RegisterUse> uses, uint32_t will_use, uint32_t will_out) {
+    // What is where it can be stays; what is not makes room.
+    uint32_t will_free = 0;
+    bool pending = false, outs = false, duplicates = false;
+    for (RegisterUse& use : uses) {
+      outs |= use.has(RegisterUse::out | RegisterUse::kill);
+      duplicates |= use.has(RegisterUse::duplicate);
+      if (!use.has(RegisterUse::use)) {
+        use.flags |= RegisterUse::done;
+        continue;
+      }
+      const uint8_t in = host_of_[use.reg];
+      if (use.use_id != kNoRegister) {
+        if (in == use.use_id) {
+          use_done(use, group, in);
+          will_use |= 1u << in;
+        } else {
+          will_free |= 1u << use.use_id & now_.assigned[group];
+          pending = true;
+        }
+      } else if (in != kNoRegister && (use.use_mask & ~will_use) >> in & 1) {
+        use.use_id = in;
+        use_done(use, group, in);
+        will_use |= 1u << in;
+      } else {
+        if (in != kNoRegister) will_free |= 1u << in;
+        pending = true;
+      }
+    }
+    if (pending) WAVEJIT_TRY(decide_uses(inst, group, uses, will_use, will_free));
+    const uint32_t used_or_clobbered = will_use | will_out;
+    if (will_free != 0) WAVEJIT_TRY(free_hosts(group, will_free, will_use, will_out));
+    if (pending) WAVEJIT_TRY(fetch_uses(group, uses));
+
+    if (outs) {
+      for (const RegisterUse& use : uses) {
+        if (!use.has(RegisterUse::out | RegisterUse::kill)) continue;
+        if (const uint8_t in = host_of_[use.reg]; in != kNoRegister) {
+          drop(use.reg, in);
+          will_out &= ~(1u << in);
+        }
+      }
+    }
+    if (will_out != 0) {
+      Error error = kFine;
+      for_each_bit(will_out & now_.assigned[group], [&](uint32_t host) {
+        if (!error) error = spill(now_.reg(group, host), host);
+      });
+      WAVEJIT_TRY(error);
+    }
+    if (duplicates) WAVEJIT_TRY(copy_arguments(uses));
+    if (inst.node->isInvoke() && group == kVecGroup) WAVEJIT_TRY(spill_halves(inst));
+    uint32_t out_hosts = 0;
+    if (outs) WAVEJIT_TRY(assign_outs(group, uses, out_hosts));
+    clobbered_[group] |= used_or_clobbered | out_hosts;
+    return kFine;
+  }
+
+  Error decide_uses(Instruction& inst, uint32_t group, std::span<RegisterUse> uses, uint32_t& will_use,
+                    uint32_t& will_free) {
+    uint32_t live = now_.assigned[group] & ~will_free;
+    for (RegisterUse& use : uses) {
+      if (use.has(RegisterUse::done)) continue;
+      const uint8_t in = host_of_[use.reg];
+      if (!memory_used_ && in == kNoRegister && use_memory(inst, use)) {
+        use.flags |= RegisterUse::done;
+        memory_used_ = true;
+        continue;
+      }
+      if (use.use_id != kNoRegister) continue;
+      const uint32_t allowed = use.use_mask & ~(will_free | will_use);
+      if (allowed == 0) return kBroken;
+      const uint32_t to = choose(use.reg, allowed);
+      const uint32_t bit = 1u << to;
+      will_use |= bit;
+      will_free |= bit & live;
+      use.use_id = static_cast<uint8_t>(to);
+      if (in != kNoRegister) {
+        will_free |= 1u << in;
+        live &= ~(1u << in);
+      }
+      if ((live & bit) == 0) {
+        WAVEJIT_TRY(in != kNoRegister ? move(use.reg, to, in) : load(use.reg, to));
+        use_done(use, group, to);
+      }
+      live |= bit;
+    }
+    return kFine;
+  }
+
+  // Moves home what is in the way if it can be there, spills it otherwise.
+  Error free_hosts(uint32_t group, uint32_t will_free, uint32_t will_use, uint32_t will_out) {
+    uint32_t allowed = available_[group] & ~(now_.assigned[group] | will_free | will_use | will_out);
+    Error error = kFine;
+    for_each_bit(will_free, [&](uint32_t host) {
+      if (error || !(now_.assigned[group] >> host & 1)) return;
+      const uint32_t reg = now_.reg(group, host);
+      const uint8_t home = life(reg).home;
+      if (home != kNoRegister && (allowed >> home & 1) != 0) {
+        error = move(reg, home, host);
+        allowed &= ~(1u << home);
+      } else {
+        error = spill(reg, host);
+      }
+    });
+    return error;
+  }
+
+  Error fetch_uses(uint32_t group, std::span<RegisterUse> uses) {
+    bool force = false;
+    for (;;) {
+      bool pending = false, progress = false;
+      for (RegisterUse& use : uses) {
+        if (use.has(RegisterUse::done)) continue;
+        pending = true;
+        const uint8_t in = host_of_[use.reg];
+        const uint32_t to = use.use_id;
+        if (now_.assigned[group] >> to & 1) {
+          const uint32_t other = now_.reg(group, to);
+          if (group == kGpGroup && in != kNoRegister) {
+            WAVEJIT_TRY(exchange(use.reg, in, other, to));
+            use_done(use, group, to);
+            progress = true;
+            for (RegisterUse& second : uses)
+              if (second.reg == other && second.use_id == in && !second.has(RegisterUse::done))
+                use_done(second, group, in);
+            continue;
+          }
+          if (!force) continue;
+          WAVEJIT_TRY(spill(other, to));
+        }
+        WAVEJIT_TRY(in != kNoRegister ? move(use.reg, to, in) : load(use.reg, to));
+        use_done(use, group, to);
+        progress = true;
+      }
+      if (!pending) return kFine;
+      if (force && !progress) return kBroken;
+      force = !progress;
+    }
+  }
+
+  Error copy_arguments(std::span<const RegisterUse> uses) {
+    Error error = kFine;
+    for (const RegisterUse& use : uses) {
+      if (!use.has(RegisterUse::duplicate)) continue;
+      for_each_bit(use.use_mask, [&](uint32_t to) {
+        if (!error && to != use.use_id) error = copy(use.reg, host(use.reg, to), host(use.reg, use.use_id));
+      });
+    }
+    return error;
+  }
+
+  // Vector registers of which a callee keeps a part.
+  Error spill_halves(const Instruction& inst) {
+    const asmjit::CallConv& convention = inst.node->as<asmjit::InvokeNode>()->detail().callConv();
+    const uint32_t kept = convention.preservedRegs(asmjit::RegGroup::kVec) & now_.assigned[kVecGroup];
+    Error error = kFine;
+    for_each_bit(kept, [&](uint32_t host) {
+      const uint32_t reg = now_.reg(kVecGroup, host);
+      if (!error && life(reg).virt->virtSize() > convention.saveRestoreRegSize(asmjit::RegGroup::kVec))
+        error = spill(reg, host);
+    });
+    return error;
+  }
+
+  Error assign_outs(uint32_t group, std::span<RegisterUse> uses, uint32_t& out_hosts) {
+    uint32_t live = now_.assigned[group];
+    for (RegisterUse& use : uses) {
+      if (!use.has(RegisterUse::out)) continue;
+      if (const uint8_t in = host_of_[use.reg]; in != kNoRegister) drop(use.reg, in);
+      uint32_t to = use.out_id;
+      if (to == kNoRegister) {
+        const uint32_t allowed = use.out_mask & ~out_hosts;
+        if (allowed == 0) return kBroken;
+        if ((allowed & ~live) != 0) {
+          to = choose(use.reg, allowed & ~live);
+        } else {
+          to = choose_victim(group, allowed & live);
+          WAVEJIT_TRY(spill(now_.reg(group, to), to));
+        }
+      }
+      if (!use.has(RegisterUse::kill)) assign(use.reg, to, true);
+      use.out_id = static_cast<uint8_t>(to);
+      out_hosts |= 1u << to;
+      live &= ~(1u << to);
+    }
+    return kFine;
+  }
+
+  // What has no home and is not used any more in this block waits on the stack, so that later blocks do not save it.
+  Error spill_behind(const Instruction& inst) {
+    for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
+      const RegisterUse& use = lives_.uses[u];
+      if (!use.has(RegisterUse::last) || life(use.reg).home != kNoRegister) continue;
+      const uint8_t in = host_of_[use.reg];
+      if (in == kNoRegister) continue;
+      cc_.setCursor(inst.node);
+      WAVEJIT_TRY(spill(use.reg, in));
+    }
+    return kFine;
+  }
+
+  // --- blocks ---
+
+  // Code that makes the assignment what the block expects.
+  Error switch_to(uint32_t block) {
+    Assignment& want = assignments_[entries_[block]];
+    for (uint32_t group = 0; group < kGroups; ++group)
+      for_each_bit(want.assigned[group],
+                   [&](uint32_t host) { target_host_of_[want.reg(group, host)] = static_cast<uint8_t>(host); });
+    Error error = kFine;
+    for (uint32_t group = 0; group < kGroups && !error; ++group) error = switch_to(block, want, group);
+    for (uint32_t group = 0; group < kGroups; ++group)
+      for_each_bit(want.assigned[group], [&](uint32_t host) { target_host_of_[want.reg(group, host)] = kNoRegister; });
+    return error;
+  }
+
+  Error switch_to(uint32_t block, Assignment& want, uint32_t group) {
+    Error error = kFine;
+    for_each_bit(now_.assigned[group], [&](uint32_t host) {
+      if (error) return;
+      const uint32_t reg = now_.reg(group, host);
+      if (!lives_in(block, reg)) {
+        drop(reg, host);
+      } else if (target_host_of_[reg] == kNoRegister) {
+        error = spill(reg, host);
+      }
+    });
+    WAVEJIT_TRY(error);
+    uint32_t affected = want.assigned[group], to_load = 0;
+    for (int round = 0; affected != 0; ++round) {
+      if (round == 2) return kBroken;
+      for (uint32_t rest = affected; rest != 0; rest &= rest - 1) {
+        const auto host = static_cast<uint32_t>(std::countr_zero(rest));
+        const uint32_t bit = 1u << host;
+        const uint32_t reg = want.reg(group, host);
+        bool occupied = (now_.assigned[group] & bit) != 0;
+        if (occupied && now_.reg(group, host) != reg) {
+          if (round <= 0) continue;  // what is there may leave by itself
+          const uint32_t other = now_.reg(group, host);
+          const uint8_t in = host_of_[reg];
+          if (in == kNoRegister) continue;
+          round = -1;
+          if (group == kGpGroup) {
+            WAVEJIT_TRY(exchange(other, host, reg, in));
+          } else {
+            WAVEJIT_TRY(clear(want, group, host));
+            occupied = false;
+          }
+        }
+        if (!occupied) {
+          const uint8_t in = host_of_[reg];
+          if (in == kNoRegister) {
+            if (lives_in(block, reg)) to_load |= bit;
+            affected &= ~bit;
+            continue;
+          }
+          WAVEJIT_TRY(move(reg, host, in));
+        }
+        if (want.is_dirty(group, host) != now_.is_dirty(group, host)) {
+          if (want.is_dirty(group, host)) {
+            make_dirty(group, host);
+          } else if (allocated_[block]) {
+            WAVEJIT_TRY(save(reg, host));
+          } else {
+            want.dirty[group] |= bit;
+          }
+        }
+        round = -1;
+        affected &= ~bit;
+      }
+    }
+    for_each_bit(to_load, [&](uint32_t host) {
+      if (error) return;
+      error = load(want.reg(group, host), host);
+      if (want.is_dirty(group, host)) make_dirty(group, host);
+    });
+    return error;
+  }
+
+  // Makes room in a host register whose contents are wanted elsewhere.
+  Error clear(const Assignment& want, uint32_t group, uint32_t host) {
+    const uint32_t reg = now_.reg(group, host);
+    if (!now_.is_dirty(group, host)) return drop(reg, host), kFine;
+    uint32_t allowed = available_[group] & ~now_.assigned[group];
+    if ((allowed & ~want.assigned[group]) != 0) allowed &= ~want.assigned[group];
+    if (allowed == 0) return spill(reg, host);
+    const auto to = static_cast<uint32_t>(std::countr_zero(allowed));
+    clobbered_[group] |= 1u << to;
+    return move(reg, to, host);
+  }
+
+  // The block begins with what is where now.
+  void enter(uint32_t block) {
+    entries_[block] = static_cast<uint32_t>(assignments_.size());
+    Assignment& entry = assignments_.emplace_back(now_);
+    for (uint32_t group = 0; group < kGroups; ++group) {
+      for_each_bit(entry.assigned[group], [&](uint32_t host) {
+        const uint32_t reg = entry.reg(group, host);
+        if (block != 0 && !lives_in(block, reg)) {
+          entry.remove(group, host);
+        } else if (scarce_[group]) {
+          life(reg).entered |= 1u << host;
+        }
+      });
+    }
+  }
+
+  Error allocate_branch(Instruction& inst, uint32_t target) {
+    WAVEJIT_TRY(allocate(inst));
+    if (entries_[target] == kNoIndex) return enter(target), kFine;
+    // Code for the way to the target goes behind the function, if there is any.
+    BaseNode* const behind = function_.endNode()->prev();
+    BaseNode* const cursor = cc_.setCursor(behind);
+    const Assignment before = now_;
+    WAVEJIT_TRY(switch_to(target));
+    if (cc_.cursor() != behind) {
+      Operand& to = inst.node->op(inst.node->opCount() - 1);
+      const Label label = to.as<Label>();
+      const Label way = cc_.newLabel();
+      to = way;
+      inst.node->clearOptions(asmjit::InstOptions::kShortForm);
+      WAVEJIT_TRY(cc_.jmp(label));
+      cc_.setCursor(behind);
+      WAVEJIT_TRY(cc_.bind(way));
+    }
+    cc_.setCursor(cursor);
+    replace(before);
+    return kFine;
+  }
+
+  Error allocate_block(uint32_t index) {
+    const FlowBlock block = lives_.blocks[index];
+    allocated_[index] = true;
+    BaseNode* const behind = block.last->next();
+    for (uint32_t i = block.begin; i < block.end; ++i) {
+      Instruction& inst = lives_.instructions[i];
+      memory_used_ = false;
+      if (block.ends_with_branch && i + 1 == block.end) {
+        WAVEJIT_TRY(allocate_branch(inst, block.target));
+        continue;
+      }
+      WAVEJIT_TRY(allocate(inst));
+      if (!inst.node->isInvoke()) WAVEJIT_TRY(spill_behind(inst));
+    }
+    const uint32_t next = block.next != kNoIndex ? block.next : block.target;
+    if (next == kNoIndex) return kFine;
+    BaseNode* const last = behind->prev();
+    cc_.setCursor(block.ends_with_jump ? last->prev() : last);
+    if (entries_[next] != kNoIndex) return switch_to(next);
+    enter(next);
+    replace(assignments_[entries_[next]]);
+    return kFine;
+  }
+
+  Error allocate_blocks() {
+    WAVEJIT_TRY(enter_function());
+    enter(0);
+    auto remaining = static_cast<size_t>(
+        std::count_if(lives_.blocks.begin(), lives_.blocks.end(), [](const FlowBlock& b) { return b.reachable; }));
+    uint32_t place = 0, index = 0;
+    for (;;) {
+      WAVEJIT_TRY(allocate_block(index));
+      if (--remaining == 0) return kFine;
+      const FlowBlock& block = lives_.blocks[index];
+      const uint32_t next = block.next != kNoIndex ? block.next : block.target;
+      if (next != kNoIndex && !allocated_[next]) {
+        index = next;
+        continue;
+      }
+      do {
+        place = place + 1 < lives_.blocks.size() ? place + 1 : 0;
+      } while (!lives_.blocks[place].reachable || allocated_[place] || entries_[place] == kNoIndex);
+      index = place;
+      replace(assignments_[entries_[index]]);
+    }
+  }
+
+  // --- the frame, and the instructions as they will be ---
+
+  Error lay_out_frame() {
+    asmjit::FuncFrame& frame = function_.frame();
+    for (uint32_t group = 0; group < kGroups; ++group)
+      frame.addDirtyRegs(static_cast<asmjit::RegGroup>(group), clobbered_[group]);
+    uint32_t offset = 0, alignment = 1;
+    offsets_.resize(slotted_.size());
+    for (size_t i = 0; i < slotted_.size(); ++i) {
+      const asmjit::VirtReg& virt = *life(slotted_[i]).virt;
+      const uint32_t align = std::max<uint32_t>(virt.alignment(), 1);
+      offset = (offset + align - 1) & ~(align - 1);
+      offsets_[i] = static_cast<int32_t>(offset);
+      offset += virt.virtSize();
+      alignment = std::max(alignment, align);
+    }
+    frame.setLocalStackAlignment(alignment);
+    frame.setLocalStackSize((offset + alignment - 1) & ~(alignment - 1));
+    WAVEJIT_TRY(arguments_.updateFuncFrame(frame));
+    WAVEJIT_TRY(frame.finalize());
+    for (int32_t& o : offsets_) o += static_cast<int32_t>(frame.localStackOffset());
+    cc_.setCursor(&function_);
+    WAVEJIT_TRY(cc_.emitProlog(frame));
+    WAVEJIT_TRY(cc_.emitArgsAssignment(frame, arguments_));
+    cc_.setCursor(function_.exitNode());
+    return cc_.emitEpilog(frame);
+  }
+
+  static asmjit::InstId wide_name(asmjit::InstId id) {
+    switch (id) {
+      case I::kIdVbroadcastf128:
+        return I::kIdVbroadcastf32x4;
+      case I::kIdVbroadcasti128:
+        return I::kIdVbroadcasti32x4;
+      case I::kIdVextractf128:
+        return I::kIdVextractf32x4;
+      case I::kIdVextracti128:
+        return I::kIdVextracti32x4;
+      case I::kIdVinsertf128:
+        return I::kIdVinsertf32x4;
+      case I::kIdVinserti128:
+        return I::kIdVinserti32x4;
+      case I::kIdVmovdqa:
+        return I::kIdVmovdqa32;
+      case I::kIdVmovdqu:
+        return I::kIdVmovdqu32;
+      case I::kIdVpand:
+        return I::kIdVpandd;
+      case I::kIdVpandn:
+        return I::kIdVpandnd;
+      case I::kIdVpor:
+        return I::kIdVpord;
+      case I::kIdVpxor:
+        return I::kIdVpxord;
+      case I::kIdVroundpd:
+        return I::kIdVrndscalepd;
+      case I::kIdVroundps:
+        return I::kIdVrndscaleps;
+      case I::kIdVroundsd:
+        return I::kIdVrndscalesd;
+      case I::kIdVroundss:
+        return I::kIdVrndscaless;
+      default:
+        return 0;
+    }
+  }
+
+  [[nodiscard]] bool next_is_exit(const BaseNode* node) const {
+    for (node = node->next(); node != nullptr; node = node->next()) {
+      if (node == function_.exitNode()) return true;
+      if (node->isCode() || node->isData()) return false;
+    }
+    return false;
+  }
+
+  Error rewrite(Instruction& inst) {
+    uint32_t highest = 0;
+    const auto write = [&](uint32_t places, uint32_t host) {
+      for_each_bit(places, [&](uint32_t place) {
+        highest = std::max(highest, host);
+        inst.node->rewriteIdAtIndex(place, host);
+      });
+    };
+    for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
+      const RegisterUse& use = lives_.uses[u];
+      write(use.use_places, use.use_id);
+      write(use.out_places, use.out_id);
+    }
+    if (inst.transformable && highest > 15) {
+      const asmjit::InstId name = wide_name(inst.node->id());
+      if (name == 0) return kBroken;
+      inst.node->setId(name);
+    }
+    if (inst.is_move && inst.node->op(0) == inst.node->op(1)) {
+      cc_.removeNode(inst.node);
+    } else if (inst.node->isFuncRet()) {
+      if (!next_is_exit(inst.node)) {
+        cc_.setCursor(inst.node->prev());
+        WAVEJIT_TRY(cc_.jmp(function_.exitNode()->label()));
+      }
+      cc_.removeNode(inst.node);
+    }
+    return kFine;
+  }
+
+  Error rewrite() {
+    for (const FlowBlock& block : lives_.blocks)
+      for (uint32_t i = block.begin; i < block.end; ++i) WAVEJIT_TRY(rewrite(lives_.instructions[i]));
+    for (BaseNode* node = function_.next(); node != function_.endNode(); node = node->next()) {
+      if (!node->isInst()) continue;
+      auto& inst = *node->as<InstNode>();
+      for (uint32_t i = 0; i < inst.opCount(); ++i) {
+        if (!inst.op(i).isMem()) continue;
+        auto& mem = inst.op(i).as<asmjit::BaseMem>();
+        if (!mem.isRegHome()) continue;
+        const uint32_t reg = lives_.find_life(mem.baseId());
+        if (reg == kNoIndex || slots_[reg] == kNoIndex) return kBroken;
+        mem._setBase(asmjit::RegType::kX86_Gpq, x86::Gp::kIdSp);
+        mem.clearRegHome();
+        mem.addOffsetLo32(offsets_[slots_[reg]]);
+      }
+    }
+    cc_.setCursor(cc_.lastNode());
+    return kFine;
+  }
+
+  x86::Compiler& cc_;
+  FuncNode& function_;
+  const std::array<uint32_t, kGroups> available_;
+  Lives lives_;
+  asmjit::FuncArgsAssignment arguments_;
+  std::array<bool, kGroups> scarce_{};  // not everything has a home
+  std::array<uint32_t, kGroups> clobbered_{};
+
+  Assignment now_;
+  std::vector<uint8_t> host_of_;         // by register, as in now_
+  std::vector<uint8_t> target_host_of_;  // the same for the block that is switched to
+  std::vector<uint32_t> live_stamp_;     // by register: the last stamped block that it is alive at the beginning of
+  uint32_t stamp_ = 0, stamped_block_ = kNoIndex;
+  std::vector<Assignment> assignments_;
+  std::vector<uint32_t> entries_;  // by block: index of what is where at its beginning
+  std::vector<bool> allocated_;    // by block
+  bool memory_used_ = false;       // by the current instruction
+
+  std::vector<uint32_t> slots_;    // by register: index in slotted_
+  std::vector<uint32_t> slotted_;  // registers with a place on the stack
+  std::vector<int32_t> offsets_;   // of these
+};
+
+}  // namespace
+
+Error allocate_registers(x86::Compiler& compiler, FuncNode& function) {
+  return Allocator(compiler, function).run();
+}
+
+}  // namespace wavejit::backend

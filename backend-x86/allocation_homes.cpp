@@ -1,0 +1,74 @@
+#include "backend-x86/allocation_homes.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace wavejit::backend {
+namespace {
+
+// For each position the host registers that are occupied there.
+class Occupied {
+ public:
+  explicit Occupied(uint32_t positions) : at_(positions), any_(positions / kRun + 1) {}
+
+  // Those of `candidates` that are free all through the span.
+  [[nodiscard]] uint32_t free(const LiveSpan& span, uint32_t candidates) const {
+    uint32_t at = span.begin;
+    while (at < span.end && candidates != 0) {
+      if (at % kRun == 0 && at + kRun <= span.end) {
+        candidates &= ~any_[at / kRun];
+        at += kRun;
+      } else {
+        const uint32_t end = std::min(span.end, (at / kRun + 1) * kRun);
+        uint32_t taken = 0;
+        for (; at < end; ++at) taken |= at_[at];
+        candidates &= ~taken;
+      }
+    }
+    return candidates;
+  }
+
+  void take(const LiveSpan& span, uint32_t host) {
+    const uint32_t bit = 1u << host;
+    for (uint32_t at = span.begin; at < span.end; ++at) at_[at] |= bit;
+    if (span.begin < span.end)
+      for (uint32_t run = span.begin / kRun; run <= (span.end - 1) / kRun; ++run) any_[run] |= bit;
+  }
+
+ private:
+  static constexpr uint32_t kRun = 32;
+  std::vector<uint32_t> at_;
+  std::vector<uint32_t> any_;  // of kRun positions together
+};
+
+}  // namespace
+
+bool assign_homes(Lives& lives, uint32_t group, uint32_t available) {
+  std::vector<Lifetime*> order;
+  for (Lifetime& life : lives.lives)
+    if (life.group == group) order.push_back(&life);
+  if (order.empty()) return true;
+  asmjit::Support::qSort(order.data(), order.size(),
+                         [](const Lifetime* a, const Lifetime* b) { return b->priority - a->priority; });
+  Occupied occupied(lives.positions);
+  const auto try_hosts = [&](Lifetime& life, uint32_t hosts) {
+    lives.for_each_span(life, [&](const LiveSpan& span) { hosts = occupied.free(span, hosts); });
+    if (hosts == 0) return false;
+    if ((hosts & life.clobbers) != 0) hosts &= life.clobbers;
+    life.home = static_cast<uint8_t>(std::countr_zero(hosts));
+    lives.for_each_span(life, [&](const LiveSpan& span) { occupied.take(span, life.home); });
+    return true;
+  };
+  // What some instruction needs in a certain register first.
+  for (Lifetime* life : order)
+    if (life->hint != kNoRegister && (available >> life->hint & 1) != 0) try_hosts(*life, 1u << life->hint);
+  bool all = true;
+  for (Lifetime* life : order) {
+    if (life->home != kNoRegister) continue;
+    const uint32_t preferred = available & life->preferred;
+    all &= try_hosts(*life, preferred != 0 ? preferred : available);
+  }
+  return all;
+}
+
+}  // namespace wavejit::backend

@@ -1,0 +1,516 @@
+#include "backend-x86/allocation_lives.h"
+
+#include <algorithm>
+
+#include "backend-x86/instruction_access.h"
+
+namespace wavejit::backend {
+namespace {
+
+using asmjit::BaseNode;
+using asmjit::Error;
+using asmjit::FuncNode;
+using asmjit::FuncRetNode;
+using asmjit::InstControlFlow;
+using asmjit::InstNode;
+using asmjit::InvokeNode;
+using asmjit::Operand;
+
+constexpr Error kUnknown = asmjit::kErrorInvalidState;
+
+// Whether an instruction all of whose operands are one register gives it a value whatever it held, or leaves it alone.
+void apply_hint(asmjit::InstSameRegHint hint, RegisterUse& use) {
+  if (hint == asmjit::InstSameRegHint::kRO) {
+    use.flags = static_cast<uint16_t>((use.flags & ~(RegisterUse::out | RegisterUse::write)) | RegisterUse::use);
+    use.use_places |= use.out_places;
+    use.out_places = 0;
+  } else if (hint == asmjit::InstSameRegHint::kWO) {
+    use.flags = static_cast<uint16_t>((use.flags & ~(RegisterUse::use | RegisterUse::read)) | RegisterUse::out);
+    use.out_places |= use.use_places;
+    use.use_places = 0;
+  }
+}
+
+}  // namespace
+
+Lives::Lives(x86::Compiler& compiler, FuncNode& function, const std::array<uint32_t, kGroups>& available)
+    : compiler_(compiler),
+      function_(function),
+      available_(available),
+      life_by_virt_(compiler.virtRegs().size(), kNoIndex) {}
+
+Error Lives::run() {
+  if (const Error error = find_blocks()) return error;
+  remove_unreachable();
+  find_live_registers();
+  find_spans();
+  return asmjit::kErrorOk;
+}
+
+uint32_t Lives::find_life(uint32_t virt_id) const {
+  const uint32_t index = Operand::virtIdToIndex(virt_id);
+  return index < life_by_virt_.size() ? life_by_virt_[index] : kNoIndex;
+}
+
+uint32_t Lives::life_of(uint32_t virt_id) {
+  uint32_t& life = life_by_virt_[Operand::virtIdToIndex(virt_id)];
+  if (life == kNoIndex) {
+    life = static_cast<uint32_t>(lives.size());
+    asmjit::VirtReg* virt = compiler_.virtRegById(virt_id);
+    const uint64_t bytes = virt->isStack()          ? 0
+                           : virt->virtSize() >= 64 ? ~uint64_t{0}
+                                                    : (uint64_t{1} << virt->virtSize()) - 1;
+    lives.push_back({.virt = virt, .bytes = bytes, .group = static_cast<uint32_t>(virt->group())});
+  }
+  return life;
+}
+
+// --- blocks and what instructions use ---
+
+RegisterUse& Lives::add_use(uint32_t virt_id, uint16_t flags, uint32_t mask, uint32_t place, uint8_t use_id,
+                            uint8_t out_id) {
+  const uint32_t reg = life_of(virt_id);
+  const uint32_t group = lives[reg].group;
+  mask &= available_[group];
+  const uint32_t bit = place == kNoIndex ? 0 : 1u << place;
+  const bool uses = (flags & RegisterUse::use) != 0;
+  if (use_id != kNoRegister) building_used_[group] |= 1u << use_id;
+  if (out_id != kNoRegister) building_fixed_.clobbered[group] |= 1u << out_id;
+  const auto known =
+      std::find_if(building_.begin(), building_.end(), [&](const RegisterUse& u) { return u.reg == reg; });
+  if (known == building_.end()) {
+    building_.push_back({.reg = reg,
+                         .flags = flags,
+                         .memory_size = 0,
+                         .use_id = use_id,
+                         .out_id = out_id,
+                         .use_mask = mask,
+                         .out_mask = mask,
+                         .use_places = uses ? bit : 0,
+                         .out_places = uses ? 0 : bit});
+    return building_.back();
+  }
+  known->flags |= flags;
+  if (use_id != kNoRegister) known->use_id = use_id;
+  if (out_id != kNoRegister) known->out_id = out_id;
+  known->use_mask &= mask;
+  known->out_mask &= mask;
+  (uses ? known->use_places : known->out_places) |= bit;
+  return *known;
+}
+
+Error Lives::add_operands(InstNode& node, InstControlFlow& flow) {
+  const InstructionAccess* access = instruction_access(node);
+  if (access == nullptr) return kUnknown;
+  flow = access->flow;
+  transformable_ = access->transformable;
+  is_move_ = access->is_move;
+  bool registers_only = !node.hasExtraReg() || node.extraReg().id() == 0;
+  for (uint32_t i = 0; i < node.opCount(); ++i) {
+    Operand& op = node.op(i);
+    const OperandAccess& how = access->operands[i];
+    if (op.isReg()) {
+      if (!Operand::isVirtId(op.id())) {
+        registers_only = is_move_ = false;
+        continue;
+      }
+      const uint64_t bytes = lives[life_of(op.id())].bytes;
+      uint16_t flags = how.flags;
+      const bool whole = (bytes & ~(how.written | how.zeroed)) == 0;
+      if ((flags & (RegisterUse::read | RegisterUse::write)) == RegisterUse::write && !whole)
+        flags = static_cast<uint16_t>((flags & ~RegisterUse::out) | RegisterUse::read | RegisterUse::use);
+      const bool uses = (flags & RegisterUse::use) != 0;
+      if (how.fixed != kNoRegister &&
+          (uses ? building_used_ : building_fixed_.clobbered)[lives[life_of(op.id())].group] >> how.fixed & 1)
+        return asmjit::kErrorOverlappedRegs;
+      RegisterUse& use = add_use(op.id(), flags, access->vector_mask, node.getRewriteIndex(&op._baseId),
+                                 uses ? how.fixed : kNoRegister, uses ? kNoRegister : how.fixed);
+      use.memory_size = std::max(use.memory_size, how.memory_size);
+      // Copies that also clear what lies above are none.
+      if (i == 0 && is_move_ && (bytes & ~how.written & how.zeroed) != 0) is_move_ = false;
+    } else if (op.isMem()) {
+      registers_only = false;
+      forbid_memory_ = true;
+      auto& mem = op.as<asmjit::BaseMem>();
+      if (mem.isRegHome()) {
+        lives[life_of(mem.baseId())].on_stack = true;
+      } else if (mem.hasBaseReg() && Operand::isVirtId(mem.baseId())) {
+        const bool uses = (how.base_flags & RegisterUse::use) != 0;
+        add_use(mem.baseId(), how.base_flags, ~0u, node.getRewriteIndex(&op._baseId), uses ? how.fixed : kNoRegister,
+                uses ? kNoRegister : how.fixed);
+      }
+      if (mem.hasIndexReg() && Operand::isVirtId(mem.indexId()))
+        add_use(mem.indexId(), RegisterUse::read | RegisterUse::use, access->vector_mask,
+                node.getRewriteIndex(&op._data[Operand::kDataMemIndexId]));
+    } else {
+      registers_only = false;
+    }
+  }
+  if (node.hasExtraReg() && Operand::isVirtId(node.extraReg().id())) {
+    if (node.extraReg().group() != asmjit::RegGroup::kX86_K) return kUnknown;
+    add_use(node.extraReg().id(), RegisterUse::read | RegisterUse::use, ~0u,
+            node.getRewriteIndex(&node.extraReg()._id));
+  }
+  if (building_.size() == 1 && registers_only && node.opCount() != 0) apply_hint(access->same_register, building_[0]);
+  return asmjit::kErrorOk;
+}
+
+// One integer or pointer goes in, one comes out, at most.
+Error Lives::add_call(InvokeNode& call) {
+  const asmjit::FuncDetail& detail = call.detail();
+  function_.frame().addAttributes(asmjit::FuncAttributes::kHasFuncCalls);
+  function_.frame().updateCallStackSize(detail.argStackSize());
+  if (detail.argStackSize() != 0) return kUnknown;
+  const auto general = [](const asmjit::FuncValue& value) {
+    return value.isReg() && !value.isIndirect() && x86::Reg::groupOf(value.regType()) == asmjit::RegGroup::kGp;
+  };
+  for (uint32_t i = 0; i < call.argCount(); ++i) {
+    const asmjit::FuncValue& value = detail.argPack(i)[0];
+    const Operand& op = call.arg(i, 0);
+    if (op.isNone()) continue;
+    if (detail.argPack(i)[1] || !general(value) || !x86::Reg::isGp(op) || !op.isVirtReg()) return kUnknown;
+    const auto id = static_cast<uint8_t>(value.regId());
+    const size_t before = building_.size();
+    RegisterUse& use = add_use(op.id(), RegisterUse::read | RegisterUse::use, ~0u, kNoIndex);
+    building_used_[kGpGroup] |= 1u << id;
+    if (building_.size() == before) {
+      use.flags |= RegisterUse::duplicate;
+      use.use_mask |= 1u << id;
+    } else {
+      use.use_id = id;
+      use.use_mask = use.out_mask = 1u << id;
+    }
+  }
+  if (const asmjit::FuncValue& value = detail.ret(0)) {
+    const Operand& op = call.ret(0);
+    if (!op.isNone()) {
+      if (detail.ret(1) || !general(value) || !x86::Reg::isGp(op) || !op.isVirtReg()) return kUnknown;
+      const auto id = static_cast<uint8_t>(value.regId());
+      const size_t before = building_.size();
+      RegisterUse& use = add_use(op.id(), RegisterUse::write | RegisterUse::out, ~0u, kNoIndex);
+      use.out_id = id;
+      building_used_[kGpGroup] |= 1u << id;
+      if (building_.size() != before) {
+        use.use_mask = ~0u;
+        use.out_mask = 1u << id;
+      }
+    }
+  }
+  constexpr std::array<uint32_t, kGroups> kCounts{16, 32, 8};
+  for (uint32_t group = 0; group < kGroups; ++group) {
+    const uint32_t all = kCounts[group] == 32 ? ~0u : (1u << kCounts[group]) - 1;
+    building_fixed_.clobbered[group] = all & ~detail.preservedRegs(static_cast<asmjit::RegGroup>(group));
+  }
+  return asmjit::kErrorOk;
+}
+
+Error Lives::add_return(FuncRetNode& node) {
+  for (uint32_t i = 0; i < node.opCount(); ++i) {
+    const Operand& op = node.op(i);
+    if (op.isNone()) continue;
+    const asmjit::FuncValue& value = function_.detail().ret(i);
+    if (i != 0 || !value.isReg() || !op.isVirtReg()) return kUnknown;
+    add_use(op.id(), RegisterUse::read | RegisterUse::use, ~0u, kNoIndex, static_cast<uint8_t>(value.regId()));
+  }
+  return asmjit::kErrorOk;
+}
+
+void Lives::finish_instruction(InstNode& node) {
+  Instruction inst{.node = &node, .first_use = static_cast<uint32_t>(uses.size()), .count = {}};
+  inst.is_move = is_move_ && building_.size() >= 1;
+  inst.transformable = transformable_;
+  for (uint32_t group = 0; group < kGroups; ++group) {
+    for (RegisterUse& use : building_) {
+      if (lives[use.reg].group != group) continue;
+      ++inst.count[group];
+      if (use.use_id != kNoRegister) building_fixed_.used[group] |= 1u << use.use_id;
+      if (!use.has(RegisterUse::duplicate)) use.use_mask &= ~building_used_[group];
+      if (forbid_memory_) use.flags &= static_cast<uint16_t>(~RegisterUse::use_memory);
+      uses.push_back(use);
+    }
+  }
+  const auto any = [](const std::array<uint32_t, kGroups>& masks) { return (masks[0] | masks[1] | masks[2]) != 0; };
+  if (any(building_fixed_.used) || any(building_fixed_.clobbered)) {
+    inst.special = static_cast<uint32_t>(fixed.size());
+    fixed.push_back(building_fixed_);
+  }
+  instructions.push_back(inst);
+}
+
+Error Lives::add_instruction(InstNode& node, InstControlFlow& flow) {
+  building_.clear();
+  building_fixed_ = {};
+  building_used_ = {};
+  forbid_memory_ = is_move_ = transformable_ = false;
+  flow = InstControlFlow::kRegular;
+  Error error = asmjit::kErrorOk;
+  if (node.isFuncRet()) {
+    flow = InstControlFlow::kReturn;
+    error = add_return(*node.as<FuncRetNode>());
+  } else if (node.isInvoke()) {
+    if (!node.op(0).isImm()) return kUnknown;
+    error = add_call(*node.as<InvokeNode>());
+  } else {
+    error = add_operands(node, flow);
+  }
+  if (!error) finish_instruction(node);
+  return error;
+}
+
+Error Lives::find_blocks() {
+  std::vector<uint32_t> block_of_label(compiler_.code()->labelCount(), kNoIndex);
+  uint32_t current = kNoIndex;
+  bool has_code = false;
+  const auto begin = [&](BaseNode* node) {
+    current = static_cast<uint32_t>(blocks.size());
+    FlowBlock& block = blocks.emplace_back();
+    block.first = block.last = node;
+    block.begin = block.end = static_cast<uint32_t>(instructions.size());
+    has_code = false;
+  };
+  const auto end = [&] { current = kNoIndex; };
+  begin(&function_);
+  const uint32_t exit_label = function_.exitNode()->labelId();
+  for (BaseNode* node = function_.next(); node != function_.endNode();) {
+    BaseNode* const next = node->next();
+    if (node->isLabel()) {
+      const uint32_t label = node->as<asmjit::LabelNode>()->labelId();
+      if (current == kNoIndex) {
+        begin(node);
+      } else if (has_code || current == 0) {
+        blocks[current].next = static_cast<uint32_t>(blocks.size());
+        begin(node);
+      }
+      block_of_label[label] = current;
+      blocks[current].last = node;
+      if (label == exit_label) {
+        blocks[current].returns = true;
+        end();
+      }
+    } else if (node->isInst()) {
+      if (current == kNoIndex) {
+        compiler_.removeNode(node);  // nothing leads here
+      } else {
+        InstControlFlow flow;
+        if (const Error error = add_instruction(*node->as<InstNode>(), flow)) return error;
+        FlowBlock& block = blocks[current];
+        block.last = node;
+        block.end = static_cast<uint32_t>(instructions.size());
+        has_code = true;
+        if (flow == InstControlFlow::kReturn) {
+          block.target_label = exit_label;
+          end();
+        } else if (flow == InstControlFlow::kJump || flow == InstControlFlow::kBranch) {
+          const auto& inst = *node->as<InstNode>();
+          const Operand& target = inst.op(inst.opCount() - 1);
+          if (!target.isLabel()) return kUnknown;
+          block.target_label = target.id();
+          block.ends_with_jump = flow == InstControlFlow::kJump;
+          block.ends_with_branch = !block.ends_with_jump;
+          if (block.ends_with_jump) {
+            end();
+          } else {
+            block.next = static_cast<uint32_t>(blocks.size());
+            begin(next);
+          }
+        }
+      }
+    } else if (current != kNoIndex && has_code) {
+      blocks[current].last = node;  // comments of listings
+    }
+    node = next;
+  }
+  if (current != kNoIndex && has_code) return kUnknown;
+  for (FlowBlock& block : blocks) {
+    if (block.target_label == kNoIndex) continue;
+    block.target = block_of_label[block.target_label];
+    if (block.target == kNoIndex) return kUnknown;
+  }
+  return asmjit::kErrorOk;
+}
+
+void Lives::remove_unreachable() {
+  std::vector<uint32_t> work{0};
+  blocks[0].reachable = true;
+  const auto reach = [&](uint32_t block) {
+    if (block == kNoIndex || block >= blocks.size() || blocks[block].reachable) return;
+    blocks[block].reachable = true;
+    work.push_back(block);
+  };
+  while (!work.empty()) {
+    const FlowBlock& block = blocks[work.back()];
+    work.pop_back();
+    reach(block.next);
+    reach(block.target);
+  }
+  for (FlowBlock& block : blocks) {
+    if (block.reachable) continue;
+    for (uint32_t i = block.begin; i < block.end; ++i) compiler_.removeNode(instructions[i].node);
+    block.end = block.begin;
+  }
+}
+
+// --- where registers are alive ---
+
+void Lives::find_live_registers() {
+  // Backwards through each block: what the next instruction that speaks of a register does to it.
+  enum class Next : uint32_t { reads, overwrites };
+  std::vector<std::pair<uint32_t, Next>> next(lives.size(), {kNoIndex, Next::reads});  // block, what
+  std::vector<uint32_t> touched;
+  std::vector<std::pair<uint32_t, uint32_t>> exposed;  // register, block
+  for (uint32_t b = 0; b < blocks.size(); ++b) {
+    const FlowBlock& block = blocks[b];
+    if (!block.reachable) continue;
+    touched.clear();
+    for (uint32_t i = block.end; i-- > block.begin;) {
+      const Instruction& inst = instructions[i];
+      for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
+        RegisterUse& use = uses[u];
+        auto& [in, what] = next[use.reg];
+        if (in != b) {
+          use.flags |= RegisterUse::last;
+          touched.push_back(use.reg);
+          in = b;
+        } else if (what == Next::overwrites) {
+          use.flags |= RegisterUse::kill;
+        }
+        what = use.write_only() ? Next::overwrites : Next::reads;
+      }
+    }
+    for (const uint32_t reg : touched) {
+      const bool reads = next[reg].second == Next::reads;
+      touches_.push_back({.reg = reg, .block = b, .reads_first = reads});
+      if (reads) {
+        exposed.push_back({reg, b});
+        lives[reg].exposed = true;
+      }
+    }
+  }
+  if (exposed.empty()) return;
+
+  // Predecessors, as lists one behind the other.
+  std::vector<uint32_t> first_predecessor(blocks.size() + 1), predecessors;
+  const auto each_edge = [&](auto&& visit) {
+    for (uint32_t b = 0; b < blocks.size(); ++b) {
+      const FlowBlock& block = blocks[b];
+      if (!block.reachable) continue;
+      if (block.next != kNoIndex) visit(b, block.next);
+      if (block.target != kNoIndex && block.target != block.next) visit(b, block.target);
+    }
+  };
+  each_edge([&](uint32_t, uint32_t to) { ++first_predecessor[to + 1]; });
+  for (size_t b = 0; b < blocks.size(); ++b) first_predecessor[b + 1] += first_predecessor[b];
+  predecessors.resize(first_predecessor.back());
+  std::vector<uint32_t> fill = first_predecessor;
+  each_edge([&](uint32_t from, uint32_t to) { predecessors[fill[to]++] = from; });
+
+  // Register by register, from the blocks that read it first backwards to those that write it.
+  std::erase_if(touches_, [&](const Touch& t) { return !lives[t.reg].exposed; });
+  std::stable_sort(touches_.begin(), touches_.end(), [](const Touch& a, const Touch& b) { return a.reg < b.reg; });
+  struct Seen {
+    uint32_t touched_by = kNoIndex, live_in = kNoIndex, live_out = kNoIndex;  // the last register for which
+  };
+  std::vector<Seen> seen(blocks.size());
+  std::vector<std::pair<uint32_t, uint32_t>> live;  // block, register
+  std::vector<uint32_t> work;
+  for (size_t begin = 0; begin < touches_.size();) {
+    const uint32_t reg = touches_[begin].reg;
+    size_t end = begin;
+    work.clear();
+    for (; end < touches_.size() && touches_[end].reg == reg; ++end) {
+      seen[touches_[end].block].touched_by = reg;
+      if (touches_[end].reads_first) work.push_back(touches_[end].block);
+    }
+    for (const uint32_t b : work) {
+      seen[b].live_in = reg;
+      live.push_back({b, reg});
+    }
+    while (!work.empty()) {
+      const uint32_t b = work.back();
+      work.pop_back();
+      for (uint32_t p = first_predecessor[b]; p < first_predecessor[b + 1]; ++p) {
+        const uint32_t from = predecessors[p];
+        Seen& s = seen[from];
+        if (s.live_out == reg) continue;
+        s.live_out = reg;
+        if (s.touched_by == reg) {
+          live_out_.push_back({from, reg});
+        } else if (s.live_in != reg) {
+          s.live_in = reg;
+          live.push_back({from, reg});
+          work.push_back(from);
+        }
+      }
+    }
+    begin = end;
+  }
+  std::vector<uint32_t> place(blocks.size() + 1);
+  for (const auto& [block, reg] : live) ++place[block + 1];
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    place[b + 1] += place[b];
+    blocks[b].live_begin = place[b];
+    blocks[b].live_end = place[b + 1];
+  }
+  live_in_.resize(live.size());
+  for (const auto& [block, reg] : live) live_in_[place[block]++] = reg;
+  std::stable_sort(live_out_.begin(), live_out_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+}
+
+// Returns whether it was alive already.
+bool Lives::open(Lifetime& life, uint32_t begin, uint32_t end) {
+  LiveSpan& span = life.current;
+  if (span.end != 0 && span.end >= begin) {
+    const bool open = span.end > begin;
+    span.end = end;
+    return open;
+  }
+  if (span.end != 0) {
+    spans_.push_back({.span = span, .before = life.earlier});
+    life.earlier = static_cast<uint32_t>(spans_.size() - 1);
+  }
+  span = {begin, end};
+  return false;
+}
+
+void Lives::find_spans() {
+  std::vector<uint32_t> alive_behind(lives.size(), kNoIndex);  // the last block at whose end it is alive
+  size_t out = 0;
+  uint32_t position = 2;
+  for (uint32_t b = 0; b < blocks.size(); ++b) {
+    FlowBlock& block = blocks[b];
+    if (!block.reachable) continue;
+    const uint32_t end = position + (block.end - block.begin) * 2;
+    block.first_position = position;
+    block.end_position = end;
+    for (const uint32_t reg : live_in(block)) open(lives[reg], position, end);
+    for (; out < live_out_.size() && live_out_[out].first <= b; ++out)
+      if (live_out_[out].first == b) alive_behind[live_out_[out].second] = b;
+    for (uint32_t i = block.begin; i < block.end; ++i, position += 2) {
+      const Instruction& inst = instructions[i];
+      for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
+        RegisterUse& use = uses[u];
+        Lifetime& life = lives[use.reg];
+        ++life.refs;
+        if (use.has(RegisterUse::last) && alive_behind[use.reg] != b) use.flags |= RegisterUse::kill;
+        const uint32_t from = position + (use.has(RegisterUse::read) ? 0 : 1);
+        open(life, from, end);
+        if (use.has(RegisterUse::kill)) life.current.end = from + 1;
+        const uint32_t clobbered = inst.special == kNoIndex ? 0 : fixed[inst.special].clobbered[life.group];
+        if (use.use_id != kNoRegister && life.hint == kNoRegister && !(clobbered >> use.use_id & 1))
+          life.hint = use.use_id;
+        if (use.use_mask != 0) life.preferred &= use.use_mask;
+        if (use.out_mask != 0) life.preferred &= use.out_mask;
+        if (!use.has(RegisterUse::out | RegisterUse::kill)) life.clobbers |= clobbered;
+      }
+    }
+  }
+  positions = position;
+  for (Lifetime& life : lives) {
+    uint32_t width = 0;
+    for_each_span(life, [&](const LiveSpan& span) { width += span.end - span.begin; });
+    life.frequency = width == 0 ? 0 : static_cast<float>(static_cast<double>(life.refs) / width);
+    life.priority = life.frequency;
+  }
+}
+
+}  // namespace wavejit::backend

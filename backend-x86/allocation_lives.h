@@ -1,0 +1,164 @@
+// What the register allocator knows of a function: blocks, which registers each instruction reads and writes, and where
+// each virtual register is alive.
+//
+// Nothing here grows faster than the code does: registers that are alive within one block only, which most are, do not
+// take part in the analysis across blocks, and what is alive at the beginning of a block is a list.
+#pragma once
+
+#include <asmjit/x86.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace wavejit::backend {
+
+namespace x86 = asmjit::x86;
+
+// Of host registers: asmjit's numbers of general, vector and mask registers.
+constexpr uint32_t kGpGroup = 0, kVecGroup = 1, kMaskGroup = 2, kGroups = 3;
+constexpr uint8_t kNoRegister = 0xff;
+constexpr uint32_t kNoIndex = UINT32_MAX;
+
+// One register of an instruction, whatever number of operands it is.
+struct RegisterUse {
+  enum Flags : uint16_t {
+    read = 1,
+    write = 2,
+    use = 4,          // has a value before (read, or read and written)
+    out = 8,          // is given a value whatever it held
+    use_memory = 16,  // could be a memory operand
+    duplicate = 32,   // argument of a call more than once
+    last = 64,        // nothing behind it in the block speaks of the register
+    kill = 128,       // nothing reads it any more
+    done = 256,       // has its host register for the use
+  };
+  uint32_t reg;  // index of the Lifetime
+  uint16_t flags;
+  uint8_t memory_size;              // of the memory operand that it could be
+  uint8_t use_id, out_id;           // host registers, fixed or chosen
+  uint32_t use_mask, out_mask;      // host registers allowed
+  uint32_t use_places, out_places;  // bit sets of words of the instruction to put the host register's number into
+
+  [[nodiscard]] bool has(uint16_t flag) const { return (flags & flag) != 0; }
+  [[nodiscard]] bool write_only() const { return (flags & (read | write)) == write; }
+};
+
+struct Instruction {
+  asmjit::InstNode* node;
+  uint32_t first_use;           // in uses; groups one after the other
+  uint8_t count[kGroups];       // uses per group
+  bool is_move = false;         // does nothing when both operands are the same register
+  bool transformable = false;   // has another name when it uses host registers above 15
+  uint32_t special = kNoIndex;  // index of its FixedRegisters
+  [[nodiscard]] uint32_t uses() const { return count[0] + count[1] + count[2]; }
+};
+
+// Host registers that an instruction needs or destroys.
+struct FixedRegisters {
+  std::array<uint32_t, kGroups> used{}, clobbered{};
+};
+
+struct FlowBlock {
+  asmjit::BaseNode *first = nullptr, *last = nullptr;
+  uint32_t begin = 0, end = 0;                  // instructions
+  uint32_t next = kNoIndex, target = kNoIndex;  // blocks behind it: the one that follows, the one jumped to
+  uint32_t target_label = kNoIndex;
+  bool ends_with_branch = false, ends_with_jump = false, returns = false;
+  bool reachable = false;
+  uint32_t first_position = 0, end_position = 0;
+  uint32_t live_begin = 0, live_end = 0;  // what is alive at its beginning, in the list of all
+};
+
+struct LiveSpan {
+  uint32_t begin, end;  // positions: two per instruction
+};
+
+// A virtual register.
+struct Lifetime {
+  asmjit::VirtReg* virt;
+  uint64_t bytes;  // mask
+  uint32_t group;
+  LiveSpan current{0, 0};       // the last span
+  uint32_t earlier = kNoIndex;  // the spans before it: index of the previous one
+  uint32_t refs = 0;
+  float frequency = 0, priority = 0;
+  uint32_t preferred = ~0u;  // host registers that all of its instructions allow
+  uint32_t clobbers = 0;     // host registers that calls destroy in its lifetime
+  uint32_t entered = 0;      // host registers it is in where blocks begin
+  uint8_t hint = kNoRegister, home = kNoRegister;
+  bool exposed = false;   // alive where some block begins
+  bool on_stack = false;  // its place on the stack is an operand
+};
+
+class Lives {
+ public:
+  Lives(x86::Compiler& compiler, asmjit::FuncNode& function, const std::array<uint32_t, kGroups>& available);
+
+  // All of the analysis. An error when the function has something that the allocator does not know.
+  asmjit::Error run();
+
+  std::vector<FlowBlock> blocks;  // in the order of the code; the first is the entry
+  std::vector<Instruction> instructions;
+  std::vector<RegisterUse> uses;
+  std::vector<FixedRegisters> fixed;
+  std::vector<Lifetime> lives;
+  uint32_t positions = 0;
+
+  [[nodiscard]] std::span<const uint32_t> live_in(const FlowBlock& block) const {
+    return {live_in_.data() + block.live_begin, live_in_.data() + block.live_end};
+  }
+  // The Lifetime of a virtual register, made if there is none.
+  uint32_t life_of(uint32_t virt_id);
+  // The same if there is one.
+  [[nodiscard]] uint32_t find_life(uint32_t virt_id) const;
+  // Calls visit(span) for each, the last first.
+  template <typename Visit>
+  void for_each_span(const Lifetime& life, Visit&& visit) const {
+    visit(life.current);
+    for (uint32_t i = life.earlier; i != kNoIndex; i = spans_[i].before) visit(spans_[i].span);
+  }
+
+ private:
+  asmjit::Error find_blocks();
+  asmjit::Error add_instruction(asmjit::InstNode& node, asmjit::InstControlFlow& flow);
+  asmjit::Error add_operands(asmjit::InstNode& node, asmjit::InstControlFlow& flow);
+  asmjit::Error add_call(asmjit::InvokeNode& call);
+  asmjit::Error add_return(asmjit::FuncRetNode& node);
+  RegisterUse& add_use(uint32_t virt_id, uint16_t flags, uint32_t mask, uint32_t place, uint8_t use_id = kNoRegister,
+                       uint8_t out_id = kNoRegister);
+  void finish_instruction(asmjit::InstNode& node);
+  void remove_unreachable();
+  void find_live_registers();
+  void find_spans();
+  bool open(Lifetime& life, uint32_t begin, uint32_t end);
+
+  struct EarlierSpan {
+    LiveSpan span;
+    uint32_t before;
+  };
+  // A register in a block in which it is spoken of.
+  struct Touch {
+    uint32_t reg, block;
+    bool reads_first;
+  };
+
+  x86::Compiler& compiler_;
+  asmjit::FuncNode& function_;
+  const std::array<uint32_t, kGroups> available_;
+  std::vector<uint32_t> life_by_virt_;
+  std::vector<uint32_t> live_in_;
+  std::vector<EarlierSpan> spans_;
+  std::vector<Touch> touches_;
+  // Pairs of blocks and registers that are alive at the block's end and spoken of in it, by block.
+  std::vector<std::pair<uint32_t, uint32_t>> live_out_;
+  // The instruction being built.
+  std::vector<RegisterUse> building_;
+  FixedRegisters building_fixed_;
+  std::array<uint32_t, kGroups> building_used_{};
+  bool forbid_memory_ = false, is_move_ = false, transformable_ = false;
+};
+
+}  // namespace wavejit::backend

@@ -1,0 +1,110 @@
+#include "backend-x86/instruction_access.h"
+
+#include <memory>
+
+#include "backend-x86/allocation_lives.h"
+
+namespace wavejit::backend {
+namespace {
+
+using asmjit::InstNode;
+using asmjit::InstRWFlags;
+using asmjit::Operand;
+using asmjit::OpRWFlags;
+
+// All that asmjit's answer depends on.
+struct Form {
+  uint32_t id = 0;
+  uint32_t options = 0;
+  uint32_t extra = 0;
+  uint32_t count = 0;
+  std::array<uint32_t, InstructionAccess::kMaxOperands> signatures{};
+  bool operator==(const Form&) const = default;
+};
+
+struct Entry {
+  Form form;
+  InstructionAccess access;
+};
+
+// Direct-mapped: a few hundred forms are in use.
+constexpr size_t kEntries = 1024;
+
+size_t slot_of(const Form& form) {
+  uint64_t hash = form.id * 0x9e3779b97f4a7c15u + form.options + form.extra * 3 + form.count;
+  for (uint32_t i = 0; i < form.count; ++i) hash = (hash ^ form.signatures[i]) * 0x9e3779b97f4a7c15u;
+  return static_cast<size_t>(hash >> 48) % kEntries;
+}
+
+uint16_t accesses(bool reads, bool writes) {
+  if (reads) return static_cast<uint16_t>(RegisterUse::read | RegisterUse::use | (writes ? RegisterUse::write : 0));
+  return writes ? RegisterUse::write | RegisterUse::out : 0;
+}
+
+uint32_t nameable_vectors(const InstNode& node, const x86::InstDB::InstInfo& info) {
+  constexpr uint32_t kAll = ~0u, kLow = 0xffff;
+  if (!info.isEvex()) return info.isEvexTransformable() ? kAll : kLow;
+  if (!info.isVex() || info.isEvexCompatible()) return kAll;
+  // Both encodings exist and differ: compares to mask registers, gathers under a mask register.
+  if (info.isEvexKRegOnly()) return x86::Reg::isKReg(node.op(0)) ? kAll : kLow;
+  if (info.isEvexTwoOpOnly()) return node.opCount() == 2 ? kAll : kLow;
+  return kLow;
+}
+
+bool look_up(const InstNode& node, InstructionAccess& access) {
+  asmjit::InstRWInfo rw;
+  if (asmjit::InstAPI::queryRWInfo(asmjit::Arch::kX64, node.baseInst(), node.operands(), node.opCount(), &rw))
+    return false;
+  const x86::InstDB::InstInfo& info = x86::InstDB::infoById(node.id());
+  access = {};
+  access.flow = info.controlFlow();
+  access.same_register = info.sameRegHint();
+  access.vector_mask = nameable_vectors(node, info);
+  access.transformable = !info.isEvex() && info.isEvexTransformable();
+  bool registers = false;
+  for (uint32_t i = 0; i < node.opCount(); ++i) {
+    const Operand& op = node.op(i);
+    const asmjit::OpRWInfo& from = rw.operand(i);
+    OperandAccess& to = access.operands[i];
+    if (op.isReg()) {
+      if (x86::Reg::isGpbHi(op) || from.consecutiveLeadCount() != 0 || from.hasOpFlag(OpRWFlags::kConsecutive))
+        return false;
+      registers = true;
+      to.flags = accesses(from.isRead(), from.isWrite());
+      if (from.hasOpFlag(OpRWFlags::kRegMem) && from.isRead() && rw.rmFeature() == 0)
+        to.flags |= RegisterUse::use_memory;
+      to.written = from.writeByteMask();
+      to.zeroed = from.extendByteMask();
+      to.memory_size = static_cast<uint8_t>(from.rmSize());
+      if (from.hasOpFlag(OpRWFlags::kRegPhysId)) to.fixed = static_cast<uint8_t>(from.physId());
+    } else if (op.isMem()) {
+      to.base_flags = accesses(from.hasOpFlag(OpRWFlags::kMemBaseRead), from.hasOpFlag(OpRWFlags::kMemBaseWrite));
+      to.index_flags = accesses(from.hasOpFlag(OpRWFlags::kMemIndexRead), from.hasOpFlag(OpRWFlags::kMemIndexWrite));
+      if (from.hasOpFlag(OpRWFlags::kMemPhysId)) to.fixed = static_cast<uint8_t>(from.physId());
+    }
+  }
+  access.is_move = rw.hasInstFlag(InstRWFlags::kMovOp) && registers && !node.hasExtraReg() && node.opCount() == 2;
+  return true;
+}
+
+}  // namespace
+
+const InstructionAccess* instruction_access(const InstNode& node) {
+  thread_local const auto entries = std::make_unique<std::array<Entry, kEntries>>();
+  if (!x86::Inst::isDefinedId(node.id()) || node.opCount() > InstructionAccess::kMaxOperands) return nullptr;
+  Form form{.id = node.id(),
+            .options = static_cast<uint32_t>(node.options() & asmjit::InstOptions::kX86_ZMask),
+            .count = node.opCount()};
+  if (node.hasExtraReg()) form.extra = node.extraReg().signature().bits() | (node.extraReg().id() != 0 ? 1u << 31 : 0);
+  for (uint32_t i = 0; i < form.count; ++i) form.signatures[i] = node.op(i).signature().bits();
+  Entry& entry = (*entries)[slot_of(form)];
+  if (entry.form == form) return &entry.access;
+  if (!look_up(node, entry.access)) {
+    entry.form = {};
+    return nullptr;
+  }
+  entry.form = form;
+  return &entry.access;
+}
+
+}  // namespace wavejit::backend
