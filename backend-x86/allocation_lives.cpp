@@ -1,6 +1,7 @@
 #include "backend-x86/allocation_lives.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "backend-x86/instruction_access.h"
 
@@ -37,7 +38,12 @@ Lives::Lives(x86::Compiler& compiler, FuncNode& function, const std::array<uint3
     : compiler_(compiler),
       function_(function),
       available_(available),
-      life_by_virt_(compiler.virtRegs().size(), kNoIndex) {}
+      life_by_virt_(compiler.virtRegs().size(), kNoIndex) {
+  const size_t registers = compiler.virtRegs().size();
+  lives.reserve(registers);
+  instructions.reserve(registers);
+  uses.reserve(3 * registers);
+}
 
 Error Lives::run() {
   if (const Error error = find_blocks()) return error;
@@ -357,7 +363,9 @@ void Lives::find_live_registers() {
   enum class Next : uint32_t { reads, overwrites };
   std::vector<std::pair<uint32_t, Next>> next(lives.size(), {kNoIndex, Next::reads});  // block, what
   std::vector<uint32_t> touched;
-  std::vector<std::pair<uint32_t, uint32_t>> exposed;  // register, block
+  // Most registers are spoken of in one block only, and not alive where it begins.
+  std::vector<Touch> first(lives.size(), Touch{.reg = 0, .block = kNoIndex, .reads_first = false});
+  bool any_exposed = false;
   for (uint32_t b = 0; b < blocks.size(); ++b) {
     const FlowBlock& block = blocks[b];
     if (!block.reachable) continue;
@@ -379,14 +387,20 @@ void Lives::find_live_registers() {
     }
     for (const uint32_t reg : touched) {
       const bool reads = next[reg].second == Next::reads;
-      touches_.push_back({.reg = reg, .block = b, .reads_first = reads});
-      if (reads) {
-        exposed.push_back({reg, b});
-        lives[reg].exposed = true;
+      any_exposed |= reads;
+      lives[reg].exposed |= reads;
+      const Touch touch{.reg = reg, .block = b, .reads_first = reads};
+      if (first[reg].block == kNoIndex) {
+        first[reg] = touch;
+        if (reads) touches_.push_back(touch);
+      } else {
+        // The first one, too, unless it is there already.
+        if (!std::exchange(first[reg].listed, true) && !first[reg].reads_first) touches_.push_back(first[reg]);
+        touches_.push_back(touch);
       }
     }
   }
-  if (exposed.empty()) return;
+  if (!any_exposed) return;
 
   // Predecessors, as lists one behind the other.
   std::vector<uint32_t> first_predecessor(blocks.size() + 1), predecessors;
@@ -406,7 +420,7 @@ void Lives::find_live_registers() {
 
   // Register by register, from the blocks that read it first backwards to those that write it.
   std::erase_if(touches_, [&](const Touch& t) { return !lives[t.reg].exposed; });
-  std::stable_sort(touches_.begin(), touches_.end(), [](const Touch& a, const Touch& b) { return a.reg < b.reg; });
+  std::sort(touches_.begin(), touches_.end(), [](const Touch& a, const Touch& b) { return a.reg < b.reg; });
   struct Seen {
     uint32_t touched_by = kNoIndex, live_in = kNoIndex, live_out = kNoIndex;  // the last register for which
   };
@@ -453,7 +467,7 @@ void Lives::find_live_registers() {
   }
   live_in_.resize(live.size());
   for (const auto& [block, reg] : live) live_in_[place[block]++] = reg;
-  std::stable_sort(live_out_.begin(), live_out_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(live_out_.begin(), live_out_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
 }
 
 // Returns whether it was alive already.

@@ -143,6 +143,7 @@ class Lives {
   struct Touch {
     uint32_t reg, block;
     bool reads_first;
+    bool listed = false;
   };
 
   x86::Compiler& compiler_;

@@ -105,7 +105,8 @@ Emitter::Emitter(const ir::Function& function, x86::Compiler& cc, const CompileO
       fused_(function.num_values()),
       wide_(function.num_values()),
       with_access_(function.num_values()),
-      labels_(num_block_ids(function)) {}
+      labels_(num_block_ids(function)),
+      read_in_segment_(function.num_values()) {}
 
 // Values in general registers share with their like only, and not where cold paths look at them again later.
 bool Emitter::may_share(const Inst& phi, const Inst& value) const {
@@ -455,28 +456,49 @@ bool Emitter::must_flush_before(const Inst& inst, Shape shape) const {
   }
   const bool shared = classes_.is_shared(&inst);
   const Inst* own = classes_.representative(&inst);
-  const bool memory = inst.op == Op::load || inst.op == Op::store || inst.op == Op::load_scalar;
-  const unsigned spaces = inst.op == Op::load_scalar ? 7 : space_bits(inst.mem.space);
-  return std::any_of(segment_.begin(), segment_.end(), [&](const Inst* pending) {
-    const bool pending_memory = pending->op == Op::load || pending->op == Op::store;
-    if (memory && pending_memory && (inst.op == Op::store || pending->op == Op::store) &&
-        (spaces & space_bits(pending->mem.space)) != 0) {
+  if (inst.op == Op::load || inst.op == Op::store || inst.op == Op::load_scalar) {
+    const unsigned spaces = inst.op == Op::load_scalar ? 7 : space_bits(inst.mem.space);
+    if ((spaces & segment_facts_.stores) != 0) return true;
+    if (inst.op == Op::store && (spaces & segment_facts_.loads) != 0) return true;
+  }
+  const bool read = read_in_segment_[own->id] == segment_number_;
+  if (shape == Shape::chunk) {
+    // What those that wait for the last chunk are to read or have made.
+    const auto& deferred = segment_facts_.deferred;
+    if (std::any_of(deferred.begin(), deferred.end(), [&](const Inst* pending) {
+          return (shared && !is_deferred(inst) && reads_class(*pending, own)) ||
+                 reads_class(inst, classes_.representative(pending));
+        })) {
       return true;
     }
-    if (shape == Shape::chunk && is_deferred(*pending)) {
-      // What it is to read or has made.
-      if ((shared && !is_deferred(inst) && reads_class(*pending, own)) ||
-          reads_class(inst, classes_.representative(pending)))
-        return true;
-    }
-    if (shape == Shape::chunk && is_deferred(inst) && !ir::is_pure(inst.op) && reads_class(*pending, own)) return true;
-    if (shape != Shape::scalar) return false;
-    // Scalar instructions overtake the pending segment.
-    const bool writes =
-        ir::op_info(inst.op).effect == Effect::writes || ir::op_info(pending->op).effect == Effect::writes;
-    if (writes && overlap(state_range(inst), state_range(*pending))) return true;
-    return shared && reads_class(*pending, own);
-  });
+    return read && is_deferred(inst) && !ir::is_pure(inst.op);
+  }
+  // Scalar instructions overtake the pending segment.
+  if (shared && read) return true;
+  const StateRange range = state_range(inst);
+  const auto& state = segment_facts_.state;
+  return range.count != 0 && std::any_of(state.begin(), state.end(), [&](const Inst* pending) {
+           const bool writes =
+               ir::op_info(inst.op).effect == Effect::writes || ir::op_info(pending->op).effect == Effect::writes;
+           return writes && overlap(range, state_range(*pending));
+         });
+}
+
+void Emitter::add_to_segment(const Inst& inst) {
+  segment_.push_back(&inst);
+  if (inst.op == Op::load) segment_facts_.loads |= space_bits(inst.mem.space);
+  if (inst.op == Op::store) segment_facts_.stores |= space_bits(inst.mem.space);
+  if (is_deferred(inst)) segment_facts_.deferred.push_back(&inst);
+  if (state_range(inst).count != 0) segment_facts_.state.push_back(&inst);
+  note_reads(inst);
+}
+
+// reads_class for all classes.
+void Emitter::note_reads(const Inst& inst) {
+  for (const Inst* operand : inst.operands) {
+    read_in_segment_[classes_.representative(operand)->id] = segment_number_;
+    if (is_fused(operand)) note_reads(*operand);
+  }
 }
 
 // Whether the instruction, or one that is emitted with it, reads the registers of `own`.
@@ -505,7 +527,7 @@ void Emitter::emit_block(const ir::Block& block) {
           const EnvNeed before = segment_env_.value_or(*need);
           segment_env_ = EnvNeed{(before.bits & ~need->care) | (need->bits & need->care), before.care | need->care};
         }
-        segment_.push_back(inst);
+        add_to_segment(*inst);
         break;
       case Shape::scalar:
         annotate(*inst);
@@ -584,6 +606,8 @@ void Emitter::flush_segment() {
     emit_chunk(*inst, first_chunk());
   }
   segment_.clear();
+  segment_facts_ = {};
+  ++segment_number_;
   segment_env_.reset();
   uniform_pointers_.clear();
   stream_distances_.clear();

@@ -56,6 +56,8 @@ class Emitter {
   void flush_segment();
   [[nodiscard]] bool is_deferred(const Inst& inst) const;
   [[nodiscard]] bool must_flush_before(const Inst& inst, Shape shape) const;
+  void add_to_segment(const Inst& inst);
+  void note_reads(const Inst& inst);
   void emit_chunk(const Inst& inst, unsigned chunk);
   void emit_scalar(const Inst& inst);
   void emit_barrier(const Inst& inst);
@@ -340,6 +342,14 @@ class Emitter {
   std::vector<bool> with_access_;  // instructions for which a wide access does everything
   std::vector<Label> labels_;      // by block id
   std::vector<const Inst*> segment_;
+  // What must_flush_before asks about the segment.
+  struct SegmentFacts {
+    unsigned loads = 0, stores = 0;            // sets of memories
+    std::vector<const Inst*> deferred, state;  // those that are emitted last, and those that access the wave state
+  };
+  SegmentFacts segment_facts_;
+  uint32_t segment_number_ = 1;
+  std::vector<uint32_t> read_in_segment_;  // by id of a class: the last segment that reads it
   // Addresses that the lanes of a chunk share, computed once in a segment: (base or null, offset, chunk; 0 when all
   // chunks share them) -> pointer.
   std::map<std::tuple<const Inst*, const Inst*, unsigned>, Gp> uniform_pointers_;

@@ -1,6 +1,7 @@
 #include "backend-x86/phi_classes.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace wavejit::backend {
 namespace {
@@ -12,49 +13,50 @@ uint32_t num_block_ids(const ir::Function& function) {
 }  // namespace
 
 Liveness::Liveness(const ir::Function& function)
-    : words_((function.num_values() + 63) / 64),
-      in_(num_block_ids(function) * words_),
-      out_(in_.size()),
-      position_(function.num_values()) {
-  Bits defined(in_.size()), needed(in_.size());  // needed: upward-exposed uses
-  const auto set = [&](Bits& bits, const ir::Block& block, const ir::Inst& value) {
-    bits[block.id * words_ + value.id / 64] |= uint64_t{1} << (value.id % 64);
-  };
+    : in_(num_block_ids(function)), out_(in_.size()), position_(function.num_values()) {
+  Values by_id(function.num_values());
   for (const auto& block : function.blocks) {
     uint32_t position = 0;
     for (const ir::Inst* inst : block->insts) {
       position_[inst->id] = position++;
-      if (inst->op != ir::Op::phi) {
-        for (const ir::Inst* operand : inst->operands) {
-          if (!get(defined, *block, *operand)) set(needed, *block, *operand);
-        }
+      by_id[inst->id] = inst;
+    }
+  }
+  // Value by value, from the blocks that use it backwards to the one that makes it.
+  std::vector<const ir::Inst*> entered(in_.size()), left(in_.size());  // the last value for which a block has been seen
+  std::vector<const ir::Block*> work;
+  for (const ir::Inst* value : by_id) {
+    if (value == nullptr) continue;
+    const auto enter = [&](const ir::Block* block) {
+      if (std::exchange(entered[block->id], value) == value) return;
+      in_[block->id].push_back(value);
+      work.push_back(block);
+    };
+    const auto leave = [&](const ir::Block* block) {
+      if (std::exchange(left[block->id], value) == value) return;
+      out_[block->id].push_back(value);
+      if (block != value->parent) enter(block);
+    };
+    for (const ir::Inst* user : value->users) {
+      if (user->op != ir::Op::phi) {
+        if (user->parent != value->parent) enter(user->parent);
+        continue;
       }
-      set(defined, *block, *inst);
+      for (size_t i = 0; i < user->operands.size(); ++i)
+        if (user->operands[i] == value) leave(user->parent->predecessors[i]);
+    }
+    while (!work.empty()) {
+      const ir::Block* block = work.back();
+      work.pop_back();
+      for (const ir::Block* predecessor : block->predecessors) leave(predecessor);
     }
   }
-  // Phi operands are used at the end of their predecessor.
-  Bits edge_uses(in_.size());
-  for (const auto& block : function.blocks) {
-    for (const ir::Inst* inst : block->insts) {
-      if (inst->op != ir::Op::phi) break;
-      for (size_t i = 0; i < inst->operands.size(); ++i) set(edge_uses, *block->predecessors[i], *inst->operands[i]);
-    }
-  }
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (auto it = function.blocks.rbegin(); it != function.blocks.rend(); ++it) {
-      const ir::Block& block = **it;
-      for (size_t w = 0; w < words_; ++w) {
-        const size_t at = block.id * words_ + w;
-        uint64_t out = edge_uses[at];
-        for (const ir::Block* successor : block.successors) out |= in_[successor->id * words_ + w];
-        const uint64_t in = needed[at] | (out & ~defined[at]);
-        changed |= in != in_[at] || out != out_[at];
-        in_[at] = in;
-        out_[at] = out;
-      }
-    }
-  }
+}
+
+bool Liveness::has(const Values& values, const ir::Inst& value) {
+  const auto at = std::lower_bound(values.begin(), values.end(), value.id,
+                                   [](const ir::Inst* inst, uint32_t id) { return inst->id < id; });
+  return at != values.end() && *at == &value;
 }
 
 bool Liveness::live_after(const ir::Inst& value, const ir::Inst& point) const {

@@ -10,23 +10,25 @@
 namespace wavejit::backend {
 
 // Values live into and out of each block. A phi's operands are live at the end of the predecessor, not into the phi's
-// block.
+// block. Kept as lists: most values are alive in one block only, most others in few.
 class Liveness {
  public:
   explicit Liveness(const ir::Function& function);
-  [[nodiscard]] bool live_in(const ir::Block& block, const ir::Inst& value) const { return get(in_, block, value); }
-  [[nodiscard]] bool live_out(const ir::Block& block, const ir::Inst& value) const { return get(out_, block, value); }
+  [[nodiscard]] bool live_in(const ir::Block& block, const ir::Inst& value) const { return has(live_in(block), value); }
+  [[nodiscard]] bool live_out(const ir::Block& block, const ir::Inst& value) const {
+    return has(live_out(block), value);
+  }
+  // By id.
+  using Values = std::vector<const ir::Inst*>;
+  [[nodiscard]] const Values& live_in(const ir::Block& block) const { return in_[block.id]; }
+  [[nodiscard]] const Values& live_out(const ir::Block& block) const { return out_[block.id]; }
   // Whether `value` is needed behind `point` (an instruction; for a phi, behind the group of phis).
   [[nodiscard]] bool live_after(const ir::Inst& value, const ir::Inst& point) const;
   [[nodiscard]] uint32_t position(const ir::Inst& inst) const { return position_[inst.id]; }
 
  private:
-  using Bits = std::vector<uint64_t>;
-  [[nodiscard]] bool get(const Bits& bits, const ir::Block& block, const ir::Inst& value) const {
-    return bits[block.id * words_ + value.id / 64] >> (value.id % 64) & 1;
-  }
-  size_t words_;
-  Bits in_, out_;
+  [[nodiscard]] static bool has(const Values& values, const ir::Inst& value);
+  std::vector<Values> in_, out_;    // by block id
   std::vector<uint32_t> position_;  // index in the block, by value id
 };
 

@@ -116,16 +116,8 @@ Effort effort_of(const ir::Loop& loop, const ir::LaneShapes& shapes) {
 // Registers that a loop needs at its most crowded place.
 class Pressure {
  public:
-  Pressure(const ir::Function& function, const Liveness& liveness, const ir::LaneShapes& shapes,
-           const RegisterBudget& budget)
-      : liveness_(liveness), shapes_(shapes), budget_(budget) {
-    for (const auto& block : function.blocks) {
-      for (const ir::Inst* inst : block->insts) {
-        if (!inst->type.is_scalar() && inst->type.kind != ir::TypeKind::none && !inst->is_const())
-          values_.push_back(inst);
-      }
-    }
-  }
+  Pressure(const Liveness& liveness, const ir::LaneShapes& shapes, const RegisterBudget& budget)
+      : liveness_(liveness), shapes_(shapes), budget_(budget) {}
 
   [[nodiscard]] bool fits(const ir::Loop& loop, unsigned width) {
     return std::all_of(loop.body.begin(), loop.body.end(), [&](const ir::Block* block) {
@@ -180,12 +172,15 @@ class Pressure {
       sum.vectors += c.vectors;
       sum.masks += c.masks;
     };
-    for (const ir::Inst* value : values_) {
-      if (liveness_.live_in(block, *value)) add(in, cost(*value));
-      if (liveness_.live_out(block, *value)) {
-        add(out, cost(*value));
-        live.insert(value);
-      }
+    const auto counts = [](const ir::Inst* value) {
+      return !value->type.is_scalar() && value->type.kind != ir::TypeKind::none && !value->is_const();
+    };
+    for (const ir::Inst* value : liveness_.live_in(block))
+      if (counts(value)) add(in, cost(*value));
+    for (const ir::Inst* value : liveness_.live_out(block)) {
+      if (!counts(value)) continue;
+      add(out, cost(*value));
+      live.insert(value);
     }
     need.shared = std::max(in.shared, out.shared);
     need.across = std::max(in.vectors, out.vectors);
@@ -214,7 +209,6 @@ class Pressure {
   const Liveness& liveness_;
   const ir::LaneShapes& shapes_;
   const RegisterBudget& budget_;
-  std::vector<const ir::Inst*> values_;
   std::unordered_map<const ir::Block*, Need> needs_;
 };
 
@@ -228,7 +222,7 @@ TileRegions::TileRegions(const ir::Function& function, const Liveness& liveness,
   const ir::Dominators dominators(function);
   const std::vector<ir::Loop> loops = ir::find_loops(dominators);
   if (loops.empty()) return;
-  Pressure pressure(function, liveness, shapes, budget);
+  Pressure pressure(liveness, shapes, budget);
   // Outer loops first.
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
     if (of(loop->header) != nullptr) continue;

@@ -1,6 +1,6 @@
 // What translating costs: CPU time per GCN instruction, kernel by kernel and stage by stage.
 //
-//   translation_bench [--isa avx512|avx2] [--runs N] [--kernels] [--hash] FILE...
+//   translation_bench [--isa avx512|avx2] [--runs N] [--kernels] [--hash] [--disable NAME,...] FILE...
 //   translation_bench --generated [--isa ...] [--runs N]
 //
 // The second form translates generated kernels of about 1,000, 5,000 and 20,000 instructions of three kinds and prints
@@ -55,10 +55,10 @@ struct Sum {
 
 // The fastest of some runs: the machine does other things too.
 TranslationProfile best_of(const runtime::Module& module, const codeobject::Kernel& kernel, backend::Tier tier,
-                           unsigned runs, bool with_hash) {
+                           const runtime::DumpOptions& options, unsigned runs, bool with_hash) {
   std::optional<TranslationProfile> best;
   for (unsigned i = 0; i < std::max(runs, 1u); ++i) {
-    auto profile = runtime::profile_translation(module, kernel, tier, {}, with_hash && i == 0);
+    auto profile = runtime::profile_translation(module, kernel, tier, options, with_hash && i == 0);
     if (!profile) {
       fmt::print(stderr, "{}: {}\n", kernel.name, profile.error().message);
       return {};
@@ -130,11 +130,12 @@ struct Options {
   std::vector<unsigned> sizes{1000, 5000, 20000};
   unsigned runs = 3;
   bool kernels = false, hash = false, generated = false;
+  runtime::DumpOptions translation;
 };
 
 void translate_all(const runtime::Module& module, backend::Tier tier, const Options& options, Sum& sum) {
   for (const codeobject::Kernel& kernel : module.object().kernels()) {
-    const TranslationProfile profile = best_of(module, kernel, tier, options.runs, options.hash);
+    const TranslationProfile profile = best_of(module, kernel, tier, options.translation, options.runs, options.hash);
     sum.add(profile);
     if (options.kernels) {
       Sum one;
@@ -200,6 +201,7 @@ int main(int argc, char** argv) {
   app.add_flag("--kernels", options.kernels, "A line per kernel");
   app.add_flag("--hash", options.hash, "A hash of the code per kernel");
   app.add_flag("--generated", options.generated, "Generated kernels of growing size instead of files");
+  app.add_option("--disable", options.translation.disabled_passes, "Optimisations to leave out")->delimiter(',');
   CLI11_PARSE(app, argc, argv);
   return run(options);
 }
