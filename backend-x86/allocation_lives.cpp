@@ -358,14 +358,17 @@ void Lives::remove_unreachable() {
 
 // --- where registers are alive ---
 
-void Lives::find_live_registers() {
-  // Backwards through each block: what the next instruction that speaks of a register does to it.
-  enum class Next : uint32_t { reads, overwrites };
-  std::vector<std::pair<uint32_t, Next>> next(lives.size(), {kNoIndex, Next::reads});  // block, what
+std::vector<Lives::Touch> Lives::find_touches() {
+  // Backwards through each block: what the next instruction that speaks of a register does to it. Most registers are
+  // spoken of in one block only, and not alive where it begins.
+  struct Next {
+    uint32_t block = kNoIndex, last_use = 0;
+    bool overwrites = false;
+  };
+  std::vector<Next> next(lives.size());
+  std::vector<Touch> first(lives.size(), Touch{.reg = 0, .block = kNoIndex, .last_use = 0, .reads_first = false});
+  std::vector<Touch> touches;
   std::vector<uint32_t> touched;
-  // Most registers are spoken of in one block only, and not alive where it begins.
-  std::vector<Touch> first(lives.size(), Touch{.reg = 0, .block = kNoIndex, .reads_first = false});
-  bool any_exposed = false;
   for (uint32_t b = 0; b < blocks.size(); ++b) {
     const FlowBlock& block = blocks[b];
     if (!block.reachable) continue;
@@ -374,33 +377,43 @@ void Lives::find_live_registers() {
       const Instruction& inst = instructions[i];
       for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
         RegisterUse& use = uses[u];
-        auto& [in, what] = next[use.reg];
-        if (in != b) {
+        Next& n = next[use.reg];
+        if (n.block != b) {
           use.flags |= RegisterUse::last;
           touched.push_back(use.reg);
-          in = b;
-        } else if (what == Next::overwrites) {
+          n.block = b;
+          n.last_use = u;
+        } else if (n.overwrites) {
           use.flags |= RegisterUse::kill;
         }
-        what = use.write_only() ? Next::overwrites : Next::reads;
+        n.overwrites = use.write_only();
       }
     }
     for (const uint32_t reg : touched) {
-      const bool reads = next[reg].second == Next::reads;
-      any_exposed |= reads;
-      lives[reg].exposed |= reads;
-      const Touch touch{.reg = reg, .block = b, .reads_first = reads};
+      const Touch touch{.reg = reg, .block = b, .last_use = next[reg].last_use, .reads_first = !next[reg].overwrites};
+      lives[reg].exposed |= touch.reads_first;
       if (first[reg].block == kNoIndex) {
         first[reg] = touch;
-        if (reads) touches_.push_back(touch);
       } else {
-        // The first one, too, unless it is there already.
-        if (!std::exchange(first[reg].listed, true) && !first[reg].reads_first) touches_.push_back(first[reg]);
-        touches_.push_back(touch);
+        touches.push_back(touch);
       }
     }
   }
-  if (!any_exposed) return;
+  // By register.
+  std::vector<uint32_t> place(lives.size() + 1);
+  for (const Touch& touch : touches) place[touch.reg + 1] += lives[touch.reg].exposed ? 1 : 0;
+  for (uint32_t reg = 0; reg < lives.size(); ++reg) place[reg + 1] += place[reg] + (lives[reg].exposed ? 1 : 0);
+  std::vector<Touch> sorted(place.back());
+  for (uint32_t reg = 0; reg < lives.size(); ++reg)
+    if (lives[reg].exposed) sorted[place[reg]++] = first[reg];
+  for (const Touch& touch : touches)
+    if (lives[touch.reg].exposed) sorted[place[touch.reg]++] = touch;
+  return sorted;
+}
+
+void Lives::find_live_registers() {
+  const std::vector<Touch> touches = find_touches();
+  if (touches.empty()) return;
 
   // Predecessors, as lists one behind the other.
   std::vector<uint32_t> first_predecessor(blocks.size() + 1), predecessors;
@@ -419,25 +432,24 @@ void Lives::find_live_registers() {
   each_edge([&](uint32_t from, uint32_t to) { predecessors[fill[to]++] = from; });
 
   // Register by register, from the blocks that read it first backwards to those that write it.
-  std::erase_if(touches_, [&](const Touch& t) { return !lives[t.reg].exposed; });
-  std::sort(touches_.begin(), touches_.end(), [](const Touch& a, const Touch& b) { return a.reg < b.reg; });
   struct Seen {
     uint32_t touched_by = kNoIndex, live_in = kNoIndex, live_out = kNoIndex;  // the last register for which
+    uint32_t last_use = 0;
   };
   std::vector<Seen> seen(blocks.size());
   std::vector<std::pair<uint32_t, uint32_t>> live;  // block, register
   std::vector<uint32_t> work;
-  for (size_t begin = 0; begin < touches_.size();) {
-    const uint32_t reg = touches_[begin].reg;
+  for (size_t begin = 0; begin < touches.size();) {
+    const uint32_t reg = touches[begin].reg;
     size_t end = begin;
-    work.clear();
-    for (; end < touches_.size() && touches_[end].reg == reg; ++end) {
-      seen[touches_[end].block].touched_by = reg;
-      if (touches_[end].reads_first) work.push_back(touches_[end].block);
-    }
-    for (const uint32_t b : work) {
-      seen[b].live_in = reg;
-      live.push_back({b, reg});
+    for (; end < touches.size() && touches[end].reg == reg; ++end) {
+      Seen& s = seen[touches[end].block];
+      s.touched_by = reg;
+      s.last_use = touches[end].last_use;
+      if (!touches[end].reads_first) continue;
+      s.live_in = reg;
+      live.push_back({touches[end].block, reg});
+      work.push_back(touches[end].block);
     }
     while (!work.empty()) {
       const uint32_t b = work.back();
@@ -448,7 +460,7 @@ void Lives::find_live_registers() {
         if (s.live_out == reg) continue;
         s.live_out = reg;
         if (s.touched_by == reg) {
-          live_out_.push_back({from, reg});
+          uses[s.last_use].flags |= RegisterUse::lives_on;
         } else if (s.live_in != reg) {
           s.live_in = reg;
           live.push_back({from, reg});
@@ -467,7 +479,6 @@ void Lives::find_live_registers() {
   }
   live_in_.resize(live.size());
   for (const auto& [block, reg] : live) live_in_[place[block]++] = reg;
-  std::sort(live_out_.begin(), live_out_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
 }
 
 // Returns whether it was alive already.
@@ -487,8 +498,6 @@ bool Lives::open(Lifetime& life, uint32_t begin, uint32_t end) {
 }
 
 void Lives::find_spans() {
-  std::vector<uint32_t> alive_behind(lives.size(), kNoIndex);  // the last block at whose end it is alive
-  size_t out = 0;
   uint32_t position = 2;
   for (uint32_t b = 0; b < blocks.size(); ++b) {
     FlowBlock& block = blocks[b];
@@ -497,15 +506,14 @@ void Lives::find_spans() {
     block.first_position = position;
     block.end_position = end;
     for (const uint32_t reg : live_in(block)) open(lives[reg], position, end);
-    for (; out < live_out_.size() && live_out_[out].first <= b; ++out)
-      if (live_out_[out].first == b) alive_behind[live_out_[out].second] = b;
     for (uint32_t i = block.begin; i < block.end; ++i, position += 2) {
       const Instruction& inst = instructions[i];
       for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
         RegisterUse& use = uses[u];
         Lifetime& life = lives[use.reg];
         ++life.refs;
-        if (use.has(RegisterUse::last) && alive_behind[use.reg] != b) use.flags |= RegisterUse::kill;
+        if ((use.flags & (RegisterUse::last | RegisterUse::lives_on)) == RegisterUse::last)
+          use.flags |= RegisterUse::kill;
         const uint32_t from = position + (use.has(RegisterUse::read) ? 0 : 1);
         open(life, from, end);
         if (use.has(RegisterUse::kill)) life.current.end = from + 1;

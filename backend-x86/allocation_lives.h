@@ -34,6 +34,7 @@ struct RegisterUse {
     last = 64,        // nothing behind it in the block speaks of the register
     kill = 128,       // nothing reads it any more
     done = 256,       // has its host register for the use
+    lives_on = 512,   // the last in its block, but the register is alive behind the block
   };
   uint32_t reg;  // index of the Lifetime
   uint16_t flags;
@@ -122,6 +123,13 @@ class Lives {
   }
 
  private:
+  // A register in a block in which it is spoken of.
+  struct Touch {
+    uint32_t reg, block;
+    uint32_t last_use;
+    bool reads_first;
+  };
+
   asmjit::Error find_blocks();
   asmjit::Error add_instruction(asmjit::InstNode& node, asmjit::InstControlFlow& flow);
   asmjit::Error add_operands(asmjit::InstNode& node, asmjit::InstControlFlow& flow);
@@ -132,6 +140,8 @@ class Lives {
   void finish_instruction(asmjit::InstNode& node);
   void remove_unreachable();
   void find_live_registers();
+  // The touches of registers that are alive where some block begins, by register.
+  [[nodiscard]] std::vector<Touch> find_touches();
   void find_spans();
   bool open(Lifetime& life, uint32_t begin, uint32_t end);
 
@@ -139,22 +149,12 @@ class Lives {
     LiveSpan span;
     uint32_t before;
   };
-  // A register in a block in which it is spoken of.
-  struct Touch {
-    uint32_t reg, block;
-    bool reads_first;
-    bool listed = false;
-  };
-
   x86::Compiler& compiler_;
   asmjit::FuncNode& function_;
   const std::array<uint32_t, kGroups> available_;
   std::vector<uint32_t> life_by_virt_;
   std::vector<uint32_t> live_in_;
   std::vector<EarlierSpan> spans_;
-  std::vector<Touch> touches_;
-  // Pairs of blocks and registers that are alive at the block's end and spoken of in it, by block.
-  std::vector<std::pair<uint32_t, uint32_t>> live_out_;
   // The instruction being built.
   std::vector<RegisterUse> building_;
   FixedRegisters building_fixed_;

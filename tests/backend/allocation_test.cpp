@@ -1,0 +1,384 @@
+// The register allocator by itself: random functions of more values than the host has registers, against what the same
+// operations give when they are carried out one by one.
+#include "backend-x86/allocation.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <random>
+
+#include "backend-x86/allocation_lives.h"
+#include "backend-x86/code_memory.h"
+#include "backend-x86/compiler.h"
+
+namespace wavejit::backend {
+namespace {
+
+using asmjit::FuncNode;
+using x86::Gp;
+using x86::Ymm;
+
+constexpr unsigned kNumbers = 24, kVectors = 44, kLanes = 8;
+
+struct State {
+  std::array<uint64_t, kNumbers> numbers;
+  std::array<std::array<uint32_t, kLanes>, kVectors> vectors;
+  bool operator==(const State&) const = default;
+};
+
+enum class Kind : uint8_t {
+  add,          // a += b
+  subtract,     // a = b - c
+  multiply,     // a *= b
+  wide,         // a, b = the halves of b * c: fixed registers in and out
+  shift,        // a <<= b & 63: the count in a fixed register
+  exchange,     // a, b = b, a
+  call,         // a = mix(b)
+  low,          // a's low byte = b's: a is changed in part
+  vector_add,   // a = b + c
+  vector_xor,   // a = b ^ c; another instruction for registers above 15
+  vector_copy,  // a = b
+  vector_put,   // all of a's lanes = number b
+  merge,        // a = lanes of c where bits of number b are set (AVX-512: under a mask register)
+  when,         // body if number a is odd
+  loop,         // body b times
+};
+
+struct Statement {
+  Kind kind;
+  unsigned a = 0, b = 0, c = 0;
+  std::vector<Statement> body{};
+};
+using Program = std::vector<Statement>;
+
+uint64_t mix(const void* value) {
+  return reinterpret_cast<uintptr_t>(value) * 0x9e3779b97f4a7c15u + 1;
+}
+
+class Generator {
+ public:
+  explicit Generator(unsigned seed) : random_(seed) {}
+  Program make(unsigned length, unsigned depth) {
+    Program program;
+    for (unsigned i = 0; i < length; ++i) {
+      const unsigned kind = below(depth == 0 ? 13 : 15);
+      const bool vector = kind >= 8 && kind <= 12;
+      const unsigned count = vector ? kVectors : kNumbers;
+      Statement s{.kind = static_cast<Kind>(kind), .a = below(count), .b = below(count), .c = below(count)};
+      if (s.kind == Kind::vector_put || s.kind == Kind::merge) s.b = below(kNumbers);
+      if (s.kind == Kind::wide || s.kind == Kind::exchange) s.b = (s.a + 1 + below(kNumbers - 1)) % kNumbers;
+      if (s.kind == Kind::loop) s.b = 1 + below(3);
+      if (s.kind >= Kind::when) s.body = make(1 + below(12), depth - 1);
+      program.push_back(std::move(s));
+    }
+    return program;
+  }
+  unsigned below(unsigned limit) { return static_cast<unsigned>(random_() % limit); }
+
+ private:
+  std::mt19937 random_;
+};
+
+void evaluate(const Program& program, State& state) {
+  auto& n = state.numbers;
+  auto& v = state.vectors;
+  for (const Statement& s : program) {
+    switch (s.kind) {
+      case Kind::add:
+        n[s.a] += n[s.b];
+        break;
+      case Kind::subtract:
+        n[s.a] = n[s.b] - n[s.c];
+        break;
+      case Kind::multiply:
+        n[s.a] *= n[s.b];
+        break;
+      case Kind::wide: {
+        const unsigned __int128 product = static_cast<unsigned __int128>(n[s.b]) * n[s.c];
+        n[s.a] = static_cast<uint64_t>(product >> 64);
+        n[s.b] = static_cast<uint64_t>(product);
+        break;
+      }
+      case Kind::shift:
+        n[s.a] <<= n[s.b] & 63;
+        break;
+      case Kind::exchange:
+        std::swap(n[s.a], n[s.b]);
+        break;
+      case Kind::call:
+        n[s.a] = mix(reinterpret_cast<const void*>(n[s.b]));
+        break;
+      case Kind::low:
+        n[s.a] = (n[s.a] & ~uint64_t{0xff}) | (n[s.b] & 0xff);
+        break;
+      case Kind::vector_add:
+      case Kind::vector_xor:
+      case Kind::vector_copy:
+      case Kind::vector_put:
+      case Kind::merge:
+        for (unsigned lane = 0; lane < kLanes; ++lane) {
+          uint32_t& to = v[s.a][lane];
+          if (s.kind == Kind::vector_add) to = v[s.b][lane] + v[s.c][lane];
+          if (s.kind == Kind::vector_xor) to = v[s.b][lane] ^ v[s.c][lane];
+          if (s.kind == Kind::vector_copy) to = v[s.b][lane];
+          if (s.kind == Kind::vector_put) to = static_cast<uint32_t>(n[s.b]);
+          if (s.kind == Kind::merge && (n[s.b] >> lane & 1) != 0) to = v[s.c][lane];
+        }
+        break;
+      case Kind::when:
+        if ((n[s.a] & 1) != 0) evaluate(s.body, state);
+        break;
+      case Kind::loop:
+        for (unsigned i = 0; i < s.b; ++i) evaluate(s.body, state);
+        break;
+    }
+  }
+}
+
+asmjit::Environment linux_x64() {
+  asmjit::Environment environment(asmjit::Arch::kX64);
+  environment.setPlatform(asmjit::Platform::kLinux);
+  return environment;
+}
+
+class Emission {
+ public:
+  Emission(x86::Compiler& cc, bool avx512) : cc_(cc), avx512_(avx512) {
+    function_ = cc.addFunc(asmjit::FuncSignatureT<uint32_t, void*, uint32_t>());
+    function_->frame().setAvxEnabled();
+    if (avx512) function_->frame().setAvx512Enabled();
+    state_ = cc.newUInt64();
+    second_ = cc.newUInt32();
+    function_->setArg(0, state_);
+    function_->setArg(1, second_);
+    for (Gp& n : numbers_) n = cc.newUInt64();
+    for (Ymm& v : vectors_) v = cc.newYmm();
+    for (unsigned i = 0; i < kNumbers; ++i) cc.mov(numbers_[i], number(i));
+    for (unsigned i = 0; i < kVectors; ++i) cc.vmovdqu(vectors_[i], vector(i));
+  }
+  FuncNode& finish() {
+    for (unsigned i = 0; i < kNumbers; ++i) cc_.mov(number(i), numbers_[i]);
+    for (unsigned i = 0; i < kVectors; ++i) cc_.vmovdqu(vector(i), vectors_[i]);
+    cc_.ret(second_);
+    cc_.endFunc();
+    return *function_;
+  }
+  void emit(const Program& program) {
+    for (const Statement& s : program) emit(s);
+  }
+
+ private:
+  x86::Mem number(unsigned i) const {
+    return x86::qword_ptr(state_, static_cast<int32_t>(offsetof(State, numbers) + 8 * i));
+  }
+  x86::Mem vector(unsigned i) const {
+    return x86::ymmword_ptr(state_, static_cast<int32_t>(offsetof(State, vectors) + 4 * kLanes * i));
+  }
+  void emit(const Statement& s) {
+    switch (s.kind) {
+      case Kind::add:
+        cc_.add(numbers_[s.a], numbers_[s.b]);
+        break;
+      case Kind::subtract: {
+        const Gp t = cc_.newUInt64();
+        cc_.mov(t, numbers_[s.b]);
+        cc_.sub(t, numbers_[s.c]);
+        cc_.mov(numbers_[s.a], t);
+        break;
+      }
+      case Kind::multiply:
+        cc_.imul(numbers_[s.a], numbers_[s.b]);
+        break;
+      case Kind::wide: {
+        const Gp low = cc_.newUInt64(), by = cc_.newUInt64();
+        cc_.mov(low, numbers_[s.b]);
+        cc_.mov(by, numbers_[s.c]);
+        cc_.mul(numbers_[s.a], low, by);
+        cc_.mov(numbers_[s.b], low);
+        break;
+      }
+      case Kind::shift: {
+        const Gp count = cc_.newUInt64();
+        cc_.mov(count, numbers_[s.b]);
+        cc_.shl(numbers_[s.a], count.r8());
+        break;
+      }
+      case Kind::exchange: {
+        const Gp t = cc_.newUInt64();
+        cc_.mov(t, numbers_[s.a]);
+        cc_.mov(numbers_[s.a], numbers_[s.b]);
+        cc_.mov(numbers_[s.b], t);
+        break;
+      }
+      case Kind::call: {
+        asmjit::InvokeNode* call = nullptr;
+        cc_.invoke(&call, asmjit::imm(reinterpret_cast<uintptr_t>(&mix)),
+                   asmjit::FuncSignatureT<uint64_t, const void*>());
+        call->setArg(0, numbers_[s.b]);
+        call->setRet(0, numbers_[s.a]);
+        break;
+      }
+      case Kind::low:
+        cc_.mov(numbers_[s.a].r8(), numbers_[s.b].r8());
+        break;
+      case Kind::vector_add:
+        cc_.vpaddd(vectors_[s.a], vectors_[s.b], vectors_[s.c]);
+        break;
+      case Kind::vector_xor:
+        cc_.vpxor(vectors_[s.a], vectors_[s.b], vectors_[s.c]);
+        break;
+      case Kind::vector_copy:
+        cc_.vmovdqa(vectors_[s.a], vectors_[s.b]);
+        break;
+      case Kind::vector_put: {
+        const x86::Xmm t = cc_.newXmm();
+        cc_.vmovd(t, numbers_[s.b].r32());
+        cc_.vpbroadcastd(vectors_[s.a], t);
+        break;
+      }
+      case Kind::merge:
+        emit_merge(s);
+        break;
+      case Kind::when: {
+        const asmjit::Label end = cc_.newLabel();
+        cc_.test(numbers_[s.a].r32(), 1);
+        cc_.jz(end);
+        emit(s.body);
+        cc_.bind(end);
+        break;
+      }
+      case Kind::loop: {
+        const Gp count = cc_.newUInt32();
+        const asmjit::Label head = cc_.newLabel();
+        cc_.mov(count, s.b);
+        cc_.bind(head);
+        emit(s.body);
+        cc_.sub(count, 1);
+        cc_.jnz(head);
+        break;
+      }
+    }
+  }
+  void emit_merge(const Statement& s) {
+    if (avx512_) {
+      const x86::KReg lanes = cc_.newKd();
+      cc_.kmovd(lanes, numbers_[s.b].r32());
+      cc_.k(lanes).vmovdqa32(vectors_[s.a], vectors_[s.c]);
+      return;
+    }
+    // In the stack: a bit per lane, as a lane of ones.
+    const x86::Mem row = cc_.newStack(4 * kLanes, 32);
+    const Gp bits = cc_.newUInt32();
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      cc_.mov(bits, numbers_[s.b].r32());
+      cc_.shl(bits, 31 - lane);
+      cc_.sar(bits, 31);
+      x86::Mem at = row.cloneAdjusted(4 * lane);
+      at.setSize(4);
+      cc_.mov(at, bits);
+    }
+    const Ymm lanes = cc_.newYmm();
+    x86::Mem whole = row;
+    whole.setSize(4 * kLanes);
+    cc_.vmovdqu(lanes, whole);
+    cc_.vpblendvb(vectors_[s.a], vectors_[s.a], vectors_[s.c], lanes);
+  }
+
+  x86::Compiler& cc_;
+  const bool avx512_;
+  FuncNode* function_ = nullptr;
+  Gp state_, second_;
+  std::array<Gp, kNumbers> numbers_;
+  std::array<Ymm, kVectors> vectors_;
+};
+
+State random_state(Generator& generator) {
+  State state;
+  for (auto& n : state.numbers) n = (uint64_t{generator.below(~0u)} << 32) | generator.below(~0u);
+  for (auto& v : state.vectors)
+    for (auto& lane : v) lane = generator.below(~0u);
+  return state;
+}
+
+class Allocation : public testing::TestWithParam<Tier> {
+ protected:
+  void SetUp() override {
+    if (!host_supports(GetParam())) GTEST_SKIP() << "the CPU has no " << to_string(GetParam());
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Tiers, Allocation, testing::Values(Tier::avx2, Tier::avx512),
+                         [](const auto& info) { return info.param == Tier::avx2 ? "avx2" : "avx512"; });
+
+TEST_P(Allocation, RandomFunctions) {
+  for (unsigned seed = 0; seed < 400; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    Generator generator(seed);
+    const Program program = generator.make(10 + generator.below(60), 3);
+    asmjit::CodeHolder code;
+    ASSERT_EQ(code.init(linux_x64()), asmjit::kErrorOk);
+    x86::Compiler compiler(&code);
+    Emission emission(compiler, GetParam() == Tier::avx512);
+    emission.emit(program);
+    ASSERT_EQ(allocate_registers(compiler, emission.finish()), asmjit::kErrorOk);
+    x86::Assembler assembler(&code);
+    ASSERT_EQ(compiler.serializeTo(&assembler), asmjit::kErrorOk);
+    const auto block = CodeBlock::create(code);
+    ASSERT_TRUE(block);
+    const auto function = reinterpret_cast<uint32_t (*)(State*, uint32_t)>(reinterpret_cast<uintptr_t>(block->begin()));
+    const State start = random_state(generator);
+    State expected = start, actual = start;
+    evaluate(program, expected);
+    EXPECT_EQ(function(&actual, seed), seed);
+    ASSERT_TRUE(actual == expected);
+  }
+}
+
+// What is alive where: at the beginning of blocks, across back edges, up to the last use and not further.
+TEST(AllocationLives, Spans) {
+  asmjit::CodeHolder code;
+  ASSERT_EQ(code.init(linux_x64()), asmjit::kErrorOk);
+  x86::Compiler cc(&code);
+  FuncNode* function = cc.addFunc(asmjit::FuncSignatureT<uint32_t, uint32_t>());
+  const Gp argument = cc.newUInt32(), sum = cc.newUInt32(), inside = cc.newUInt32(), one = cc.newUInt32();
+  function->setArg(0, argument);
+  const asmjit::Label head = cc.newLabel(), dead = cc.newLabel();
+  cc.mov(one, 1);     // 2
+  cc.xor_(sum, sum);  // 4: does not read it
+  cc.bind(head);
+  cc.mov(inside, argument);  // 6
+  cc.add(sum, inside);       // 8
+  cc.sub(argument, one);     // 10
+  cc.jnz(head);              // 12
+  cc.ret(sum);               // 14
+  cc.bind(dead);
+  cc.add(one, one);  // not reachable
+  cc.jmp(dead);
+  cc.endFunc();
+  Lives lives(cc, *function, {0xffef, 0xffff, 0xfe});
+  ASSERT_EQ(lives.run(), asmjit::kErrorOk);
+  const auto span = [&](const Gp& reg) {
+    const uint32_t life = lives.find_life(reg.id());
+    EXPECT_EQ(lives.lives[life].earlier, kNoIndex);
+    return std::pair(lives.lives[life].current.begin, lives.lives[life].current.end);
+  };
+  EXPECT_EQ(span(argument), std::pair(2u, 14u));
+  EXPECT_EQ(span(one), std::pair(3u, 14u));
+  EXPECT_EQ(span(sum), std::pair(5u, 15u));
+  EXPECT_EQ(span(inside), std::pair(7u, 9u));
+}
+
+TEST(AllocationLives, WhatItDoesNotKnowIsAnError) {
+  asmjit::CodeHolder code;
+  ASSERT_EQ(code.init(linux_x64()), asmjit::kErrorOk);
+  x86::Compiler cc(&code);
+  FuncNode* function = cc.addFunc(asmjit::FuncSignatureT<uint32_t, void*>());
+  const Gp target = cc.newUInt64();
+  function->setArg(0, target);
+  cc.jmp(target);  // anywhere
+  cc.endFunc();
+  EXPECT_NE(allocate_registers(cc, *function), asmjit::kErrorOk);
+}
+
+}  // namespace
+}  // namespace wavejit::backend
