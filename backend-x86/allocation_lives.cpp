@@ -32,6 +32,14 @@ void apply_hint(asmjit::InstSameRegHint hint, RegisterUse& use) {
   }
 }
 
+// What a call may lead to: an address, or a place in memory that has one.
+bool is_fixed_place(const Operand& op) {
+  if (!op.isMem()) return op.isImm();
+  const auto& mem = op.as<asmjit::BaseMem>();
+  return !mem.isRegHome() && !(mem.hasBaseReg() && Operand::isVirtId(mem.baseId())) &&
+         !(mem.hasIndexReg() && Operand::isVirtId(mem.indexId()));
+}
+
 }  // namespace
 
 Lives::Lives(x86::Compiler& compiler, FuncNode& function, const std::array<uint32_t, kGroups>& available)
@@ -254,7 +262,7 @@ Error Lives::add_instruction(InstNode& node, InstControlFlow& flow) {
     flow = InstControlFlow::kReturn;
     error = add_return(*node.as<FuncRetNode>());
   } else if (node.isInvoke()) {
-    if (!node.op(0).isImm()) return kUnknown;
+    if (!is_fixed_place(node.op(0))) return kUnknown;
     error = add_call(*node.as<InvokeNode>());
   } else {
     error = add_operands(node, flow);
