@@ -591,13 +591,17 @@ void Emitter::emit_region(const TileRegion& region, const Label& next) {
 
 void Emitter::flush_segment() {
   if (segment_env_) set_env(*segment_env_);
-  for (unsigned chunk = first_chunk(); chunk < end_chunk(); ++chunk) {
+  const unsigned together = on(Optimisation::interleaving) ? chunks_side_by_side() : 1;
+  for (unsigned first = first_chunk(); first < end_chunk(); first += together) {
+    const unsigned end = std::min(first + together, end_chunk());
     for (const Inst* inst : segment_) {
-      if (error_) return;
-      if (chunk > first_chunk() && is_invariant(inst)) continue;
       if (is_deferred(*inst) && ir::is_pure(inst->op)) continue;
-      annotate(*inst);
-      emit_chunk(*inst, chunk);
+      for (unsigned chunk = first; chunk < end; ++chunk) {
+        if (error_) return;
+        if (chunk > first_chunk() && is_invariant(inst)) break;
+        annotate(*inst);
+        emit_chunk(*inst, chunk);
+      }
     }
   }
   for (const Inst* inst : segment_) {

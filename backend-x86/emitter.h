@@ -54,6 +54,7 @@ class Emitter {
   void emit_block(const ir::Block& block);
   void emit_region(const TileRegion& region, const Label& next);
   void flush_segment();
+  [[nodiscard]] unsigned chunks_side_by_side() const;  // interleaving.cpp
   [[nodiscard]] bool is_deferred(const Inst& inst) const;
   [[nodiscard]] bool must_flush_before(const Inst& inst, Shape shape) const;
   void add_to_segment(const Inst& inst);

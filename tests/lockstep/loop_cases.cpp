@@ -558,6 +558,63 @@ LockstepCase short_blocks() {
               }};
 }
 
+// Chains of slow operations, for which the lanes of a wave are apt to be computed side by side. In between they read
+// v7, the same in all lanes, which the iteration goes on to change, as it does the address, and v10, which only some
+// lanes do. The neighbour's result goes into the next iteration. `others` values are there throughout, so that not all
+// lanes find registers.
+LockstepCase long_chains(unsigned others) {
+  std::string body = std::string(kLoadOwn) + R"(
+  v_and_b32_e32 v6, 0xff, v5
+  v_cvt_f32_u32_e32 v6, v6
+  v_mov_b32_e32 v7, 2.0
+  v_mov_b32_e32 v10, 4.0
+  s_mov_b32 s8, 3
+  at 50, 4
+  v_mov_b32_e32 v52, 0x100
+  v_mov_b32_e32 v53, 0
+1:
+  gget 9, 50
+  v_and_b32_e32 v9, 0xff, v9
+  v_cvt_f32_u32_e32 v9, v9
+  v_add_f32_e32 v6, v6, v9
+  add_co v50, v50, v52
+  addc v51, v51, v53
+)";
+  const auto other = [](unsigned i) { return "v" + std::to_string(12 + i); };
+  for (unsigned i = 0; i < others; ++i)
+    body += "  v_add_f32_e32 " + other(i) + ", " + std::to_string(0x40400000 + i * 0x100000) + ", v6\n";
+  for (unsigned i = 0; i < 3; ++i) {
+    body += R"(
+  v_add_f32_e32 v6, v7, v6
+  v_log_f32_e32 v6, v6
+  v_sqrt_f32_e32 v6, v6
+  v_mul_f32_e32 v9, 0.5, v6
+  v_exp_f32_e32 v9, v9
+  v_add_f32_e32 v9, v9, v10
+  v_rcp_f32_e32 v9, v9
+  v_add_f32_e32 v6, v6, v9
+  v_cmp_gt_f32_e32 vcc, v6, v7
+  s_and_saveexec_b64 s[10:11], vcc
+  v_add_f32_e32 v10, 0.5, v6
+  v_mul_f32_e32 v6, 0.5, v6
+  s_mov_b64 exec, s[10:11]
+  v_add_f32_e32 v7, 1.0, v7
+)";
+  }
+  for (unsigned i = 0; i < others; ++i) body += "  v_max_f32_e32 v6, v6, " + other(i) + "\n";
+  body += R"(
+  v_mov_b32_dpp v11, v6 quad_perm:[1,0,3,2] row_mask:0xf bank_mask:0xf
+  v_add_f32_e32 v6, v6, v11
+  s_sub_u32 s8, s8, 1
+  s_cmp_lg_u32 s8, 0
+  s_cbranch_scc1 1b
+  out 0, v6
+  out 1, v7
+  out 2, v10
+)";
+  return {.name = "long_chains_" + std::to_string(others), .body = body, .reference = {}};
+}
+
 }  // namespace
 
 std::vector<LockstepCase> loop_cases() {
@@ -577,6 +634,7 @@ std::vector<LockstepCase> loop_cases() {
   cases.push_back(barrier_in_a_loop());
   cases.push_back(counter_in_vectors());
   cases.push_back(short_blocks());
+  for (const unsigned others : {0u, 6u, 20u}) cases.push_back(long_chains(others));
   return cases;
 }
 
