@@ -268,7 +268,10 @@ class Emitter {
   Vec fsin(const Vec& x, bool cosine);
   Vec flush_input(const Vec& x);  // denormals -> zeros unless the current environment does it
   Vec flush_output(const Vec& x);
-  void fminmax(uint32_t attr, const Vec& d, const Vec& a, const Vec& b, unsigned bits, bool want_max);
+  [[nodiscard]] static bool never_signalling(const Inst* value);
+  void fminmax(uint32_t attr, const Vec& d, const Vec& a, const Vec& b, unsigned bits, bool want_max, bool signalling);
+  void emit_ldexp(const Inst& inst, unsigned chunk);
+  void unless_any(const MaskReg& odd, const std::function<void()>& ordinary, const std::function<void()>& rare);
   Vec clamp32(const Vec& x);
   Vec frexp_mantissa32(const Vec& x);
   Vec frexp_exponent32(const Vec& x);

@@ -67,8 +67,39 @@ Vec Emitter::fma32(const Vec& a, const Vec& b, const Operand_& c) {
   return d;
 }
 
-// v_min/v_max on one register of f32 or f64 lanes.
-void Emitter::fminmax(uint32_t attr, const Vec& d, const Vec& a_in, const Vec& b_in, unsigned bits, bool want_max) {
+// Whether the number cannot be a signalling NaN in any lane, active or not.
+bool Emitter::never_signalling(const Inst* value) {
+  switch (value->op) {
+    case Op::fadd_f32:
+    case Op::fsub_f32:
+    case Op::fmul_f32:
+    case Op::fma_f32:
+    case Op::fadd_f64:
+    case Op::fsub_f64:
+    case Op::fmul_f64:
+    case Op::fma_f64:
+    case Op::fmin_f32:
+    case Op::fmax_f32:
+    case Op::fmin_f64:
+    case Op::fmax_f64:
+    case Op::cvt_f32_i32:
+    case Op::cvt_f32_u32:
+    case Op::cvt_f64_i32:
+    case Op::cvt_f64_u32:
+    case Op::cvt_f64_f32:
+    case Op::cvt_f32_f64:
+      return true;
+    case Op::const_:
+      // Of two dwords: where both are below the exponent of NaNs.
+      return (value->imm & 0x7fffffff) <= 0x7f800000 && (value->imm >> 32 & 0x7fffffff) < 0x7ff00000;
+    default:
+      return false;
+  }
+}
+
+// v_min/v_max on one register of f32 or f64 lanes. signalling: operands may be signalling NaNs.
+void Emitter::fminmax(uint32_t attr, const Vec& d, const Vec& a_in, const Vec& b_in, unsigned bits, bool want_max,
+                      bool signalling) {
   const bool ieee = (attr & fpenv::kIeee) != 0;
   const bool flush = (attr & fpenv::kKeepInputDenorm) == 0;
   if (ieee && isa_->ieee_minmax(d, a_in, b_in, bits, want_max)) return;
@@ -100,13 +131,64 @@ void Emitter::fminmax(uint32_t attr, const Vec& d, const Vec& a_in, const Vec& b
   Vec r = isa_->make(id, a, b);  // b when either is NaN or both are zero
   const Vec signs = want_max ? isa_->and_(a, b) : isa_->or_(a, b);
   r = select(compare(kEqual, a, b), signs, r);
-  r = select(compare(kUnordered, b, b), a, r);
-  r = select(compare(kUnordered, r, r), isa_->or_(r, constant(quiet)), r);
-  if (ieee) {
-    r = select(and_not_quiet(b), isa_->or_(b, constant(quiet)), r);
-    r = select(and_not_quiet(a), isa_->or_(a, constant(quiet)), r);
-  }
+  if (!signalling) return isa_->mov(d, select(compare(kUnordered, b, b), a, r));
+  const auto with_nans = [&] {
+    Vec result = select(compare(kUnordered, b, b), a, r);
+    result = select(compare(kUnordered, result, result), isa_->or_(result, constant(quiet)), result);
+    if (ieee) {
+      result = select(and_not_quiet(b), isa_->or_(b, constant(quiet)), result);
+      result = select(and_not_quiet(a), isa_->or_(a, constant(quiet)), result);
+    }
+    isa_->mov(r, result);
+  };
+  if (on(Optimisation::ordinary_numbers))
+    unless_any(
+        compare(kUnordered, a, b), [] {}, with_nans);
+  else
+    with_nans();
   isa_->mov(d, r);
+}
+
+// `ordinary` in line; `rare` instead, out of line, when there are lanes in `odd`.
+void Emitter::unless_any(const MaskReg& odd, const std::function<void()>& ordinary, const std::function<void()>& rare) {
+  const Label slow = cc_.newLabel(), join = cc_.newLabel();
+  cc_.j(isa_->test_any({&odd, 1}), slow);
+  ordinary();
+  cc_.bind(join);
+  cold([&] {
+    cc_.bind(slow);
+    rare();
+    cc_.jmp(join);
+  });
+}
+
+// x * 2^n where that is one multiplication: by a number with an exponent of its own.
+void Emitter::emit_ldexp(const Inst& inst, unsigned chunk) {
+  const bool wide = inst.op == Op::fldexp_f64;
+  const uint32_t smallest = wide ? 1022 : 126, fraction_bits = wide ? 52 : 23;
+  const Vec n = v32(inst.operands[1], chunk);
+  const auto in_general = [&] {
+    if (!wide) return isa_->ldexp32(dst(inst, chunk), v32(inst.operands[0], chunk), n);
+    Vec64 power = isa_->vec64();
+    isa_->sext64(power, n);
+    const Vec64 x = v64(inst.operands[0], chunk), d = dst64(inst, chunk);
+    for (unsigned i = 0; i < 2; ++i) isa_->ldexp64(d.part[i], x.part[i], power.part[i]);
+  };
+  if (isa_->has_scale() || !on(Optimisation::ordinary_numbers)) return in_general();
+  const Vec exponent = isa_->make(I::kIdVpaddd, n, isa_->c32(smallest));
+  const auto multiply = [&] {
+    const Vec biased = isa_->make(I::kIdVpaddd, n, isa_->c32(smallest + 1));
+    if (!wide) {
+      cc_.emit(I::kIdVmulps, dst(inst, chunk), v32(inst.operands[0], chunk), isa_->shl32(biased, fraction_bits));
+      return;
+    }
+    Vec64 power = isa_->vec64();
+    isa_->zext64(power, biased);
+    const Vec64 x = v64(inst.operands[0], chunk), d = dst64(inst, chunk);
+    for (unsigned i = 0; i < 2; ++i)
+      cc_.emit(I::kIdVmulpd, d.part[i], x.part[i], isa_->shl64(power.part[i], fraction_bits));
+  };
+  unless_any(cmp(ICmp::uge, exponent, isa_->c32(2 * smallest + 2)), multiply, in_general);
 }
 
 // v_cmp_class from the facts about a magnitude: bit numbers as in the ISA manual (0 signalling NaN .. 9 +inf).
@@ -212,6 +294,7 @@ bool Emitter::emit_float(const Inst& inst, unsigned chunk) {
     for (unsigned i = 0; i < 2; ++i) emit(d.part[i], v64(operand(0), chunk).part[i], i);
     return true;
   };
+  const auto may_signal = [&] { return !never_signalling(operand(0)) || !never_signalling(operand(1)); };
   const auto round32 = [&](unsigned mode) {
     return cc_.emit(isa_->f.round_ps, dst(inst, chunk), value(0), imm(mode)), true;
   };
@@ -225,15 +308,15 @@ bool Emitter::emit_float(const Inst& inst, unsigned chunk) {
       emit_fma(inst, chunk);
       return true;
     case Op::fmin_f32:
-      fminmax(inst.attr, dst(inst, chunk), value(0), value(1), 32, false);
+      fminmax(inst.attr, dst(inst, chunk), value(0), value(1), 32, false, may_signal());
       return true;
     case Op::fmax_f32:
-      fminmax(inst.attr, dst(inst, chunk), value(0), value(1), 32, true);
+      fminmax(inst.attr, dst(inst, chunk), value(0), value(1), 32, true, may_signal());
       return true;
     case Op::fmin_f64:
     case Op::fmax_f64:
       return each([&](const Vec& d, const Vec& x, unsigned i) {
-        fminmax(inst.attr, d, x, v64(operand(1), chunk).part[i], 64, inst.op == Op::fmax_f64);
+        fminmax(inst.attr, d, x, v64(operand(1), chunk).part[i], 64, inst.op == Op::fmax_f64, may_signal());
       });
     case Op::fclamp_f32: {
       const Vec x = value(0);
@@ -324,13 +407,9 @@ bool Emitter::emit_float(const Inst& inst, unsigned chunk) {
         cc_.emit(I::kIdVminpd, d, isa_->const64(0x3fefffffffffffff), part);
       });
     case Op::fldexp_f32:
-      isa_->ldexp32(dst(inst, chunk), value(0), value(1));
+    case Op::fldexp_f64:
+      emit_ldexp(inst, chunk);
       return true;
-    case Op::fldexp_f64: {
-      Vec64 n = isa_->vec64();
-      isa_->sext64(n, value(1));
-      return each([&](const Vec& d, const Vec& x, unsigned i) { isa_->ldexp64(d, x, n.part[i]); });
-    }
     case Op::ffrexp_mant_f64:
       return each([&](const Vec& d, const Vec& x, unsigned) {
         const Vec magnitude = isa_->and_(x, full64(~(uint64_t{1} << 63)));

@@ -91,7 +91,8 @@ bool Emitter::emit_float16(const Inst& inst, unsigned chunk) {
       const Vec a = raw(0), b = raw(1);
       Vec r = isa_->vec();
       const uint32_t plain = (env & ~fpenv::kIeee) | fpenv::kKeepInputDenorm;  // flushed by the conversion, sNaN below
-      fminmax(plain, r, to_f32(a, env), to_f32(b, env), 32, inst.op == Op::fmax_f16);
+      fminmax(plain, r, to_f32(a, env), to_f32(b, env), 32, inst.op == Op::fmax_f16,
+              false);  // converting makes NaNs quiet
       Vec h = isa_->f32_to_f16(r, 0);
       if (env & fpenv::kIeee) {
         h = isa_->sel(signalling(b), isa_->or_(isa_->and_(b, isa_->c32(0xffff)), isa_->c32(0x0200)), h);

@@ -190,6 +190,7 @@ class VectorIsa {
   virtual Vec cvt_u32_f32(const Vec& a) = 0;  // truncating, 0 <= a < 2^32
   virtual void cvt_f64_u32(const Vec64& d, const Vec& a) = 0;
   virtual Vec flush_denormals(const Vec& a) = 0;                       // f32 denormals -> zeros of their sign
+  [[nodiscard]] virtual bool has_scale() const = 0;                    // an instruction for ldexp
   virtual void ldexp32(const Vec& d, const Vec& x, const Vec& n) = 0;  // one rounding, by MXCSR
   // One half of a 64-bit chunk, n in 64-bit lanes; one rounding, by MXCSR.
   virtual void ldexp64(const Vec& d, const Vec& x, const Vec& n) = 0;

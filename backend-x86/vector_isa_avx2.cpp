@@ -314,6 +314,7 @@ class Avx2 final : public VectorIsa {
     const Vec tiny = make(I::kIdVpcmpgtd, const32(0x00800000), magnitude);
     return andn(and_(tiny, c32(0x7fffffff)), a);
   }
+  [[nodiscard]] bool has_scale() const override { return false; }
   void ldexp32(const Vec& d, const Vec& x, const Vec& n) override {
     // Exact in f64; the conversion back rounds.
     const Vec limited = make(I::kIdVpminsd, make(I::kIdVpmaxsd, n, const32(static_cast<uint32_t>(-400))), const32(400));

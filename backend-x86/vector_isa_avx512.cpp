@@ -273,6 +273,7 @@ class Avx512 final : public VectorIsa {
     cc_.emit(I::kIdVpandd, d, a, c32(0x80000000));
     return d;
   }
+  [[nodiscard]] bool has_scale() const override { return true; }
   void ldexp32(const Vec& d, const Vec& x, const Vec& n) override {
     cc_.emit(I::kIdVscalefps, d, x, make(I::kIdVcvtdq2ps, n));  // large exponents may be rounded
   }

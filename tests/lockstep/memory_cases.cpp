@@ -1,5 +1,5 @@
 // Memory operations that invite special forms: atomics of lanes that share addresses, 64-bit values in pairs of
-// registers, structures, lanes in odd orders, divisions with and without ordinary operands.
+// registers, structures, lanes in odd orders.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -561,54 +561,6 @@ LockstepCase sums_of_products() {
           .reference = {}};
 }
 
-// The division sequence of compilers on operands that need scaling in no lane, in some lanes, and are no numbers.
-LockstepCase divisions() {
-  return {.name = "divisions",
-          .body = std::string(kLoadOwn) + R"(
-  v_mov_b32_e32 v6, 0x400
-  addu v6, v4, v6
-  get_at 6, 6
-  v_div_scale_f32 v20, s[10:11], v6, v6, v5
-  v_div_scale_f32 v21, vcc, v5, v6, v5
-  v_rcp_f32_e32 v22, v20
-  v_fma_f32 v23, -v20, v22, 1.0
-  v_fma_f32 v22, v23, v22, v22
-  v_mul_f32_e32 v23, v21, v22
-  v_fma_f32 v24, -v20, v23, v21
-  v_fma_f32 v23, v24, v22, v23
-  v_fma_f32 v20, -v20, v23, v21
-  v_div_fmas_f32 v20, v20, v22, v23
-  v_div_fixup_f32 v8, v20, v6, v5
-  v_div_scale_f32 v21, vcc, v5, v6, v5
-  v_mov_b32_e32 v25, 0x7fc00000
-  v_cndmask_b32_e64 v26, 0, 1, vcc
-  v_cmp_u_f32_e32 vcc, v8, v8
-  v_cndmask_b32_e32 v8, v8, v25, vcc
-  v_cmp_u_f32_e32 vcc, v21, v21
-  v_cndmask_b32_e32 v21, v21, v25, vcc
-  out 0, v8
-  out 1, v21
-  out 2, v26
-)",
-          .floats = true,
-          .prepare =
-              [](Memory& data) {
-                static constexpr uint32_t kOdd[] = {0,          0x80000000, 0x7f800000, 0xff800000,
-                                                    0x7fc00000, 1,          0x00800000, 0x7f7fffff,
-                                                    0x3f800000, 0x80000123, 0x01234567, 0x7e000000};
-                for (unsigned i = 0; i < 256; ++i) {
-                  const unsigned group = i / 64, lane = i % 64;
-                  uint32_t a = 0x3f000000 + (i * 2654435761u >> 8), b = 0x40000000 + (i * 40503u << 8 >> 9);
-                  const bool odd = group == 1 ? lane == 40 : group == 2 ? lane % 5 == 0 : group == 3;
-                  if (odd) a = kOdd[lane % 12];
-                  if (odd) b = kOdd[lane / 5 % 12];
-                  data[i] = a;
-                  data[256 + i] = b;
-                }
-              },
-          .reference = {}};
-}
-
 }  // namespace
 
 std::vector<LockstepCase> memory_cases() {
@@ -617,7 +569,6 @@ std::vector<LockstepCase> memory_cases() {
                                      pairs_shifted_down(false),
                                      pairs_shifted_down(true),
                                      lds_orders(),
-                                     divisions(),
                                      neighbouring_places()};
   for (const unsigned width : {1u, 2u, 3u, 4u}) cases.push_back(structures(width));
   for (const int bound : {1, 16, 77, 200, 256}) cases.push_back(clamped_indices(bound, true));
