@@ -424,6 +424,8 @@ void MemoryAccess::prefetch_next(const Gp& pointer) {
 
 void MemoryAccess::contiguous(const Gp& pointer) {
   if (lane_stride_ != element_stride_ && !scratch_swizzled_) return contiguous_interleaved(pointer);
+  // Scratch is there for lanes that are off, too, and nobody else's.
+  const bool merges = scratch_swizzled_ && (isa_.has_masked_narrow() || e_.on(Optimisation::merged_scratch));
   const auto access = [&](const MaskReg* lanes) {
     if (mem_.bytes < 4) return contiguous_narrow(pointer, lanes);
     for (unsigned i = 0; i < mem_.count; ++i) {
@@ -433,6 +435,10 @@ void MemoryAccess::contiguous(const Gp& pointer) {
         isa_.load(result(i), at, lanes);
       } else {
         const Vec v = data(i);
+        if (merges && lanes != nullptr) {
+          isa_.store_merged(at, v, *lanes, range(true));
+          continue;
+        }
         e_.faults_.mark(range(true));
         isa_.store(at, v, lanes);
       }
@@ -443,8 +449,7 @@ void MemoryAccess::contiguous(const Gp& pointer) {
     require_full_mask();
     return access(nullptr);
   }
-  // Scratch is there for lanes that are off, too.
-  if ((scratch_swizzled_ && (load_ || isa_.has_masked_narrow())) || fixed_lanes()) return access(active_.get());
+  if ((scratch_swizzled_ && load_) || merges || fixed_lanes()) return access(active_.get());
   // The plain access when all lanes are on; the masked one is out of line.
   const Label masked = cc_.newLabel(), done = cc_.newLabel();
   cc_.j(x86::negateCond(isa_.test_all({&active_.mask, 1})), masked);

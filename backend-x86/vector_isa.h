@@ -202,6 +202,8 @@ class VectorIsa {
   // --- memory; lanes outside the mask (null: all are in) are not touched and read 0 ---
   virtual void load(const Vec& d, const Mem& m, const MaskReg* k) = 0;
   virtual void store(const Mem& m, const Vec& v, const MaskReg* k) = 0;
+  // The same by what is fastest, which may write back what is there for the other lanes.
+  virtual void store_merged(const Mem& m, const Vec& v, const MaskReg& k, FaultRange range) = 0;
   virtual void load_broadcast(const Vec& d, const Mem& m, const MaskReg* k) = 0;
   virtual void load_broadcast64(const Vec& d, const Mem& m) = 0;
   // 1- and 2-byte elements.

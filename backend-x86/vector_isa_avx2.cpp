@@ -370,6 +370,14 @@ class Avx2 final : public VectorIsa {
       cc_.emit(I::kIdVmovdqu, sized(m, 32), v);
     }
   }
+  void store_merged(const Mem& m, const Vec& v, const MaskReg& k, FaultRange range) override {
+    const Vec merged = vec();
+    faults_.mark(range);
+    cc_.emit(I::kIdVmovdqu, merged, sized(m, 32));
+    cc_.emit(I::kIdVblendvps, merged, merged, v, k);
+    faults_.mark(range);
+    cc_.emit(I::kIdVmovdqu, sized(m, 32), merged);
+  }
   // The emitter only asks for it when some lane is active.
   void load_broadcast(const Vec& d, const Mem& m, const MaskReg* k) override {
     if (k == nullptr) {

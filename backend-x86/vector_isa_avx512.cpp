@@ -300,6 +300,10 @@ class Avx512 final : public VectorIsa {
     set_mask(k);
     cc_.emit(I::kIdVmovdqu32, sized(m, 64), v);
   }
+  void store_merged(const Mem& m, const Vec& v, const MaskReg& k, FaultRange range) override {
+    faults_.mark(range);
+    store(m, v, &k);
+  }
   void load_broadcast(const Vec& d, const Mem& m, const MaskReg* k) override {
     set_zero_mask(k);
     cc_.emit(I::kIdVpbroadcastd, d, sized(m, 4));
