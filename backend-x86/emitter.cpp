@@ -615,6 +615,7 @@ void Emitter::flush_segment() {
   segment_env_.reset();
   uniform_pointers_.clear();
   stream_distances_.clear();
+  advance_distances_.clear();
   clamp_tests_.clear();
   odd_divisions_.clear();
 }

@@ -105,6 +105,18 @@ class Emitter {
     unsigned shift = 0;
     bool is_signed = false;  // how a 32-bit step is extended
   };
+  // What the next work-group loads is how far from what this one does: factor * scale (null: 1) bytes.
+  struct Advance {
+    int64_t factor = 0;
+    const Inst* scale = nullptr;  // i32, unsigned
+  };
+  using AdvanceMemo = std::map<const Inst*, std::optional<Advance>>;
+  [[nodiscard]] std::optional<Advance> group_advance(const Inst* value, AdvanceMemo& memo) const;
+  [[nodiscard]] std::optional<Advance> find_group_advance(const Inst* value, AdvanceMemo& memo) const;
+  void plan_group_prefetches(const std::vector<ir::Loop>& loops);
+  Operand advance_distance(const Inst& access);
+  std::map<const Inst*, Advance> advances_;                          // by access
+  std::map<std::pair<int64_t, const Inst*>, Gp> advance_distances_;  // computed once in a segment
   void plan_streams(const ir::Loop& loop);
   [[nodiscard]] std::optional<Stream> stream_step(const ir::Loop& loop, const Inst* value) const;
   Gp stream_distance(const Inst& access);

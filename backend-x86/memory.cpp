@@ -178,7 +178,9 @@ void MemoryAccess::prepare() {
 // The address of the chunk's first lane is a number.
 void MemoryAccess::prepare_served() {
   served_ = true;
-  e_.stream_distance(inst_);  // in front of all branches, as other chunks use it, too
+  // In front of all branches, as other chunks use them, too.
+  e_.stream_distance(inst_);
+  e_.advance_distance(inst_);
   const ir::Inst* value = lane_operand(inst_);
   const LaneAddress& fact = e_.lane_addresses_.of(value);
   std::vector<const ir::Inst*> clamps, extensions;
@@ -412,14 +414,20 @@ void MemoryAccess::uniform_load() {
   }
 }
 
-// What the next iteration of the loop accesses.
+// What the next iteration of the loop accesses, or the next work-group.
 void MemoryAccess::prefetch_next(const Gp& pointer) {
-  const Gp distance = e_.stream_distance(inst_);
-  if (!distance.isValid()) return;
   const auto bytes = static_cast<int32_t>(isa_.lanes * lane_stride_);
   if (chunk_ * isa_.lanes * lane_stride_ % 64 != 0) return;  // in the line of the chunk before
-  for (int32_t line = 0; line < bytes; line += 64)
-    cc_.prefetcht0(x86::ptr(pointer, distance, 0, static_cast<int32_t>(disp_) + line));
+  const auto disp = static_cast<int32_t>(disp_);
+  std::optional<Mem> next;
+  if (const Operand distance = e_.advance_distance(inst_); distance.isImm()) {
+    next = x86::ptr(pointer, disp + distance.as<asmjit::Imm>().valueAs<int32_t>());
+  } else if (distance.isReg()) {
+    next = x86::ptr(pointer, distance.as<Gp>(), 0, disp);
+  } else if (const Gp step = e_.stream_distance(inst_); step.isValid()) {
+    next = x86::ptr(pointer, step, 0, disp);
+  }
+  for (int32_t line = 0; next && line < bytes; line += 64) cc_.prefetcht0(next->cloneAdjusted(line));
 }
 
 void MemoryAccess::contiguous(const Gp& pointer) {

@@ -6,6 +6,9 @@
 //
 // Waves that go through an array together in strides of the whole grid leave the page with each step. There each access
 // asks for what the next iteration wants.
+//
+// Tiles of two-dimensional arrays are short pieces of many rows. There the loads of a work-group ask for what the next
+// one will load, if the address says how far on that is.
 #include <algorithm>
 
 #include "backend-x86/emitter.h"
@@ -29,7 +32,9 @@ bool counts_lanes(const ir::Inst& phi, const ir::Inst& next) {
 
 void Emitter::plan_prefetches() {
   const ir::Dominators dominators(function_);
-  for (const ir::Loop& loop : ir::find_loops(dominators)) {
+  const std::vector<ir::Loop> loops = ir::find_loops(dominators);
+  plan_group_prefetches(loops);
+  for (const ir::Loop& loop : loops) {
     plan_streams(loop);
     const ir::Block* header = loop.header;
     if (header->predecessors.size() != loop.latches.size() + 1) continue;
@@ -143,6 +148,103 @@ Gp Emitter::stream_distance(const Inst& access) {
   }
   if (stream.shift != 0) cc_.shl(d, stream.shift);
   return d;
+}
+
+std::optional<Emitter::Advance> Emitter::group_advance(const Inst* value, AdvanceMemo& memo) const {
+  if (const auto known = memo.find(value); known != memo.end()) return known->second;
+  const std::optional<Advance> found = find_group_advance(value, memo);
+  memo[value] = found;
+  return found;
+}
+
+// By how much the value grows from one work-group to the next, taking it that nothing wraps around. Zero for what does
+// not depend on the work-group, as far as is looked: this decides about prefetches only.
+std::optional<Emitter::Advance> Emitter::find_group_advance(const Inst* value, AdvanceMemo& memo) const {
+  if (value->op == Op::get_sgpr && static_cast<int>(value->imm) == function_.group_id_sgpr) return Advance{1, nullptr};
+  if (value->op == Op::phi || !ir::is_pure(value->op)) return Advance{};
+  std::vector<Advance> operands;
+  for (const Inst* operand : value->operands) {
+    const std::optional<Advance> advance = group_advance(operand, memo);
+    if (!advance) return std::nullopt;
+    operands.push_back(*advance);
+  }
+  if (std::all_of(operands.begin(), operands.end(), [](const Advance& a) { return a.factor == 0; })) return Advance{};
+  const auto is_const = [&](unsigned i) { return value->operands[i]->is_const(); };
+  switch (value->op) {
+    case Op::splat:
+    case Op::splat64:
+    case Op::zext64:
+    case Op::sext64:
+    case Op::lo32:
+      return operands[0];
+    case Op::and_:  // a bound
+    case Op::umin:
+      if (is_const(1)) return operands[0];
+      return std::nullopt;
+    case Op::add:
+    case Op::or_: {
+      if (operands[0].factor == 0) return operands[1];
+      if (operands[1].factor == 0) return operands[0];
+      if (operands[0].scale != operands[1].scale) return std::nullopt;
+      return Advance{operands[0].factor + operands[1].factor, operands[0].scale};
+    }
+    case Op::shl:
+      if (is_const(1) && value->operands[1]->imm < 32)
+        return Advance{operands[0].factor << value->operands[1]->imm, operands[0].scale};
+      return std::nullopt;
+    case Op::mul: {
+      const unsigned grows = operands[0].factor == 0;
+      if (operands[!grows].factor != 0) return std::nullopt;
+      const Inst* by = value->operands[!grows];
+      if (by->is_const()) return Advance{operands[grows].factor * static_cast<int64_t>(by->imm), operands[grows].scale};
+      if (by->op == Op::splat) by = by->operands[0];
+      if (by->type != ir::kI32 || operands[grows].scale != nullptr) return std::nullopt;
+      return Advance{operands[grows].factor, by};
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+// Where a wave's lanes are one row the processor sees what comes. What a loop loads is mostly more than there is room
+// for until the next work-group wants it.
+void Emitter::plan_group_prefetches(const std::vector<ir::Loop>& loops) {
+  if (function_.group_id_sgpr < 0) return;
+  AdvanceMemo memo;
+  for (const auto& block : function_.blocks) {
+    if (std::any_of(loops.begin(), loops.end(), [&](const ir::Loop& loop) { return loop.body.contains(block.get()); }))
+      continue;
+    for (const Inst* inst : block->insts) {
+      if (inst->op != Op::load || inst->mem.space != ir::Space::global || !lane_addresses_.serves(*inst)) continue;
+      const LaneAddress& address = lane_addresses_.of(lane_operand(*inst));
+      if (address.stride == 0 || address.wave) continue;
+      std::optional<Advance> advance = group_advance(lane_operand(*inst), memo);
+      if (advance && inst->mem.form == ir::AddressForm::base_offset) {
+        const std::optional<Advance> base = group_advance(inst->operands[1], memo);
+        if (!base || (base->factor != 0 && advance->factor != 0 && base->scale != advance->scale)) continue;
+        if (base->factor != 0) advance = Advance{advance->factor + base->factor, base->scale};
+      }
+      constexpr int64_t kFar = 1 << 24;
+      if (!advance || advance->factor == 0 || advance->factor > kFar || advance->factor < -kFar) continue;
+      if (advance->scale != nullptr && (advance->scale->is_const() || classes_.is_shared(advance->scale))) continue;
+      advances_.emplace(inst, *advance);
+    }
+  }
+}
+
+// From what the access loads to what the next work-group does, in bytes: a number, or a register. None: no idea.
+Operand Emitter::advance_distance(const Inst& access) {
+  const auto found = advances_.find(&access);
+  if (found == advances_.end()) return {};
+  const auto [factor, scale] = found->second;
+  if (scale == nullptr) return asmjit::imm(factor);
+  const auto [entry, inserted] = advance_distances_.try_emplace({factor, scale});
+  if (inserted) {
+    entry->second = cc_.newUInt64();
+    cc_.mov(entry->second.r32(), gp(scale));
+    cc_.imul(entry->second, entry->second, asmjit::imm(factor));
+  }
+  return entry->second;
 }
 
 // Prefetches do not fault: that goes for lanes that are off, too.

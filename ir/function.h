@@ -146,6 +146,9 @@ class Function {
   std::string name;
   std::vector<Entry> entries;
   std::vector<std::unique_ptr<Block>> blocks;  // layout order
+  // The scalar register in which a kernel gets the number of its work-group in x, which is the next one's less one. Only
+  // a hint: it may hold something else later. -1: none.
+  int group_id_sgpr = -1;
 
   Block* add_block(uint64_t guest_pc = 0);
   // A new instruction that is in no block yet. Operand users are updated.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 
 namespace wavejit::runtime {
@@ -126,6 +127,7 @@ DispatchState::DispatchState(isa::Target target, const Kernel& kernel, const Sha
       architected_flat_scratch_(isa::family_of(target) == isa::Family::gfx940),
       descriptor_(kernel.descriptor),
       shape_(shape),
+      groups_{shape.groups(0), shape.groups(1), shape.groups(2)},
       lds_bytes_(lds_bytes),
       scratch_bytes_per_lane_(scratch_size(kernel.descriptor)),
       layout_(sgpr_layout(kernel.descriptor)) {
@@ -159,27 +161,55 @@ DispatchState::DispatchState(isa::Target target, const Kernel& kernel, const Sha
   sgprs_[sreg::kM0] = 0xffffffff;
 }
 
-DispatchState::Group DispatchState::group(uint64_t index) const {
-  Group group;
+// The size that goes with the id.
+void DispatchState::complete(Group& group) const {
+  group.complete = true;
   for (unsigned i = 0; i < 3; ++i) {
-    const uint32_t groups = shape_.groups(i);
-    // Mostly one-dimensional: a division costs more than what it decides here.
-    group.id[i] = static_cast<uint32_t>(groups == 1 ? 0 : index < groups ? index : index % groups);
-    index = groups == 1 ? index : index < groups ? 0 : index / groups;
     group.size[i] = std::min(shape_.workgroup[i], shape_.grid[i] - group.id[i] * shape_.workgroup[i]);
     group.complete &= group.size[i] == shape_.workgroup[i];
   }
+}
+
+DispatchState::Group DispatchState::group(uint64_t index) const {
+  Group group;
+  for (unsigned i = 0; i < 3; ++i) {
+    group.id[i] = static_cast<uint32_t>(index % groups_[i]);
+    index /= groups_[i];
+  }
+  complete(group);
   return group;
 }
 
-unsigned DispatchState::init_group(Arena& arena, const Group& group, const volatile uint32_t* stop_flag,
+void DispatchState::advance(Group& group) const {
+  for (unsigned i = 0; i < 3; ++i) {
+    if (++group.id[i] < groups_[i]) break;
+    group.id[i] = 0;
+  }
+  complete(group);
+}
+
+DispatchState::WaveTemplate DispatchState::make_template(Arena& arena, const volatile uint32_t* stop_flag) const {
+  WaveTemplate common;
+  init_template(arena.wave(0), arena, stop_flag);
+  std::memcpy(common.bytes.data(), &arena.wave(0), common.bytes.size());
+  return common;
+}
+
+void DispatchState::init_common(WaveState& wave, const WaveTemplate& common, uint32_t lines) {
+  static_assert(sizeof common.bytes % 64 == 0 && alignof(WaveState) == 64);
+  auto* to = reinterpret_cast<std::byte*>(&wave);
+  for (; lines != 0; lines &= lines - 1) {
+    const size_t at = size_t{64} * std::countr_zero(lines);
+    std::memcpy(to + at, common.bytes.data() + at, 64);
+  }
+}
+
+unsigned DispatchState::init_group(Arena& arena, const WaveTemplate& common, uint32_t lines, const Group& group,
                                    bool write_ids) const {
   const auto& size = group.size;
   const unsigned waves = (size[0] * size[1] * size[2] + kWaveSize - 1) / kWaveSize;
-  WaveState& first = arena.wave(0);
-  init_template(first, arena, stop_flag);
-  for (unsigned i = 1; i < waves; ++i) std::memcpy(&arena.wave(i), &first, offsetof(WaveState, vgpr));
   for (unsigned i = 0; i < waves; ++i) {
+    init_common(arena.wave(i), common, lines);
     init_wave(arena.wave(i), arena, group, i, waves);
     if (write_ids) this->write_ids(arena.wave(i), group, i);
   }
@@ -195,7 +225,7 @@ uint64_t DispatchState::scratch_words23(const Arena& arena) const {
 }
 
 // All in front of the vector registers that does not depend on the work-group and the wave.
-void DispatchState::init_template(WaveState& wave, Arena& arena, const volatile uint32_t* stop_flag) const {
+void DispatchState::init_template(WaveState& wave, const Arena& arena, const volatile uint32_t* stop_flag) const {
   std::memcpy(wave.sgpr, sgprs_.data(), sizeof wave.sgpr);
   if (layout_.private_segment_buffer >= 0) {
     // Swizzled buffer of 4-byte elements over 64 lanes; the fields ROCm's runtime sets (base, SWIZZLE_ENABLE,

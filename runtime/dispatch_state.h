@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -69,22 +70,31 @@ class DispatchState {
     bool complete = true;
   };
   [[nodiscard]] Group group(uint64_t index) const;  // linear, x fastest
+  void advance(Group& group) const;                 // to the next one
 
-  // Sets up the waves of a work-group in `arena`; returns how many there are. Without `write_ids` the rows that hold
-  // the work-item ids are left as they are (see lift::DispatchShape).
-  unsigned init_group(Arena& arena, const Group& group, const volatile uint32_t* stop_flag,
-                      bool write_ids = true) const;
-
-  // The same for waves one after the other in one state that they do not change
-  // (TranslationCache::Entry::runs_through): what they have in common, then what is the next one's own, of `count`
-  // waves of a work-group.
-  void init_template(WaveState& wave, Arena& arena, const volatile uint32_t* stop_flag) const;
+  // What all waves of a launch have in common, in front of the vector registers. Made once, with the arena they run in.
+  struct WaveTemplate {
+    alignas(64) std::array<std::byte, offsetof(WaveState, vgpr)> bytes;
+  };
+  [[nodiscard]] WaveTemplate make_template(Arena& arena, const volatile uint32_t* stop_flag) const;
+  // Of that, the given cache lines (bit i: bytes 64 i to 64 i + 63); with all of them it does not matter what was
+  // there.
+  static constexpr uint32_t kAllLines = (1u << offsetof(WaveState, vgpr) / 64) - 1;
+  static void init_common(WaveState& wave, const WaveTemplate& common, uint32_t lines);
+  // What is the next wave's own, of `count` waves of a work-group.
   void init_wave(WaveState& wave, const Arena& arena, const Group& group, unsigned index, unsigned count) const;
+
+  // Both, for the waves of a work-group in `arena`; returns how many there are. Without `write_ids` the rows that hold
+  // the work-item ids are left as they are (see lift::DispatchShape).
+  unsigned init_group(Arena& arena, const WaveTemplate& common, uint32_t lines, const Group& group,
+                      bool write_ids = true) const;
 
   // Words 2 and 3 of the private segment's descriptor, for an arena that is prepared.
   [[nodiscard]] uint64_t scratch_words23(const Arena& arena) const;
 
  private:
+  void init_template(WaveState& wave, const Arena& arena, const volatile uint32_t* stop_flag) const;
+  void complete(Group& group) const;
   void write_ids(WaveState& wave, const Group& group, unsigned index) const;
 
   isa::Target target_;
@@ -92,6 +102,7 @@ class DispatchState {
   bool architected_flat_scratch_;
   codeobject::KernelDescriptor descriptor_;
   Shape shape_;
+  std::array<uint32_t, 3> groups_;
   uint32_t lds_bytes_;
   uint32_t scratch_bytes_per_lane_;
   DispatchPacket packet_;

@@ -150,6 +150,7 @@ class Worker {
         arena_->prepare(state.shape().max_waves(), state.lds_bytes(), state.scratch_bytes_per_lane());
     if (!prepared) return shared_.fail(std::move(prepared.error()));
     scratch_words23_ = state.scratch_words23(*arena_);
+    template_ = state.make_template(*arena_, shared_.watch.stop_flag());
     const GuestThread guest;
     mark_ = &guest_mark();
     host_mxcsr_ = _mm_getcsr();
@@ -161,11 +162,11 @@ class Worker {
       const uint64_t last = std::min(first + shared_.chunk, shared_.total_groups);
       next_ = first;
       last_of_chunk_ = last;
+      group_ = state.group(first);
       uint64_t ended = 0;
       while (next_ < last_of_chunk_ && !shared_.watch.stopping()) {
         start_ = shared_.translated();
-        if (start_ && start_->through.code) ended += run_groups_through();
-        if (next_ < last_of_chunk_ && !shared_.watch.stopping()) ended += run_group(next_++);
+        ended += start_ && start_->through.code && group_.complete ? run_groups_through() : run_groups();
       }
       shared_.done_groups.fetch_add(ended, std::memory_order_relaxed);
     }
@@ -194,15 +195,12 @@ class Worker {
     uint64_t full_exec = ~uint64_t{0};  // the EXEC for which there is code of its own
   };
 
-  // The chunk's work-groups from next_ on, as long as they are complete, wave after wave in the state of the first.
-  // Returns how many have ended.
+  // Work-groups of the chunk from next_ on. Returns how many have ended.
   uint64_t run_groups_through() {
     const uint64_t first = next_;
-    shared_.state.init_template(arena_->wave(0), *arena_, shared_.watch.stop_flag());
-    GuestFault fault;
-    const GuestOutcome outcome =
-        run_guest([](void* self) { static_cast<Worker*>(self)->run_waves_through(); }, this, fault);
-    if (outcome == GuestOutcome::fault) shared_.fail(fault_error(shared_, *fault.wave, fault.address_known));
+    DispatchState::init_common(arena_->wave(0), template_, DispatchState::kAllLines);
+    changed_lines_ |= start_->through.changed_lines;
+    run_as_guest([](void* self) { static_cast<Worker*>(self)->run_waves_through(); });
     // A work-group that has not ended has begun all the same.
     const bool broken_off = shared_.watch.stopping() && next_ < last_of_chunk_;
     const uint64_t ended = next_ - first;
@@ -212,21 +210,26 @@ class Worker {
     return ended;
   }
 
+  void run_as_guest(void (*body)(void*)) {
+    GuestFault fault;
+    const GuestOutcome outcome = run_guest(body, this, fault);
+    if (outcome == GuestOutcome::fault) shared_.fail(fault_error(shared_, *fault.wave, fault.address_known));
+  }
+
   [[nodiscard]] unsigned full_waves() const {
     const auto& size = shared_.state.shape().workgroup;
     return size[0] * size[1] * size[2] / kWaveSize;
   }
 
+  // Complete work-groups, as many as there are of them, wave after wave in the state of the first.
   void run_waves_through() {
     const DispatchState& state = shared_.state;
     const TranslationCache::Entry& entry = start_->through;
     const unsigned waves = full_waves();
     WaveState& wave = arena_->wave(0);
-    for (; next_ < last_of_chunk_; ++next_) {
-      const DispatchState::Group group = state.group(next_);
-      if (!group.complete) return;
+    for (; next_ < last_of_chunk_ && group_.complete; ++next_, state.advance(group_)) {
       for (unsigned i = 0; i < waves; ++i) {
-        state.init_wave(wave, *arena_, group, i, waves);
+        state.init_wave(wave, *arena_, group_, i, waves);
         ExitReason reason;
         {
           const GuestScope scope(*mark_, wave, entry.code);
@@ -238,26 +241,62 @@ class Worker {
     }
   }
 
-  bool run_group(uint64_t index) {
-    const DispatchState::Group group = shared_.state.group(index);
-    count_ = shared_.state.init_group(*arena_, group, shared_.watch.stop_flag(),
-                                      !start_ || start_->reads_ids[group.complete]);
-    std::fill_n(slots_.begin(), count_,
-                Slot{.interpreted = !start_, .specialisation = shared_.specialisation[group.complete]});
-    interpreted_groups_ += !start_;
-    if (group.complete && shared_.last_waves) {
-      slots_[count_ - 1].specialisation = *shared_.last_waves;
-      slots_[count_ - 1].full_exec = last_wave_exec(shared_.state.shape().workgroup);
+  // The same, as general as it gets: waves take turns, and each has a state of its own.
+  uint64_t run_groups() {
+    const uint64_t first = next_;
+    count_ = 0;
+    run_as_guest([](void* self) { static_cast<Worker*>(self)->run_groups_of_waves(); });
+    const uint64_t ended = next_ - first;
+    if (count_ != 0) {  // one that has not ended
+      count_group();
+      ++next_;
     }
-    GuestFault fault;
-    const GuestOutcome outcome = run_guest([](void* self) { static_cast<Worker*>(self)->run_waves(); }, this, fault);
-    if (outcome == GuestOutcome::fault) shared_.fail(fault_error(shared_, *fault.wave, fault.address_known));
+    return ended;
+  }
+
+  void run_groups_of_waves() {
+    const DispatchState& state = shared_.state;
+    do {
+      count_ = state.init_group(*arena_, template_, lines_to_set_up(), group_,
+                                !start_ || start_->reads_ids[group_.complete]);
+      std::fill_n(slots_.begin(), count_,
+                  Slot{.interpreted = !start_, .specialisation = shared_.specialisation[group_.complete]});
+      interpreted_groups_ += !start_;
+      if (group_.complete && shared_.last_waves) {
+        slots_[count_ - 1].specialisation = *shared_.last_waves;
+        slots_[count_ - 1].full_exec = last_wave_exec(state.shape().workgroup);
+      }
+      run_waves();
+      if (shared_.watch.stopping() && !all_ended()) return;
+      count_group();
+      ++next_;
+      state.advance(group_);
+    } while (next_ < last_of_chunk_ && !shared_.watch.stopping() && start_ &&
+             !(start_->through.code && group_.complete));
+  }
+
+  // Of the states of all waves of a work-group: what earlier ones may have changed.
+  uint32_t lines_to_set_up() {
+    if (!start_) {
+      all_changed_ = true;  // the interpreter's waves, and where they go on
+    } else if (all_changed_) {
+      for (unsigned i = 0; i < shared_.state.shape().max_waves(); ++i)
+        DispatchState::init_common(arena_->wave(i), template_, DispatchState::kAllLines);
+      all_changed_ = false;
+    }
+    return all_changed_ ? DispatchState::kAllLines : changed_lines_;
+  }
+
+  [[nodiscard]] bool all_ended() const {
+    return std::all_of(slots_.begin(), slots_.begin() + count_,
+                       [](const Slot& slot) { return slot.status == Status::ended; });
+  }
+
+  void count_group() {
     for (unsigned i = 0; i < count_; ++i) instructions_ += arena_->wave(i).instructions;
     waves_ += count_;
     ++groups_;
-    bool ended = true;
-    for (unsigned i = 0; i < count_; ++i) ended &= slots_[i].status == Status::ended;
-    return ended;
+    count_ = 0;
   }
 
   static constexpr unsigned kProbes = 4;
@@ -399,6 +438,7 @@ class Worker {
       shared_.fail(std::move(found.error()));
       return {};
     }
+    changed_lines_ |= found->changed_lines;
     cached = {.pc = wave.pc, .key = key, .exec_full = wave.exec() == slot.full_exec, .entry = *found};
     last_ = &cached;
     return *found;
@@ -442,6 +482,11 @@ class Worker {
   std::array<Cached, 64> cache_{};
   Cached* last_ = cache_.data();
   GuestMark* mark_ = nullptr;
+  DispatchState::WaveTemplate template_;
+  DispatchState::Group group_;  // next_
+  // What work-groups so far have changed of the waves' states: everything, or these lines.
+  bool all_changed_ = true;
+  uint32_t changed_lines_ = 0;
   uint32_t host_mxcsr_ = 0;
   const backend::PlainEntryFn enter_ = backend::plain_entry();
   TranslationCounters counters_;

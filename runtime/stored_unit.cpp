@@ -13,9 +13,10 @@ namespace {
 struct StoredHead {
   uint32_t entries = 0, slots = 0, fault_ranges = 0, code_bytes = 0;
   uint32_t host_instructions = 0;
-  uint32_t flags = 0;
+  uint32_t flags = 0;  // the cache lines that the code changes are above the others
 };
 constexpr uint32_t kReadsIds = 1, kRunsThrough = 2;
+constexpr unsigned kChangedLinesShift = 8;
 
 struct StoredEntry {
   uint64_t guest_pc = 0;
@@ -180,7 +181,8 @@ std::vector<uint8_t> pack(const StoredUnit& unit) {
                    .fault_ranges = static_cast<uint32_t>(fault_ranges.size()),
                    .code_bytes = static_cast<uint32_t>(code.size()),
                    .host_instructions = host_instructions,
-                   .flags = (unit.reads_ids ? kReadsIds : 0) | (unit.runs_through ? kRunsThrough : 0)});
+                   .flags = (unit.reads_ids ? kReadsIds : 0) | (unit.runs_through ? kRunsThrough : 0) |
+                            unit.changed_lines << kChangedLinesShift});
   for (const auto& [guest_pc, block, resumed_only, exec] : unit.entries)
     w.put(StoredEntry{.guest_pc = guest_pc, .resumed_only = resumed_only, .exec = exec});
   for (const backend::FaultRange& range : fault_ranges) {
@@ -218,6 +220,7 @@ std::optional<StoredUnit> unpack(std::span<const uint8_t> bytes) {
   StoredUnit unit{.entries = {},
                   .reads_ids = (head.flags & kReadsIds) != 0,
                   .runs_through = (head.flags & kRunsThrough) != 0,
+                  .changed_lines = head.flags >> kChangedLinesShift,
                   .image = {.code = code,
                             .slots = slots,
                             .fault_ranges = std::vector<backend::FaultRange>(ranges.size()),

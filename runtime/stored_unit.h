@@ -23,7 +23,8 @@ namespace wavejit::runtime {
 struct StoredUnit {
   std::vector<ir::Entry> entries;  // without blocks
   bool reads_ids = true, runs_through = false;
-  backend::CodeImage image;  // refers to the bytes it comes from
+  uint32_t changed_lines = 0;  // TranslationCache::Entry
+  backend::CodeImage image;    // refers to the bytes it comes from
 };
 
 // Everything that a translation follows from: the build of wavejit, the CPU, the code and where it is loaded, how it is

@@ -21,6 +21,7 @@ struct TranslationCache::Unit {
   std::vector<ir::Entry> entries;  // of a function that is gone: without blocks
   bool reads_ids = true;
   bool runs_through = false;
+  uint32_t changed_lines = 0;
   Error error;  // when `code` is null
 };
 
@@ -65,6 +66,31 @@ bool runs_through(const ir::Function& function) {
           break;
       }
   return true;
+}
+
+// Which cache lines of the scalar part of the wave's state the function may change (Entry::changed_lines). All behind
+// the scalar registers counts as changed: exits write there, and out-of-line helpers.
+uint32_t changed_lines(const ir::Function& function) {
+  static_assert(offsetof(WaveState, sgpr) == 0 && offsetof(WaveState, pc) == sizeof(WaveState::sgpr));
+  constexpr uint32_t kAll = (1u << offsetof(WaveState, vgpr) / 64) - 1;
+  uint32_t lines = kAll & ~uint32_t{0} << sizeof(WaveState::sgpr) / 64;
+  const auto add = [&](uint64_t sgpr) { lines |= 1u << sgpr * 4 / 64; };
+  for (const auto& block : function.blocks)
+    for (const ir::Inst* inst : block->insts) switch (inst->op) {
+        case ir::Op::set_sgpr64:
+        case ir::Op::set_mask:
+          add(inst->imm + 1);
+          [[fallthrough]];
+        case ir::Op::set_sgpr:
+          add(inst->imm);
+          break;
+        case ir::Op::set_field:
+          add(inst->imm / 4);
+          break;
+        default:
+          break;
+      }
+  return lines;
 }
 
 using Time = std::chrono::steady_clock::time_point;
@@ -172,6 +198,7 @@ bool TranslationCache::restore(Unit& unit, const Work& work, TranslationCounters
     unit.entries = std::move(stored->entries);
     unit.reads_ids = stored->reads_ids;
     unit.runs_through = stored->runs_through;
+    unit.changed_lines = stored->changed_lines;
     unit.code = std::move(*code);
     ++counters.cached_units;
     counters.host_instructions += unit.code->host_instructions();
@@ -186,6 +213,7 @@ void TranslationCache::keep(const Unit& unit, const Work& work) {
   const StoredUnit stored{.entries = unit.entries,
                           .reads_ids = unit.reads_ids,
                           .runs_through = unit.runs_through,
+                          .changed_lines = unit.changed_lines,
                           .image = {.code = code.code(),
                                     .slots = code.slots(),
                                     .fault_ranges = std::vector<backend::FaultRange>(code.fault_ranges().begin(),
@@ -227,6 +255,7 @@ void TranslationCache::compile_unit(Unit& unit, const lift::LiftOptions& options
   context.disabled = config.disabled_passes;
   ir::optimise(function, context);
   unit.runs_through = runs_through(function);
+  unit.changed_lines = changed_lines(function);
   backend::CompileOptions compile_options{.tier = config.tier,
                                           .optimisations = backend_optimisations(config.disabled_passes)};
   if (const auto [begin, end] = object_->lasting_addresses(); movable)
@@ -315,7 +344,8 @@ std::optional<TranslationCache::Entry> TranslationCache::place_in_start_unit(con
                .in_start_unit = true,
                .exec_full = std::get<4>(it->first),
                .reads_ids = unit.reads_ids,
-               .runs_through = unit.runs_through};
+               .runs_through = unit.runs_through,
+               .changed_lines = unit.changed_lines};
 }
 
 Expected<TranslationCache::Entry> TranslationCache::find_in_start_unit(const Query& query,
@@ -337,7 +367,7 @@ Expected<TranslationCache::Entry> TranslationCache::find_in_start_unit(const Que
 }
 
 TranslationCache::Entry TranslationCache::general_entry(const Unit& unit, uint32_t index) {
-  return {.code = unit.code.get(), .function = unit.code->entry(), .index = index};
+  return {.code = unit.code.get(), .function = unit.code->entry(), .index = index, .changed_lines = unit.changed_lines};
 }
 
 Expected<TranslationCache::Entry> TranslationCache::find_general(const Query& query, TranslationCounters& counters) {

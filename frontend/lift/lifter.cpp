@@ -111,6 +111,7 @@ void Lifter::make_blocks() {
     for (const uint32_t next : successors_[i]) infos[next].predecessors.push_back(i);
   ssa_ = std::make_unique<Ssa>(builder_, std::move(infos));
   result_is_mask_ = demand.result_is_mask;
+  if (options_.shape) function_->group_id_sgpr = options_.shape->group_id_sgpr[0];
   if (options_.shape && !left_in_front_of(options_.entry_pc, false)) {
     for (uint32_t i = 0; i < count; ++i)
       if (cfg_.blocks[i].pc == options_.entry_pc)

@@ -25,6 +25,7 @@ Parts parts() {
   p.unit.entries = {{.guest_pc = 0x1000}, {.guest_pc = 0x2000, .resumed_only = true, .exec = 0xffff}};
   p.unit.reads_ids = false;
   p.unit.runs_through = true;
+  p.unit.changed_lines = 0x781;
   p.unit.image.code = p.code;
   p.unit.image.slots = p.slots;
   p.unit.image.host_instructions = 42;
@@ -65,6 +66,7 @@ TEST(StoredUnit, ComesBackAsItWas) {
   }
   EXPECT_FALSE(unit->reads_ids);
   EXPECT_TRUE(unit->runs_through);
+  EXPECT_EQ(unit->changed_lines, 0x781u);
   EXPECT_EQ(unit->image.host_instructions, 42u);
   ASSERT_EQ(unit->image.slots.size(), 2u);
   EXPECT_EQ(unit->image.slots[1].offset, 192u);

@@ -36,7 +36,8 @@ std::unique_ptr<Group> start(isa::Target target, const codeobject::Kernel& kerne
   auto group = std::make_unique<Group>();
   EXPECT_TRUE(group->arena.prepare(shape.max_waves(), lds, state->scratch_bytes_per_lane()).has_value());
   static const uint32_t stop = 0;
-  group->waves = state->init_group(group->arena, state->group(index), &stop);
+  group->waves = state->init_group(group->arena, state->make_template(group->arena, &stop), DispatchState::kAllLines,
+                                   state->group(index));
   return group;
 }
 
@@ -223,6 +224,43 @@ TEST(DispatchState, LargestGrid) {
   EXPECT_EQ(last.id, (std::array<uint32_t, 3>{0x3ffffff, 0x3fffffff, 0}));
   EXPECT_EQ(last.size, (std::array<uint32_t, 3>{63, 3, 1}));
   EXPECT_FALSE(last.complete);
+}
+
+TEST(DispatchState, WorkGroupsOneAfterTheOther) {
+  const codeobject::Kernel kernel = everything_enabled();
+  const Shape shape{.grid = {10, 1, 7}, .workgroup = {4, 1, 2}};
+  const DispatchState state(isa::Target::gfx906, kernel, shape, 0, 0, 0);
+  DispatchState::Group group = state.group(0);
+  for (uint64_t i = 0; i < shape.total_groups(); ++i, state.advance(group)) {
+    SCOPED_TRACE(i);
+    const DispatchState::Group same = state.group(i);
+    EXPECT_EQ(group.id, same.id);
+    EXPECT_EQ(group.size, same.size);
+    EXPECT_EQ(group.complete, same.complete);
+  }
+}
+
+TEST(DispatchState, OnlyChangedLinesAreSetUpAgain) {
+  const codeobject::Kernel kernel = everything_enabled();
+  const Shape shape{.grid = {128, 1, 1}, .workgroup = {64, 1, 1}};
+  std::unique_ptr<DispatchState> state;
+  const auto group = start(isa::Target::gfx906, kernel, shape, 0, state);
+  const uint32_t stop = 0;
+  const DispatchState::WaveTemplate common = state->make_template(group->arena, &stop);
+  WaveState& wave = group->arena.wave(0);
+  const uint32_t s2 = wave.sgpr[2], m0 = wave.sgpr[sreg::kM0];
+  wave.sgpr[2] = ~s2;
+  wave.sgpr[50] = 1234;
+  wave.sgpr[sreg::kM0] = 0;
+  wave.scc = 1;
+  const uint32_t lines = 1u << 0 | 1u << sreg::kM0 / 16 | 1u << offsetof(WaveState, scc) / 64;
+  EXPECT_EQ(state->init_group(group->arena, common, lines, state->group(1)), 1u);
+  EXPECT_EQ(wave.sgpr[2], s2);
+  EXPECT_EQ(wave.sgpr[50], 1234u) << "not among the lines";
+  EXPECT_EQ(wave.sgpr[sreg::kM0], m0);
+  EXPECT_EQ(wave.scc, 0u);
+  EXPECT_EQ(wave.workgroup_id[0], 1u);
+  EXPECT_EQ(wave.exec(), ~uint64_t{0});
 }
 
 }  // namespace
