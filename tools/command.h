@@ -54,6 +54,9 @@ void write_file(const std::string& path, const void* data, size_t bytes);
 // "1.234 ms"
 [[nodiscard]] std::string format_ns(double ns);
 
+// No translations from the disk, and none to it.
+void switch_cache_off();
+
 // Each adds its sub-command to `app`; its callback runs the command and throws on failure.
 void add_info(CLI::App& app);
 void add_disasm(CLI::App& app);
@@ -61,6 +64,7 @@ void add_run(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_coverage(CLI::App& app);
 void add_optimisations(CLI::App& app);
+void add_cache(CLI::App& app);
 inline constexpr const char* kDisableHelp =
     "Optimisations to do without, comma-separated, or all ('wavejit optimisations' lists them)";
 

@@ -103,6 +103,7 @@ int main(int argc, char** argv) {
   add_bench(app);
   add_coverage(app);
   add_optimisations(app);
+  add_cache(app);
   const auto output_failed = [] { return std::fflush(stdout) != 0 || std::ferror(stdout) != 0; };
   const auto report_output = [] {
     fmt::print(stderr, "wavejit: Cannot write the standard output.\n");

@@ -22,6 +22,9 @@ Json timing_json(const Timing& timing) {
   json["min_ns"] = timing.wall_ns.front();
   json["max_ns"] = timing.wall_ns.back();
   json["translate_ns"] = timing.translate_ns;
+  json["translations"] = timing.translations;
+  json["cached_translations"] = timing.cached_translations;
+  json["cache_ns"] = timing.cache_ns;
   json["interpreted_workgroups"] = timing.last.interpreted_workgroups;
   json["moved_waves"] = timing.last.moved_waves;
   json["instructions"] = timing.instructions ? Json(*timing.instructions) : Json(nullptr);
@@ -122,9 +125,11 @@ void run(const Plan& plan, bool json, bool count) {
     if (timing.instructions) fmt::print(", {} instructions", *timing.instructions);
     if (stats.interpreted_workgroups)
       fmt::print(", {} work-groups begun in the interpreter", stats.interpreted_workgroups);
-    if (timing.host_instructions)
-      fmt::print(", translated in {} to {} x86 instructions", format_ns(static_cast<double>(timing.translate_ns)),
-                 timing.host_instructions);
+    if (timing.translations) fmt::print(", translated in {}", format_ns(static_cast<double>(timing.translate_ns)));
+    if (timing.cached_translations)
+      fmt::print(", {} from the cache in {}", timing.translations ? "partly" : "translation",
+                 format_ns(static_cast<double>(timing.cache_ns)));
+    if (timing.host_instructions) fmt::print(", {} x86 instructions", timing.host_instructions);
     fmt::print("\n");
   });
 }
@@ -187,7 +192,7 @@ void add_run(CLI::App& app) {
   struct State {
     PlanOptions options;
     std::string engine, isa;
-    bool json = false, count = false;
+    bool json = false, count = false, no_cache = false;
   };
   auto state = std::make_shared<State>();
   state->options.add(*command);
@@ -196,7 +201,9 @@ void add_run(CLI::App& app) {
   command->add_flag("--json", state->json, "Result as JSON");
   command->add_flag("--count", state->count,
                     "Count the executed instructions, for which the JIT makes one more launch (--json always does)");
+  command->add_flag("--no-cache", state->no_cache, "Neither take translations from the disk nor keep them there");
   command->callback([state] {
+    if (state->no_cache) switch_cache_off();
     Plan plan;
     with_json_errors(state->json, [&] {
       plan = state->options.parse();
@@ -217,6 +224,7 @@ void add_bench(CLI::App& app) {
   state->options.add(*command);
   command->add_flag("--json", state->json, "Result as JSON");
   command->callback([state, command] {
+    switch_cache_off();  // times of translation are part of the comparison
     Plan plan;
     with_json_errors(state->json, [&] { plan = state->options.parse(); });
     if (command->count("--repeat") == 0 && command->count("--launch") == 0) plan.repeat = 5;

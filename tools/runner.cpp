@@ -260,6 +260,9 @@ Timing Runner::run(wavejit_engine engine, wavejit_isa isa) {
     timing.last = launch(options(translate ? WAVEJIT_ENGINE_JIT : engine, isa));
     timing.translate_ns += timing.last.translate_ns;
     timing.host_instructions += timing.last.host_instructions;
+    timing.cache_ns += timing.last.cache_ns;
+    timing.translations += timing.last.translations;
+    timing.cached_translations += timing.last.cached_translations;
     if (i >= plan_.warmup) timing.wall_ns.push_back(timing.last.wall_ns);
   }
   std::sort(timing.wall_ns.begin(), timing.wall_ns.end());

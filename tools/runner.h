@@ -44,6 +44,8 @@ struct Timing {
   std::vector<uint64_t> wall_ns;  // of the measured launches, sorted
   uint64_t translate_ns = 0;      // over all launches, warm-up included
   uint64_t host_instructions = 0;
+  uint64_t cache_ns = 0;
+  uint32_t translations = 0, cached_translations = 0;
   std::optional<uint64_t> instructions;  // executed by waves in one launch, if counted
   LaunchStats last;
   [[nodiscard]] double median() const;

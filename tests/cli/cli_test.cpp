@@ -523,5 +523,71 @@ TEST_F(Cli, Coverage) {
             kUnsupported);
 }
 
+TEST_F(Cli, Cache) {
+  if (kSignalsAreHeldBack) GTEST_SKIP() << "under ThreadSanitizer, code objects are loaded to places of chance";
+  const std::string cache = (directory_ / "cache").string();
+  setenv("WAVEJIT_CACHE", "on", 1);
+  setenv("WAVEJIT_CACHE_DIR", cache.c_str(), 1);
+  const auto run_kernel = [&](std::vector<std::string> more) {
+    std::vector<std::string> args = {"run",
+                                     fixture("v4_gfx908.co"),
+                                     "--kernel",
+                                     "vector_add",
+                                     "--global",
+                                     "64",
+                                     "--local",
+                                     "64",
+                                     "--engine",
+                                     "jit",
+                                     "--json",
+                                     "--arg",
+                                     "f32[64]=iota",
+                                     "--arg",
+                                     "f32[64]=iota",
+                                     "--arg",
+                                     "f32[64]=zeros,print:4",
+                                     "--arg",
+                                     "i32=64"};
+    args.insert(args.end(), more.begin(), more.end());
+    EXPECT_EQ(run(args), kOk) << err_;
+    return Json::parse(out_);
+  };
+  const auto info = [&] {
+    EXPECT_EQ(run({"cache", "--json"}), kOk);
+    return Json::parse(out_);
+  };
+  EXPECT_EQ(info()["entries"], 0);
+  const Json cold = run_kernel({});
+  EXPECT_GT(cold["translations"], 0);
+  EXPECT_EQ(cold["cached_translations"], 0);
+  const Json warm = run_kernel({});
+  EXPECT_EQ(warm["translations"], 0);
+  EXPECT_EQ(warm["translate_ns"], 0);
+  EXPECT_EQ(warm["cached_translations"], cold["translations"]);
+  EXPECT_GT(warm["cache_ns"], 0);
+  EXPECT_EQ(warm["buffers"], cold["buffers"]);
+  EXPECT_EQ(warm["host_instructions"], cold["host_instructions"]);
+  const Json without = run_kernel({"--no-cache"});
+  EXPECT_EQ(without["translations"], cold["translations"]);
+  EXPECT_EQ(without["cache_ns"], 0);
+  const Json filled = info();
+  EXPECT_GE(filled["entries"], cold["translations"]);  // those that count instructions, too
+  EXPECT_EQ(filled["directory"], cache);
+  EXPECT_EQ(filled["enabled"], true);
+  EXPECT_GT(filled["bytes"], 0);
+  EXPECT_EQ(run({"cache"}), kOk);
+  EXPECT_NE(out_.find(cache), std::string::npos) << out_;
+  EXPECT_EQ(run({"cache", "--clear", "--dir", (directory_ / "other").string()}), kOk);
+  EXPECT_EQ(info()["entries"], filled["entries"]);
+  EXPECT_EQ(run({"cache", "--clear"}), kOk);
+  EXPECT_EQ(out_, fmt::format("{} entries removed\n", filled["entries"].get<int>()));
+  EXPECT_EQ(info()["entries"], 0);
+  setenv("WAVEJIT_CACHE", "off", 1);
+  EXPECT_EQ(info()["enabled"], false);
+  EXPECT_GT(run_kernel({})["translations"], 0);
+  EXPECT_EQ(info()["entries"], 0);
+  unsetenv("WAVEJIT_CACHE_DIR");
+}
+
 }  // namespace
 }  // namespace wavejit::test
