@@ -25,7 +25,7 @@ enum class Tier : uint8_t {
 [[nodiscard]] bool host_supports(Tier tier);
 [[nodiscard]] Expected<Tier> best_host_tier();  // kUnsupported when the CPU has not even AVX2/FMA/F16C/BMI2
 
-// What tells this CPU from others: its model and features.
+// What tells this CPU from others: its model, and the tiers it can run.
 [[nodiscard]] std::span<const uint32_t> host_identity();
 
 struct AddressRange {

@@ -6,6 +6,9 @@
 #include <cstring>
 #include <type_traits>
 
+// Of the program or library that this is part of.
+extern "C" __attribute__((weak, visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;
+
 namespace wavejit::runtime {
 namespace {
 
@@ -98,45 +101,36 @@ class Pieces {
   bool ok_ = true;
 };
 
-std::vector<uint8_t> find_build_id() {
-  struct Search {
-    uint64_t address;
-    std::vector<uint8_t> id;
-  } search{reinterpret_cast<uint64_t>(&build_id), {}};
-  const auto visit = [](dl_phdr_info* info, size_t, void* data) {
-    auto& wanted = *static_cast<Search*>(data);
-    const std::span<const ElfW(Phdr)> headers(info->dlpi_phdr, info->dlpi_phnum);
-    const bool own = std::any_of(headers.begin(), headers.end(), [&](const ElfW(Phdr) & h) {
-      const uint64_t begin = info->dlpi_addr + h.p_vaddr;
-      return h.p_type == PT_LOAD && wanted.address >= begin && wanted.address < begin + h.p_memsz;
-    });
-    if (!own) return 0;
-    for (const ElfW(Phdr) & h : headers) {
-      if (h.p_type != PT_NOTE) continue;
-      const auto* note = reinterpret_cast<const uint8_t*>(info->dlpi_addr + h.p_vaddr);
-      const uint8_t* end = note + h.p_memsz;
-      while (end - note >= static_cast<ptrdiff_t>(sizeof(ElfW(Nhdr)))) {
-        ElfW(Nhdr) header;
-        std::memcpy(&header, note, sizeof header);
-        const uint64_t name = (uint64_t{header.n_namesz} + 3) & ~3u, text = (uint64_t{header.n_descsz} + 3) & ~3u;
-        if (sizeof header + name + text > static_cast<uint64_t>(end - note)) break;
-        const uint8_t* description = note + sizeof header + name;
-        if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 &&
-            std::memcmp(note + sizeof header, "GNU", 4) == 0)
-          wanted.id.assign(description, description + header.n_descsz);
-        note = description + text;
-      }
+// In the notes of the program or library, which start where the linker says that its header is.
+std::span<const uint8_t> find_build_id() {
+  if (&__ehdr_start == nullptr) return {};
+  const auto* image = reinterpret_cast<const uint8_t*>(&__ehdr_start);
+  const std::span headers(reinterpret_cast<const ElfW(Phdr)*>(image + __ehdr_start.e_phoff), __ehdr_start.e_phnum);
+  const auto first = std::find_if(headers.begin(), headers.end(),
+                                  [](const ElfW(Phdr) & h) { return h.p_type == PT_LOAD && h.p_offset == 0; });
+  if (first == headers.end()) return {};
+  for (const ElfW(Phdr) & h : headers) {
+    if (h.p_type != PT_NOTE) continue;
+    const uint8_t* note = image + (h.p_vaddr - first->p_vaddr);
+    const uint8_t* end = note + h.p_memsz;
+    while (end - note >= static_cast<ptrdiff_t>(sizeof(ElfW(Nhdr)))) {
+      ElfW(Nhdr) header;
+      std::memcpy(&header, note, sizeof header);
+      const uint64_t name = (uint64_t{header.n_namesz} + 3) & ~3u, text = (uint64_t{header.n_descsz} + 3) & ~3u;
+      if (sizeof header + name + text > static_cast<uint64_t>(end - note)) break;
+      const uint8_t* description = note + sizeof header + name;
+      if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 && std::memcmp(note + sizeof header, "GNU", 4) == 0)
+        return {description, header.n_descsz};
+      note = description + text;
     }
-    return 1;
-  };
-  dl_iterate_phdr(visit, &search);
-  return search.id;
+  }
+  return {};
 }
 
 }  // namespace
 
 std::span<const uint8_t> build_id() {
-  static const std::vector<uint8_t> id = find_build_id();
+  static const std::span<const uint8_t> id = find_build_id();
   return id;
 }
 
