@@ -16,7 +16,7 @@ export UBSAN_OPTIONS=print_stacktrace=1
 export TSAN_OPTIONS=$signals:halt_on_error=1:second_deadlock_stack=1
 export WAVEJIT_KERNEL_FILTER=gfx906/O3
 
-address=(runtime_test api_test cli_test lockstep_test wavejit_interp_test wavejit_lift_test wavejit_isa_test
+address=(runtime_test api_test cache_test cli_test lockstep_test wavejit_interp_test wavejit_lift_test wavejit_isa_test
          wavejit_backend_tests wavejit_ir_tests wavejit_codeobject_tests wavejit_diff_test kernel_test)
 # Death tests fork, which ThreadSanitizer cannot follow when there are threads. Work-groups that wait for each other are
 # a race of the guest's own, which the interpreter's plain accesses hand on.
