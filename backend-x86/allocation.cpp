@@ -63,7 +63,6 @@ class Allocator {
     for (uint32_t group = 0; group < kGroups; ++group) scarce_[group] = !assign_homes(lives_, group, available_[group]);
     host_of_.assign(lives_.lives.size(), kNoRegister);
     target_host_of_.assign(lives_.lives.size(), kNoRegister);
-    live_stamp_.assign(lives_.lives.size(), kNoIndex);
     slots_.assign(lives_.lives.size(), kNoIndex);
     for (uint32_t reg = 0; reg < lives_.lives.size(); ++reg)
       if (life(reg).on_stack) need_slot(reg);
@@ -83,16 +82,6 @@ class Allocator {
 
   [[nodiscard]] Lifetime& life(uint32_t reg) { return lives_.lives[reg]; }
 
-  // Whether the register is alive where the block begins.
-  bool lives_in(uint32_t block, uint32_t reg) {
-    if (stamped_block_ != block) {
-      stamped_block_ = block;
-      ++stamp_;
-      for (const uint32_t live : lives_.live_in(lives_.blocks[block])) live_stamp_[live] = stamp_;
-    }
-    return live_stamp_[reg] == stamp_;
-  }
-
   // --- arguments ---
 
   template <typename Visit>
@@ -101,17 +90,15 @@ class Allocator {
       const uint32_t id = function_.argPack(i)[0].id();
       if (!Operand::isVirtId(id)) continue;
       const uint32_t reg = lives_.find_life(id);
-      if (reg != kNoIndex && lives_in(0, reg)) visit(i, reg);
+      if (reg != kNoIndex && lives_.live_in(0, reg)) visit(i, reg);
     }
   }
 
   void hint_arguments() {
-    live_stamp_.assign(lives_.lives.size(), kNoIndex);
     for_each_argument([&](uint32_t i, uint32_t reg) {
       const asmjit::FuncValue& value = function_.detail().arg(i);
       if (value.isReg()) life(reg).hint = static_cast<uint8_t>(value.regId());
     });
-    stamped_block_ = kNoIndex;
   }
 
   Error enter_function() {
@@ -533,7 +520,7 @@ class Allocator {
     for_each_bit(now_.assigned[group], [&](uint32_t host) {
       if (error) return;
       const uint32_t reg = now_.reg(group, host);
-      if (!lives_in(block, reg)) {
+      if (!lives_.live_in(block, reg)) {
         drop(reg, host);
       } else if (target_host_of_[reg] == kNoRegister) {
         error = spill(reg, host);
@@ -564,7 +551,7 @@ class Allocator {
         if (!occupied) {
           const uint8_t in = host_of_[reg];
           if (in == kNoRegister) {
-            if (lives_in(block, reg)) to_load |= bit;
+            if (lives_.live_in(block, reg)) to_load |= bit;
             affected &= ~bit;
             continue;
           }
@@ -610,7 +597,7 @@ class Allocator {
     for (uint32_t group = 0; group < kGroups; ++group) {
       for_each_bit(entry.assigned[group], [&](uint32_t host) {
         const uint32_t reg = entry.reg(group, host);
-        if (block != 0 && !lives_in(block, reg)) {
+        if (block != 0 && !lives_.live_in(block, reg)) {
           entry.remove(group, host);
         } else if (scarce_[group]) {
           life(reg).entered |= 1u << host;
@@ -826,8 +813,6 @@ class Allocator {
   Assignment now_;
   std::vector<uint8_t> host_of_;         // by register, as in now_
   std::vector<uint8_t> target_host_of_;  // the same for the block that is switched to
-  std::vector<uint32_t> live_stamp_;     // by register: the last stamped block that it is alive at the beginning of
-  uint32_t stamp_ = 0, stamped_block_ = kNoIndex;
   std::vector<Assignment> assignments_;
   std::vector<uint32_t> entries_;  // by block: index of what is where at its beginning
   std::vector<bool> allocated_;    // by block

@@ -52,11 +52,17 @@ bool assign_homes(Lives& lives, uint32_t group, uint32_t available) {
                          [](const Lifetime* a, const Lifetime* b) { return b->priority - a->priority; });
   Occupied occupied(lives.positions);
   const auto try_hosts = [&](Lifetime& life, uint32_t hosts) {
-    lives.for_each_span(life, [&](const LiveSpan& span) { hosts = occupied.free(span, hosts); });
+    lives.for_each_span(life, [&](const LiveSpan& span) {
+      hosts = occupied.free(span, hosts);
+      return hosts != 0;
+    });
     if (hosts == 0) return false;
     if ((hosts & life.clobbers) != 0) hosts &= life.clobbers;
     life.home = static_cast<uint8_t>(std::countr_zero(hosts));
-    lives.for_each_span(life, [&](const LiveSpan& span) { occupied.take(span, life.home); });
+    lives.for_each_span(life, [&](const LiveSpan& span) {
+      occupied.take(span, life.home);
+      return true;
+    });
     return true;
   };
   // What some instruction needs in a certain register first.

@@ -1,6 +1,7 @@
 #include "backend-x86/allocation_lives.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "backend-x86/instruction_access.h"
@@ -31,6 +32,34 @@ void apply_hint(asmjit::InstSameRegHint hint, RegisterUse& use) {
     use.use_places = 0;
   }
 }
+
+// A set that is listed in order.
+class BlockSet {
+ public:
+  explicit BlockSet(size_t blocks) : words_(blocks / 64 + 1), used_(words_.size() / 64 + 1) {}
+  // Whether it is new.
+  bool add(uint32_t block) {
+    uint64_t& word = words_[block / 64];
+    const uint64_t bit = uint64_t{1} << block % 64;
+    used_[block / 4096] |= uint64_t{1} << block / 64 % 64;
+    return (std::exchange(word, word | bit) & bit) == 0;
+  }
+  // Calls visit(block) for each, in ascending order, and leaves none.
+  template <typename Visit>
+  void take(Visit&& visit) {
+    for (size_t u = 0; u < used_.size(); ++u) {
+      for (; used_[u] != 0; used_[u] &= used_[u] - 1) {
+        const size_t w = u * 64 + static_cast<size_t>(std::countr_zero(used_[u]));
+        for (; words_[w] != 0; words_[w] &= words_[w] - 1)
+          visit(static_cast<uint32_t>(w * 64) + static_cast<uint32_t>(std::countr_zero(words_[w])));
+      }
+    }
+  }
+
+ private:
+  std::vector<uint64_t> words_;
+  std::vector<uint64_t> used_;  // a bit for each word that is not 0
+};
 
 // What a call may lead to: an address, or a place in memory that has one.
 bool is_fixed_place(const Operand& op) {
@@ -441,11 +470,11 @@ void Lives::find_live_registers() {
 
   // Register by register, from the blocks that read it first backwards to those that write it.
   struct Seen {
-    uint32_t touched_by = kNoIndex, live_in = kNoIndex, live_out = kNoIndex;  // the last register for which
+    uint32_t touched_by = kNoIndex, live_out = kNoIndex;  // the last register for which
     uint32_t last_use = 0;
   };
   std::vector<Seen> seen(blocks.size());
-  std::vector<std::pair<uint32_t, uint32_t>> live;  // block, register
+  BlockSet live(blocks.size());  // at whose beginning the register is alive
   std::vector<uint32_t> work;
   for (size_t begin = 0; begin < touches.size();) {
     const uint32_t reg = touches[begin].reg;
@@ -455,8 +484,7 @@ void Lives::find_live_registers() {
       s.touched_by = reg;
       s.last_use = touches[end].last_use;
       if (!touches[end].reads_first) continue;
-      s.live_in = reg;
-      live.push_back({touches[end].block, reg});
+      live.add(touches[end].block);
       work.push_back(touches[end].block);
     }
     while (!work.empty()) {
@@ -469,24 +497,32 @@ void Lives::find_live_registers() {
         s.live_out = reg;
         if (s.touched_by == reg) {
           uses[s.last_use].flags |= RegisterUse::lives_on;
-        } else if (s.live_in != reg) {
-          s.live_in = reg;
-          live.push_back({from, reg});
+        } else if (live.add(from)) {
           work.push_back(from);
         }
       }
     }
+    lives[reg].first_run = static_cast<uint32_t>(runs_.size());
+    bool open = false;  // nothing in the last block speaks of the register
+    live.take([&](uint32_t b) {
+      if (open && runs_.back().last + 1 == b) {
+        runs_.back().last = b;
+      } else {
+        runs_.push_back({.first = b, .last = b});
+      }
+      open = seen[b].touched_by != reg;
+    });
+    lives[reg].last_run = static_cast<uint32_t>(runs_.size());
     begin = end;
   }
-  std::vector<uint32_t> place(blocks.size() + 1);
-  for (const auto& [block, reg] : live) ++place[block + 1];
-  for (size_t b = 0; b < blocks.size(); ++b) {
-    place[b + 1] += place[b];
-    blocks[b].live_begin = place[b];
-    blocks[b].live_end = place[b + 1];
-  }
-  live_in_.resize(live.size());
-  for (const auto& [block, reg] : live) live_in_[place[block]++] = reg;
+}
+
+bool Lives::live_in(uint32_t block, uint32_t reg) const {
+  const Lifetime& life = lives[reg];
+  if (!life.exposed) return false;
+  const auto begin = runs_.begin() + life.first_run, end = runs_.begin() + life.last_run;
+  const auto behind = std::upper_bound(begin, end, block, [](uint32_t b, const Run& run) { return b < run.first; });
+  return behind != begin && block <= std::prev(behind)->last;
 }
 
 // Returns whether it was alive already.
@@ -506,14 +542,33 @@ bool Lives::open(Lifetime& life, uint32_t begin, uint32_t end) {
 }
 
 void Lives::find_spans() {
-  uint32_t position = 2;
-  for (uint32_t b = 0; b < blocks.size(); ++b) {
-    FlowBlock& block = blocks[b];
+  positions = 2;
+  for (FlowBlock& block : blocks) {
     if (!block.reachable) continue;
-    const uint32_t end = position + (block.end - block.begin) * 2;
-    block.first_position = position;
-    block.end_position = end;
-    for (const uint32_t reg : live_in(block)) open(lives[reg], position, end);
+    block.first_position = positions;
+    positions += (block.end - block.begin) * 2;
+    block.end_position = positions;
+  }
+  // The runs that begin with each block.
+  std::vector<uint32_t> place(blocks.size() + 1);
+  for (const Run& run : runs_) ++place[run.first + 1];
+  for (size_t b = 0; b < blocks.size(); ++b) place[b + 1] += place[b];
+  struct Start {
+    uint32_t reg, last;
+  };
+  std::vector<Start> starts(runs_.size());
+  std::vector<uint32_t> fill = place;
+  for (uint32_t reg = 0; reg < lives.size(); ++reg)
+    for (uint32_t r = lives[reg].first_run; r < lives[reg].last_run; ++r)
+      starts[fill[runs_[r].first]++] = {.reg = reg, .last = runs_[r].last};
+
+  for (uint32_t b = 0; b < blocks.size(); ++b) {
+    const FlowBlock& block = blocks[b];
+    if (!block.reachable) continue;
+    uint32_t position = block.first_position;
+    const uint32_t end = block.end_position;
+    for (uint32_t s = place[b]; s < place[b + 1]; ++s)
+      open(lives[starts[s].reg], position, blocks[starts[s].last].end_position);
     for (uint32_t i = block.begin; i < block.end; ++i, position += 2) {
       const Instruction& inst = instructions[i];
       for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
@@ -534,10 +589,12 @@ void Lives::find_spans() {
       }
     }
   }
-  positions = position;
   for (Lifetime& life : lives) {
     uint32_t width = 0;
-    for_each_span(life, [&](const LiveSpan& span) { width += span.end - span.begin; });
+    for_each_span(life, [&](const LiveSpan& span) {
+      width += span.end - span.begin;
+      return true;
+    });
     life.frequency = width == 0 ? 0 : static_cast<float>(static_cast<double>(life.refs) / width);
     life.priority = life.frequency;
   }

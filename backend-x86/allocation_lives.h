@@ -2,7 +2,7 @@
 // each virtual register is alive.
 //
 // Nothing here grows faster than the code does: registers that are alive within one block only, which most are, do not
-// take part in the analysis across blocks, and what is alive at the beginning of a block is a list.
+// take part in the analysis across blocks, and where others are alive is kept as runs of blocks.
 #pragma once
 
 #include <asmjit/x86.h>
@@ -70,7 +70,6 @@ struct FlowBlock {
   bool ends_with_branch = false, ends_with_jump = false, returns = false;
   bool reachable = false;
   uint32_t first_position = 0, end_position = 0;
-  uint32_t live_begin = 0, live_end = 0;  // what is alive at its beginning, in the list of all
 };
 
 struct LiveSpan {
@@ -90,8 +89,9 @@ struct Lifetime {
   uint32_t clobbers = 0;     // host registers that calls destroy in its lifetime
   uint32_t entered = 0;      // host registers it is in where blocks begin
   uint8_t hint = kNoRegister, home = kNoRegister;
-  bool exposed = false;   // alive where some block begins
-  bool on_stack = false;  // its place on the stack is an operand
+  bool exposed = false;                  // alive where some block begins
+  uint32_t first_run = 0, last_run = 0;  // the runs of such blocks: [first, last)
+  bool on_stack = false;                 // its place on the stack is an operand
 };
 
 class Lives {
@@ -108,18 +108,18 @@ class Lives {
   std::vector<Lifetime> lives;
   uint32_t positions = 0;
 
-  [[nodiscard]] std::span<const uint32_t> live_in(const FlowBlock& block) const {
-    return {live_in_.data() + block.live_begin, live_in_.data() + block.live_end};
-  }
+  // Whether the register is alive where the block begins.
+  [[nodiscard]] bool live_in(uint32_t block, uint32_t reg) const;
   // The Lifetime of a virtual register, made if there is none.
   uint32_t life_of(uint32_t virt_id);
   // The same if there is one.
   [[nodiscard]] uint32_t find_life(uint32_t virt_id) const;
-  // Calls visit(span) for each, the last first.
+  // Calls visit(span) for each, the last first, until it returns false.
   template <typename Visit>
   void for_each_span(const Lifetime& life, Visit&& visit) const {
-    visit(life.current);
-    for (uint32_t i = life.earlier; i != kNoIndex; i = spans_[i].before) visit(spans_[i].span);
+    if (!visit(life.current)) return;
+    for (uint32_t i = life.earlier; i != kNoIndex; i = spans_[i].before)
+      if (!visit(spans_[i].span)) return;
   }
 
  private:
@@ -145,6 +145,11 @@ class Lives {
   void find_spans();
   bool open(Lifetime& life, uint32_t begin, uint32_t end);
 
+  // Blocks at the beginning of which a register is alive, one behind the other. Only the last may speak of it.
+  struct Run {
+    uint32_t first, last;
+  };
+
   struct EarlierSpan {
     LiveSpan span;
     uint32_t before;
@@ -153,7 +158,7 @@ class Lives {
   asmjit::FuncNode& function_;
   const std::array<uint32_t, kGroups> available_;
   std::vector<uint32_t> life_by_virt_;
-  std::vector<uint32_t> live_in_;
+  std::vector<Run> runs_;  // by register
   std::vector<EarlierSpan> spans_;
   // The instruction being built.
   std::vector<RegisterUse> building_;
