@@ -209,13 +209,17 @@ class Allocator {
     assign(reg, to, false);
     x86::Mem from = slot(reg);
     from.setSize(life(reg).virt->signature().size());
-    return copy(reg, host(reg, to), from);
+    WAVEJIT_TRY(copy(reg, host(reg, to), from));
+    on_stack_.push_back(cc_.cursor()->as<InstNode>());
+    return kFine;
   }
   Error save(uint32_t reg, uint32_t from) {
     now_.dirty[life(reg).group] &= ~(1u << from);
     x86::Mem to = slot(reg);
     to.setSize(life(reg).virt->signature().size());
-    return copy(reg, to, host(reg, from));
+    WAVEJIT_TRY(copy(reg, to, host(reg, from)));
+    on_stack_.push_back(cc_.cursor()->as<InstNode>());
+    return kFine;
   }
   Error spill(uint32_t reg, uint32_t from) {
     if (now_.is_dirty(life(reg).group, from)) WAVEJIT_TRY(save(reg, from));
@@ -294,6 +298,7 @@ class Allocator {
     x86::Mem mem = slot(use.reg);
     mem.setSize(use.memory_size);
     inst.node->op(operand) = mem;
+    on_stack_.push_back(inst.node);
     use.use_places = 0;
     return true;
   }
@@ -784,18 +789,18 @@ class Allocator {
   Error rewrite() {
     for (const FlowBlock& block : lives_.blocks)
       for (uint32_t i = block.begin; i < block.end; ++i) WAVEJIT_TRY(rewrite(lives_.instructions[i]));
-    for (BaseNode* node = function_.next(); node != function_.endNode(); node = node->next()) {
-      if (!node->isInst()) continue;
-      auto& inst = *node->as<InstNode>();
-      for (uint32_t i = 0; i < inst.opCount(); ++i) {
-        if (!inst.op(i).isMem()) continue;
-        auto& mem = inst.op(i).as<asmjit::BaseMem>();
-        if (!mem.isRegHome()) continue;
-        const uint32_t reg = lives_.find_life(mem.baseId());
-        if (reg == kNoIndex || slots_[reg] == kNoIndex) return kBroken;
-        mem._setBase(asmjit::RegType::kX86_Gpq, x86::Gp::kIdSp);
-        mem.clearRegHome();
-        mem.addOffsetLo32(offsets_[slots_[reg]]);
+    for (const auto* nodes : {&lives_.on_stack, &on_stack_}) {
+      for (InstNode* node : *nodes) {
+        for (uint32_t i = 0; i < node->opCount(); ++i) {
+          if (!node->op(i).isMem()) continue;
+          auto& mem = node->op(i).as<asmjit::BaseMem>();
+          if (!mem.isRegHome()) continue;
+          const uint32_t reg = lives_.find_life(mem.baseId());
+          if (reg == kNoIndex || slots_[reg] == kNoIndex) return kBroken;
+          mem._setBase(asmjit::RegType::kX86_Gpq, x86::Gp::kIdSp);
+          mem.clearRegHome();
+          mem.addOffsetLo32(offsets_[slots_[reg]]);
+        }
       }
     }
     cc_.setCursor(cc_.lastNode());
@@ -818,9 +823,10 @@ class Allocator {
   std::vector<bool> allocated_;    // by block
   bool memory_used_ = false;       // by the current instruction
 
-  std::vector<uint32_t> slots_;    // by register: index in slotted_
-  std::vector<uint32_t> slotted_;  // registers with a place on the stack
-  std::vector<int32_t> offsets_;   // of these
+  std::vector<uint32_t> slots_;      // by register: index in slotted_
+  std::vector<uint32_t> slotted_;    // registers with a place on the stack
+  std::vector<int32_t> offsets_;     // of these
+  std::vector<InstNode*> on_stack_;  // instructions with such places as operands, besides those that had them before
 };
 
 }  // namespace

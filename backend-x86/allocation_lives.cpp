@@ -177,6 +177,7 @@ Error Lives::add_operands(InstNode& node, InstControlFlow& flow) {
       auto& mem = op.as<asmjit::BaseMem>();
       if (mem.isRegHome()) {
         lives[life_of(mem.baseId())].on_stack = true;
+        on_stack.push_back(&node);
       } else if (mem.hasBaseReg() && Operand::isVirtId(mem.baseId())) {
         const bool uses = (how.base_flags & RegisterUse::use) != 0;
         add_use(mem.baseId(), how.base_flags, ~0u, node.getRewriteIndex(&op._baseId), uses ? how.fixed : kNoRegister,

@@ -106,6 +106,7 @@ class Lives {
   std::vector<RegisterUse> uses;
   std::vector<FixedRegisters> fixed;
   std::vector<Lifetime> lives;
+  std::vector<asmjit::InstNode*> on_stack;  // instructions with stack slots as operands
   uint32_t positions = 0;
 
   // Whether the register is alive where the block begins.
