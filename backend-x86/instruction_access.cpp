@@ -12,7 +12,10 @@ using asmjit::InstRWFlags;
 using asmjit::Operand;
 using asmjit::OpRWFlags;
 
-// All that asmjit's answer depends on.
+// Rounding of the instruction's own, which only its forms without memory have.
+constexpr auto kOwnRounding = asmjit::InstOptions::kX86_ER | asmjit::InstOptions::kX86_SAE;
+
+// All that the answer depends on.
 struct Form {
   uint32_t id = 0;
   uint32_t options = 0;
@@ -71,7 +74,8 @@ bool look_up(const InstNode& node, InstructionAccess& access) {
         return false;
       registers = true;
       to.flags = accesses(from.isRead(), from.isWrite());
-      if (from.hasOpFlag(OpRWFlags::kRegMem) && from.isRead() && rw.rmFeature() == 0)
+      if (from.hasOpFlag(OpRWFlags::kRegMem) && from.isRead() && rw.rmFeature() == 0 &&
+          !asmjit::Support::test(node.options(), kOwnRounding))
         to.flags |= RegisterUse::use_memory;
       to.written = from.writeByteMask();
       to.zeroed = from.extendByteMask();
@@ -93,7 +97,7 @@ const InstructionAccess* instruction_access(const InstNode& node) {
   thread_local const auto entries = std::make_unique<std::array<Entry, kEntries>>();
   if (!x86::Inst::isDefinedId(node.id()) || node.opCount() > InstructionAccess::kMaxOperands) return nullptr;
   Form form{.id = node.id(),
-            .options = static_cast<uint32_t>(node.options() & asmjit::InstOptions::kX86_ZMask),
+            .options = static_cast<uint32_t>(node.options() & (asmjit::InstOptions::kX86_ZMask | kOwnRounding)),
             .count = node.opCount()};
   if (node.hasExtraReg()) form.extra = node.extraReg().signature().bits() | (node.extraReg().id() != 0 ? 1u << 31 : 0);
   for (uint32_t i = 0; i < form.count; ++i) form.signatures[i] = node.op(i).signature().bits();
