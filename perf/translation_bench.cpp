@@ -97,31 +97,29 @@ std::string straight(unsigned n) {
   return body;
 }
 
-// Divergent ifs, one behind the other.
-std::string blocks(unsigned n) {
+// The piece, of eight instructions or so, again and again: with three registers that vary, and its number.
+std::string repeated(unsigned n, const char* piece) {
   std::string body;
-  for (unsigned i = 0; i * 8 < n; ++i) {
-    const unsigned d = i % 24, a = (i * 7 + 3) % 30, b = (i * 13 + 5) % 30;
-    body += fmt::format(
-        "  v_cmp_gt_f32_e32 vcc, v{1}, v{2}\n  s_and_saveexec_b64 s[20:21], vcc\n  s_cbranch_execz L{3}\n"
-        "  v_mac_f32_e32 v{0}, v{1}, v{2}\n  v_mul_f32_e32 v{1}, v{0}, v{2}\n  flat_store_dword v[40:41], v{0}\n"
-        "L{3}:\n  s_or_b64 exec, exec, s[20:21]\n  v_add_u32_e32 v{2}, v{0}, v{1}\n",
-        d, a, b, i);
-  }
+  for (unsigned i = 0; i * 8 < n; ++i)
+    body += fmt::format(fmt::runtime(piece), i % 24, (i * 7 + 3) % 30, (i * 13 + 5) % 30, i);
   return body;
 }
 
+// Divergent ifs, one behind the other.
+std::string blocks(unsigned n) {
+  return repeated(
+      n,
+      "  v_cmp_gt_f32_e32 vcc, v{1}, v{2}\n  s_and_saveexec_b64 s[20:21], vcc\n  s_cbranch_execz L{3}\n"
+      "  v_mac_f32_e32 v{0}, v{1}, v{2}\n  v_mul_f32_e32 v{1}, v{0}, v{2}\n  flat_store_dword v[40:41], v{0}\n"
+      "L{3}:\n  s_or_b64 exec, exec, s[20:21]\n  v_add_u32_e32 v{2}, v{0}, v{1}\n");
+}
+
 std::string loops(unsigned n) {
-  std::string body;
-  for (unsigned i = 0; i * 8 < n; ++i) {
-    const unsigned d = i % 24, a = (i * 7 + 3) % 30, b = (i * 13 + 5) % 30;
-    body += fmt::format(
-        "  s_movk_i32 s20, 0x10\nL{3}:\n  v_mac_f32_e32 v{0}, v{1}, v{2}\n  v_mul_f32_e32 v{1}, v{0}, v{2}\n"
-        "  v_xor_b32_e32 v{2}, v{0}, v{1}\n  s_sub_u32 s20, s20, 1\n  s_cmp_lg_u32 s20, 0\n  s_cbranch_scc1 L{3}\n"
-        "  flat_store_dword v[40:41], v{0}\n",
-        d, a, b, i);
-  }
-  return body;
+  return repeated(
+      n,
+      "  s_movk_i32 s20, 0x10\nL{3}:\n  v_mac_f32_e32 v{0}, v{1}, v{2}\n  v_mul_f32_e32 v{1}, v{0}, v{2}\n"
+      "  v_xor_b32_e32 v{2}, v{0}, v{1}\n  s_sub_u32 s20, s20, 1\n  s_cmp_lg_u32 s20, 0\n  s_cbranch_scc1 L{3}\n"
+      "  flat_store_dword v[40:41], v{0}\n");
 }
 
 struct Options {

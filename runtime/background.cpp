@@ -1,5 +1,7 @@
 #include "runtime/background.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
@@ -13,10 +15,7 @@ namespace {
 
 class Translator {
  public:
-  static Translator& get() {
-    static Translator& translator = *new Translator;  // its thread outlives static destruction
-    return translator;
-  }
+  static Translator& get() { return *instance(); }
 
   std::shared_ptr<const BackgroundTranslation> add(std::shared_ptr<Module> module,
                                                    std::vector<TranslationCache::Query> queries) {
@@ -45,6 +44,17 @@ class Translator {
     std::shared_ptr<BackgroundTranslation> result;
   };
 
+  // Never destroyed, as its thread outlives static destruction. A process that is forked has no such thread, but maybe
+  // locks that it held: it begins anew.
+  static Translator*& instance() {
+    static Translator* translator = [] {
+      pthread_atfork(nullptr, nullptr, [] { instance() = new Translator; });
+      std::atexit([] { instance()->stop(); });
+      return new Translator;
+    }();
+    return translator;
+  }
+
   // False where the system has no thread for it.
   bool start() {
     if (running_) return true;
@@ -53,7 +63,6 @@ class Translator {
     } catch (const std::system_error&) {
       return false;
     }
-    std::atexit([] { get().stop(); });
     return running_ = true;
   }
 

@@ -17,17 +17,7 @@ namespace fs = std::filesystem;
 
 // Stores to out[i], after `body` has made v1 of the work-item id in v0; v[6:7] is its address.
 KernelSource kernel_of(const std::string& body, const std::string& name = "k") {
-  return {.name = name,
-          .body = R"(
-  s_load_dwordx2 s[4:5], s[0:1], 0x0
-  v_lshlrev_b32_e32 v2, 2, v0
-  v_mov_b32_e32 v3, 0
-  s_waitcnt lgkmcnt(0)
-  v_mov_b32_e32 v4, s5
-  add_co v6, s4, v2
-  addc v7, v4, v3
-)" + body + "  store v[6:7], v1\n",
-          .args = {{"out"}}};
+  return {.name = name, .body = kOwnAddress + body + "  store v[6:7], v1\n", .args = {{"out"}}};
 }
 
 // Two units: the function is code of its own. Calls helpers, too.

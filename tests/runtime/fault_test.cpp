@@ -37,15 +37,7 @@ KernelSource portable_store(std::string_view target, const std::string& name = "
 
 KernelSource load_kernel(const std::string& name = "load_index") {
   return {.name = name,
-          .body = R"(
-  s_load_dwordx2 s[4:5], s[0:1], 0x0
-  v_lshlrev_b32_e32 v2, 2, v0
-  v_mov_b32_e32 v3, 0
-  s_waitcnt lgkmcnt(0)
-  v_mov_b32_e32 v4, s5
-  add_co v6, s4, v2
-  addc v7, v4, v3
-  flat_load_dword v8, v[6:7]
+          .body = std::string(kOwnAddress) + R"(  flat_load_dword v8, v[6:7]
   s_waitcnt vmcnt(0) lgkmcnt(0)
   store v[6:7], v8
 )",

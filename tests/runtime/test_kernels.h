@@ -58,6 +58,17 @@ struct KernelSource {
   unsigned max_workgroup_size = 1024;
 };
 
+// v[6:7] = the first argument + 4 * v0; clobbers v2 to v4, s[4:5] and VCC.
+inline constexpr const char* kOwnAddress = R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32_e32 v2, 2, v0
+  v_mov_b32_e32 v3, 0
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v4, s5
+  add_co v6, s4, v2
+  addc v7, v4, v3
+)";
+
 // The code object of the kernels. Aborts the test with the assembler's messages on failure.
 [[nodiscard]] std::vector<uint8_t> assemble(std::string_view target, const std::vector<KernelSource>& kernels);
 [[nodiscard]] Module load(std::string_view target, const std::vector<KernelSource>& kernels);

@@ -1,7 +1,13 @@
 // Launches that begin in the interpreter and go on in translated code.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <thread>
 
@@ -173,6 +179,42 @@ TEST(Tiering, ModulesMayGoWhileTheyAreTranslated) {
       (void)kernel.launch(launch_options(kAuto, 64, 64));
     }
     expect_mixed(out, 64, 2);
+  }
+}
+
+// A process that is forked while the thread translates has neither the thread nor what it holds.
+TEST(Tiering, ForkedProcessesExit) {
+  if (kSignalsAreHeldBack) GTEST_SKIP() << "ThreadSanitizer does not follow forks of processes with threads";
+  // Quick to interpret, as it jumps over what takes long to translate.
+  KernelSource slow{.name = "slow",
+                    .body = "  s_load_dword s6, s[0:1], 0x0\n  s_waitcnt lgkmcnt(0)\n  s_cmp_eq_u32 s6, 1\n"};
+  slow.body += "  s_cbranch_scc0 .Lend\n";
+  for (unsigned i = 0; i < 3000; ++i) slow.body += fmt::format("  v_mul_lo_u32 v{}, v{}, v{}\n", i % 7, i % 5, i % 11);
+  slow.body += "  v_mov_b32_e32 v20, 0\n  v_mov_b32_e32 v21, 0\n";
+  for (unsigned i = 0; i < 11; ++i) slow.body += fmt::format("  store v[20:21], v{}\n", i);
+  slow.body += ".Lend:\n";
+  slow.args = {{"count", 4, "by_value"}};
+  for (unsigned round = 0; round < 5; ++round) {
+    const Module module = load(kTarget, {slow});
+    Kernel kernel = module.kernel("slow");
+    kernel.set_args(0);
+    (void)kernel.launch(launch_options(kAuto, 64, 64));
+    std::fflush(nullptr);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) std::exit(7);
+    int status = 0;
+    pid_t ended = 0;
+    for (unsigned waited = 0; waited < 2000 && ended == 0; ++waited) {
+      ended = waitpid(child, &status, WNOHANG);
+      if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    if (ended == 0) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      FAIL() << "the child does not exit";
+    }
+    ASSERT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7);
   }
 }
 
