@@ -64,6 +64,7 @@ class Allocator {
     host_of_.assign(lives_.lives.size(), kNoRegister);
     target_host_of_.assign(lives_.lives.size(), kNoRegister);
     slots_.assign(lives_.lives.size(), kNoIndex);
+    next_uses_.assign(lives_.lives.size(), {});
     for (uint32_t reg = 0; reg < lives_.lives.size(); ++reg)
       if (life(reg).on_stack) need_slot(reg);
     entries_.assign(lives_.blocks.size(), kNoIndex);
@@ -251,20 +252,31 @@ class Allocator {
     return static_cast<uint32_t>(std::countr_zero(allowed));
   }
 
-  // The host register whose contents cost least to spill.
+  // The host register whose contents are wanted last, of those that need no store for twice the time.
   [[nodiscard]] uint32_t choose_victim(uint32_t group, uint32_t candidates) {
-    constexpr uint32_t kUnit = 1 << 20, kDirty = kUnit / 4;
-    uint32_t best = kNoIndex, best_cost = kNoIndex;
+    uint32_t best = kNoIndex;
+    float best_gain = 0;
     for_each_bit(candidates, [&](uint32_t host) {
-      uint32_t cost = static_cast<uint32_t>(
-          static_cast<int32_t>(life(now_.reg(group, host)).frequency * static_cast<float>(kUnit)));
-      if (now_.is_dirty(group, host)) cost += kDirty;
-      if (best == kNoIndex || cost < best_cost) {
+      const uint32_t reg = now_.reg(group, host);
+      const NextUse& next = next_uses_[reg];
+      const uint32_t until = next.block == block_ && next.instruction != kNoIndex ? next.instruction : behind_;
+      auto gain = static_cast<float>(until - instruction_);
+      if (until == behind_) gain += 1 / (life(reg).frequency + 0.01F);
+      if (now_.is_dirty(group, host)) gain /= 2;
+      if (best == kNoIndex || gain > best_gain) {
         best = host;
-        best_cost = cost;
+        best_gain = gain;
       }
     });
     return best;
+  }
+
+  // Where a value without a register goes.
+  [[nodiscard]] uint32_t choose_for_use(uint32_t reg, uint32_t allowed, uint32_t live) {
+    const Lifetime& l = life(reg);
+    if (l.home != kNoRegister && (allowed >> l.home & 1) != 0) return l.home;
+    if ((allowed & ~live) != 0) return choose(reg, allowed & ~live);
+    return choose_victim(l.group, allowed);
   }
 
   // --- instructions ---
@@ -375,7 +387,7 @@ class Allocator {
       if (use.use_id != kNoRegister) continue;
       const uint32_t allowed = use.use_mask & ~(will_free | will_use);
       if (allowed == 0) return kBroken;
-      const uint32_t to = choose(use.reg, allowed);
+      const uint32_t to = choose_for_use(use.reg, allowed, live);
       const uint32_t bit = 1u << to;
       will_use |= bit;
       will_free |= bit & live;
@@ -634,19 +646,37 @@ class Allocator {
     return kFine;
   }
 
+  void find_next_uses(const FlowBlock& block) {
+    for (uint32_t i = block.begin; i < block.end; ++i) {
+      const Instruction& inst = lives_.instructions[i];
+      for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
+        NextUse& next = next_uses_[lives_.uses[u].reg];
+        if (next.block != block_) next = {.block = block_, .instruction = i};
+      }
+    }
+  }
+
   Error allocate_block(uint32_t index) {
     const FlowBlock block = lives_.blocks[index];
     allocated_[index] = true;
+    block_ = index;
+    behind_ = block.end;
+    const bool scarce = scarce_[0] || scarce_[1] || scarce_[2];
+    if (scarce) find_next_uses(block);
     BaseNode* const behind = block.last->next();
     for (uint32_t i = block.begin; i < block.end; ++i) {
       Instruction& inst = lives_.instructions[i];
       memory_used_ = false;
+      instruction_ = i;
       if (block.ends_with_branch && i + 1 == block.end) {
         WAVEJIT_TRY(allocate_branch(inst, block.target));
         continue;
       }
       WAVEJIT_TRY(allocate(inst));
       if (!inst.node->isInvoke()) WAVEJIT_TRY(spill_behind(inst));
+      if (!scarce) continue;
+      for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u)
+        next_uses_[lives_.uses[u].reg].instruction = lives_.uses[u].next;
     }
     const uint32_t next = block.next != kNoIndex ? block.next : block.target;
     if (next == kNoIndex) return kFine;
@@ -822,6 +852,13 @@ class Allocator {
   std::vector<uint32_t> entries_;  // by block: index of what is where at its beginning
   std::vector<bool> allocated_;    // by block
   bool memory_used_ = false;       // by the current instruction
+
+  // The next instruction in the block that speaks of a register, if the block is the current one.
+  struct NextUse {
+    uint32_t block = kNoIndex, instruction = kNoIndex;
+  };
+  std::vector<NextUse> next_uses_;                     // by register
+  uint32_t block_ = 0, instruction_ = 0, behind_ = 0;  // the current ones, and the first behind the block
 
   std::vector<uint32_t> slots_;      // by register: index in slotted_
   std::vector<uint32_t> slotted_;    // registers with a place on the stack

@@ -48,8 +48,8 @@ bool assign_homes(Lives& lives, uint32_t group, uint32_t available) {
   for (Lifetime& life : lives.lives)
     if (life.group == group) order.push_back(&life);
   if (order.empty()) return true;
-  asmjit::Support::qSort(order.data(), order.size(),
-                         [](const Lifetime* a, const Lifetime* b) { return b->priority - a->priority; });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Lifetime* a, const Lifetime* b) { return a->frequency > b->frequency; });
   Occupied occupied(lives.positions);
   const auto try_hosts = [&](Lifetime& life, uint32_t hosts) {
     lives.for_each_span(life, [&](const LiveSpan& span) {

@@ -85,6 +85,7 @@ Lives::Lives(x86::Compiler& compiler, FuncNode& function, const std::array<uint3
 Error Lives::run() {
   if (const Error error = find_blocks()) return error;
   remove_unreachable();
+  weigh_blocks();
   find_live_registers();
   find_spans();
   return asmjit::kErrorOk;
@@ -394,13 +395,39 @@ void Lives::remove_unreachable() {
   }
 }
 
+void Lives::weigh_blocks() {
+  constexpr float kLoop = 8, kCold = 1.0F / 16;
+  constexpr uint32_t kDeepest = 4;
+  const auto exit = static_cast<size_t>(
+      std::find_if(blocks.begin(), blocks.end(), [](const FlowBlock& b) { return b.returns; }) - blocks.begin());
+  // The last jump back to a block makes it the head of a loop that extends to there. What stands behind the function's
+  // exit is cold; its way back is no loop.
+  std::vector<uint32_t> ends(exit, kNoIndex);
+  for (uint32_t b = 0; b < exit; ++b)
+    if (blocks[b].reachable && blocks[b].target <= b) ends[blocks[b].target] = b;
+  std::vector<uint32_t> closing(exit, 0);  // loops that end with the block
+  uint32_t depth = 0;
+  for (uint32_t b = 0; b < blocks.size(); ++b) {
+    if (b >= exit) {
+      if (b > exit) blocks[b].weight = kCold;
+      continue;
+    }
+    if (ends[b] != kNoIndex) {
+      ++depth;
+      ++closing[ends[b]];
+    }
+    for (uint32_t d = 0; d < std::min(depth, kDeepest); ++d) blocks[b].weight *= kLoop;
+    depth -= closing[b];
+  }
+}
+
 // --- where registers are alive ---
 
 std::vector<Lives::Touch> Lives::find_touches() {
   // Backwards through each block: what the next instruction that speaks of a register does to it. Most registers are
   // spoken of in one block only, and not alive where it begins.
   struct Next {
-    uint32_t block = kNoIndex, last_use = 0;
+    uint32_t block = kNoIndex, last_use = 0, instruction = 0;
     bool overwrites = false;
   };
   std::vector<Next> next(lives.size());
@@ -421,9 +448,11 @@ std::vector<Lives::Touch> Lives::find_touches() {
           touched.push_back(use.reg);
           n.block = b;
           n.last_use = u;
-        } else if (n.overwrites) {
-          use.flags |= RegisterUse::kill;
+        } else {
+          use.next = n.instruction;
+          if (n.overwrites) use.flags |= RegisterUse::kill;
         }
+        n.instruction = i;
         n.overwrites = use.write_only();
       }
     }
@@ -575,7 +604,7 @@ void Lives::find_spans() {
       for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
         RegisterUse& use = uses[u];
         Lifetime& life = lives[use.reg];
-        ++life.refs;
+        life.refs += block.weight;
         if ((use.flags & (RegisterUse::last | RegisterUse::lives_on)) == RegisterUse::last)
           use.flags |= RegisterUse::kill;
         const uint32_t from = position + (use.has(RegisterUse::read) ? 0 : 1);
@@ -596,8 +625,7 @@ void Lives::find_spans() {
       width += span.end - span.begin;
       return true;
     });
-    life.frequency = width == 0 ? 0 : static_cast<float>(static_cast<double>(life.refs) / width);
-    life.priority = life.frequency;
+    life.frequency = width == 0 ? 0 : life.refs / static_cast<float>(width);
   }
 }
 

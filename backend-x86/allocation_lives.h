@@ -42,6 +42,7 @@ struct RegisterUse {
   uint8_t use_id, out_id;           // host registers, fixed or chosen
   uint32_t use_mask, out_mask;      // host registers allowed
   uint32_t use_places, out_places;  // bit sets of words of the instruction to put the host register's number into
+  uint32_t next = kNoIndex;         // the next instruction in the block that speaks of the register
 
   [[nodiscard]] bool has(uint16_t flag) const { return (flags & flag) != 0; }
   [[nodiscard]] bool write_only() const { return (flags & (read | write)) == write; }
@@ -69,6 +70,7 @@ struct FlowBlock {
   uint32_t target_label = kNoIndex;
   bool ends_with_branch = false, ends_with_jump = false, returns = false;
   bool reachable = false;
+  float weight = 1;  // how often the code is executed, as far as its place says: more in loops, less in cold code
   uint32_t first_position = 0, end_position = 0;
 };
 
@@ -83,11 +85,11 @@ struct Lifetime {
   uint32_t group;
   LiveSpan current{0, 0};       // the last span
   uint32_t earlier = kNoIndex;  // the spans before it: index of the previous one
-  uint32_t refs = 0;
-  float frequency = 0, priority = 0;
-  uint32_t preferred = ~0u;  // host registers that all of its instructions allow
-  uint32_t clobbers = 0;     // host registers that calls destroy in its lifetime
-  uint32_t entered = 0;      // host registers it is in where blocks begin
+  float refs = 0;               // instructions that speak of it, by the weight of their blocks
+  float frequency = 0;          // refs by the length of its life
+  uint32_t preferred = ~0u;     // host registers that all of its instructions allow
+  uint32_t clobbers = 0;        // host registers that calls destroy in its lifetime
+  uint32_t entered = 0;         // host registers it is in where blocks begin
   uint8_t hint = kNoRegister, home = kNoRegister;
   bool exposed = false;                  // alive where some block begins
   uint32_t first_run = 0, last_run = 0;  // the runs of such blocks: [first, last)
@@ -140,6 +142,7 @@ class Lives {
                        uint8_t out_id = kNoRegister);
   void finish_instruction(asmjit::InstNode& node);
   void remove_unreachable();
+  void weigh_blocks();
   void find_live_registers();
   // The touches of registers that are alive where some block begins, by register.
   [[nodiscard]] std::vector<Touch> find_touches();

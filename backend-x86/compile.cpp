@@ -6,7 +6,6 @@
 #include "backend-x86/code_memory.h"
 #include "backend-x86/emitter.h"
 #include "backend-x86/helpers.h"
-#include "backend-x86/register_allocation.h"
 
 namespace wavejit::backend {
 namespace {
@@ -135,14 +134,9 @@ Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& functi
   if (auto done = emitter.run(); !done) return tl::make_unexpected(done.error());
   if (!errors.first().empty()) return failed(errors.first());
   finished("emit");
-  asmjit::Error allocated;
-  if (options.optimisations.has(Optimisation::own_allocator)) {
-    allocated = allocate_registers(compiler, *emitter.function_node());
-  } else {
-    if (options.optimisations.has(Optimisation::shared_registers))
-      share_virtual_registers(compiler, *emitter.function_node());
-    allocated = compiler.runPasses();
-  }
+  const asmjit::Error allocated = options.optimisations.has(Optimisation::own_allocator)
+                                      ? allocate_registers(compiler, *emitter.function_node())
+                                      : compiler.runPasses();
   if (allocated != asmjit::kErrorOk)
     return failed(errors.first().empty() ? asmjit::DebugUtils::errorAsString(allocated) : errors.first());
   finished("allocate");

@@ -70,7 +70,6 @@ TEST(SwitchNames, EachChangesTheCodeOfSomeKernel) {
   unchanged.erase("run-through");       // how launches enter code
   unchanged.erase("last-waves");        // code that dumps do not show; partial_wave_at_barriers runs it
   unchanged.erase("folded-divisions");  // kernel_test has kernels with divisions
-  unchanged.erase("shared-registers");  // where own-allocator is off, and of functions larger than these
   const auto all_but = [&](const std::string& on) {
     std::string list;
     for (const std::string& name : names)
