@@ -10,6 +10,7 @@
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "ir/analysis/mask_facts.h"
 #include "ir/analysis/resumptions.h"
@@ -70,7 +71,11 @@ bool per_lane(const Inst* inst) {
 class Analysis {
  public:
   Analysis(Function& function, const Dominators& dominators)
-      : dominators_(dominators), facts_(dominators), resumptions_(function), demands_(function.num_values()) {}
+      : dominators_(dominators),
+        facts_(dominators),
+        resumptions_(function),
+        demands_(function.num_values()),
+        pending_(function.num_values(), 1) {}
 
   // False when it did not settle; nothing may be concluded then.
   bool run() {
@@ -80,6 +85,8 @@ class Analysis {
       const auto& order = dominators_.order();
       for (auto block = order.rbegin(); block != order.rend(); ++block) {
         for (auto inst = (*block)->insts.rbegin(); inst != (*block)->insts.rend(); ++inst) {
+          // What a save is looked at for depends on other values than itself.
+          if (!std::exchange(pending_[(*inst)->id], 0) && (*inst)->op != Op::set_vgpr) continue;
           uses(*inst, [&](unsigned index, const Term& term) { add((*inst)->operands[index], term); });
         }
       }
@@ -175,7 +182,9 @@ class Analysis {
   }
 
   void add(Inst* value, const Term& term) {
-    if (per_lane(value) && !value->is_const()) changed_ |= insert(demands_[value->id], term);
+    if (!per_lane(value) || value->is_const() || !insert(demands_[value->id], term)) return;
+    pending_[value->id] = 1;
+    changed_ = true;
   }
   // Returns whether the demand has grown.
   bool insert(Demand& demand, const Term& term) {
@@ -518,6 +527,7 @@ class Analysis {
   std::vector<std::unordered_map<uint64_t, Demand>> site_demands_;             // by entry and row
   std::unordered_map<uint64_t, std::unordered_set<const Inst*>> entry_masks_;  // see unchanged_mask
   std::vector<Demand> demands_;                                                // by id
+  std::vector<uint8_t> pending_;  // by value: its demand has grown since its operands were visited
   bool changed_ = false;
 };
 
