@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backend-x86/emitter.h"
+#include "backend-x86/helpers_float.h"
 
 namespace wavejit::backend {
 
@@ -14,12 +15,6 @@ using ir::Op;
 namespace {
 
 constexpr unsigned kUnordered = 3;
-
-// Magnitudes in [2^-kRange, 2^kRange), as bits of a float or of the upper half of a double.
-struct Ordinary {
-  uint32_t first, size;
-};
-constexpr Ordinary kOrdinary32{(127 - 40) << 23, 80 << 23}, kOrdinary64{(1023 - 300) << 20, 600 << 20};
 
 bool is_division_step(ir::Op op) {
   switch (op) {
@@ -44,7 +39,7 @@ const MaskReg* Emitter::odd_division(const Inst* denominator, const Inst* numera
   std::optional<MaskReg>& found = entry->second;
   if (!inserted && on(Optimisation::segment_reuse)) return found ? &*found : nullptr;
   const bool wide = denominator->type == ir::kV64;
-  const Ordinary range = wide ? kOrdinary64 : kOrdinary32;
+  const OrdinaryRange range = wide ? kOrdinary64 : kOrdinary32;
   std::optional<Vec> farthest;
   for (const Inst* value : {denominator, numerator}) {
     if (value->is_const()) {
@@ -109,6 +104,8 @@ class DivisionSequence {
     });
   }
   [[nodiscard]] const std::vector<const Inst*>& steps() const { return steps_; }
+  // One of those that need the mode of the sequence.
+  [[nodiscard]] const Inst* multiply_add() const { return fixup_.operands[0]->operands[0]; }
 
  private:
   const Inst* step(const Inst* value, Op op) {
@@ -161,29 +158,23 @@ void Emitter::plan_divisions() {
       if (inst->op != Op::div_fixup_f32) continue;
       DivisionSequence sequence(*inst);
       if (!sequence.matches()) continue;
-      std::vector<const Inst*> steps = sequence.steps();
-      if (!std::all_of(steps.begin(), steps.end(), [&](const Inst* step) { return can_sink(*step, *inst); })) continue;
-      std::sort(steps.begin(), steps.end(),
-                [&](const Inst* a, const Inst* b) { return liveness_.position(*a) < liveness_.position(*b); });
-      for (const Inst* step : steps) fused_[step->id] = true;
-      divisions_.emplace(inst->id, std::move(steps));
+      for (const Inst* step : sequence.steps()) fused_[step->id] = true;
+      divisions_.emplace(inst->id, sequence.multiply_add());
     }
   }
 }
 
-void Emitter::emit_folded_division(const Inst& inst, const std::vector<const Inst*>& steps, unsigned chunk) {
-  const Inst *denominator = inst.operands[1], *numerator = inst.operands[2];
-  const MaskReg* odd = odd_division(denominator, numerator, chunk);
+void Emitter::emit_folded_division(const Inst& inst, unsigned chunk) {
+  Inst* const operands[] = {inst.operands[1], inst.operands[2]};  // denominator, numerator
+  const MaskReg* odd = odd_division(operands[0], operands[1], chunk);
   const Label slow = cc_.newLabel(), join = cc_.newLabel();
   if (odd != nullptr) cc_.j(isa_->test_any({odd, 1}), slow);
-  cc_.emit(I::kIdVdivps, dst(inst, chunk), v32(numerator, chunk), v32_operand(denominator, chunk));
+  cc_.emit(I::kIdVdivps, dst(inst, chunk), v32(operands[1], chunk), v32_operand(operands[0], chunk));
   cc_.bind(join);
   if (odd == nullptr) return;
   cold([&] {
     cc_.bind(slow);
-    for (const Inst* step : steps) emit_chunk(*step, chunk);
-    isa_->recycle();
-    emit_fixup32(inst, chunk);
+    call_helper(inst, &divide_f32, operands, chunk, 1);
     cc_.jmp(join);
   });
 }
@@ -252,8 +243,8 @@ bool Emitter::emit_division(const Inst& inst, unsigned chunk) {
       return finish(false);
     }
     case Op::div_fixup_f32:
-      if (const auto folded = divisions_.find(inst.id); folded != divisions_.end()) {
-        emit_folded_division(inst, folded->second, chunk);
+      if (divisions_.contains(inst.id)) {
+        emit_folded_division(inst, chunk);
       } else {
         emit_fixup32(inst, chunk);
       }

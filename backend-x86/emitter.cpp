@@ -202,12 +202,7 @@ std::optional<Emitter::EnvNeed> Emitter::env_needed(const Inst& inst) {
 }
 
 std::optional<Emitter::EnvNeed> Emitter::env_with_fused(const Inst& inst) const {
-  if (const auto folded = divisions_.find(inst.id); folded != divisions_.end()) {
-    // One rounding mode is that of all steps.
-    for (const Inst* step : folded->second) {
-      if (step->op == Op::fma_f32) return env_needed(*step);
-    }
-  }
+  if (const auto folded = divisions_.find(inst.id); folded != divisions_.end()) return env_needed(*folded->second);
   if (const auto need = env_needed(inst)) return need;
   for (const Inst* operand : inst.operands) {
     if (!is_fused(operand)) continue;

@@ -11,10 +11,12 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "backend-x86/helpers.h"
 #include "backend-x86/host_code.h"
 #include "backend-x86/indexed_addresses.h"
 #include "backend-x86/lane_addresses.h"
@@ -86,11 +88,10 @@ class Emitter {
   TernaryPlan ternaries_;
   void plan_ternary_logic();
   bool emit_ternary(const Inst& inst, unsigned chunk);
-  // Divisions of ordinary numbers as one instruction (division.cpp): by their last step, v_div_fixup_f32, those in
-  // front.
-  std::map<uint32_t, std::vector<const Inst*>> divisions_;
+  // Divisions of ordinary numbers as one instruction (division.cpp): by their last step, v_div_fixup_f32.
+  std::map<uint32_t, const Inst*> divisions_;  // one of the multiply-adds: all have the same mode
   void plan_divisions();
-  void emit_folded_division(const Inst& inst, const std::vector<const Inst*>& steps, unsigned chunk);
+  void emit_folded_division(const Inst& inst, unsigned chunk);
   void emit_fixup32(const Inst& inst, unsigned chunk);
   void plan_wide_accesses();
   struct Prefetch {
@@ -134,7 +135,6 @@ class Emitter {
     uint32_t bits, care;  // MXCSR, and which of its bits matter
   };
   static constexpr uint32_t kEnvRounding = 0x6000, kEnvInputDenorm = 0x40, kEnvAll = 0xe040;
-  static constexpr uint32_t kHelperEnv = 0x1f80;  // to nearest, denormals kept
   [[nodiscard]] static std::optional<EnvNeed> env_needed(const Inst& inst);
   // The same for an instruction together with the ones fused into it, which are emitted at its place.
   [[nodiscard]] std::optional<EnvNeed> env_with_fused(const Inst& inst) const;
@@ -309,7 +309,8 @@ class Emitter {
   Gp lane_number(uint32_t value);                   // 64-bit register
   Vec count_below(const Gp& bits, unsigned chunk);  // for each lane, the bits set below it
   Gp mask_to_number(const Inst* mask);              // 64-bit
-  void call_helper(const Inst& inst, unsigned first_chunk, unsigned chunks);
+  void call_helper(const Inst& inst, HelperFn function, std::span<Inst* const> operands, unsigned first_chunk,
+                   unsigned chunks);
   // Out of line: the helper does the chunk, in its own environment if it has one. Hot code goes on at `join`.
   void chunk_helper(const Inst& inst, unsigned chunk, const Label& slow, const Label& join, bool own_env);
   // Lanes whose quotient may need the scaling of the division sequence; null if there are none.

@@ -17,8 +17,8 @@ uint64_t steady_clock_100mhz() {
 }
 
 // Spills the operands to rows, calls, and loads the result.
-void Emitter::call_helper(const Inst& inst, unsigned first_chunk, unsigned chunks) {
-  const HelperFn function = find_helper(inst);
+void Emitter::call_helper(const Inst& inst, HelperFn function, std::span<Inst* const> operands, unsigned first_chunk,
+                          unsigned chunks) {
   if (function == nullptr) return fail(inst);
   const unsigned row = tile_ * 8;
   const Mem args = scratch_row(helper_args_, sizeof(HelperArgs));
@@ -30,7 +30,7 @@ void Emitter::call_helper(const Inst& inst, unsigned first_chunk, unsigned chunk
   };
   Gp t = cc_.newUInt64();
   unsigned used = 0;
-  for (const Inst* operand : inst.operands) {
+  for (const Inst* operand : operands) {
     if (operand->type == ir::kMask) {
       Gp bits = cc_.newUInt64();
       if (chunks == chunks_) {
@@ -83,7 +83,7 @@ void Emitter::chunk_helper(const Inst& inst, unsigned chunk, const Label& slow, 
     const uint32_t before = env_;
     cc_.bind(slow);
     if (own_env) set_env({kHelperEnv, kEnvAll});
-    call_helper(inst, chunk, 1);
+    call_helper(inst, find_helper(inst), inst.operands, chunk, 1);
     if (own_env) set_env({before, kEnvAll});
     cc_.jmp(join);
   });
@@ -108,8 +108,9 @@ bool Emitter::emit_out_of_line(const Inst& inst) {
     cc_.mov(dst_gp(inst), now);
     return true;
   }
-  if (find_helper(inst) == nullptr) return false;
-  call_helper(inst, 0, chunks_);
+  const HelperFn function = find_helper(inst);
+  if (function == nullptr) return false;
+  call_helper(inst, function, inst.operands, 0, chunks_);
   return true;
 }
 

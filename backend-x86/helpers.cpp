@@ -86,6 +86,7 @@ std::span<const uintptr_t> callable_functions() {
 #undef HELPER
     for (unsigned op = 0; op < ir::kNumOps; ++op)
       if (const HelperFn function = find_float_helper(static_cast<ir::Op>(op))) add(function);
+    add(divide_f32);
     return all;
   }();
   return functions;

@@ -17,6 +17,8 @@ struct HelperArgs {
   uint32_t attr;
   uint32_t lanes;
 };
+// The MXCSR of helpers that have no environment of the guest's: to nearest, denormals kept.
+constexpr uint32_t kHelperEnv = 0x1f80;
 // Returns the mask result, if the operation has one. MXCSR is as the operation wants it.
 using HelperFn = uint64_t (*)(const HelperArgs* args);
 

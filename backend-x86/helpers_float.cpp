@@ -2,6 +2,8 @@
 // (docs/isa-decisions.md).
 #include "backend-x86/helpers_float.h"
 
+#include <immintrin.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -168,6 +170,25 @@ uint64_t div_fixup_rows(const HelperArgs* args) {
   return 0;
 }
 
+// The quotient of scaled numbers, before v_div_fixup. Out of line, as is the next one, so that no operation moves to
+// where MXCSR is another one.
+[[gnu::noinline]] float divide_scaled(float d, float n, bool vcc) {
+  const auto no_denormal = [](float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0F, x) : x; };
+  const float estimate = no_denormal(1.0F / no_denormal(d));
+  const float reciprocal = std::fma(std::fma(-d, estimate, 1.0F), estimate, estimate);
+  const float first = n * reciprocal;
+  const float quotient = std::fma(std::fma(-d, first, n), reciprocal, first);
+  const float remainder = std::fma(-d, quotient, n);
+  float last;
+  const HelperArgs args{
+      .in = {&remainder, &reciprocal, &quotient}, .out = &last, .mask = vcc ? 1u : 0u, .attr = 0, .lanes = 1};
+  div_fmas_rows<float>(&args);
+  return last;
+}
+[[gnu::noinline]] void divide_rows(const float* d, const float* n, float* out, unsigned lanes) {
+  for (unsigned l = 0; l < lanes; ++l) out[l] = n[l] / d[l];
+}
+
 // x * 2^n with one rounding, by MXCSR.
 double ldexp_once(double x, int32_t n) {
   x *= 1.0;  // flushes and quiets as the environment says
@@ -213,6 +234,35 @@ double trig_preop(int biased_exponent, uint32_t segment) {
     window = window << 1 | (bit < 1201 ? kTwoOverPi[bit / 64] >> (63 - bit % 64) & 1 : 0);
   }
   return ldexp_once(static_cast<double>(window), -53 - first + (biased_exponent >= 1968 ? 128 : 0));
+}
+
+uint64_t divide_f32(const HelperArgs* args) {
+  const auto* ds = static_cast<const float*>(args->in[0]);
+  const auto* ns = static_cast<const float*>(args->in[1]);
+  auto* out = static_cast<float*>(args->out);
+  divide_rows(ds, ns, out, args->lanes);
+  const unsigned mode = _mm_getcsr();
+  for (unsigned l = 0; l < args->lanes; ++l) {
+    const float d = ds[l], n = ns[l];
+    constexpr auto ordinary = [](float x) {
+      return ((bits_of(x) & 0x7fffffff) - kOrdinary32.first) < kOrdinary32.size;
+    };
+    if (ordinary(d) && ordinary(n)) continue;
+    _mm_setcsr(kHelperEnv);
+    float quotient = 0;
+    const auto any_quotient = [](float x) { return x == 0 || biased_exponent(x) == Format<float>::kTop; };
+    if (!any_quotient(d) && !any_quotient(n)) {
+      bool vcc;
+      const float scaled_d = div_scale(d, d, n, vcc), scaled_n = div_scale(n, d, n, vcc);
+      _mm_setcsr(mode);
+      quotient = divide_scaled(scaled_d, scaled_n, vcc);
+      _mm_setcsr(kHelperEnv);
+    }
+    const HelperArgs fixup{.in = {&quotient, &d, &n}, .out = out + l, .mask = 0, .attr = 0, .lanes = 1};
+    div_fixup_rows<float>(&fixup);
+    _mm_setcsr(mode);
+  }
+  return 0;
 }
 
 HelperFn find_float_helper(ir::Op op) {
