@@ -97,15 +97,25 @@ WaveExpressions::Id WaveExpressions::initial_sgpr(unsigned index) {
   return leaf(Op::get_sgpr, kI32, index);
 }
 
+WaveExpressions::Id WaveExpressions::computed_once(const Inst& inst) {
+  return leaf(kComputedOnce, kI32, inst.id);
+}
+
 bool WaveExpressions::is_constant(Id id) const {
   const Node& node = nodes_[id];
   return node.op == Op::const_ || (is_sum(node) && node.operands.empty());
 }
 
-void WaveExpressions::add_sgprs(Id id, std::vector<unsigned>& sgprs) const {
+bool WaveExpressions::is_multiple(Id id, Id term, uint32_t factor) const {
   const Node& node = nodes_[id];
-  if (node.op == Op::get_sgpr) sgprs.push_back(static_cast<unsigned>(node.imm));
-  for (const Id operand : node.operands) add_sgprs(operand, sgprs);
+  return is_sum(node) && node.imm == 0 && node.operands.size() == 1 && node.operands[0] == term &&
+         node.coefficients[0] == factor;
+}
+
+bool WaveExpressions::is_found(Id id) const {
+  const Node& node = nodes_[id];
+  return is_sum(node) && node.operands.size() == 1 && is_scalar_leaf(nodes_[node.operands[0]]) &&
+         is_multiple(id, node.operands[0], 1);
 }
 
 WaveExpressions::Sum WaveExpressions::sum_of(Id id) const {
@@ -186,6 +196,32 @@ WaveExpressions::Id WaveExpressions::masked(Type type, Id value, uint32_t mask) 
   return make_sum(type, {.terms = {{id, 1}}});
 }
 
+// value >> by, term by term: where all terms but some that together stay below the lowest bit that is kept are
+// multiples of it, and the sum does not wrap around.
+bool WaveExpressions::shifted_right(Id value, unsigned by, Type type, Sum& result) {
+  const Sum sum = sum_of(value);
+  if (by == 0 || sum.terms.size() < 2 || maximum(value) >= kAll32) return false;
+  const uint64_t unit = uint64_t{1} << by;
+  uint64_t rest = sum.constant & (unit - 1);
+  result.constant = sum.constant >> by;
+  for (const auto& [term, coefficient] : sum.terms) {
+    const uint64_t bits = possible_bits(term);
+    const auto zeros = static_cast<unsigned>(std::countr_zero(coefficient));
+    if (zeros >= by) {
+      result.terms[term] += coefficient >> by;
+    } else if (bits != 0 && static_cast<unsigned>(std::countr_zero(bits)) + zeros >= by &&
+               std::has_single_bit(coefficient)) {
+      const Id count = make_sum(type, {.constant = by - zeros});
+      const Id whole = make_sum(type, {.terms = {{term, 1}}});
+      result.terms[intern({.op = Op::lshr, .type = type, .operands = {whole, count}})] += 1;
+    } else {
+      rest += maximum(term) * coefficient;
+      if (rest >= unit) return false;
+    }
+  }
+  return true;
+}
+
 // x = (x & mask) + (x & ~mask): differences such as 2 * lane - (lane & 3) become sums of positive terms, whose bounds
 // are plain to see.
 void WaveExpressions::without_differences(Sum& sum) {
@@ -250,6 +286,12 @@ WaveExpressions::Id WaveExpressions::of(const Inst& inst, const std::vector<Id>&
       case Op::shl:
         if (is_constant(operands[1])) return make_sum(inst.type, scaled(operands[0], 1u << constant(1) % 32));
         break;
+      case Op::lshr: {
+        Sum sum;
+        if (is_constant(operands[1]) && shifted_right(operands[0], constant(1) % 32, inst.type, sum))
+          return make_sum(inst.type, sum);
+        break;
+      }
       case Op::mul:
         for (unsigned i = 0; i < 2; ++i)
           if (is_constant(operands[i])) return make_sum(inst.type, scaled(operands[1 - i], constant(i)));

@@ -1,5 +1,6 @@
-// Values that only depend on the lane, on fields of the wave state that never change, and on scalar registers as the
-// unit's start found them: the same value can be computed anywhere in the wave's life.
+// Values that only depend on the lane, on fields of the wave state that never change, on scalar registers as the unit's
+// start found them, and on scalars that the unit computes once: the same value can be computed anywhere in the wave's
+// life where these scalars can be had.
 //
 // Expressions are interned: equal numbers mean equal values. 32-bit sums are kept in the form constant + sum of
 // coefficient * term (modulo 2^32), so that addresses that advance step by step do not grow.
@@ -25,6 +26,8 @@ class WaveExpressions {
   [[nodiscard]] Id of(const Inst& inst, const std::vector<Id>& operands);
   // The i32 that scalar register `index` holds at the start.
   [[nodiscard]] Id initial_sgpr(unsigned index);
+  // The i32 of an instruction that is executed once, before all places where it is asked for.
+  [[nodiscard]] Id computed_once(const Inst& inst);
   // One value for two, where either may come.
   [[nodiscard]] static Id meet(Id a, Id b) {
     return a == kUndetermined ? b : b == kUndetermined || a == b ? a : kUnknown;
@@ -32,14 +35,20 @@ class WaveExpressions {
 
   [[nodiscard]] Type type(Id id) const { return nodes_[id].type; }
   [[nodiscard]] bool is_constant(Id id) const;
+  // Whether the value is `factor` times `term`.
+  [[nodiscard]] bool is_multiple(Id id, Id term, uint32_t factor) const;
+  // Whether it is initial_sgpr() or computed_once().
+  [[nodiscard]] bool is_found(Id id) const;
   // Work to compute it: 1 per scalar operation, 4 per vector operation; constants and leaves are free.
   [[nodiscard]] unsigned cost(Id id) const { return nodes_[id].cost; }
-  // Appends the initial SGPRs that it depends on.
-  void add_sgprs(Id id, std::vector<unsigned>& sgprs) const;
-
-  // Emits the computation through `make(op, type, operands, imm, attr)`.
-  template <typename Make>
-  Inst* materialise(Id id, const Make& make) const;
+  // Whether it can be computed where the scalars for which `held(term, factor)` says so are in registers, times factor.
+  // What was read or computed elsewhere has to be (is_found()).
+  template <typename Held>
+  bool computable(Id id, const Held& held) const;
+  // Emits the computation through `make(op, type, operands, imm, attr)`; scalars from registers come from
+  // `read(term, factor)`.
+  template <typename Held, typename Read, typename Make>
+  Inst* materialise(Id id, const Held& held, const Read& read, const Make& make) const;
 
  private:
   struct Node {
@@ -52,6 +61,7 @@ class WaveExpressions {
     unsigned cost = 0;
     bool operator<(const Node& other) const;
   };
+  static constexpr Op kComputedOnce = Op::extract;  // `imm` is the instruction
   struct Sum {
     uint32_t constant = 0;
     std::map<Id, uint32_t> terms;
@@ -66,18 +76,33 @@ class WaveExpressions {
   [[nodiscard]] uint64_t possible_bits(Id id) const;
   [[nodiscard]] uint64_t maximum(Id id) const;
   [[nodiscard]] bool is_sum(const Node& node) const { return node.op == Op::add && node.type.bits() == 32; }
+  [[nodiscard]] bool is_scalar_leaf(const Node& node) const {
+    return node.op == Op::get_sgpr || node.op == kComputedOnce;
+  }
+  bool shifted_right(Id value, unsigned by, Type type, Sum& result);
 
   std::vector<Node> nodes_;
   Id lane_ = kUnknown;  // the term
   std::map<Node, Id> index_;
 };
 
-template <typename Make>
-Inst* WaveExpressions::materialise(Id id, const Make& make) const {
+template <typename Held>
+bool WaveExpressions::computable(Id id, const Held& held) const {
   const Node& node = nodes_[id];
+  if (is_scalar_leaf(node)) return held(id, 1u);
+  for (size_t i = 0; i < node.operands.size(); ++i)
+    if (!computable(node.operands[i], held) && !(is_sum(node) && held(node.operands[i], node.coefficients[i])))
+      return false;
+  return true;
+}
+
+template <typename Held, typename Read, typename Make>
+Inst* WaveExpressions::materialise(Id id, const Held& held, const Read& read, const Make& make) const {
+  const Node& node = nodes_[id];
+  if (is_scalar_leaf(node)) return read(id, 1u);
   if (!is_sum(node)) {
     std::vector<Inst*> operands;
-    for (const Id operand : node.operands) operands.push_back(materialise(operand, make));
+    for (const Id operand : node.operands) operands.push_back(materialise(operand, held, read, make));
     return make(node.op, node.type, operands, node.imm, node.attr);
   }
   // Scalar terms and the constant first, as one scalar.
@@ -89,9 +114,10 @@ Inst* WaveExpressions::materialise(Id id, const Make& make) const {
   };
   Inst* parts[2] = {nullptr, nullptr};  // scalar, vector
   for (size_t i = 0; i < node.operands.size(); ++i) {
-    Inst* term = materialise(node.operands[i], make);
     const uint32_t factor = node.coefficients[i];
-    if (factor != 1) {
+    const bool computed = computable(node.operands[i], held);
+    Inst* term = computed ? materialise(node.operands[i], held, read, make) : read(node.operands[i], factor);
+    if (computed && factor != 1) {
       const bool power = (factor & (factor - 1)) == 0;
       const auto shift = static_cast<uint64_t>(__builtin_ctz(factor));
       Inst* by = constant(term->type, power ? shift : factor);

@@ -1,6 +1,6 @@
 // Registers that come back from a barrier or yield with a value that can be computed anywhere (addresses and masks that
-// depend on the work-item id alone) are computed again instead of read from the wave state. What is known of them, such
-// as strides and bounds, is then known behind the barrier too.
+// depend on the work-item id, and on scalars that the state holds as well) are computed again instead of read from the
+// wave state. What is known of them, such as strides and bounds, is then known behind the barrier too.
 //
 // Only for entries that nothing but this unit's own exits lead to (Entry::resumed_only). Facts are found for all
 // instructions and for the registers at all entries together, optimistically: a fact is what all ways to a place agree
@@ -115,6 +115,7 @@ class ResumedValues {
       if (it != entry_at.end() && sites_[it->second].resumed_only) sites_[it->second].exits.push_back(block.get());
     }
     find_origins();
+    find_blocks_executed_once();
     for (Site& site : sites_) {
       const Id start = site.resumed_only ? WaveExpressions::kUndetermined : WaveExpressions::kUnknown;
       site.facts.assign(variables_.size(), start);
@@ -153,6 +154,21 @@ class ResumedValues {
         for (const Block* successor : block->successors)
           if (seen.insert(successor).second) work.push_back(successor);
       }
+    }
+  }
+
+  // Blocks that a wave executes once at most, before it leaves for the first time: all ways to them come from the start
+  // alone. In a cycle no block can be the first whose predecessors are all among them.
+  void find_blocks_executed_once() {
+    const Site& start = sites_.front();
+    if (start.resumed_only || !start.block->predecessors.empty()) return;
+    for (const Block* block : dominators_.order()) {
+      const bool entry = is_entry(block);
+      const auto& from = block->predecessors;
+      if (block == start.block || (!entry && std::all_of(from.begin(), from.end(), [&](const Block* predecessor) {
+            return once_.contains(predecessor);
+          })))
+        once_.insert(block);
     }
   }
 
@@ -199,7 +215,10 @@ class ResumedValues {
     }
     std::vector<Id> operands;
     for (const Inst* operand : inst->operands) operands.push_back(value_of(operand));
-    return pool_.of(*inst, operands);
+    const Id id = pool_.of(*inst, operands);
+    if (id == WaveExpressions::kUnknown && inst->type == kI32 && once_.contains(block))
+      return pool_.computed_once(*inst);
+    return id;
   }
 
   void solve() {
@@ -226,15 +245,11 @@ class ResumedValues {
     }
   }
 
-  // Whether the scalar registers that the expression refers to still hold what they held at the start.
-  [[nodiscard]] bool available(const Site& site, Id id) {
-    std::vector<unsigned> sgprs;
-    pool_.add_sgprs(id, sgprs);
-    return std::all_of(sgprs.begin(), sgprs.end(), [&](unsigned index) {
-      const auto it = std::find(variables_.begin(), variables_.end(), Variable{Op::get_sgpr, index});
-      return it != variables_.end() &&
-             site.facts[static_cast<size_t>(it - variables_.begin())] == pool_.initial_sgpr(index);
-    });
+  // The register that holds the scalar times `factor` at a site, or none.
+  [[nodiscard]] const Variable* holder(const Site& site, Id scalar, uint32_t factor) const {
+    for (size_t v = 0; v < variables_.size(); ++v)
+      if (variables_[v].get == Op::get_sgpr && pool_.is_multiple(site.facts[v], scalar, factor)) return &variables_[v];
+    return nullptr;
   }
 
   bool replace() {
@@ -242,27 +257,33 @@ class ResumedValues {
     for (Site& site : sites_) {
       if (!site.resumed_only) continue;
       std::vector<Inst*> made;
+      const Inst* replaced = nullptr;
+      const auto make = [&](Op op, Type type, const std::vector<Inst*>& operands, uint64_t imm, uint32_t attr) {
+        for (Inst* same : made)
+          if (same->op == op && same->type == type && same->operands == operands && same->imm == imm &&
+              same->attr == attr)
+            return same;
+        Inst* inst = function_.create(op, type, operands);
+        inst->imm = imm;
+        inst->attr = attr;
+        inst->guest_pc = replaced->guest_pc;
+        inst->parent = site.block;
+        made.push_back(inst);
+        return inst;
+      };
+      const auto held = [&](Id scalar, uint32_t factor) { return holder(site, scalar, factor) != nullptr; };
+      const auto read_held = [&](Id scalar, uint32_t factor) {
+        const Variable* found = holder(site, scalar, factor);
+        return make(found->get, kI32, {}, found->index, 0u);
+      };
       for (Inst* read : site.reads) {
         const Id id = value_of(read);
         if (id == WaveExpressions::kUnknown || id == WaveExpressions::kUndetermined) continue;
-        if (pool_.cost(id) > kMaxCost || read->users.empty() || !available(site, id)) continue;
-        // A register that is only known to be itself.
-        if (read->op == Op::get_sgpr && id == pool_.initial_sgpr(static_cast<unsigned>(read->imm))) continue;
-        Inst* value = pool_.materialise(
-            id, [&](Op op, Type type, const std::vector<Inst*>& operands, uint64_t imm, uint32_t attr) {
-              for (Inst* same : made)
-                if (same->op == op && same->type == type && same->operands == operands && same->imm == imm &&
-                    same->attr == attr)
-                  return same;
-              Inst* inst = function_.create(op, type, operands);
-              inst->imm = imm;
-              inst->attr = attr;
-              inst->guest_pc = read->guest_pc;
-              inst->parent = site.block;
-              made.push_back(inst);
-              return inst;
-            });
-        function_.replace_all_uses(read, value);
+        if (pool_.cost(id) > kMaxCost || read->users.empty() || !pool_.computable(id, held)) continue;
+        // A register that is only known to be itself, or the same as another one.
+        if (read->op == Op::get_sgpr && pool_.is_found(id)) continue;
+        replaced = read;
+        function_.replace_all_uses(read, pool_.materialise(id, held, read_held, make));
         changed = true;
       }
       site.block->insts.insert(site.block->insts.begin(), made.begin(), made.end());
@@ -275,6 +296,7 @@ class ResumedValues {
   WaveExpressions pool_;
   std::vector<Id> values_;  // by instruction id
   std::vector<Variable> variables_;
+  std::unordered_set<const Block*> once_;
   std::vector<Site> sites_;                                        // as Function::entries
   std::unordered_map<const Block*, std::vector<size_t>> origins_;  // per exit: entries
 };
