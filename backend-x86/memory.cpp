@@ -351,6 +351,12 @@ Gp MemoryAccess::first_lane_pointer() {
   Gp pointer = cc_.newUInt64();
   if (kind_ == Kind::indexed) {
     isa_.low32(pointer, index_.index);
+    if (!known_wrap_free_) {
+      // The index must not wrap on the way to the last lane.
+      const auto last = static_cast<int32_t>(*known_stride_ * (isa_.lanes - 1));
+      cc_.cmp(pointer.r32(), last > 0 ? ~last : -last);
+      to_slow_if(last > 0 ? CondCode::kA : CondCode::kB);
+    }
     index_to_pointer(pointer);
   } else {
     isa_.low64(pointer, address_.part[0]);

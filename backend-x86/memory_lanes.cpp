@@ -87,7 +87,7 @@ void MemoryAccess::lanes_at(const LaneAddresses& at) {
 // Whether all lanes' places can be reached by displacements from the first lane's.
 bool MemoryAccess::can_stride() const {
   if (!e_.on(Optimisation::strided_lanes) || !known_stride_ || scratch_swizzled_ || mem_.count > 4) return false;
-  if (kind_ == Kind::indexed && !known_wrap_free_) return false;
+  if (kind_ == Kind::indexed && !known_wrap_free_ && (index_.is_signed || index_.shift != 0)) return false;
   constexpr int64_t kFar = 1 << 20;
   return *known_stride_ != 0 && *known_stride_ > -kFar && *known_stride_ < kFar && disp_ < INT32_MAX / 2 &&
          disp_ > INT32_MIN / 2;

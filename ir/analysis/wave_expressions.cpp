@@ -57,6 +57,21 @@ bool repeatable(Op op) {
   }
 }
 
+// Of these, operations on lanes that scalars have, too.
+bool also_scalar(Op op) {
+  switch (op) {
+    case Op::mul:
+    case Op::and_:
+    case Op::or_:
+    case Op::xor_:
+    case Op::shl:
+    case Op::lshr:
+      return true;
+    default:
+      return false;
+  }
+}
+
 uint64_t fill(uint64_t bound) {
   return bound == 0 ? 0 : ~uint64_t{0} >> std::countl_zero(bound);
 }
@@ -125,6 +140,129 @@ WaveExpressions::Sum WaveExpressions::sum_of(Id id) const {
   return sum;
 }
 
+// The part of a 32-bit value that differs between lanes.
+bool WaveExpressions::without_uniform_part(Id id, Sum& sum) const {
+  if (!is_sum(nodes_[id])) return false;
+  sum = sum_of(id);
+  sum.constant = 0;
+  std::erase_if(sum.terms, [&](const auto& term) { return nodes_[term.first].type.is_scalar(); });
+  return true;
+}
+
+WaveExpressions::Id WaveExpressions::some_number(Type type, unsigned zeros) {
+  const Id term = intern({.op = kSomeNumber, .type = kI32, .imm = std::min(zeros, 31u)});
+  return make_sum(type, {.terms = {{term, 1}}});
+}
+
+unsigned WaveExpressions::uniform_zeros(Id id) const {
+  const auto zeros = [](uint64_t bits) { return bits == 0 ? 32u : static_cast<unsigned>(std::countr_zero(bits)); };
+  const Node& node = nodes_[id];
+  if (!is_sum(node)) return 0;
+  unsigned result = zeros(node.imm);
+  for (size_t i = 0; i < node.operands.size(); ++i)
+    if (nodes_[node.operands[i]].type.is_scalar())
+      result = std::min(result, zeros(possible_bits(node.operands[i])) + zeros(node.coefficients[i]));
+  return result;
+}
+
+bool WaveExpressions::has_some_number(Id id) const {
+  const Node& node = nodes_[id];
+  return is_sum(node) &&
+         std::any_of(node.operands.begin(), node.operands.end(), [&](Id term) { return is_some_number(nodes_[term]); });
+}
+
+// Whether it is known to be the same in all lanes.
+bool WaveExpressions::is_uniform(Id id) const {
+  const Node& node = nodes_[id];
+  if (node.type.is_scalar()) return true;
+  return is_sum(node) && std::all_of(node.operands.begin(), node.operands.end(),
+                                     [&](Id term) { return nodes_[term].type.is_scalar(); });
+}
+
+std::optional<WaveExpressions::Id> WaveExpressions::beside_some_number(Id id) {
+  Sum sum;
+  if (!has_some_number(id) || !without_uniform_part(id, sum)) return std::nullopt;
+  return make_sum(nodes_[id].type, sum);
+}
+
+std::optional<uint32_t> WaveExpressions::in_lane_0(Id id) const {
+  const Node& node = nodes_[id];
+  if (node.op == Op::lane_id) return 0;
+  if (node.op == Op::const_) return static_cast<uint32_t>(node.imm);
+  std::vector<uint32_t> operands;
+  for (const Id operand : node.operands) {
+    const std::optional<uint32_t> value = in_lane_0(operand);
+    if (!value) return std::nullopt;
+    operands.push_back(*value);
+  }
+  if (is_sum(node)) {
+    auto sum = static_cast<uint32_t>(node.imm);
+    for (size_t i = 0; i < operands.size(); ++i) sum += operands[i] * node.coefficients[i];
+    return sum;
+  }
+  if (node.op == Op::and_ && node.type == kV32) return operands[0] & operands[1];
+  if (node.op == Op::lshr && node.type == kV32) return operands[0] >> (operands[1] % 32);
+  return std::nullopt;
+}
+
+WaveExpressions::Id WaveExpressions::meet(Id a, Id b) {
+  if (a == kUndetermined || a == b) return b;
+  if (b == kUndetermined) return a;
+  Sum first, second;
+  if (a == kUnknown || b == kUnknown || type(a) != type(b) || !without_uniform_part(a, first) ||
+      !without_uniform_part(b, second) || first.terms != second.terms)
+    return kUnknown;
+  return plus_some_number(type(a), first, std::min(uniform_zeros(a), uniform_zeros(b)));
+}
+
+WaveExpressions::Id WaveExpressions::plus_some_number(Type type, Sum sum, unsigned zeros) {
+  sum.terms[nodes_[some_number(kI32, zeros)].operands[0]] = 1;
+  return make_sum(type, sum);
+}
+
+// Of an operation one of whose operands has some number in it.
+WaveExpressions::Id WaveExpressions::with_some_number(const Inst& inst, const std::vector<Id>& operands) {
+  if (inst.type != kI32 && inst.type != kV32) return kUnknown;
+  std::vector<unsigned> zeros;
+  for (const Id operand : operands) zeros.push_back(uniform_zeros(operand));
+  const bool uniform = std::all_of(operands.begin(), operands.end(), [&](Id id) { return is_uniform(id); });
+  Sum sum;
+  const auto add = [&](Id id, uint32_t factor) {
+    Sum part;
+    if (!without_uniform_part(id, part)) return false;
+    for (const auto& [term, coefficient] : part.terms) sum.terms[term] += coefficient * factor;
+    return true;
+  };
+  const auto constant = [&](unsigned i) { return static_cast<uint32_t>(nodes_[operands[i]].imm); };
+  bool known = uniform;
+  unsigned low = 0;
+  switch (inst.op) {
+    case Op::splat:
+      low = zeros[0];
+      break;
+    case Op::add:
+    case Op::sub:
+      low = std::min(zeros[0], zeros[1]);
+      known = add(operands[0], 1) && add(operands[1], inst.op == Op::add ? 1 : UINT32_MAX);
+      break;
+    case Op::and_:
+      low = std::max(zeros[0], zeros[1]);
+      break;
+    case Op::shl:
+      if (!is_constant(operands[1])) break;
+      low = zeros[0] + constant(1) % 32;
+      known = add(operands[0], 1u << constant(1) % 32);
+      break;
+    case Op::mul:
+      low = zeros[0] + zeros[1];
+      if (is_constant(operands[1])) known = add(operands[0], constant(1));
+      break;
+    default:
+      break;
+  }
+  return known ? plus_some_number(inst.type, sum, low) : kUnknown;
+}
+
 WaveExpressions::Id WaveExpressions::make_sum(Type type, Sum sum) {
   without_differences(sum);
   Node node{.op = Op::add, .type = type, .imm = sum.constant};
@@ -170,6 +308,7 @@ uint64_t WaveExpressions::maximum(Id id) const {
 uint64_t WaveExpressions::possible_bits(Id id) const {
   const Node& node = nodes_[id];
   if (is_constant(id)) return node.imm;
+  if (is_some_number(node)) return kAll32 << node.imm & kAll32;
   if (node.op == Op::and_) return possible_bits(node.operands[0]) & possible_bits(node.operands[1]);
   const uint64_t bits = fill(maximum(id));
   if (!is_sum(node)) return bits;
@@ -257,55 +396,68 @@ WaveExpressions::Id WaveExpressions::of(const Inst& inst, const std::vector<Id>&
   if (std::find(operands.begin(), operands.end(), kUnknown) != operands.end()) return kUnknown;
   if (std::find(operands.begin(), operands.end(), kUndetermined) != operands.end()) return kUndetermined;
 
-  if (narrow) {
-    const auto constant = [&](unsigned i) { return static_cast<uint32_t>(nodes_[operands[i]].imm); };
-    const auto scaled = [&](Id id, uint32_t factor) {
-      Sum sum = sum_of(id);
-      sum.constant *= factor;
-      for (auto& [term, coefficient] : sum.terms) coefficient *= factor;
-      return sum;
-    };
-    const auto total = [&](Id id, Sum sum) {
-      const Sum other = sum_of(id);
-      sum.constant += other.constant;
-      for (const auto& [term, coefficient] : other.terms) sum.terms[term] += coefficient;
-      return make_sum(inst.type, sum);
-    };
-    const bool disjoint = operands.size() == 2 && (possible_bits(operands[0]) & possible_bits(operands[1])) == 0;
-    switch (inst.op) {
-      case Op::splat:
-        return make_sum(kV32, sum_of(operands[0]));
-      case Op::add:
-        return total(operands[0], sum_of(operands[1]));
-      case Op::sub:
-        return total(operands[0], scaled(operands[1], UINT32_MAX));
-      case Op::or_:
-      case Op::xor_:
-        if (disjoint) return total(operands[0], sum_of(operands[1]));
-        break;
-      case Op::shl:
-        if (is_constant(operands[1])) return make_sum(inst.type, scaled(operands[0], 1u << constant(1) % 32));
-        break;
-      case Op::lshr: {
-        Sum sum;
-        if (is_constant(operands[1]) && shifted_right(operands[0], constant(1) % 32, inst.type, sum))
-          return make_sum(inst.type, sum);
-        break;
-      }
-      case Op::mul:
-        for (unsigned i = 0; i < 2; ++i)
-          if (is_constant(operands[i])) return make_sum(inst.type, scaled(operands[1 - i], constant(i)));
-        break;
-      case Op::and_:
-        for (unsigned i = 0; i < 2; ++i)
-          if (is_constant(operands[i])) return masked(inst.type, operands[1 - i], constant(i));
-        break;
-      default:
-        break;
-    }
+  if (std::any_of(operands.begin(), operands.end(), [&](Id id) { return has_some_number(id); }))
+    return with_some_number(inst, operands);
+
+  // What is the same in all lanes is a scalar.
+  if (inst.type == kV32 && also_scalar(inst.op) &&
+      std::all_of(operands.begin(), operands.end(), [&](Id id) { return is_uniform(id); })) {
+    std::vector<Id> scalars;
+    for (const Id operand : operands) scalars.push_back(make_sum(kI32, sum_of(operand)));
+    return make_sum(kV32, sum_of(narrow_value(inst, kI32, scalars)));
   }
-  const Id id = intern({.op = inst.op, .type = inst.type, .imm = inst.imm, .attr = inst.attr, .operands = operands});
-  return narrow ? make_sum(inst.type, {.terms = {{id, 1}}}) : id;
+  if (narrow) return narrow_value(inst, inst.type, operands);
+  return intern({.op = inst.op, .type = inst.type, .imm = inst.imm, .attr = inst.attr, .operands = operands});
+}
+
+WaveExpressions::Id WaveExpressions::narrow_value(const Inst& inst, Type type, const std::vector<Id>& operands) {
+  const auto constant = [&](unsigned i) { return static_cast<uint32_t>(nodes_[operands[i]].imm); };
+  const auto scaled = [&](Id id, uint32_t factor) {
+    Sum sum = sum_of(id);
+    sum.constant *= factor;
+    for (auto& [term, coefficient] : sum.terms) coefficient *= factor;
+    return sum;
+  };
+  const auto total = [&](Id id, Sum sum) {
+    const Sum other = sum_of(id);
+    sum.constant += other.constant;
+    for (const auto& [term, coefficient] : other.terms) sum.terms[term] += coefficient;
+    return make_sum(type, sum);
+  };
+  const bool disjoint = operands.size() == 2 && (possible_bits(operands[0]) & possible_bits(operands[1])) == 0;
+  switch (inst.op) {
+    case Op::splat:
+      return make_sum(kV32, sum_of(operands[0]));
+    case Op::add:
+      return total(operands[0], sum_of(operands[1]));
+    case Op::sub:
+      return total(operands[0], scaled(operands[1], UINT32_MAX));
+    case Op::or_:
+    case Op::xor_:
+      if (disjoint) return total(operands[0], sum_of(operands[1]));
+      break;
+    case Op::shl:
+      if (is_constant(operands[1])) return make_sum(type, scaled(operands[0], 1u << constant(1) % 32));
+      break;
+    case Op::lshr: {
+      Sum sum;
+      if (is_constant(operands[1]) && shifted_right(operands[0], constant(1) % 32, type, sum))
+        return make_sum(type, sum);
+      break;
+    }
+    case Op::mul:
+      for (unsigned i = 0; i < 2; ++i)
+        if (is_constant(operands[i])) return make_sum(type, scaled(operands[1 - i], constant(i)));
+      break;
+    case Op::and_:
+      for (unsigned i = 0; i < 2; ++i)
+        if (is_constant(operands[i])) return masked(type, operands[1 - i], constant(i));
+      break;
+    default:
+      break;
+  }
+  const Id id = intern({.op = inst.op, .type = type, .imm = inst.imm, .attr = inst.attr, .operands = operands});
+  return make_sum(type, {.terms = {{id, 1}}});
 }
 
 }  // namespace wavejit::ir

@@ -2,12 +2,16 @@
 // start found them, and on scalars that the unit computes once: the same value can be computed anywhere in the wave's
 // life where these scalars can be had.
 //
+// Where not the whole value is known, the part that differs between lanes may be: "some number, plus" such a value.
+// That number is the same in all lanes, and nothing else is known of it: two of them are not equal.
+//
 // Expressions are interned: equal numbers mean equal values. 32-bit sums are kept in the form constant + sum of
 // coefficient * term (modulo 2^32), so that addresses that advance step by step do not grow.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "ir/function.h"
@@ -29,9 +33,14 @@ class WaveExpressions {
   // The i32 of an instruction that is executed once, before all places where it is asked for.
   [[nodiscard]] Id computed_once(const Inst& inst);
   // One value for two, where either may come.
-  [[nodiscard]] static Id meet(Id a, Id b) {
-    return a == kUndetermined ? b : b == kUndetermined || a == b ? a : kUnknown;
-  }
+  [[nodiscard]] Id meet(Id a, Id b);
+  // Some number of 32 bits, the lowest `zeros` of which are not set.
+  [[nodiscard]] Id some_number(Type type, unsigned zeros);
+  // How many of a value's lowest bits are not set; where it differs between lanes, of the part that does not.
+  [[nodiscard]] unsigned uniform_zeros(Id id) const;
+  // For values with some number in them: what is added to it; its value in lane 0, if that is a constant.
+  [[nodiscard]] std::optional<Id> beside_some_number(Id id);
+  [[nodiscard]] std::optional<uint32_t> in_lane_0(Id id) const;
 
   [[nodiscard]] Type type(Id id) const { return nodes_[id].type; }
   [[nodiscard]] bool is_constant(Id id) const;
@@ -62,6 +71,7 @@ class WaveExpressions {
     bool operator<(const Node& other) const;
   };
   static constexpr Op kComputedOnce = Op::extract;  // `imm` is the instruction
+  static constexpr Op kSomeNumber = Op::undef;
   struct Sum {
     uint32_t constant = 0;
     std::map<Id, uint32_t> terms;
@@ -77,8 +87,15 @@ class WaveExpressions {
   [[nodiscard]] uint64_t maximum(Id id) const;
   [[nodiscard]] bool is_sum(const Node& node) const { return node.op == Op::add && node.type.bits() == 32; }
   [[nodiscard]] bool is_scalar_leaf(const Node& node) const {
-    return node.op == Op::get_sgpr || node.op == kComputedOnce;
+    return node.op == Op::get_sgpr || node.op == kComputedOnce || is_some_number(node);
   }
+  [[nodiscard]] bool is_some_number(const Node& node) const { return node.op == kSomeNumber && node.type == kI32; }
+  [[nodiscard]] bool has_some_number(Id id) const;
+  [[nodiscard]] bool is_uniform(Id id) const;
+  bool without_uniform_part(Id id, Sum& sum) const;
+  Id narrow_value(const Inst& inst, Type type, const std::vector<Id>& operands);
+  Id plus_some_number(Type type, Sum sum, unsigned zeros);
+  Id with_some_number(const Inst& inst, const std::vector<Id>& operands);
   bool shifted_right(Id value, unsigned by, Type type, Sum& result);
 
   std::vector<Node> nodes_;

@@ -19,8 +19,9 @@ namespace {
 
 using Id = WaveExpressions::Id;
 
-constexpr unsigned kMaxCost = 48;      // as WaveExpressions::cost(): a dozen vector operations
-constexpr size_t kMaxWork = 1u << 20;  // entries times blocks, entries times variables
+constexpr unsigned kMaxCost = 48;         // as WaveExpressions::cost(): a dozen vector operations
+constexpr unsigned kWorthwhileZeros = 2;  // of a number that is not known otherwise
+constexpr size_t kMaxWork = 1u << 20;     // entries times blocks, entries times variables
 
 // A register as the code accesses it. Scalar pairs are one variable per view; a write through another view or of a half
 // makes nothing known.
@@ -175,7 +176,7 @@ class ResumedValues {
   [[nodiscard]] Id value_of(const Inst* inst) const { return values_[inst->id]; }
 
   // What a variable holds when the wave is let go at an exit.
-  [[nodiscard]] Id at_exit(const Block* exit, size_t index) const {
+  [[nodiscard]] Id at_exit(const Block* exit, size_t index) {
     const Variable& wanted = variables_[index];
     Id result = WaveExpressions::kUndetermined;
     bool written = false;
@@ -193,38 +194,41 @@ class ResumedValues {
         return WaveExpressions::kUnknown;
     }
     if (written) return result;
-    for (const size_t origin : origins_.at(exit)) result = WaveExpressions::meet(result, sites_[origin].facts[index]);
+    for (const size_t origin : origins_.at(exit)) result = pool_.meet(result, sites_[origin].facts[index]);
     return result;
   }
 
   Id evaluate(const Inst* inst, const Block* block) {
     if (inst->op == Op::phi) {
       Id result = WaveExpressions::kUndetermined;
-      for (const Inst* operand : inst->operands) result = WaveExpressions::meet(result, value_of(operand));
-      return result;
+      for (const Inst* operand : inst->operands) result = pool_.meet(result, value_of(operand));
+      return of_scalar(inst, result);
     }
     const bool reads = inst->op == Op::get_vgpr || (sgprs_in(inst->op) != 0 && getter(inst->op) == Op::undef);
     if (reads) {
       const auto it = std::find(variables_.begin(), variables_.end(), Variable{inst->op, inst->imm});
       for (const Site& site : sites_)
         if (site.block == block && it != variables_.end())
-          return site.facts[static_cast<size_t>(it - variables_.begin())];
+          return of_scalar(inst, site.facts[static_cast<size_t>(it - variables_.begin())]);
       if (inst->op == Op::get_sgpr && !sites_.front().resumed_only && sites_.front().block == block)
         return pool_.initial_sgpr(static_cast<unsigned>(inst->imm));
-      return WaveExpressions::kUnknown;
+      return of_scalar(inst, WaveExpressions::kUnknown);
     }
     std::vector<Id> operands;
     for (const Inst* operand : inst->operands) operands.push_back(value_of(operand));
     const Id id = pool_.of(*inst, operands);
     if (id == WaveExpressions::kUnknown && inst->type == kI32 && once_.contains(block))
       return pool_.computed_once(*inst);
-    return id;
+    return of_scalar(inst, id);
+  }
+  Id of_scalar(const Inst* inst, Id id) {
+    return id == WaveExpressions::kUnknown && inst->type == kI32 ? pool_.some_number(kI32, 0) : id;
   }
 
   void solve() {
-    // Values only go from undetermined to an expression to unknown.
-    const auto lower = [](Id& fact, Id now) {
-      if (fact != WaveExpressions::kUndetermined && now != fact) now = WaveExpressions::kUnknown;
+    // Values only go from undetermined to an expression, to some number plus an expression, to unknown.
+    const auto lower = [&](Id& fact, Id now) {
+      now = pool_.meet(fact, now);
       const bool changed = now != fact;
       fact = now;
       return changed;
@@ -238,7 +242,7 @@ class ResumedValues {
         if (!site.resumed_only) continue;
         for (size_t v = 0; v < variables_.size(); ++v) {
           Id now = WaveExpressions::kUndetermined;
-          for (const Block* exit : site.exits) now = WaveExpressions::meet(now, at_exit(exit, v));
+          for (const Block* exit : site.exits) now = pool_.meet(now, at_exit(exit, v));
           changed |= lower(site.facts[v], now);
         }
       }
@@ -259,17 +263,7 @@ class ResumedValues {
       std::vector<Inst*> made;
       const Inst* replaced = nullptr;
       const auto make = [&](Op op, Type type, const std::vector<Inst*>& operands, uint64_t imm, uint32_t attr) {
-        for (Inst* same : made)
-          if (same->op == op && same->type == type && same->operands == operands && same->imm == imm &&
-              same->attr == attr)
-            return same;
-        Inst* inst = function_.create(op, type, operands);
-        inst->imm = imm;
-        inst->attr = attr;
-        inst->guest_pc = replaced->guest_pc;
-        inst->parent = site.block;
-        made.push_back(inst);
-        return inst;
+        return make_in(site.block, made, *replaced, op, type, operands, imm, attr);
       };
       const auto held = [&](Id scalar, uint32_t factor) { return holder(site, scalar, factor) != nullptr; };
       const auto read_held = [&](Id scalar, uint32_t factor) {
@@ -279,16 +273,73 @@ class ResumedValues {
       for (Inst* read : site.reads) {
         const Id id = value_of(read);
         if (id == WaveExpressions::kUnknown || id == WaveExpressions::kUndetermined) continue;
-        if (pool_.cost(id) > kMaxCost || read->users.empty() || !pool_.computable(id, held)) continue;
+        if (pool_.cost(id) > kMaxCost || read->users.empty()) continue;
+        replaced = read;
+        if (const std::optional<Id> rest = pool_.beside_some_number(id)) {
+          // Lane 0 says which number.
+          const std::optional<uint32_t> first = pool_.in_lane_0(*rest);
+          const unsigned zeros = pool_.uniform_zeros(id);
+          const auto constant = [&](Type type, uint64_t value) { return make(Op::const_, type, {}, value, 0u); };
+          if (read->type == kI32 ? zeros < kWorthwhileZeros : read->op != Op::get_vgpr || !first) continue;
+          Inst* number = make(read->op, read->type, {}, read->imm, 0u);
+          if (read->type == kV32) number = make(Op::readlane, kI32, {number, constant(kI32, 0)}, 0u, 0u);
+          if (read->type == kV32 && *first != 0) number = make(Op::sub, kI32, {number, constant(kI32, *first)}, 0u, 0u);
+          if (zeros >= kWorthwhileZeros)
+            number = make(Op::and_, kI32, {number, constant(kI32, UINT32_MAX << zeros & UINT32_MAX)}, 0u, 0u);
+          Inst* value = read->type == kI32 ? number : make(Op::splat, kV32, {number}, 0u, 0u);
+          if (!pool_.is_constant(*rest))
+            value = make(Op::add, kV32, {pool_.materialise(*rest, held, read_held, make), value}, 0u, 0u);
+          function_.replace_all_uses(read, value);
+          changed = true;
+          continue;
+        }
+        if (!pool_.computable(id, held)) continue;
         // A register that is only known to be itself, or the same as another one.
         if (read->op == Op::get_sgpr && pool_.is_found(id)) continue;
-        replaced = read;
         function_.replace_all_uses(read, pool_.materialise(id, held, read_held, make));
         changed = true;
       }
       site.block->insts.insert(site.block->insts.begin(), made.begin(), made.end());
     }
+    return merge_phis() || changed;
+  }
+
+  // Where ways from the start and from behind barriers meet, each has its own instructions for the same value.
+  bool merge_phis() {
+    const auto nothing_held = [](Id, uint32_t) { return false; };
+    bool changed = false;
+    for (Block* block : dominators_.order()) {
+      std::vector<Inst*> made;
+      size_t phis = 0;
+      for (; phis < block->insts.size() && block->insts[phis]->op == Op::phi; ++phis) {
+        Inst* phi = block->insts[phis];
+        const Id id = value_of(phi);
+        if (id == WaveExpressions::kUnknown || id == WaveExpressions::kUndetermined || phi->users.empty()) continue;
+        if (pool_.cost(id) > kMaxCost || !pool_.computable(id, nothing_held)) continue;
+        const auto make = [&](Op op, Type type, const std::vector<Inst*>& operands, uint64_t imm, uint32_t attr) {
+          return make_in(block, made, *phi, op, type, operands, imm, attr);
+        };
+        const auto none = [](Id, uint32_t) { return static_cast<Inst*>(nullptr); };
+        function_.replace_all_uses(phi, pool_.materialise(id, nothing_held, none, make));
+        changed = true;
+      }
+      block->insts.insert(block->insts.begin() + static_cast<std::ptrdiff_t>(phis), made.begin(), made.end());
+    }
     return changed;
+  }
+
+  Inst* make_in(Block* block, std::vector<Inst*>& made, const Inst& replaced, Op op, Type type,
+                const std::vector<Inst*>& operands, uint64_t imm, uint32_t attr) {
+    for (Inst* same : made)
+      if (same->op == op && same->type == type && same->operands == operands && same->imm == imm && same->attr == attr)
+        return same;
+    Inst* inst = function_.create(op, type, operands);
+    inst->imm = imm;
+    inst->attr = attr;
+    inst->guest_pc = replaced.guest_pc;
+    inst->parent = block;
+    made.push_back(inst);
+    return inst;
   }
 
   Function& function_;
