@@ -79,9 +79,12 @@ std::optional<Emitter::Stream> Emitter::stream_step(const ir::Loop& loop, const 
       const Inst* step = next->operands[next->operands[0] == value];
       if (next->operands[0] != value && next->operands[1] != value) return std::nullopt;
       if (loop.body.contains(step->parent)) return std::nullopt;
+      if (step->type == ir::kI32) return Stream{.step = step};
       if (step->op != Op::splat && step->op != Op::splat64) return std::nullopt;
       return Stream{.step = step->operands[0]};
     }
+    case Op::splat64:
+      return of(0);
     case Op::zext64:
     case Op::sext64: {
       std::optional<Stream> stream = of(0);

@@ -113,6 +113,20 @@ Effort effort_of(const ir::Loop& loop, const ir::LaneShapes& shapes) {
   return effort;
 }
 
+// Loops that read about as much as they compute wait for memory, which likes whole rows of the wave: tile by tile they
+// would go through it once for each tile.
+bool streams(const ir::Loop& loop, const ir::LaneShapes& shapes) {
+  size_t rows = 0, work = 0;
+  for (const ir::Block* block : loop.body) {
+    for (const ir::Inst* inst : block->insts) {
+      rows +=
+          inst->op == Op::load && inst->mem.space == ir::Space::global && !shapes.of(inst->operands[1]).is_uniform();
+      work += inst->op != Op::phi && inst->type.kind == ir::TypeKind::v32 && !shapes.of(inst).is_uniform();
+    }
+  }
+  return 4 * rows >= work;
+}
+
 // Registers that a loop needs at its most crowded place.
 class Pressure {
  public:
@@ -241,6 +255,7 @@ TileRegions::TileRegions(const ir::Function& function, const Liveness& liveness,
       while (width > 1 && !pressure.fits(*loop, width)) width /= 2;
       // Lockstep shares the scalar work and has more that is independent to do at a time.
       if (width == chunks || !pressure.fits(*loop, width) || !pressure.spills_much(*loop, chunks)) continue;
+      if (streams(*loop, shapes)) continue;
     }
     auto region = std::make_unique<TileRegion>();
     region->header = loop->header;

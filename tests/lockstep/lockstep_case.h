@@ -38,6 +38,7 @@ struct LockstepCase {
 [[nodiscard]] std::vector<LockstepCase> exchange_cases();
 [[nodiscard]] std::vector<LockstepCase> scalar_state_cases();
 [[nodiscard]] std::vector<LockstepCase> loop_cases();
+[[nodiscard]] std::vector<LockstepCase> counted_loop_cases();
 [[nodiscard]] std::vector<LockstepCase> divergent_cases();
 [[nodiscard]] std::vector<LockstepCase> memory_cases();
 [[nodiscard]] std::vector<LockstepCase> float_cases();
