@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
+#include "backend-x86/allocation_error.h"
+#include "backend-x86/allocation_frame.h"
 #include "backend-x86/allocation_homes.h"
 #include "backend-x86/allocation_lives.h"
-
-// Errors are asmjit's, passed on.
-#define WAVEJIT_TRY(expression)                           \
-  do {                                                    \
-    if (const Error error_ = (expression)) return error_; \
-  } while (false)
 
 namespace wavejit::backend {
 namespace {
@@ -22,18 +19,11 @@ using asmjit::FuncNode;
 using asmjit::InstNode;
 using asmjit::Label;
 using asmjit::Operand;
-using asmjit::OperandSignature;
 namespace I = x86::Inst;
 
 constexpr Error kFine = asmjit::kErrorOk;
-constexpr Error kBroken = asmjit::kErrorInvalidState;
 constexpr std::array<uint32_t, kGroups> kFirstHost{0, 16, 48};
 constexpr uint32_t kHosts = 56;
-
-template <typename Visit>
-void for_each_bit(uint32_t mask, Visit&& visit) {
-  for (; mask != 0; mask &= mask - 1) visit(static_cast<uint32_t>(std::countr_zero(mask)));
-}
 
 // What is in the host's registers.
 struct Assignment {
@@ -63,15 +53,15 @@ class Allocator {
     for (uint32_t group = 0; group < kGroups; ++group) scarce_[group] = !assign_homes(lives_, group, available_[group]);
     host_of_.assign(lives_.lives.size(), kNoRegister);
     target_host_of_.assign(lives_.lives.size(), kNoRegister);
-    slots_.assign(lives_.lives.size(), kNoIndex);
+    frame_.emplace(cc_, function_, lives_);
     next_uses_.assign(lives_.lives.size(), {});
-    for (uint32_t reg = 0; reg < lives_.lives.size(); ++reg)
-      if (life(reg).on_stack) need_slot(reg);
     entries_.assign(lives_.blocks.size(), kNoIndex);
     allocated_.assign(lives_.blocks.size(), false);
     WAVEJIT_TRY(allocate_blocks());
-    WAVEJIT_TRY(lay_out_frame());
-    return rewrite();
+    WAVEJIT_TRY(frame_->finish(clobbered_, arguments_));
+    WAVEJIT_TRY(rewrite_instructions(cc_, function_, lives_));
+    cc_.setCursor(cc_.lastNode());
+    return kFine;
   }
 
  private:
@@ -153,23 +143,6 @@ class Allocator {
 
   // --- code ---
 
-  [[nodiscard]] x86::Mem slot(uint32_t reg) {
-    need_slot(reg);
-    return slot_operand(life(reg).virt->id());
-  }
-  static x86::Mem slot_operand(uint32_t virt_id) {
-    asmjit::BaseMem mem(OperandSignature::fromOpType(asmjit::OperandType::kMem) |
-                            OperandSignature::fromMemBaseType(asmjit::RegType::kX86_Gpq) |
-                            OperandSignature::fromBits(OperandSignature::kMemRegHomeFlag),
-                        virt_id, 0, 0);
-    return mem.as<x86::Mem>();
-  }
-  void need_slot(uint32_t reg) {
-    if (slots_[reg] != kNoIndex) return;
-    slots_[reg] = static_cast<uint32_t>(slotted_.size());
-    slotted_.push_back(reg);
-  }
-
   static uint32_t move_instruction(asmjit::TypeId type, bool avx512) {
     using asmjit::TypeId;
     namespace TypeUtils = asmjit::TypeUtils;
@@ -208,18 +181,14 @@ class Allocator {
 
   Error load(uint32_t reg, uint32_t to) {
     assign(reg, to, false);
-    x86::Mem from = slot(reg);
-    from.setSize(life(reg).virt->signature().size());
-    WAVEJIT_TRY(copy(reg, host(reg, to), from));
-    on_stack_.push_back(cc_.cursor()->as<InstNode>());
+    WAVEJIT_TRY(copy(reg, host(reg, to), frame_->slot(reg, life(reg).virt->signature().size())));
+    frame_->note(cc_.cursor()->as<InstNode>());
     return kFine;
   }
   Error save(uint32_t reg, uint32_t from) {
     now_.dirty[life(reg).group] &= ~(1u << from);
-    x86::Mem to = slot(reg);
-    to.setSize(life(reg).virt->signature().size());
-    WAVEJIT_TRY(copy(reg, to, host(reg, from)));
-    on_stack_.push_back(cc_.cursor()->as<InstNode>());
+    WAVEJIT_TRY(copy(reg, frame_->slot(reg, life(reg).virt->signature().size()), host(reg, from)));
+    frame_->note(cc_.cursor()->as<InstNode>());
     return kFine;
   }
   Error spill(uint32_t reg, uint32_t from) {
@@ -307,10 +276,8 @@ class Allocator {
     // Places count words; operands have four each, their register's number is the third.
     const auto place = static_cast<uint32_t>(std::countr_zero(use.use_places));
     const uint32_t operand = place / (sizeof(Operand) / sizeof(uint32_t));
-    x86::Mem mem = slot(use.reg);
-    mem.setSize(use.memory_size);
-    inst.node->op(operand) = mem;
-    on_stack_.push_back(inst.node);
+    inst.node->op(operand) = frame_->slot(use.reg, use.memory_size);
+    frame_->note(inst.node);
     use.use_places = 0;
     return true;
   }
@@ -711,136 +678,11 @@ class Allocator {
     }
   }
 
-  // --- the frame, and the instructions as they will be ---
-
-  Error lay_out_frame() {
-    asmjit::FuncFrame& frame = function_.frame();
-    for (uint32_t group = 0; group < kGroups; ++group)
-      frame.addDirtyRegs(static_cast<asmjit::RegGroup>(group), clobbered_[group]);
-    uint32_t offset = 0, alignment = 1;
-    offsets_.resize(slotted_.size());
-    for (size_t i = 0; i < slotted_.size(); ++i) {
-      const asmjit::VirtReg& virt = *life(slotted_[i]).virt;
-      const uint32_t align = std::max<uint32_t>(virt.alignment(), 1);
-      offset = (offset + align - 1) & ~(align - 1);
-      offsets_[i] = static_cast<int32_t>(offset);
-      offset += virt.virtSize();
-      alignment = std::max(alignment, align);
-    }
-    frame.setLocalStackAlignment(alignment);
-    frame.setLocalStackSize((offset + alignment - 1) & ~(alignment - 1));
-    WAVEJIT_TRY(arguments_.updateFuncFrame(frame));
-    WAVEJIT_TRY(frame.finalize());
-    for (int32_t& o : offsets_) o += static_cast<int32_t>(frame.localStackOffset());
-    cc_.setCursor(&function_);
-    WAVEJIT_TRY(cc_.emitProlog(frame));
-    WAVEJIT_TRY(cc_.emitArgsAssignment(frame, arguments_));
-    cc_.setCursor(function_.exitNode());
-    return cc_.emitEpilog(frame);
-  }
-
-  static asmjit::InstId wide_name(asmjit::InstId id) {
-    switch (id) {
-      case I::kIdVbroadcastf128:
-        return I::kIdVbroadcastf32x4;
-      case I::kIdVbroadcasti128:
-        return I::kIdVbroadcasti32x4;
-      case I::kIdVextractf128:
-        return I::kIdVextractf32x4;
-      case I::kIdVextracti128:
-        return I::kIdVextracti32x4;
-      case I::kIdVinsertf128:
-        return I::kIdVinsertf32x4;
-      case I::kIdVinserti128:
-        return I::kIdVinserti32x4;
-      case I::kIdVmovdqa:
-        return I::kIdVmovdqa32;
-      case I::kIdVmovdqu:
-        return I::kIdVmovdqu32;
-      case I::kIdVpand:
-        return I::kIdVpandd;
-      case I::kIdVpandn:
-        return I::kIdVpandnd;
-      case I::kIdVpor:
-        return I::kIdVpord;
-      case I::kIdVpxor:
-        return I::kIdVpxord;
-      case I::kIdVroundpd:
-        return I::kIdVrndscalepd;
-      case I::kIdVroundps:
-        return I::kIdVrndscaleps;
-      case I::kIdVroundsd:
-        return I::kIdVrndscalesd;
-      case I::kIdVroundss:
-        return I::kIdVrndscaless;
-      default:
-        return 0;
-    }
-  }
-
-  [[nodiscard]] bool next_is_exit(const BaseNode* node) const {
-    for (node = node->next(); node != nullptr; node = node->next()) {
-      if (node == function_.exitNode()) return true;
-      if (node->isCode() || node->isData()) return false;
-    }
-    return false;
-  }
-
-  Error rewrite(Instruction& inst) {
-    uint32_t highest = 0;
-    const auto write = [&](uint32_t places, uint32_t host) {
-      for_each_bit(places, [&](uint32_t place) {
-        highest = std::max(highest, host);
-        inst.node->rewriteIdAtIndex(place, host);
-      });
-    };
-    for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
-      const RegisterUse& use = lives_.uses[u];
-      write(use.use_places, use.use_id);
-      write(use.out_places, use.out_id);
-    }
-    if (inst.transformable && highest > 15) {
-      const asmjit::InstId name = wide_name(inst.node->id());
-      if (name == 0) return kBroken;
-      inst.node->setId(name);
-    }
-    if (inst.is_move && inst.node->op(0) == inst.node->op(1)) {
-      cc_.removeNode(inst.node);
-    } else if (inst.node->isFuncRet()) {
-      if (!next_is_exit(inst.node)) {
-        cc_.setCursor(inst.node->prev());
-        WAVEJIT_TRY(cc_.jmp(function_.exitNode()->label()));
-      }
-      cc_.removeNode(inst.node);
-    }
-    return kFine;
-  }
-
-  Error rewrite() {
-    for (const FlowBlock& block : lives_.blocks)
-      for (uint32_t i = block.begin; i < block.end; ++i) WAVEJIT_TRY(rewrite(lives_.instructions[i]));
-    for (const auto* nodes : {&lives_.on_stack, &on_stack_}) {
-      for (InstNode* node : *nodes) {
-        for (uint32_t i = 0; i < node->opCount(); ++i) {
-          if (!node->op(i).isMem()) continue;
-          auto& mem = node->op(i).as<asmjit::BaseMem>();
-          if (!mem.isRegHome()) continue;
-          const uint32_t reg = lives_.find_life(mem.baseId());
-          if (reg == kNoIndex || slots_[reg] == kNoIndex) return kBroken;
-          mem._setBase(asmjit::RegType::kX86_Gpq, x86::Gp::kIdSp);
-          mem.clearRegHome();
-          mem.addOffsetLo32(offsets_[slots_[reg]]);
-        }
-      }
-    }
-    cc_.setCursor(cc_.lastNode());
-    return kFine;
-  }
-
   x86::Compiler& cc_;
   FuncNode& function_;
   const std::array<uint32_t, kGroups> available_;
   Lives lives_;
+  std::optional<StackFrame> frame_;
   asmjit::FuncArgsAssignment arguments_;
   std::array<bool, kGroups> scarce_{};  // not everything has a home
   std::array<uint32_t, kGroups> clobbered_{};
@@ -859,11 +701,6 @@ class Allocator {
   };
   std::vector<NextUse> next_uses_;                     // by register
   uint32_t block_ = 0, instruction_ = 0, behind_ = 0;  // the current ones, and the first behind the block
-
-  std::vector<uint32_t> slots_;      // by register: index in slotted_
-  std::vector<uint32_t> slotted_;    // registers with a place on the stack
-  std::vector<int32_t> offsets_;     // of these
-  std::vector<InstNode*> on_stack_;  // instructions with such places as operands, besides those that had them before
 };
 
 }  // namespace
