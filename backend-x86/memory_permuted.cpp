@@ -40,6 +40,9 @@ std::optional<MemoryAccess::Permutation> MemoryAccess::find_permutation() {
   if (*low < -most || *high - *low + lane_stride_ > most) return std::nullopt;
   p.first = static_cast<int32_t>(*low);
   p.registers = static_cast<unsigned>((*high - *low + lane_stride_ + isa_.bytes() - 1) / isa_.bytes());
+  // Where the lanes' dwords are few among others, what is loaded next is mostly part of several such stores, and waits
+  // for all of them.
+  if (!load_ && isa_.has_scatter() && p.registers > 3 * mem_.count) return std::nullopt;
   for (unsigned l = 0; l < isa_.lanes; ++l) {
     const int64_t byte = distance[l] - p.first;
     if (byte % 4 != 0) return std::nullopt;
@@ -132,15 +135,16 @@ void MemoryAccess::store_permuted(const Permutation& p, const Gp& pointer, int32
       places = some;
     }
     const bool plain = used == all && active_.full;
-    if (!plain && !isa_.merges()) {
-      // A masked store takes AVX2 processors longer than storing what was there. No other thread sees it.
+    if (!plain) {
+      // Loads do not get what they want from a masked store before it is in the cache, and it takes AVX2 processors
+      // longer than storing what was there. No other thread sees it.
       const Vec old = isa_.vec();
       e_.faults_.mark(range(true));
       isa_.load(old, at, nullptr);
       v = isa_.sel(places, v, old);
     }
     e_.faults_.mark(range(true));
-    isa_.store(at, v, plain || !isa_.merges() ? nullptr : &places);
+    isa_.store(at, v, nullptr);
   }
 }
 
