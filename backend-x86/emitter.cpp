@@ -102,6 +102,7 @@ Emitter::Emitter(const ir::Function& function, x86::Compiler& cc, const CompileO
                          on(Optimisation::indexed_addresses)),
       values_(function.num_values()),
       invariant_(function.num_values()),
+      wanted_chunks_(function.num_values(), 0xff),
       fused_(function.num_values()),
       wide_(function.num_values()),
       with_access_(function.num_values()),
@@ -432,6 +433,7 @@ void Emitter::emit_prologue() {
     canonical_env_ = most->first;
     set_env({canonical_env_, kEnvAll});
   }
+  if (on(Optimisation::idle_chunks)) plan_idle_chunks();
   emit_entry_dispatch();
 }
 
@@ -594,6 +596,7 @@ void Emitter::flush_segment() {
       for (unsigned chunk = first; chunk < end; ++chunk) {
         if (error_) return;
         if (chunk > first_chunk() && is_invariant(inst)) break;
+        if ((wanted_chunks_[inst->id] >> chunk & 1) == 0) continue;
         annotate(*inst);
         emit_chunk(*inst, chunk);
       }

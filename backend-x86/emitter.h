@@ -58,6 +58,10 @@ class Emitter {
   void flush_segment();
   [[nodiscard]] unsigned chunks_side_by_side() const;  // interleaving.cpp
   [[nodiscard]] bool is_deferred(const Inst& inst) const;
+  void plan_idle_chunks();  // idle_chunks.cpp
+  [[nodiscard]] bool may_be_idle(const Inst& inst) const;
+  [[nodiscard]] uint8_t chunks_of(const Inst* mask) const;
+  [[nodiscard]] uint8_t chunks_read_by(const Inst& user) const;
   [[nodiscard]] bool must_flush_before(const Inst& inst, Shape shape) const;
   void add_to_segment(const Inst& inst);
   void note_reads(const Inst& inst);
@@ -106,7 +110,7 @@ class Emitter {
     unsigned shift = 0;
     bool is_signed = false;  // how a 32-bit step is extended
   };
-  // What the next work-group loads is how far from what this one does: factor * scale (null: 1) bytes.
+  // What the next work-group accesses is how far from what this one does: factor * scale (null: 1) bytes.
   struct Advance {
     int64_t factor = 0;
     const Inst* scale = nullptr;  // i32, unsigned
@@ -353,6 +357,7 @@ class Emitter {
   std::vector<Storage> values_;
   Pass* pass_ = nullptr;  // the one being emitted
   std::vector<bool> invariant_;
+  std::vector<uint8_t> wanted_chunks_;  // by instruction id, a bit for each chunk
   std::vector<bool> fused_;
   // Loads and stores of pairs of dwords: the 64-bit value that they are the halves of; by instruction id.
   std::vector<const Inst*> wide_;
