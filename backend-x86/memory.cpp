@@ -18,6 +18,7 @@ MemoryAccess::MemoryAccess(Emitter& emitter, const ir::Inst& inst, unsigned chun
       mem_(inst.mem),
       chunk_(chunk),
       load_(inst.op == Op::load),
+      guest_pc_(inst.guest_pc),
       wide_(emitter.wide_[inst.id]) {
   lane_stride_ = mem_.bytes * mem_.count;
   element_stride_ = mem_.bytes;
@@ -111,6 +112,7 @@ void MemoryAccess::prepare() {
   slow_label_ = cc_.newLabel();
   join_ = cc_.newLabel();
   if (e_.lane_addresses_.serves(inst_)) return prepare_served();
+  e_.advance_distance(inst_);  // in front of all branches, as other chunks use it, too
   auto immediate = static_cast<uint64_t>(mem_.imm);
   const auto use_offset = [&](const ir::Inst* base, const ir::Inst* offset) {
     const ir::LaneShape shape = known_shape(offset);
@@ -426,14 +428,26 @@ void MemoryAccess::prefetch_next(const Gp& pointer) {
   if (chunk_ * isa_.lanes * lane_stride_ % 64 != 0) return;  // in the line of the chunk before
   const auto disp = static_cast<int32_t>(disp_);
   std::optional<Mem> next;
-  if (const Operand distance = e_.advance_distance(inst_); distance.isImm()) {
+  if (const Operand distance = next_group(); distance.isImm()) {
     next = x86::ptr(pointer, disp + distance.as<asmjit::Imm>().valueAs<int32_t>());
   } else if (distance.isReg()) {
     next = x86::ptr(pointer, distance.as<Gp>(), 0, disp);
   } else if (const Gp step = e_.stream_distance(inst_); step.isValid()) {
     next = x86::ptr(pointer, step, 0, disp);
   }
-  for (int32_t line = 0; next && line < bytes; line += 64) cc_.prefetcht0(next->cloneAdjusted(line));
+  for (int32_t line = 0; next && line < bytes; line += 64) prefetch(next->cloneAdjusted(line));
+}
+
+// From here to what the next work-group accesses; none where that is not known, or no displacement.
+Operand MemoryAccess::next_group() const {
+  constexpr int64_t kFar = 1 << 30;
+  return disp_ < kFar && disp_ > -kFar ? e_.advance_distance(inst_) : Operand();
+}
+
+// Lines that are to be written are taken away from other caches at once. Processors without the instruction, which are
+// older than AVX-512, do nothing.
+void MemoryAccess::prefetch(const Mem& at) {
+  load_ ? cc_.prefetcht0(at) : cc_.prefetchw(at);
 }
 
 void MemoryAccess::contiguous(const Gp& pointer) {
@@ -583,6 +597,7 @@ void MemoryAccess::contiguous_narrow(const Gp& pointer, const MaskReg* lanes) {
 void MemoryAccess::emit() {
   if (fixed_lanes() == 0u) return zero_results();
   prepare();
+  if (are_joined_bytes()) return joined_bytes();
   // Neighbouring lanes share dwords: each element is a vector of its own.
   if (load_ && wide_ == nullptr && mem_.bytes == 4 && known_stride_ == 4) lane_stride_ = 4;
   if (permuted()) return join_cold_path(false);
@@ -617,7 +632,7 @@ void MemoryAccess::emit() {
   } else {
     const Gp pointer = kind_ == Kind::strided ? strided_pointer() : find_contiguous();
     contiguous(pointer);
-    if (kind_ == Kind::strided) prefetch_next(pointer);
+    prefetch_next(pointer);
   }
   join_cold_path(!lane_by_lane);
 }

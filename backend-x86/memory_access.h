@@ -43,6 +43,8 @@ class MemoryAccess {
   [[nodiscard]] Gp strided_pointer();
   [[nodiscard]] Gp first_lane_pointer();
   void prefetch_next(const Gp& pointer);
+  void prefetch(const Mem& at);
+  [[nodiscard]] Operand next_group() const;
   void contiguous(const Gp& pointer);
   void contiguous_interleaved(const Gp& pointer);
   void interleaved(const Gp& pointer, std::span<const MaskReg> masks);
@@ -68,6 +70,7 @@ class MemoryAccess {
     Gp first;
     int32_t stride = 0;
     int32_t disp = 0;
+    Operand ahead = {};  // from each lane's place to that of the next work-group's; none: it is not asked for
   };
   [[nodiscard]] bool can_stride() const;
   void strided_lanes(const Gp& pointer);
@@ -85,15 +88,21 @@ class MemoryAccess {
   [[nodiscard]] bool permuted();
   void load_permuted(const Permutation& p, const Gp& pointer, int32_t disp);
   void store_permuted(const Permutation& p, const Gp& pointer, int32_t disp);
+  // Bytes that several instructions load (memory_bytes.cpp).
+  [[nodiscard]] bool are_joined_bytes() const {
+    return load_ && mem_.bytes == 1 && (mem_.count == 4 || mem_.count == 8) && mem_.space == ir::Space::global;
+  }
+  void joined_bytes();
+
   void join_cold_path(bool may_be_equal);  // lanes whose addresses are not known to differ
 
   [[nodiscard]] bool serve_lanes();  // false: gathers or scatters are better
   [[nodiscard]] Mem stage_addresses(const Vec64& address, int32_t disp, const Lanes& lanes);
   [[nodiscard]] Mem lane_at(const LaneAddresses& at, unsigned lane, unsigned bytes, int32_t offset = 0);
   [[nodiscard]] Mem lane_place(const LaneAddresses& at, unsigned lane, unsigned bytes, int32_t offset);
-  void load_singles(const LaneAddresses& at);
+  [[nodiscard]] Vec singles_at(const LaneAddresses& at);
   void load_narrow_lanes(unsigned element, const LaneAddresses& at, const Lanes& lanes);
-  void load_pairs(const LaneAddresses& at);
+  [[nodiscard]] std::array<Vec, 2> pairs_at(const LaneAddresses& at);
   void load_quads(const LaneAddresses& at);
   void store_pairs(const LaneAddresses& at);
   void store_quads(const LaneAddresses& at);
@@ -117,6 +126,7 @@ class MemoryAccess {
   const ir::MemAttr& mem_;
   const unsigned chunk_;
   const bool load_;
+  uint64_t guest_pc_;  // of what is accessed lane by lane
 
   Kind kind_ = Kind::uniform;
   Gp base_;            // uniform, indexed

@@ -28,7 +28,16 @@ Mem MemoryAccess::stage_addresses(const Vec64& address, int32_t disp, const Lane
 // The memory of a lane; the next instruction is the one that accesses it.
 Mem MemoryAccess::lane_at(const LaneAddresses& at, unsigned lane, unsigned bytes, int32_t offset) {
   const Mem place = lane_place(at, lane, bytes, offset);
-  e_.faults_.mark({.guest_pc = inst_.guest_pc,
+  const auto line = [&](unsigned l) { return static_cast<int32_t>(l) * at.stride / 64; };
+  const bool new_line = offset == 0 && (lane == 0 || !at.first.isValid() || line(lane) != line(lane - 1));
+  if (at.ahead.isImm() && new_line) {
+    prefetch(place.cloneAdjusted(at.ahead.as<asmjit::Imm>().value()));
+  } else if (at.ahead.isReg() && new_line) {
+    Mem next = place;
+    next.setIndex(at.ahead.as<Gp>());
+    prefetch(next);
+  }
+  e_.faults_.mark({.guest_pc = guest_pc_,
                    .first_lane = static_cast<uint8_t>(first_lane() + lane),
                    .lanes = 1,
                    .element_bytes = static_cast<uint8_t>(bytes),
@@ -65,13 +74,19 @@ bool MemoryAccess::serve_lanes() {
   }
   lanes_at({.row = stage_addresses(address, static_cast<int32_t>(disp_), active_),
             .first = {},
-            .disp = static_cast<int32_t>(disp_)});
+            .disp = static_cast<int32_t>(disp_),
+            .ahead = next_group()});
   return true;
 }
 
 void MemoryAccess::lanes_at(const LaneAddresses& at) {
-  if (mem_.bytes == 4 && mem_.count == 1 && load_) return load_singles(at);
-  if (mem_.bytes == 4 && mem_.count == 2) return load_ ? load_pairs(at) : store_pairs(at);
+  if (mem_.bytes == 4 && mem_.count == 1 && load_) return set_loaded(0, singles_at(at), active_);
+  if (mem_.bytes == 4 && mem_.count == 2) {
+    if (!load_) return store_pairs(at);
+    const std::array<Vec, 2> pair = pairs_at(at);
+    for (unsigned i = 0; i < 2; ++i) set_loaded(i, pair[i], active_);
+    return;
+  }
   if (mem_.bytes == 4 && mem_.count <= 4 && mem_.count > 2) return load_ ? load_quads(at) : store_quads(at);
   LaneAddresses element_at = at;
   for (unsigned element = 0; element < mem_.count; ++element) {
@@ -81,6 +96,7 @@ void MemoryAccess::lanes_at(const LaneAddresses& at) {
       store_lanes(data(element), mem_.bytes, element_at);
     }
     element_at.disp += static_cast<int32_t>(mem_.bytes);
+    element_at.ahead = Operand();
   }
 }
 
@@ -100,13 +116,14 @@ void MemoryAccess::strided_lanes(const Gp& pointer) {
   lanes_at({.row = {},
             .first = pointer,
             .stride = static_cast<int32_t>(*known_stride_),
-            .disp = static_cast<int32_t>(disp_)});
+            .disp = static_cast<int32_t>(disp_),
+            .ahead = next_group()});
   finish_wide();
   active_ = active;
 }
 
 // Lanes in ascending order, so that the first one that faults is the first one accessed.
-void MemoryAccess::load_singles(const LaneAddresses& at) {
+Vec MemoryAccess::singles_at(const LaneAddresses& at) {
   const Vec all = isa_.vec();
   for (unsigned g = 0; g < isa_.lanes / 4; ++g) {
     const Vec group = g == 0 ? all : isa_.vec();
@@ -120,7 +137,7 @@ void MemoryAccess::load_singles(const LaneAddresses& at) {
     }
     if (g > 0) isa_.insert_group(all, group.xmm(), g);
   }
-  set_loaded(0, all, active_);
+  return all;
 }
 
 void MemoryAccess::load_narrow_lanes(unsigned element, const LaneAddresses& at, const Lanes& lanes) {
@@ -143,7 +160,7 @@ void MemoryAccess::load_narrow_lanes(unsigned element, const LaneAddresses& at, 
   set_loaded(element, wide, lanes);
 }
 
-void MemoryAccess::load_pairs(const LaneAddresses& at) {
+std::array<Vec, 2> MemoryAccess::pairs_at(const LaneAddresses& at) {
   // Group g of the first has the pairs of lanes 4g and 4g + 1, of the second those of the next two. In the order of the
   // lanes, so that the first one that faults is the first one accessed.
   const Vec halves[2] = {isa_.vec(), isa_.vec()};
@@ -157,8 +174,8 @@ void MemoryAccess::load_pairs(const LaneAddresses& at) {
       if (g > 0) isa_.insert_group(halves[h], group.xmm(), g);
     }
   }
-  set_loaded(0, isa_.make(I::kIdVshufps, halves[0], halves[1], imm(0x88)), active_);
-  set_loaded(1, isa_.make(I::kIdVshufps, halves[0], halves[1], imm(0xdd)), active_);
+  const Vec first = isa_.make(I::kIdVshufps, halves[0], halves[1], imm(0x88));
+  return {first, isa_.make(I::kIdVshufps, halves[0], halves[1], imm(0xdd))};
 }
 
 void MemoryAccess::load_quads(const LaneAddresses& at) {

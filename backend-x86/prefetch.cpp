@@ -7,8 +7,9 @@
 // Waves that go through an array together in strides of the whole grid leave the page with each step. There each access
 // asks for what the next iteration wants.
 //
-// Tiles of two-dimensional arrays are short pieces of many rows. There the loads of a work-group ask for what the next
-// one will load, if the address says how far on that is.
+// Tiles of two-dimensional arrays are short pieces of many rows, and so are records that a grid of three dimensions
+// writes. There the accesses of a work-group ask for what the next one will access, if the address says how far on that
+// is.
 #include <algorithm>
 
 #include "backend-x86/emitter.h"
@@ -180,6 +181,10 @@ std::optional<Emitter::Advance> Emitter::find_group_advance(const Inst* value, A
     case Op::sext64:
     case Op::lo32:
       return operands[0];
+    case Op::pack64:  // a carry is as rare as the wrapping around
+      return operands[0];
+    case Op::hi32:
+      return Advance{};
     case Op::and_:  // a bound
     case Op::umin:
       if (is_const(1)) return operands[0];
@@ -217,10 +222,22 @@ void Emitter::plan_group_prefetches(const std::vector<ir::Loop>& loops) {
   for (const auto& block : function_.blocks) {
     if (std::any_of(loops.begin(), loops.end(), [&](const ir::Loop& loop) { return loop.body.contains(block.get()); }))
       continue;
+    std::vector<const Inst*> seen;
     for (const Inst* inst : block->insts) {
-      if (inst->op != Op::load || inst->mem.space != ir::Space::global || !lane_addresses_.serves(*inst)) continue;
-      const LaneAddress& address = lane_addresses_.of(lane_operand(*inst));
-      if (address.stride == 0 || address.wave) continue;
+      if ((inst->op != Op::load && inst->op != Op::store) || inst->mem.space != ir::Space::global) continue;
+      if (lane_operand(*inst) == nullptr) continue;
+      if (lane_addresses_.serves(*inst)) {
+        const LaneAddress& address = lane_addresses_.of(lane_operand(*inst));
+        if (address.stride == 0 || address.wave) continue;
+      } else {
+        // Lane by lane: the members of a lane's structure are one line.
+        const bool near = std::any_of(seen.begin(), seen.end(), [&](const Inst* other) {
+          const int64_t distance = inst->mem.imm - other->mem.imm;
+          return lane_operand(*other) == lane_operand(*inst) && distance < kLine && distance > -kLine;
+        });
+        if (near) continue;
+        seen.push_back(inst);
+      }
       std::optional<Advance> advance = group_advance(lane_operand(*inst), memo);
       if (advance && inst->mem.form == ir::AddressForm::base_offset) {
         const std::optional<Advance> base = group_advance(inst->operands[1], memo);
@@ -235,7 +252,7 @@ void Emitter::plan_group_prefetches(const std::vector<ir::Loop>& loops) {
   }
 }
 
-// From what the access loads to what the next work-group does, in bytes: a number, or a register. None: no idea.
+// From what is accessed to what the next work-group does, in bytes: a number, or a register. None: no idea.
 Operand Emitter::advance_distance(const Inst& access) {
   const auto found = advances_.find(&access);
   if (found == advances_.end()) return {};

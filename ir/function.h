@@ -92,6 +92,7 @@ struct MemAttr {
   uint8_t count = 1;         // elements (registers) per lane
   bool sign_extend = false;  // 1- and 2-byte loads
   bool glc = false;          // coherent (volatile or atomic access)
+  bool wraps = false;        // base_offset: element k is at base + zext(offset + k * bytes) + imm, modulo 2^32 inside
   AtomicOp atomic_op = AtomicOp::swap;
   int64_t imm = 0;  // byte offset
 

@@ -339,6 +339,8 @@ class Parser {
         mem.sign_extend = true;
       } else if (word == "glc") {
         mem.glc = true;
+      } else if (word == "wraps") {
+        mem.wraps = true;
       } else if (word == "imm") {
         const auto imm = line.number();
         if (!imm) return fail("a number after imm");

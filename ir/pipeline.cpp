@@ -42,6 +42,7 @@ constexpr Pass kPipeline[] = {
     {"unclamped-copies", "copies of blocks for waves with all lanes on and no index at its bounds",
      passes::unclamped_copies},
     {"merge-accesses", "accesses to neighbouring dwords of a lane", passes::merge_accesses},
+    {"merge-bytes", "loads of neighbouring bytes of a lane", passes::merge_bytes},
     {"state-writes", "registers written where ways meet that change them and ways that do not", passes::state_writes},
     {"licm", "loop-invariant code in front of loops", passes::licm},
     {"dce", "unreachable blocks and instructions nobody uses", passes::dce},

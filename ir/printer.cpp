@@ -52,6 +52,7 @@ void print_memory(std::string& out, const Inst& inst) {
   if (inst.op == Op::atomic) out += fmt::format(" {}", name_of(kAtomicNames, static_cast<unsigned>(mem.atomic_op)));
   if (mem.sign_extend) out += " sext";
   if (mem.glc) out += " glc";
+  if (mem.wraps) out += " wraps";
   if (mem.imm != 0) out += fmt::format(" imm {}", mem.imm);
   out += ']';
 }

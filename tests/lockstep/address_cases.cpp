@@ -385,6 +385,61 @@ TEST_P(Addresses, ScalarBaseForms) {
   }
 }
 
+// Neighbouring bytes by offsets that differ: 32 bits of each sum count, so that some lanes' bytes go on at the base.
+// All lanes without a sign, then some lanes with one.
+TEST_P(Addresses, NeighbouringBytesByOffset) {
+  const std::string& target = GetParam();
+  if (is_gfx8(target)) GTEST_SKIP() << "GFX8 has no global_load";
+  const Space space;
+  if (!space.ok()) GTEST_SKIP() << "the host does not reserve 20 GiB of address space";
+  space.fill();
+  std::string loads, stores;
+  for (unsigned k = 0; k < 8; ++k) {
+    loads += fmt::format("  v_add_u32_e32 v5, {0}, v4\n  global_load_ubyte v{1}, v5, s[4:5] offset:16\n", k, 10 + k);
+    stores += fmt::format("  global_store_dword v2, v{}, s[6:7] offset:{}\n", 10 + k, k * 256);
+  }
+  loads += fmt::format("  s_mov_b32 exec_lo, {:#x}\n  s_mov_b32 exec_hi, {:#x}\n", static_cast<uint32_t>(kSomeLanes),
+                       static_cast<uint32_t>(kSomeLanes >> 32));
+  for (unsigned k = 0; k < 4; ++k) {
+    loads += fmt::format("  v_add_u32_e32 v5, {0}, v4\n  global_load_sbyte v{1}, v5, s[4:5]\n", 8 + k, 18 + k);
+    stores += fmt::format("  global_store_dword v2, v{}, s[6:7] offset:{}\n", 18 + k, (8 + k) * 256);
+  }
+  const Module module = load(target, {{.name = "bytes",
+                                       .body = lockstep_macros(target) + R"(
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v2, 2, v0
+  v_mov_b32_e32 v18, 7
+  v_mov_b32_e32 v19, 7
+  v_mov_b32_e32 v20, 7
+  v_mov_b32_e32 v21, 7
+  s_waitcnt lgkmcnt(0)
+  global_load_dword v4, v2, s[6:7]
+  s_waitcnt vmcnt(0)
+)" + loads + "  s_mov_b64 exec, -1\n  s_waitcnt vmcnt(0)\n" +
+                                               stores,
+                                       .args = {{"base"}, {"out"}}}});
+  for (const uint32_t start : {0x40u, 0xfffffc00u, 0xffffffc0u, 0xffffff80u}) {
+    for (const TestEngine& engine : some_engines(target)) {
+      SCOPED_TRACE(fmt::format("from {:#x} {}", start, describe(engine)));
+      Kernel kernel = module.kernel("bytes");
+      Buffer<uint32_t> out(12 * 64);
+      const auto offset = [&](unsigned lane) { return start + lane * 37 % 64; };
+      for (unsigned l = 0; l < 64; ++l) out[l] = offset(l);
+      kernel.set_arg_pointer(0, space.at(0));
+      kernel.set_arg_pointer(1, out.data());
+      (void)kernel.launch(launch_options(engine, 64, 64));
+      for (unsigned l = 0; l < 64; ++l) {
+        for (unsigned k = 0; k < 12; ++k) {
+          const int64_t place = u32(int64_t{offset(l)} + k);
+          uint32_t want = Space::byte_at(place + (k < 8 ? 16 : 0));
+          if (k >= 8) want = (kSomeLanes >> l & 1) ? u32(static_cast<int8_t>(want)) : 7;
+          ASSERT_EQ(out[k * 64 + l], want) << "byte " << k << " of lane " << l;
+        }
+      }
+    }
+  }
+}
+
 // Addresses from 384 on in 512 bytes: the upper half of the lanes is beyond the end. And below zero, and beyond 2^32.
 TEST_P(Addresses, LdsBeyondTheEnd) {
   const std::string& target = GetParam();

@@ -18,6 +18,12 @@ constexpr const char* kAdd8 = R"(
   flat_load_dword v[\d], v[\p:\p+1]
   s_waitcnt vmcnt(0) lgkmcnt(0)
 .endm
+.macro gget_byte type, d, p, k
+  add_co v62, \k, v[\p]
+  addc v63, 0, v[\p+1]
+  flat_load_\type v[\d], v[62:63]
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+.endm
 )";
 constexpr const char* kAdd9 = R"(
 .macro addu d, a, b
@@ -28,6 +34,10 @@ constexpr const char* kAdd9 = R"(
 .endm
 .macro gget d, p
   global_load_dword v[\d], v[\p:\p+1], off
+  s_waitcnt vmcnt(0)
+.endm
+.macro gget_byte type, d, p, k
+  global_load_\type v[\d], v[\p:\p+1], off offset:\k
   s_waitcnt vmcnt(0)
 .endm
 )";

@@ -60,6 +60,7 @@ inline constexpr unsigned kStateRows = 31;
 //   at p, off                      v[p:p+1] = data + zero-extended v<off>        (p and off are numbers)
 //   get d, p / put p, d            load, store one dword at v[p:p+1], with waitcnt
 //   gget d, p                      the same as get, by a global instruction where there is one
+//   gget_byte ubyte, d, p, k       one byte (or sbyte) at v[p:p+1] + k in the same way; v62 and v63
 //   get_at d, off / put_at off, d  both; use v[60:61]
 //   out slot, reg                  data[1024 + slot * 256 + global index] = reg (a scalar or vector operand); v58..v63
 [[nodiscard]] std::string lockstep_macros(std::string_view target);

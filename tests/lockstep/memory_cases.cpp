@@ -1,5 +1,7 @@
 // Memory operations that invite special forms: atomics of lanes that share addresses, 64-bit values in pairs of
 // registers, structures, lanes in odd orders.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -561,6 +563,50 @@ LockstepCase sums_of_products() {
           .reference = {}};
 }
 
+// Bytes next to each other, at places of which nothing is known, in one work-group around the end of a page: eight of
+// all lanes, five of some lanes with signs, and four with a store of each lane to its third in between.
+LockstepCase neighbouring_bytes() {
+  std::string body = std::string(kLoadOwn) + R"(
+  s_lshl_b32 s9, s2, 7
+  s_sub_u32 s9, 0x2fc0, s9
+  v_mov_b32_e32 v6, s9
+  addu v6, v6, v5
+  at 10, 6
+  v_mov_b32_e32 v30, 1
+)";
+  const auto load = [&](const char* type, unsigned first, unsigned last) {
+    for (unsigned k = first; k <= last; ++k) body += fmt::format("  gget_byte {}, {}, 10, {}\n", type, 16 + k, k);
+  };
+  const auto mix = [&](unsigned first, unsigned last) {
+    for (unsigned k = first; k <= last; ++k)
+      body += fmt::format("  v_mul_u32_u24_e32 v30, 37, v30\n  v_xor_b32_e32 v30, v30, v{}\n", 16 + k);
+  };
+  load("ubyte", 0, 7);
+  mix(0, 7);
+  body += "  out 0, v30\n  v_mov_b32_e32 v24, 77\n  v_cmp_gt_u32_e32 vcc, 90, v5\n  s_and_saveexec_b64 s[10:11], vcc\n";
+  load("sbyte", 8, 12);
+  mix(8, 12);
+  body += R"(
+  s_mov_b64 exec, s[10:11]
+  out 1, v30
+  out 2, v24
+  s_lshl_b32 s9, s2, 8
+  s_add_u32 s9, s9, 0x3800
+  v_mov_b32_e32 v6, s9
+  addu v6, v6, v5
+  at 10, 6
+  v_mov_b32_e32 v7, 2
+  addu v6, v6, v7
+  at 14, 6
+)";
+  load("ubyte", 0, 1);
+  body += "  flat_store_byte v[14:15], v5\n  s_waitcnt vmcnt(0) lgkmcnt(0)\n";
+  load("ubyte", 2, 3);
+  mix(0, 3);
+  body += "  out 3, v30\n";
+  return {.name = "neighbouring_bytes", .body = body, .reference = {}};
+}
+
 }  // namespace
 
 std::vector<LockstepCase> memory_cases() {
@@ -576,6 +622,7 @@ std::vector<LockstepCase> memory_cases() {
   for (const ImageParameters& image : kImages) cases.push_back(image_neighbours(image));
   cases.push_back(sums_of_products());
   cases.push_back(lds_places_of_lanes_that_are_off());
+  cases.push_back(neighbouring_bytes());
   return cases;
 }
 

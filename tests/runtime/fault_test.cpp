@@ -117,6 +117,61 @@ TEST_P(Faults, LoadFromUnmappedMemory) {
   expect_works(module, engine);
 }
 
+// Bytes that several instructions load, on both sides of the end of what is there: the instruction, lane and address
+// are those of the first byte that is not.
+TEST_P(Faults, NeighbouringBytes) {
+  const auto& [target, engine] = GetParam();
+  if (is_gfx8(target)) GTEST_SKIP() << "GFX8 has no global_load";
+  constexpr unsigned kBytes = 8, kPage = 4096;
+  std::string loads, sum;
+  for (unsigned k = 0; k < kBytes; ++k) {
+    loads += fmt::format("  global_load_ubyte v{}, v[6:7], off offset:{}\n", 10 + k, k);
+    sum += fmt::format("  v_xor_b32_e32 v9, v9, v{}\n", 10 + k);
+  }
+  const std::string start = R"(
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_lshlrev_b32_e32 v2, 2, v0
+  v_mov_b32_e32 v9, 0
+  s_waitcnt lgkmcnt(0)
+  global_load_dword v4, v2, s[6:7]
+  s_waitcnt vmcnt(0)
+  v_mov_b32_e32 v7, s5
+  add_co v6, s4, v4
+  addc v7, 0, v7
+)";
+  const Module module =
+      load(target, {{.name = "bytes",
+                     .body = start + loads + "  s_waitcnt vmcnt(0)\n" + sum + "  global_store_dword v2, v9, s[6:7]\n",
+                     .args = {{"buffer"}, {"places"}}},
+                    portable_store(target)});
+  void* memory = mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  ASSERT_EQ(mprotect(static_cast<uint8_t*>(memory) + kPage, kPage, PROT_NONE), 0);
+  uint64_t first_pc = 0;
+  for (unsigned there = 0; there <= kBytes; ++there) {  // bytes of lane 37
+    SCOPED_TRACE(there);
+    Kernel kernel = module.kernel("bytes");
+    Buffer<uint32_t> places(64);
+    for (unsigned l = 0; l < 64; ++l) places[l] = l * 29 % 64 * 8;
+    places[37] = kPage - there;
+    kernel.set_arg_pointer(0, memory);
+    kernel.set_arg_pointer(1, places.data());
+    try {
+      (void)kernel.launch(launch_options(engine, 64, 64));
+      EXPECT_EQ(there, kBytes) << "the fault went unnoticed";
+    } catch (const Exception& e) {
+      ASSERT_EQ(e.status(), WAVEJIT_GUEST_FAULT) << e.what();
+      EXPECT_EQ(e.lane(), 37u) << e.what();
+      EXPECT_EQ(e.address(), reinterpret_cast<uint64_t>(memory) + kPage) << e.what();
+      ASSERT_TRUE(e.pc());
+      if (there == 0) first_pc = *e.pc();
+      EXPECT_EQ(*e.pc() - first_pc, 8 * there) << e.what();  // bytes of code a load
+    }
+  }
+  munmap(memory, 2 * kPage);
+  expect_works(module, engine);
+}
+
 TEST_P(Faults, NullAndNonCanonicalPointers) {
   const auto& [target, engine] = GetParam();
   const Module module = load(target, {load_kernel(), portable_store(target)});
