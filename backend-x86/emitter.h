@@ -232,12 +232,13 @@ class Emitter {
   void leave(ExitReason reason);
 
   // --- units; each returns false when the operation is not its own ---
-  bool emit_state(const Inst& inst, unsigned chunk);           // state.cpp: get_vgpr, set_vgpr, get_mask, set_mask
-  bool emit_scalar_state(const Inst& inst);                    // state.cpp
-  bool emit_scalar_arithmetic(const Inst& inst);               // scalar.cpp
-  bool emit_simple(const Inst& inst, unsigned chunk);          // vector_int.cpp: one host instruction per register
-  bool emit_int32(const Inst& inst, unsigned chunk);           // vector_int.cpp
-  bool emit_int64(const Inst& inst, unsigned chunk);           // vector_int64.cpp
+  bool emit_state(const Inst& inst, unsigned chunk);   // state.cpp: get_vgpr, set_vgpr, get_mask, set_mask
+  bool emit_scalar_state(const Inst& inst);            // state.cpp
+  bool emit_scalar_arithmetic(const Inst& inst);       // scalar.cpp
+  bool emit_simple(const Inst& inst, unsigned chunk);  // vector_int.cpp: one host instruction per register
+  bool emit_int32(const Inst& inst, unsigned chunk);   // vector_int.cpp
+  bool emit_int64(const Inst& inst, unsigned chunk);   // vector_int64.cpp
+  void emit_udiv64(const Inst& inst, unsigned chunk);
   bool emit_mask(const Inst& inst, unsigned chunk);            // masks.cpp
   bool emit_mask_number(const Inst& inst);                     // masks.cpp: conversions between masks and scalars
   bool emit_float(const Inst& inst, unsigned chunk);           // vector_float.cpp

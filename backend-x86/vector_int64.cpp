@@ -78,6 +78,9 @@ bool Emitter::emit_int64(const Inst& inst, unsigned chunk) {
       return each([&](const Vec& d, unsigned i) { cc_.emit(isa_->f.xor_, d, value(0).part[i], isa_->full32(~0u)); });
     case Op::mul:
       return each([&](const Vec& d, unsigned i) { isa_->mul64(d, value(0).part[i], value(1).part[i]); });
+    case Op::udiv64:
+      emit_udiv64(inst, chunk);
+      return true;
     case Op::smin:
     case Op::smax:
     case Op::umin:
@@ -174,6 +177,57 @@ bool Emitter::emit_int64(const Inst& inst, unsigned chunk) {
     default:
       return false;
   }
+}
+
+// Quotients of ordinary numbers; those of 0, which are no quotients, out of line.
+void Emitter::emit_udiv64(const Inst& inst, unsigned chunk) {
+  const Vec64 a = v64(inst.operands[0], chunk), b = v64(inst.operands[1], chunk), d = dst64(inst, chunk);
+  Mask64 none;
+  Vec64 divisor;
+  for (unsigned i = 0; i < 2; ++i) {
+    none.part[i] = isa_->cmp64_half(ICmp::eq, b.part[i], isa_->const64(0));
+    divisor.part[i] = isa_->sel64(none.part[i], isa_->const64(1), b.part[i]);
+  }
+  MaskReg some = isa_->mask();
+  isa_->join(some, none);
+  Vec64 quotient = isa_->vec64();
+  if (!(isa_->udiv64(quotient.part[0], a.part[0], divisor.part[0]) &&
+        isa_->udiv64(quotient.part[1], a.part[1], divisor.part[1]))) {
+    const unsigned bytes = 2 * isa_->bytes();
+    const Mem numerators = scratch_row(data_row_, bytes), divisors = scratch_row(compare_row_, bytes),
+              quotients = scratch_row(result_row_, bytes);
+    isa_->store_row64(numerators, a);
+    isa_->store_row64(divisors, divisor);
+    for (unsigned lane = 0; lane < isa_->lanes; ++lane) {
+      const auto at = [&](const Mem& row) {
+        Mem m = row.cloneAdjusted(8 * lane);
+        m.setSize(8);
+        return m;
+      };
+      const Gp high = cc_.newUInt64(), low = cc_.newUInt64();
+      cc_.xor_(high.r32(), high.r32());
+      cc_.mov(low, at(numerators));
+      cc_.div(high, low, at(divisors));
+      cc_.mov(at(quotients), low);
+    }
+    isa_->load_row64(quotient, quotients);
+  }
+  const Label special = cc_.newLabel(), done = cc_.newLabel();
+  cc_.j(isa_->test_any({&some, 1}), special);
+  for (unsigned i = 0; i < 2; ++i) isa_->mov(d.part[i], quotient.part[i]);
+  cc_.bind(done);
+  cold([&] {
+    cc_.bind(special);
+    for (unsigned i = 0; i < 2; ++i) {
+      const Vec low = isa_->and_(a.part[i], full64(0xffffffff));
+      const MaskReg even = isa_->cmp64_half(ICmp::eq, low, isa_->const64(0));
+      const Vec more = isa_->sel64(even, isa_->const64(2), isa_->const64(1));
+      const Vec rest = isa_->make(I::kIdVpsubq, a.part[i], isa_->shr64(a.part[i], 32));
+      const Vec whole = isa_->make(I::kIdVpaddq, rest, more);
+      isa_->select64_half(d.part[i], none.part[i], whole, quotient.part[i]);
+    }
+    cc_.jmp(done);
+  });
 }
 
 // A full vector of 64-bit constants in memory.

@@ -179,6 +179,8 @@ class VectorIsa {
   virtual void sar64v(const Vec& d, const Vec& a, const Vec& count) = 0;  // counts below 64
   virtual void minmax64(const Vec& d, ir::Op op, const Vec& a, const Vec& b) = 0;
   virtual void abs64(const Vec& d, const Vec& a) = 0;
+  // a / b, where b is not 0. False where there are no instructions for it.
+  [[nodiscard]] virtual bool udiv64(const Vec& d, const Vec& a, const Vec& b) = 0;
   virtual void clz32(const Vec& d, const Vec& a) = 0;  // 32 for 0
 
   // IEEE 754-2008 minNum/maxNum of 32- or 64-bit lanes: a number beats a quiet NaN, a signalling NaN comes out quiet,

@@ -273,6 +273,7 @@ class Avx2 final : public VectorIsa {
     const MaskReg less = cmp64_half(is_signed ? ir::ICmp::slt : ir::ICmp::ult, a, b);
     select64_half(d, less, want_less ? a : b, want_less ? b : a);
   }
+  [[nodiscard]] bool udiv64(const Vec&, const Vec&, const Vec&) override { return false; }
   void abs64(const Vec& d, const Vec& a) override {
     const Vec sign = make(I::kIdVpcmpgtq, const32(0), a);
     cc_.emit(I::kIdVpsubq, d, xor_(a, sign), sign);

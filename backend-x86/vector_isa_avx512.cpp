@@ -252,6 +252,31 @@ class Avx512 final : public VectorIsa {
                                            : I::kIdVpmaxuq;
     cc_.emit(id, d, a, b);
   }
+  // With everything rounded so that quotients come out too small: the first by less than one part in 2^50, what it
+  // leaves over is less than (2^14 + 2) b, and the quotient of that is too small by one at most. Directed rounding is
+  // part of these instructions, whose operands must not be memory then: what may be spilled is copied.
+  [[nodiscard]] bool udiv64(const Vec& d, const Vec& a, const Vec& b) override {
+    const Vec inverse = vec(), first = vec(), more = vec(), t = vec(), one = const64(0x3ff0000000000000);
+    mov(t, b);
+    cc_.ru_sae().emit(I::kIdVcvtuqq2pd, t, t);
+    cc_.rd_sae().emit(I::kIdVdivpd, inverse, one, t);
+    mov(t, a);
+    cc_.rd_sae().emit(I::kIdVcvtuqq2pd, t, t);
+    cc_.rd_sae().emit(I::kIdVmulpd, t, inverse, t);
+    cc_.emit(I::kIdVcvttpd2uqq, first, t);
+    cc_.emit(I::kIdVpmullq, t, first, b);
+    const Vec left = make(I::kIdVpsubq, a, t);
+    cc_.rd_sae().emit(I::kIdVcvtuqq2pd, t, left);
+    cc_.rd_sae().emit(I::kIdVmulpd, t, inverse, t);
+    cc_.emit(I::kIdVcvttpd2uqq, more, t);
+    cc_.emit(I::kIdVpmullq, t, more, b);
+    const Vec rest = make(I::kIdVpsubq, left, t);
+    const Vec sum = make(I::kIdVpaddq, first, more);
+    const MaskReg again = cmp64_half(ir::ICmp::uge, rest, b);
+    const Vec next = make(I::kIdVpaddq, sum, const64(1));
+    select64_half(d, again, next, sum);
+    return true;
+  }
   void abs64(const Vec& d, const Vec& a) override { cc_.emit(I::kIdVpabsq, d, a); }
   void clz32(const Vec& d, const Vec& a) override { cc_.emit(I::kIdVplzcntd, d, a); }
 

@@ -185,6 +185,9 @@ std::optional<uint64_t> evaluate(const Inst& inst, std::span<const uint64_t> arg
       return a() * b();
     case Op::mul_wide_s:
       return static_cast<uint64_t>(sign_extend(a(), 32) * sign_extend(b(), 32));
+    case Op::udiv64:
+      if (b() != 0) return a() / b();
+      return a() - (a() >> 32) + ((a() & 0xffffffff) != 0 ? 1 : 2);
     case Op::and_:
       return a() & b();
     case Op::or_:

@@ -21,6 +21,7 @@ constexpr Pass kPipeline[] = {
     {"phi-pairs", "phis of halves to 64-bit phis, phis of mask numbers to mask phis", passes::phi_pairs},
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
     {"gvn", "common subexpressions", passes::gvn},
+    {"long-divisions", "compilers' sequences for 64-bit quotients", passes::long_divisions},
     {"recombine", "pairs of 32-bit operations to 64-bit operations", passes::recombine},
     {"phi-pairs", "phis of halves to 64-bit phis, phis of mask numbers to mask phis", passes::phi_pairs},
     {"resumed-values", "registers computed again behind barriers instead of read", passes::resumed_values},

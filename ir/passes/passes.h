@@ -8,6 +8,7 @@ namespace wavejit::ir::passes {
 PassResult dce(Function& function, const PassContext& context);
 PassResult peephole(Function& function, const PassContext& context);
 PassResult mask_algebra(Function& function, const PassContext& context);
+PassResult long_divisions(Function& function, const PassContext& context);
 PassResult mask_terms(Function& function, const PassContext& context);
 PassResult demanded_lanes(Function& function, const PassContext& context);
 PassResult recombine(Function& function, const PassContext& context);

@@ -171,6 +171,13 @@ TEST(IrEvaluate, MasksAndBooleans) {
   EXPECT_EQ(run(Op::select, {kMask, kV32, kV32}, {1, 5, 6}), 5u);  // a lane whose bit is set
 }
 
+TEST(IrEvaluate, Quotients) {
+  EXPECT_EQ(run(Op::udiv64, {kV64, kV64}, {kOnes, 10}), 0x1999999999999999u);
+  EXPECT_EQ(run(Op::udiv64, {kV64, kV64}, {1, kOnes}), 0u);
+  EXPECT_EQ(run(Op::udiv64, {kV64, kV64}, {0x500000007, 0}), 0x500000007u - 5 + 1);
+  EXPECT_EQ(run(Op::udiv64, {kV64, kV64}, {0x500000000, 0}), 0x500000000u - 5 + 2);
+}
+
 TEST(IrEvaluate, Compares) {
   const struct {
     ICmp predicate;
@@ -197,7 +204,7 @@ TEST(IrEvaluate, Compares) {
 // Every pure operation is either in a table above or one of those that have no value per lane or are not integer.
 TEST(IrEvaluate, NothingIsLeftOut) {
   std::set<Op> tested = {Op::mask_any, Op::mask_all, Op::mask_to_i64, Op::i64_to_mask, Op::splat_mask, Op::zext_i1,
-                         Op::splat,    Op::splat64,  Op::select,      Op::icmp,        Op::const_};
+                         Op::splat,    Op::splat64,  Op::select,      Op::icmp,        Op::const_,     Op::udiv64};
   for (const Case& c : cases()) tested.insert(c.op);
   for (const Case& c : packed_cases()) tested.insert(c.op);
   const std::set<Op> no_lane_value = {Op::undef,   Op::lane_id,  Op::phi,           Op::extract,   Op::tuple,

@@ -14,6 +14,12 @@ constexpr const char* kAdd8 = R"(
 .macro subu d, a, b
   v_sub_u32_e32 \d, vcc, \a, \b
 .endm
+.macro sub_co d, a, b
+  v_sub_u32_e32 \d, vcc, \a, \b
+.endm
+.macro subb d, a, b
+  v_subb_u32_e32 \d, vcc, \a, \b, vcc
+.endm
 .macro gget d, p
   flat_load_dword v[\d], v[\p:\p+1]
   s_waitcnt vmcnt(0) lgkmcnt(0)
@@ -31,6 +37,12 @@ constexpr const char* kAdd9 = R"(
 .endm
 .macro subu d, a, b
   v_sub_u32_e32 \d, \a, \b
+.endm
+.macro sub_co d, a, b
+  v_sub_co_u32_e32 \d, vcc, \a, \b
+.endm
+.macro subb d, a, b
+  v_subb_co_u32_e32 \d, vcc, \a, \b, vcc
 .endm
 .macro gget d, p
   global_load_dword v[\d], v[\p:\p+1], off
@@ -81,8 +93,8 @@ std::string lockstep_macros(std::string_view target) {
 const std::vector<LockstepCase>& all_lockstep_cases() {
   static const std::vector<LockstepCase> all = [] {
     std::vector<LockstepCase> cases = exchange_cases();
-    for (const auto& more :
-         {scalar_state_cases(), loop_cases(), counted_loop_cases(), divergent_cases(), memory_cases(), float_cases()})
+    for (const auto& more : {scalar_state_cases(), loop_cases(), counted_loop_cases(), divergent_cases(),
+                             memory_cases(), arithmetic_cases(), float_cases()})
       cases.insert(cases.end(), more.begin(), more.end());
     return cases;
   }();
