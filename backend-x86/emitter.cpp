@@ -380,6 +380,7 @@ Expected<void> Emitter::run() {
   if (on(Optimisation::negations)) plan_negations();
   if (on(Optimisation::ternary_logic)) plan_ternary_logic();
   if (on(Optimisation::wide_pairs)) plan_wide_accesses();
+  if (on(Optimisation::walks)) plan_walks();
   if (on(Optimisation::prefetch)) plan_prefetches();
   emit_prologue();
   // Blocks in layout order; a tile region stands where its first block does.
@@ -574,6 +575,7 @@ void Emitter::emit_region(const TileRegion& region, const Label& next) {
       if (pass.local[place->id] && copied.insert(place).second) add_copies(copies, place, &pass, place, nullptr);
     }
     emit_copies(std::move(copies));
+    start_walks(pass);
 
     pass_ = &pass;
     for (size_t i = 0; i < region.blocks.size() && !error_; ++i) {

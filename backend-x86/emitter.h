@@ -127,6 +127,18 @@ class Emitter {
   Gp stream_distance(const Inst& access);
   std::map<const Inst*, Stream> streams_;                                   // by access
   std::map<std::tuple<const Inst*, unsigned, bool>, Gp> stream_distances_;  // computed once in a segment
+  // Loads of lanes that walk through memory of their own (walks.cpp).
+  struct Pass;
+  struct Walk {
+    const ir::Block* block = nullptr;
+    std::vector<Mem> rows;    // of the stack, by chunk of a pass
+    std::vector<Gp> cursors;  // by chunk of the current pass
+  };
+  std::map<uint32_t, Walk> walks_;  // by the load's id: the order must not depend on where instructions are
+  void plan_walks();
+  void start_walks(const Pass& pass);
+  [[nodiscard]] bool is_found_on_a_walk(const Inst* value, unsigned depth = 6) const;
+  std::optional<Mem> walk_lines_;
   void plan_wide_load(const Inst& load);
   void plan_wide_store(const Inst& store);
   // Code emitted by `body` goes to the cold section at the end of the function.

@@ -594,10 +594,19 @@ void MemoryAccess::contiguous_narrow(const Gp& pointer, const MaskReg* lanes) {
   }
 }
 
+// Indices that lanes have found one by one are hardly those of neighbours.
+bool MemoryAccess::in_disorder() const {
+  if (!load_ || mem_.count != 1 || mem_.bytes != 4) return false;
+  const ir::Inst* address = lane_operand(inst_);
+  return address != nullptr && e_.is_found_on_a_walk(address);
+}
+
 void MemoryAccess::emit() {
   if (fixed_lanes() == 0u) return zero_results();
   prepare();
   if (are_joined_bytes()) return joined_bytes();
+  if (const auto found = e_.walks_.find(inst_.id); found != e_.walks_.end() && kind_ == Kind::address64)
+    return walk(found->second.rows[chunk_ - e_.first_chunk()], found->second.cursors[chunk_ - e_.first_chunk()]);
   // Neighbouring lanes share dwords: each element is a vector of its own.
   if (load_ && wide_ == nullptr && mem_.bytes == 4 && known_stride_ == 4) lane_stride_ = 4;
   if (permuted()) return join_cold_path(false);
@@ -625,7 +634,7 @@ void MemoryAccess::emit() {
     require_full_mask();
     strided_lanes(first_lane_pointer());
   } else if (kind_ == Kind::uniform || !interleaves || scattered || swizzled_narrow ||
-             (unknown && !e_.on(Optimisation::contiguous))) {
+             (unknown && (!e_.on(Optimisation::contiguous) || in_disorder()))) {
     if (slow_used_) cc_.bind(slow_label_);
     slow();
     return;

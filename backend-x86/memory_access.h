@@ -96,6 +96,12 @@ class MemoryAccess {
 
   void join_cold_path(bool may_be_equal);  // lanes whose addresses are not known to differ
 
+  [[nodiscard]] bool in_disorder() const;
+  void walk(const Mem& rows, const Gp& cursor);  // walks.cpp
+  void copy_line(const Mem& to, const Mem& from);
+  void load_to_page_ends(const Mem& lines, const Mem& addresses, const Gp& cursor);
+  void transpose_lines(const Mem& lines, const Mem& row);
+
   [[nodiscard]] bool serve_lanes();  // false: gathers or scatters are better
   [[nodiscard]] Mem stage_addresses(const Vec64& address, int32_t disp, const Lanes& lanes);
   [[nodiscard]] Mem lane_at(const LaneAddresses& at, unsigned lane, unsigned bytes, int32_t offset = 0);

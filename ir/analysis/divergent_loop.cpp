@@ -5,6 +5,16 @@
 #include <vector>
 
 namespace wavejit::ir {
+
+bool is_within(const Inst* mask, const Inst* of, unsigned depth) {
+  if (mask == of || mask->is_const(0)) return true;
+  if (depth == 0 || !mask->type.is_mask()) return false;
+  if (mask->op == Op::and_)
+    return is_within(mask->operands[0], of, depth - 1) || is_within(mask->operands[1], of, depth - 1);
+  if (mask->op == Op::andn) return is_within(mask->operands[0], of, depth - 1);
+  return false;
+}
+
 namespace {
 
 // What a value is, in the lanes that have left, during an iteration of which they are no part.
@@ -15,15 +25,6 @@ struct Fact {
   bool operator==(const Fact&) const = default;
 };
 constexpr Fact kUnknown{}, kNoLane{.kind = Fact::Kind::none}, kAllLanes{.kind = Fact::Kind::all};
-
-// Whether the mask has no lanes outside of `of`.
-bool within(const Inst* mask, const Inst* of, unsigned depth = 8) {
-  if (mask == of || mask->is_const(0)) return true;
-  if (depth == 0 || !mask->type.is_mask()) return false;
-  if (mask->op == Op::and_) return within(mask->operands[0], of, depth - 1) || within(mask->operands[1], of, depth - 1);
-  if (mask->op == Op::andn) return within(mask->operands[0], of, depth - 1);
-  return false;
-}
 
 class IdleIteration {
  public:
@@ -36,7 +37,7 @@ class IdleIteration {
   [[nodiscard]] bool changes_nothing() {
     for (const Inst* phi : loop_.header->insts) {
       if (phi->op != Op::phi) break;
-      const bool empty = phi->type.is_mask() && within(next(phi), staying_);
+      const bool empty = phi->type.is_mask() && is_within(next(phi), staying_);
       facts_[phi] = empty ? kNoLane : Fact{Fact::Kind::same, phi};
     }
     // The lanes stay away, and so do those of the other masks.

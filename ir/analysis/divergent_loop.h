@@ -17,4 +17,7 @@ namespace wavejit::ir {
 // The mask of which the latch of such a loop asks whether it has any lane; null: the loop does not end like that.
 [[nodiscard]] const Inst* staying_lanes(const Loop& loop);
 
+// Whether the mask is known to have no lanes outside of `of`.
+[[nodiscard]] bool is_within(const Inst* mask, const Inst* of, unsigned depth = 8);
+
 }  // namespace wavejit::ir

@@ -2,6 +2,7 @@
 // before the others only if nobody can tell: each kind here adds one thing by which it shows, but for the first.
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "rows.h"
 
@@ -150,6 +151,93 @@ LockstepCase leaving(Shows shows) {
           }};
 }
 
+// Each lane walks through a row of its own, of one to sixty dwords; rows begin anywhere, and the last one ends where
+// accessible memory does. Steps are four bytes, unless they are eight. returning: lanes that are done come back.
+enum class Walk { plain, unaligned, by_eight, returning };
+constexpr const char* kWalkNames[] = {"plain", "unaligned", "by_eight", "returning"};
+
+LockstepCase walk(Walk kind) {
+  constexpr unsigned kWords = 8192, kRow = 61, kFirst = kWords - kLanes * kRow;
+  const unsigned step = kind == Walk::by_eight ? 8 : 4;
+  std::string body = R"(
+  v_lshlrev_b32_e32 v4, 2, v1
+  get_at 5, 4
+  v_and_b32_e32 v6, 31, v5
+  v_lshrrev_b32_e32 v7, 2, v5
+  addu v6, v6, v7
+  v_mov_b32_e32 v7, 1
+  addu v6, v6, v7
+  v_mul_u32_u24_e32 v12, 37, v0
+  v_mov_b32_e32 v13, 5
+  addu v12, v12, v13
+  v_and_b32_e32 v12, 63, v12
+  v_mul_u32_u24_e32 v12, KROWBYTES, v12
+  v_mov_b32_e32 v13, KEND
+  addu v12, v12, v13
+  v_mul_u32_u24_e32 v13, KSTEP, v6
+  subu v12, v12, v13
+  at 10, 12
+  v_mov_b32_e32 v8, 0
+  v_mov_b32_e32 v14, 0
+  s_mov_b64 s[20:21], exec
+  s_mov_b32 s12, 0
+1:
+  gget 9, 10
+  v_lshlrev_b32_e32 v8, 1, v8
+  addu v8, v8, v9
+  add_co v10, KSTEP, v10
+  addc v11, 0, v11
+  addu v14, v14, v7
+  v_cmp_lt_u32_e32 vcc, v14, v6
+)";
+  // Lanes that come back read one dword behind their row.
+  const unsigned end = (kFirst + kRow) * 4 - (kind == Walk::unaligned ? 2 : kind == Walk::returning ? 8 : 0);
+  if (kind == Walk::returning) {
+    // Lanes that are done are in every fourth time, at the end of their row, while others go on.
+    body += R"(
+  s_and_b64 s[16:17], exec, vcc
+  s_mov_b64 exec, s[20:21]
+  v_mov_b32_e32 v15, s12
+  v_and_b32_e32 v15, 3, v15
+  v_cmp_eq_u32_e32 vcc, 3, v15
+  v_cmp_le_u32_e64 s[18:19], v14, v6
+  s_and_b64 s[18:19], s[18:19], vcc
+  s_or_b64 s[18:19], s[18:19], s[16:17]
+  s_add_u32 s12, s12, 1
+  s_cmp_eq_u64 s[16:17], 0
+  s_cselect_b64 exec, 0, s[18:19]
+)";
+  } else {
+    body += "  s_and_b64 exec, exec, vcc\n";
+  }
+  body += "  s_cbranch_execnz 1b\n  s_mov_b64 exec, s[20:21]\n  out 0, v8\n  out 1, v14\n";
+  const auto replace = [&](const std::string& name, unsigned value) {
+    for (size_t at; (at = body.find(name)) != std::string::npos;) body.replace(at, name.size(), std::to_string(value));
+  };
+  replace("KROWBYTES", kRow * 4);
+  replace("KEND", end);
+  replace("KSTEP", step);
+  LockstepCase c{.name = std::string("walk_") + kWalkNames[static_cast<unsigned>(kind)], .body = body, .words = kWords};
+  if (kind == Walk::returning) return c;
+  c.reference = [=](Memory& data, unsigned group) {
+    Row sums = {}, counts = {};
+    const Row in = inputs(data, group);
+    const auto* bytes = reinterpret_cast<const char*>(data.data());
+    for (unsigned l = 0; l < kLanes; ++l) {
+      counts[l] = (in[l] & 31) + in[l] / 4 + 1;
+      unsigned at = (l * 37 + 5) % 64 * kRow * 4 + end - counts[l] * step;
+      for (unsigned i = 0; i < counts[l]; ++i, at += step) {
+        uint32_t word = 0;
+        std::memcpy(&word, bytes + at, 4);
+        sums[l] = sums[l] * 2 + word;
+      }
+    }
+    output(data, group, 0, sums);
+    output(data, group, 1, counts);
+  };
+  return c;
+}
+
 }  // namespace
 
 std::vector<LockstepCase> divergent_cases() {
@@ -157,6 +245,7 @@ std::vector<LockstepCase> divergent_cases() {
   for (const Shows shows : {Shows::nothing, Shows::counter, Shows::all_lanes, Shows::vcc, Shows::returning, Shows::scc,
                             Shows::last_lanes, Shows::load})
     cases.push_back(leaving(shows));
+  for (const Walk kind : {Walk::plain, Walk::unaligned, Walk::by_eight, Walk::returning}) cases.push_back(walk(kind));
   return cases;
 }
 
