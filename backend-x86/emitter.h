@@ -110,18 +110,25 @@ class Emitter {
     unsigned shift = 0;
     bool is_signed = false;  // how a 32-bit step is extended
   };
-  // What the next work-group accesses is how far from what this one does: factor * scale (null: 1) bytes.
+  // What the next work-group, or round between barriers, accesses is how far from what this one does: factor * scale
+  // (null: 1) bytes.
   struct Advance {
     int64_t factor = 0;
     const Inst* scale = nullptr;  // i32, unsigned
+    int sgpr = -1;                // scale, in place of an instruction
+    [[nodiscard]] bool same_scale(const Advance& other) const { return scale == other.scale && sgpr == other.sgpr; }
   };
   using AdvanceMemo = std::map<const Inst*, std::optional<Advance>>;
-  [[nodiscard]] std::optional<Advance> group_advance(const Inst* value, AdvanceMemo& memo) const;
-  [[nodiscard]] std::optional<Advance> find_group_advance(const Inst* value, AdvanceMemo& memo) const;
+  // through_phis: as the first of the merged values that grows at all.
+  [[nodiscard]] std::optional<Advance> advance_of(const Inst* value, AdvanceMemo& memo, bool through_phis) const;
+  [[nodiscard]] std::optional<Advance> find_advance(const Inst* value, AdvanceMemo& memo, bool through_phis) const;
   void plan_group_prefetches(const std::vector<ir::Loop>& loops);
+  using RegisterWrites = std::map<std::pair<Op, uint64_t>, std::vector<const Inst*>>;
+  [[nodiscard]] static Advance round_advance(const Inst* read, const RegisterWrites& writes);
+  void plan_round_prefetches();
   Operand advance_distance(const Inst& access);
-  std::map<const Inst*, Advance> advances_;                          // by access
-  std::map<std::pair<int64_t, const Inst*>, Gp> advance_distances_;  // computed once in a segment
+  std::map<const Inst*, Advance> advances_;                                // by access
+  std::map<std::tuple<int64_t, const Inst*, int>, Gp> advance_distances_;  // computed once in a segment
   void plan_streams(const ir::Loop& loop);
   [[nodiscard]] std::optional<Stream> stream_step(const ir::Loop& loop, const Inst* value) const;
   Gp stream_distance(const Inst& access);

@@ -11,6 +11,7 @@
 // writes. There the accesses of a work-group ask for what the next one will access, if the address says how far on that
 // is.
 #include <algorithm>
+#include <set>
 
 #include "backend-x86/emitter.h"
 #include "ir/analysis/loops.h"
@@ -64,6 +65,7 @@ void Emitter::plan_prefetches() {
       prefetches_[(*entry)->id].push_back({phi->operands[from], static_cast<int32_t>(step > 0 ? kLine : -kLine)});
     }
   }
+  plan_round_prefetches();
 }
 
 // How far `value` gets from one iteration of the loop to the next, if that is one scalar, shifted.
@@ -154,21 +156,28 @@ Gp Emitter::stream_distance(const Inst& access) {
   return d;
 }
 
-std::optional<Emitter::Advance> Emitter::group_advance(const Inst* value, AdvanceMemo& memo) const {
+std::optional<Emitter::Advance> Emitter::advance_of(const Inst* value, AdvanceMemo& memo, bool through_phis) const {
   if (const auto known = memo.find(value); known != memo.end()) return known->second;
-  const std::optional<Advance> found = find_group_advance(value, memo);
+  if (through_phis) memo[value] = Advance{};  // the way round a loop
+  const std::optional<Advance> found = find_advance(value, memo, through_phis);
   memo[value] = found;
   return found;
 }
 
 // By how much the value grows from one work-group to the next, taking it that nothing wraps around. Zero for what does
 // not depend on the work-group, as far as is looked: this decides about prefetches only.
-std::optional<Emitter::Advance> Emitter::find_group_advance(const Inst* value, AdvanceMemo& memo) const {
+std::optional<Emitter::Advance> Emitter::find_advance(const Inst* value, AdvanceMemo& memo, bool through_phis) const {
   if (value->op == Op::get_sgpr && static_cast<int>(value->imm) == function_.group_id_sgpr) return Advance{1, nullptr};
+  if (value->op == Op::phi && through_phis) {
+    for (const Inst* operand : value->operands) {
+      const std::optional<Advance> advance = advance_of(operand, memo, true);
+      if (advance && advance->factor != 0) return advance;
+    }
+  }
   if (value->op == Op::phi || !ir::is_pure(value->op)) return Advance{};
   std::vector<Advance> operands;
   for (const Inst* operand : value->operands) {
-    const std::optional<Advance> advance = group_advance(operand, memo);
+    const std::optional<Advance> advance = advance_of(operand, memo, through_phis);
     if (!advance) return std::nullopt;
     operands.push_back(*advance);
   }
@@ -180,6 +189,7 @@ std::optional<Emitter::Advance> Emitter::find_group_advance(const Inst* value, A
     case Op::zext64:
     case Op::sext64:
     case Op::lo32:
+    case Op::readlane:
       return operands[0];
     case Op::pack64:  // a carry is as rare as the wrapping around
       return operands[0];
@@ -193,20 +203,22 @@ std::optional<Emitter::Advance> Emitter::find_group_advance(const Inst* value, A
     case Op::or_: {
       if (operands[0].factor == 0) return operands[1];
       if (operands[1].factor == 0) return operands[0];
-      if (operands[0].scale != operands[1].scale) return std::nullopt;
-      return Advance{operands[0].factor + operands[1].factor, operands[0].scale};
+      if (!operands[0].same_scale(operands[1])) return std::nullopt;
+      return Advance{operands[0].factor + operands[1].factor, operands[0].scale, operands[0].sgpr};
     }
     case Op::shl:
       if (is_const(1) && value->operands[1]->imm < 32)
-        return Advance{operands[0].factor << value->operands[1]->imm, operands[0].scale};
+        return Advance{operands[0].factor << value->operands[1]->imm, operands[0].scale, operands[0].sgpr};
       return std::nullopt;
     case Op::mul: {
       const unsigned grows = operands[0].factor == 0;
       if (operands[!grows].factor != 0) return std::nullopt;
       const Inst* by = value->operands[!grows];
-      if (by->is_const()) return Advance{operands[grows].factor * static_cast<int64_t>(by->imm), operands[grows].scale};
+      if (by->is_const())
+        return Advance{operands[grows].factor * static_cast<int64_t>(by->imm), operands[grows].scale,
+                       operands[grows].sgpr};
       if (by->op == Op::splat) by = by->operands[0];
-      if (by->type != ir::kI32 || operands[grows].scale != nullptr) return std::nullopt;
+      if (by->type != ir::kI32 || operands[grows].scale != nullptr || operands[grows].sgpr >= 0) return std::nullopt;
       return Advance{operands[grows].factor, by};
     }
     default:
@@ -238,10 +250,10 @@ void Emitter::plan_group_prefetches(const std::vector<ir::Loop>& loops) {
         if (near) continue;
         seen.push_back(inst);
       }
-      std::optional<Advance> advance = group_advance(lane_operand(*inst), memo);
+      std::optional<Advance> advance = advance_of(lane_operand(*inst), memo, false);
       if (advance && inst->mem.form == ir::AddressForm::base_offset) {
-        const std::optional<Advance> base = group_advance(inst->operands[1], memo);
-        if (!base || (base->factor != 0 && advance->factor != 0 && base->scale != advance->scale)) continue;
+        const std::optional<Advance> base = advance_of(inst->operands[1], memo, false);
+        if (!base || (base->factor != 0 && advance->factor != 0 && !base->same_scale(*advance))) continue;
         if (base->factor != 0) advance = Advance{advance->factor + base->factor, base->scale};
       }
       constexpr int64_t kFar = 1 << 24;
@@ -252,16 +264,88 @@ void Emitter::plan_group_prefetches(const std::vector<ir::Loop>& loops) {
   }
 }
 
-// From what is accessed to what the next work-group does, in bytes: a number, or a register. None: no idea.
+// By how much a register grows from one time that a wave comes back from the barrier to the next.
+Emitter::Advance Emitter::round_advance(const Inst* read, const RegisterWrites& writes) {
+  const auto origin = [](const Inst* value) {
+    while (value->op == Op::splat || value->op == Op::readlane ||
+           (value->op == Op::and_ && value->operands[1]->is_const()))
+      value = value->operands[0];
+    return value;
+  };
+  const auto found = writes.find({read->op == Op::get_sgpr ? Op::set_sgpr : Op::set_vgpr, read->imm});
+  if (found == writes.end()) return {};
+  for (const Inst* write : found->second) {
+    const Inst* sum = origin(write->operands[0]);
+    if (sum->op != Op::add) continue;
+    for (unsigned i = 0; i < 2; ++i) {
+      const Inst* before = origin(sum->operands[i]);
+      const Inst* step = origin(sum->operands[1 - i]);
+      if (before->op != read->op || before->imm != read->imm) continue;
+      if (step->is_const()) return Advance{static_cast<int32_t>(step->imm)};
+      int64_t factor = 1;
+      if (step->op == Op::shl && step->operands[1]->is_const() && step->operands[1]->imm < 16) {
+        factor <<= step->operands[1]->imm;
+        step = origin(step->operands[0]);
+      }
+      if (step->op == Op::get_sgpr) return Advance{factor, nullptr, static_cast<int>(step->imm)};
+    }
+  }
+  return {};
+}
+
+// Tiles that a work-group goes through with barriers in between: loads ask for what the next round will load.
+void Emitter::plan_round_prefetches() {
+  std::vector<const ir::Block*> work;
+  for (const ir::Entry& entry : function_.entries)
+    if (entry.resumed_only) work.push_back(entry.block);
+  if (work.empty()) return;
+  RegisterWrites writes;
+  for (const auto& block : function_.blocks)
+    for (const Inst* inst : block->insts)
+      if (inst->op == Op::set_sgpr || inst->op == Op::set_vgpr) writes[{inst->op, inst->imm}].push_back(inst);
+  AdvanceMemo memo;
+  bool any = false;
+  for (const auto& block : function_.blocks) {
+    for (const Inst* inst : block->insts) {
+      if (inst->op != Op::get_sgpr && inst->op != Op::get_vgpr) continue;
+      const Advance advance = round_advance(inst, writes);
+      memo[inst] = advance;
+      any |= advance.factor != 0;
+    }
+  }
+  if (!any) return;
+  std::set<const ir::Block*> reached(work.begin(), work.end());
+  while (!work.empty()) {
+    const ir::Block* block = work.back();
+    work.pop_back();
+    for (const ir::Block* next : block->successors)
+      if (reached.insert(next).second) work.push_back(next);
+    for (const Inst* inst : block->insts) {
+      if (inst->op != Op::load || inst->mem.space != ir::Space::global || inst->mem.form != ir::AddressForm::vector64 ||
+          inst->mem.bytes != 4)
+        continue;
+      const std::optional<Advance> advance = advance_of(inst->operands[1], memo, true);
+      constexpr int64_t kFar = 1 << 24;
+      if (!advance || advance->factor == 0 || advance->factor > kFar || advance->factor < -kFar) continue;
+      if (!streams_.contains(inst)) advances_.emplace(inst, *advance);
+    }
+  }
+}
+
+// From what is accessed to what the next work-group or round does, in bytes: a number, or a register. None: no idea.
 Operand Emitter::advance_distance(const Inst& access) {
   const auto found = advances_.find(&access);
   if (found == advances_.end()) return {};
-  const auto [factor, scale] = found->second;
-  if (scale == nullptr) return asmjit::imm(factor);
-  const auto [entry, inserted] = advance_distances_.try_emplace({factor, scale});
+  const auto [factor, scale, sgpr] = found->second;
+  if (scale == nullptr && sgpr < 0) return asmjit::imm(factor);
+  const auto [entry, inserted] = advance_distances_.try_emplace({factor, scale, sgpr});
   if (inserted) {
     entry->second = cc_.newUInt64();
-    cc_.mov(entry->second.r32(), gp(scale));
+    if (scale != nullptr) {
+      cc_.mov(entry->second.r32(), gp(scale));
+    } else {
+      cc_.movsxd(entry->second, wave_field(offsetof(WaveState, sgpr) + 4 * static_cast<size_t>(sgpr), 4));
+    }
     cc_.imul(entry->second, entry->second, asmjit::imm(factor));
   }
   return entry->second;

@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t kMaxBlock = 200;
 constexpr int64_t kMaxStride = 1 << 16;
+constexpr unsigned kMaxDepth = 4;
 
 class Copier {
  public:
@@ -85,7 +86,8 @@ class Copier {
     if (!is_signed_ && predicate != ICmp::ult && predicate != ICmp::ule) return false;
     below_ = predicate == ICmp::ult || predicate == ICmp::slt ? ICmp::ult : ICmp::ule;
     if (is_signed_) below_ = below_ == ICmp::ult ? ICmp::slt : ICmp::sle;
-    if (!uniform_outside(bound)) return false;
+    // Loops with constant bounds are mostly short: tiles that a work-group copies.
+    if (!uniform_outside(bound) || bound->is_const()) return false;
     bound_ = bound;
     for (Inst* phi : loop_->insts) {
       if (phi->op != Op::phi) break;
@@ -164,6 +166,16 @@ class Copier {
   Inst* scalar(Block* block, Inst* value) {
     return value->is_const() ? make(block, Op::const_, kI32, {}, value->imm) : value->operands[0];
   }
+  // The value in lane 0, where scalars say what it is: null elsewhere.
+  Inst* first_of(Block* block, Inst* value, unsigned depth) {
+    if (value->op == Op::splat) return value->operands[0];
+    if (value->op == Op::lane_id) return make(block, Op::const_, kI32, {}, 0);
+    if (value->is_const()) return make(block, Op::const_, kI32, {}, value->imm);
+    if (value->op != Op::add || depth == 0) return nullptr;
+    Inst* a = first_of(block, value->operands[0], depth - 1);
+    Inst* b = a != nullptr ? first_of(block, value->operands[1], depth - 1) : nullptr;
+    return b != nullptr ? make(block, Op::add, kI32, {a, b}) : nullptr;
+  }
   Inst* compare(Block* block, ICmp predicate, Inst* a, Inst* b) {
     return make(block, Op::icmp, kI1, {a, b}, 0, static_cast<uint32_t>(predicate));
   }
@@ -204,7 +216,8 @@ class Copier {
     if (stride_ != 1)
       distances_ =
           make(test, Op::mul, kV32, {distances_, make(test, Op::const_, kV32, {}, static_cast<uint64_t>(stride_))});
-    first_ = make(test, Op::readlane, kI32, {from_outside(counter_), lane});
+    first_ = first_of(test, from_outside(counter_), kMaxDepth);
+    if (first_ == nullptr) first_ = make(test, Op::readlane, kI32, {from_outside(counter_), lane});
     scalar_step_ = scalar(test, step_);
     Inst* bound = scalar(test, bound_);
     Inst* span = make(test, Op::const_, kI32, {}, static_cast<uint64_t>(stride_) * (kWaveSize - 1));

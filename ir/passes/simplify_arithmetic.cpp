@@ -69,10 +69,19 @@ Inst* simplify_sum_of_choice(Rewriter& r, Inst* inst) {
   return nullptr;
 }
 
+// Some bits of a number plus its other bits; null if it is not that.
+Inst* whole_of_parts(const Inst* a, const Inst* b) {
+  const auto masked = [](const Inst* part) { return part->op == Op::and_ && part->operands[1]->is_const(); };
+  if (!masked(a) || !masked(b) || a->operands[0] != b->operands[0]) return nullptr;
+  const bool complementary = (a->operands[1]->imm ^ b->operands[1]->imm) == low_bits(width(a));
+  return complementary ? a->operands[0] : nullptr;
+}
+
 Inst* simplify_add(Rewriter& r, Inst* inst) {
   if (Inst* sum = simplify_sum_of_choice(r, inst)) return sum;
   Inst* a = inst->operands[0];
   Inst* b = inst->operands[1];
+  if (Inst* whole = whole_of_parts(a, b)) return whole;
   if (b->is_const() && a->op == Op::add && a->operands[1]->is_const()) {
     return r.make(Op::add, {a->operands[0], r.constant(inst->type, a->operands[1]->imm + b->imm)});
   }

@@ -21,7 +21,9 @@ LockstepCase counting(const Counting& c) {
   const std::string compare = c.is_signed ? "i32_e32" : "u32_e32";
   std::string body = kLoadOwn;
   body += "  at 8, 4\n  v_lshlrev_b32_e32 v6, " + number(c.shift) + ", v0\n  v_mov_b32_e32 v7, " + number(c.start) +
-          "\n  addu v6, v7, v6\n  v_mov_b32_e32 v14, " + number(c.step) + "\n  s_mov_b32 s8, " + number(c.bound) + R"(
+          "\n  addu v6, v7, v6\n  v_mov_b32_e32 v14, " + number(c.step) + R"(
+  s_load_dword s8, s[4:5], 0x10
+  s_waitcnt lgkmcnt(0)
   v_mov_b32_e32 v12, 0
   v_mov_b32_e32 v13, 0
   s_mov_b64 s[10:11], 0
@@ -46,7 +48,10 @@ LockstepCase counting(const Counting& c) {
   else
     body += "  v_cmp_gt_" + compare + " vcc, s8, " + counter + "\n  s_and_b64 exec, exec, vcc\n";
   body += "  s_cbranch_execnz 1b\n2:\n  s_mov_b64 exec, -1\n  out 0, v12\n  out 1, v13\n";
-  return {.name = std::string("counting_") + c.name, .body = body, .reference = {}};
+  return {.name = std::string("counting_") + c.name,
+          .body = body,
+          .prepare = [bound = c.bound](Memory& data) { data[4] = bound; },
+          .reference = {}};
 }
 
 constexpr Counting kCountings[] = {
