@@ -11,6 +11,7 @@
 
 #include "ir/analysis/lane_shape.h"
 #include "ir/passes/passes.h"
+#include "ir/passes/simplify.h"
 
 namespace wavejit::ir::passes {
 namespace {
@@ -84,8 +85,7 @@ class Copier {
     if (counter->type != kV32 || !inside(counter)) return false;
     is_signed_ = predicate == ICmp::slt || predicate == ICmp::sle;
     if (!is_signed_ && predicate != ICmp::ult && predicate != ICmp::ule) return false;
-    below_ = predicate == ICmp::ult || predicate == ICmp::slt ? ICmp::ult : ICmp::ule;
-    if (is_signed_) below_ = below_ == ICmp::ult ? ICmp::slt : ICmp::sle;
+    below_ = predicate;
     // Loops with constant bounds are mostly short: tiles that a work-group copies.
     if (!uniform_outside(bound) || bound->is_const()) return false;
     bound_ = bound;
@@ -105,41 +105,6 @@ class Copier {
       return true;
     }
     return false;
-  }
-
-  static ICmp inverse(ICmp predicate) {
-    switch (predicate) {
-      case ICmp::ult:
-        return ICmp::uge;
-      case ICmp::ule:
-        return ICmp::ugt;
-      case ICmp::ugt:
-        return ICmp::ule;
-      case ICmp::uge:
-        return ICmp::ult;
-      case ICmp::slt:
-        return ICmp::sge;
-      case ICmp::sle:
-        return ICmp::sgt;
-      case ICmp::sgt:
-        return ICmp::sle;
-      case ICmp::sge:
-        return ICmp::slt;
-      default:
-        return predicate;
-    }
-  }
-  static ICmp swapped(ICmp predicate) {
-    switch (predicate) {
-      case ICmp::ugt:
-        return ICmp::ult;
-      case ICmp::uge:
-        return ICmp::ule;
-      case ICmp::sgt:
-        return ICmp::slt;
-      default:
-        return ICmp::sle;
-    }
   }
 
   [[nodiscard]] bool uniform_outside(const Inst* value) const {

@@ -14,6 +14,7 @@ Inst* simplify_low_bits(Rewriter& r, Inst* inst);      // and
 
 // For rules of every file.
 [[nodiscard]] ICmp inverse(ICmp predicate);
+[[nodiscard]] ICmp swapped(ICmp predicate);  // of the same operands the other way round
 [[nodiscard]] inline bool is_all_ones(const Inst* inst) {
   const unsigned bits = inst->type.is_mask() ? 64 : inst->type.bits();
   return inst->is_const() && inst->imm == (bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1);

@@ -210,29 +210,6 @@ Inst* simplify_fields(Rewriter& r, Inst* inst) {
   return nullptr;
 }
 
-ICmp swapped(ICmp predicate) {
-  switch (predicate) {
-    case ICmp::ult:
-      return ICmp::ugt;
-    case ICmp::ule:
-      return ICmp::uge;
-    case ICmp::ugt:
-      return ICmp::ult;
-    case ICmp::uge:
-      return ICmp::ule;
-    case ICmp::slt:
-      return ICmp::sgt;
-    case ICmp::sle:
-      return ICmp::sge;
-    case ICmp::sgt:
-      return ICmp::slt;
-    case ICmp::sge:
-      return ICmp::sle;
-    default:
-      return predicate;
-  }
-}
-
 bool evaluate_compare(const Inst* compare, uint64_t a, uint64_t b) {
   const uint64_t values[] = {a, b};
   return *evaluate(*compare, values) != 0;

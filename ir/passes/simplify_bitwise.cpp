@@ -143,6 +143,29 @@ ICmp inverse(ICmp predicate) {
   return predicate;
 }
 
+ICmp swapped(ICmp predicate) {
+  switch (predicate) {
+    case ICmp::ult:
+      return ICmp::ugt;
+    case ICmp::ule:
+      return ICmp::uge;
+    case ICmp::ugt:
+      return ICmp::ult;
+    case ICmp::uge:
+      return ICmp::ule;
+    case ICmp::slt:
+      return ICmp::sgt;
+    case ICmp::sle:
+      return ICmp::sge;
+    case ICmp::sgt:
+      return ICmp::slt;
+    case ICmp::sge:
+      return ICmp::sle;
+    default:
+      return predicate;
+  }
+}
+
 Inst* simplify_bitwise(Rewriter& r, Inst* inst) {
   switch (inst->op) {
     case Op::and_:
