@@ -27,7 +27,20 @@ uint64_t half_bits(float value) {
 
 std::optional<IsaValue> parse_value(std::string text) {
   if (text == "*") return IsaValue{IsaValue::Kind::any, 0};
-  if (text == "lane") return IsaValue{IsaValue::Kind::lane, 0};
+  if (text.ends_with("lane")) {  // [N+][N*]lane
+    const size_t plus = text.rfind('+');
+    IsaValue value;
+    if (plus != std::string::npos) {
+      const auto first = parse_value(text.substr(0, plus));
+      if (!first || first->per_lane != 0) return std::nullopt;
+      value = *first;
+      text.erase(0, plus + 1);
+    }
+    value.per_lane = text == "lane" ? 1 : std::strtoull(text.c_str(), nullptr, 0);
+    return text == "lane" || text.ends_with("*lane") ? std::optional(value) : std::nullopt;
+  }
+  if (text.starts_with("mem") && (text.size() == 3 || text[3] == '+' || text[3] == '-'))
+    return IsaValue{IsaValue::Kind::address, static_cast<uint64_t>(std::strtoll(text.c_str() + 3, nullptr, 0))};
   if (text == "nan") return IsaValue{IsaValue::Kind::nan, 0};
   const bool hex = text.find("0x") != std::string::npos;
   const bool is_float = !hex && (text.find('.') != std::string::npos || text.find("inf") != std::string::npos);
@@ -50,7 +63,7 @@ std::optional<IsaValue> parse_value(std::string text) {
   return IsaValue{IsaValue::Kind::bits, value};
 }
 
-// "v0", "v[0:1]", "s4", "s[4:5]", "a0", "vcc", "exec", "m0", "scc", "lds[16]".
+// "v0", "v[0:1]", "s4", "s[4:5]", "a0", "vcc", "exec", "m0", "scc", "mode", "lds[16]", "mem[16]".
 bool parse_place(std::string_view text, IsaAssignment& out) {
   using Where = IsaAssignment::Where;
   const auto fixed = [&](unsigned index, unsigned dwords) {
@@ -68,9 +81,12 @@ bool parse_place(std::string_view text, IsaAssignment& out) {
     out.where = Where::scc;
     return true;
   }
-  std::string digits;
-  if (text.starts_with("lds[")) {
-    out.where = Where::lds;
+  if (text == "mode") {
+    out.where = Where::mode;
+    return true;
+  }
+  if (text.starts_with("lds[") || text.starts_with("mem[")) {
+    out.where = text[0] == 'l' ? Where::lds : Where::memory;
     out.index = static_cast<unsigned>(std::strtoul(std::string(text.substr(4)).c_str(), nullptr, 0));
     return true;
   }

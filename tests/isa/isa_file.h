@@ -4,9 +4,13 @@
 //   case NAME                        starts a case
 //   targets gfx906 gfx90a            optional; default: gfx803 gfx900 gfx906 gfx908 gfx90a
 //   mode 0x3c0                       optional MODE register; default 0x3c0 (IEEE, DX10_CLAMP, f16/f64 denormals; f32
-//   flushed) exec 0x00000000ffffffff          optional; default all ones v0 = 1.0 lane 0x7fc00000 -3      values of
-//   lanes 0, 1, ..., repeated cyclically; `lane` is the lane number s4 = 7      s[4:5] = 0x1p3       32 and 64 bits;
-//   vcc = ..  m0 = ..  scc = 1 lds[16] = 5                      32-bit word at byte address 16 (LDS has 4 KiB, zeros)
+//                                    flushed); the expected part may state it as well, else it must be unchanged
+//   exec 0x00000000ffffffff          optional; default all ones
+//   v0 = 1.0 lane 0x7fc00000 -3      values of lanes 0, 1, ..., repeated cyclically; `lane` is the lane number
+//   v1 = 4*lane  v[2:3] = mem+4*lane multiples of it, addresses in global memory
+//   s4 = 7      s[4:5] = mem+16      32 and 64 bits; vcc = ..  m0 = ..  scc = 1
+//   lds[16] = 5 6                    32-bit words from byte address 16 (LDS has 4 KiB, zeros)
+//   mem[16] = 5 6                    32-bit words from byte 16 of a page of global memory (64 KiB, zeros)
 //   ---
 //   v_add_f32 v2, v0, v1             assembly
 //   ---
@@ -29,13 +33,14 @@
 namespace wavejit::test {
 
 struct IsaValue {
-  enum class Kind : uint8_t { bits, lane, nan, any };
+  enum class Kind : uint8_t { bits, address /* bits + start of global memory */, nan, any };
   Kind kind = Kind::bits;
   uint64_t bits = 0;
+  uint64_t per_lane = 0;  // added once per lane number
 };
 
 struct IsaAssignment {
-  enum class Where : uint8_t { vgpr, agpr, sgpr, scc, lds };
+  enum class Where : uint8_t { vgpr, agpr, sgpr, scc, mode, lds, memory };
   Where where = Where::sgpr;
   unsigned index = 0;
   unsigned dwords = 1;

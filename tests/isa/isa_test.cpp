@@ -1,4 +1,5 @@
-// Runs every *.isa file of this folder on every engine: one test per file and target.
+// Runs every *.isa file of this folder and those below on every engine: one test per file here or folder below, and
+// target.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +12,7 @@
 #include <mutex>
 
 #include "backend-x86/compiler.h"
+#include "internal/check.h"
 #include "tests/isa/isa_file.h"
 #include "tests/support/assembler.h"
 #include "tests/support/engine_runner.h"
@@ -19,14 +21,21 @@ namespace wavejit::test {
 namespace {
 
 constexpr uint32_t kLdsBytes = 4096;
+constexpr uint32_t kMemoryBytes = 65536;
 constexpr uint64_t kMarker = 0x5ca1ab1e0ddba11ull;  // separates cases in one assembled section
 
-std::vector<std::string> isa_files() {
-  std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(WAVEJIT_ISA_TEST_DIR))
-    if (entry.path().extension() == ".isa") files.push_back(entry.path().string());
-  std::sort(files.begin(), files.end());
-  return files;
+// Files that are assembled and run together, by the name of the test.
+std::map<std::string, std::vector<std::string>> isa_files() {
+  namespace fs = std::filesystem;
+  std::map<std::string, std::vector<std::string>> groups;
+  for (const auto& entry : fs::recursive_directory_iterator(WAVEJIT_ISA_TEST_DIR)) {
+    if (entry.path().extension() != ".isa") continue;
+    const fs::path relative = fs::relative(entry.path(), WAVEJIT_ISA_TEST_DIR);
+    groups[relative.has_parent_path() ? relative.begin()->string() : relative.stem().string()].push_back(
+        entry.path().string());
+  }
+  for (auto& [name, files] : groups) std::sort(files.begin(), files.end());
+  return groups;
 }
 
 // Machine code of each case, from one run of the assembler.
@@ -49,23 +58,47 @@ Expected<std::vector<std::vector<uint8_t>>> assemble_all(isa::Target target, con
   return result;
 }
 
-uint64_t resolve(const IsaValue& value, unsigned lane) {
-  return value.kind == IsaValue::Kind::lane ? lane : value.bits;
+// Global memory and LDS of a case.
+struct Memory {
+  std::vector<uint8_t> global = std::vector<uint8_t>(kMemoryBytes);
+  std::vector<uint8_t> lds = std::vector<uint8_t>(kLdsBytes + backend::kLdsSlack);
+};
+
+// Every engine works on this buffer, so that addresses are the same in all of them.
+std::vector<uint8_t>& live_memory() {
+  static std::vector<uint8_t> memory(kMemoryBytes);
+  return memory;
 }
 
-void apply(WaveState& wave, std::vector<uint8_t>& lds, const IsaAssignment& a) {
+uint64_t resolve(const IsaValue& value, unsigned lane) {
+  const uint64_t base =
+      value.kind == IsaValue::Kind::address ? reinterpret_cast<uint64_t>(live_memory().data()) : uint64_t{0};
+  return base + value.bits + value.per_lane * lane;
+}
+
+void apply(WaveState& wave, Memory& memory, const IsaAssignment& a) {
   using Where = IsaAssignment::Where;
   switch (a.where) {
     case Where::scc:
       wave.scc = static_cast<uint32_t>(a.values[0].bits);
       break;
-    case Where::sgpr:
-      wave.sgpr[a.index] = static_cast<uint32_t>(a.values[0].bits);
-      if (a.dwords == 2) wave.sgpr[a.index + 1] = static_cast<uint32_t>(a.values[0].bits >> 32);
+    case Where::mode:
+      wave.mode = static_cast<uint32_t>(a.values[0].bits);
       break;
-    case Where::lds: {
-      const auto word = static_cast<uint32_t>(a.values[0].bits);
-      std::memcpy(lds.data() + a.index, &word, 4);
+    case Where::sgpr: {
+      const uint64_t bits = resolve(a.values[0], 0);
+      wave.sgpr[a.index] = static_cast<uint32_t>(bits);
+      if (a.dwords == 2) wave.sgpr[a.index + 1] = static_cast<uint32_t>(bits >> 32);
+      break;
+    }
+    case Where::lds:
+    case Where::memory: {
+      auto& bytes = a.where == Where::lds ? memory.lds : memory.global;
+      WAVEJIT_CHECK(a.index + 4 * a.values.size() <= bytes.size(), "the case writes beyond its memory");
+      for (size_t i = 0; i < a.values.size(); ++i) {
+        const auto word = static_cast<uint32_t>(a.values[i].bits);
+        std::memcpy(bytes.data() + a.index + 4 * i, &word, 4);
+      }
       break;
     }
     default:
@@ -85,29 +118,26 @@ bool is_nan(uint64_t bits, unsigned dwords) {
 
 class Checker {
  public:
-  Checker(const WaveState& actual, const std::vector<uint8_t>& lds) : actual_(actual), lds_(lds) {}
+  Checker(const WaveState& actual, const Memory& memory) : actual_(actual), memory_(memory) {}
 
   // Marks what the case names, compares it, then compares everything else with the state before.
-  std::string check(const IsaCase& c, const WaveState& before, const std::vector<uint8_t>& lds_before) {
+  std::string check(const IsaCase& c, const WaveState& before, const Memory& memory_before) {
     WaveState& model = *model_;
     std::memcpy(static_cast<void*>(&model), &before, sizeof(WaveState));
-    std::vector<uint8_t> lds_model = lds_before;
-    for (const IsaAssignment& a : c.expected) apply_expected(model, lds_model, a);
+    Memory memory_model = memory_before;
+    for (const IsaAssignment& a : c.expected) apply_expected(model, memory_model, a);
     for (unsigned i = 0; i < 128; ++i)
       if (i != kReturnSgpr && i != kReturnSgpr + 1) expect(fmt::format("s{}", i), model.sgpr[i], actual_.sgpr[i]);
     expect("scc", model.scc, actual_.scc);
+    expect("mode", model.mode, actual_.mode);
     for (unsigned row = 0; row < kNumVgprs; ++row) {
       for (unsigned lane = 0; lane < kWaveSize; ++lane) {
         expect(fmt::format("v{} lane {}", row, lane), model.vgpr[row][lane], actual_.vgpr[row][lane]);
         expect(fmt::format("a{} lane {}", row, lane), model.agpr[row][lane], actual_.agpr[row][lane]);
       }
     }
-    for (unsigned i = 0; i < kLdsBytes; i += 4) {
-      uint32_t want, got;
-      std::memcpy(&want, &lds_model[i], 4);
-      std::memcpy(&got, &lds_[i], 4);
-      expect(fmt::format("lds[{}]", i), want, got);
-    }
+    expect_words("lds", memory_model.lds, memory_.lds, kLdsBytes);
+    expect_words("mem", memory_model.global, memory_.global, kMemoryBytes);
     return text_;
   }
 
@@ -116,11 +146,22 @@ class Checker {
     if (want != got && text_.size() < 800) text_ += fmt::format("    {}: expected {:#x}, got {:#x}\n", what, want, got);
   }
 
+  void expect_words(std::string_view what, const std::vector<uint8_t>& want, const std::vector<uint8_t>& got,
+                    size_t bytes) {
+    if (std::memcmp(want.data(), got.data(), bytes) == 0) return;
+    for (size_t i = 0; i < bytes; i += 4) {
+      uint32_t w, g;
+      std::memcpy(&w, &want[i], 4);
+      std::memcpy(&g, &got[i], 4);
+      expect(fmt::format("{}[{}]", what, i), w, g);
+    }
+  }
+
   // Writes the expected value into the model; where the case leaves freedom (nan, *), the actual value if it complies.
-  void apply_expected(WaveState& model, std::vector<uint8_t>& lds, const IsaAssignment& a) {
+  void apply_expected(WaveState& model, Memory& memory, const IsaAssignment& a) {
     using Where = IsaAssignment::Where;
     if (a.where != Where::vgpr && a.where != Where::agpr) {
-      if (a.values[0].kind != IsaValue::Kind::any) return apply(model, lds, a);
+      if (a.values[0].kind != IsaValue::Kind::any) return apply(model, memory, a);
       if (a.where == Where::scc) model.scc = actual_.scc;
       for (unsigned i = 0; a.where == Where::sgpr && i < a.dwords; ++i)
         model.sgpr[a.index + i] = actual_.sgpr[a.index + i];
@@ -142,66 +183,74 @@ class Checker {
   }
 
   const WaveState& actual_;
-  const std::vector<uint8_t>& lds_;
+  const Memory& memory_;
   WavePtr model_ = make_wave();
   std::string text_;
 };
 
 class IsaFileTest : public testing::Test {
  public:
-  IsaFileTest(std::string path, isa::Target target) : path_(std::move(path)), target_(target) {}
+  IsaFileTest(std::vector<std::string> paths, isa::Target target) : paths_(std::move(paths)), target_(target) {}
 
   void TestBody() override {
-    std::ifstream file(path_);
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const auto cases = parse_isa_file(text);
-    ASSERT_TRUE(cases) << path_ << ": " << cases.error().message;
-    std::vector<const IsaCase*> selected;
-    for (const IsaCase& c : *cases)
-      if (std::find(c.targets.begin(), c.targets.end(), target_) != c.targets.end()) selected.push_back(&c);
-    const auto code = assemble_all(target_, selected);
-    ASSERT_TRUE(code) << path_ << ": " << code.error().message;
+    std::map<std::string, std::vector<IsaCase>> files;
+    std::vector<std::pair<const std::string*, const IsaCase*>> selected;
+    std::vector<const IsaCase*> cases;
+    for (const std::string& path : paths_) {
+      std::ifstream file(path);
+      const std::string text{std::istreambuf_iterator<char>(file), {}};
+      auto parsed = parse_isa_file(text);
+      ASSERT_TRUE(parsed) << path << ": " << parsed.error().message;
+      for (const IsaCase& c : files[path] = std::move(*parsed)) {
+        if (std::find(c.targets.begin(), c.targets.end(), target_) == c.targets.end()) continue;
+        selected.emplace_back(&path, &c);
+        cases.push_back(&c);
+      }
+    }
+    const auto code = assemble_all(target_, cases);
+    ASSERT_TRUE(code) << code.error().message;
     ASSERT_EQ(code->size(), selected.size());
-    for (size_t i = 0; i < selected.size(); ++i) run_case(*selected[i], (*code)[i]);
+    for (size_t i = 0; i < selected.size(); ++i) run_case(*selected[i].first, *selected[i].second, (*code)[i]);
   }
 
  private:
-  void run_case(const IsaCase& c, const std::vector<uint8_t>& code) {
+  void run_case(const std::string& path, const IsaCase& c, const std::vector<uint8_t>& code) {
     const Snippet snippet(target_, code);
     WavePtr before = make_wave(), wave = make_wave();
-    std::vector<uint8_t> lds_before(kLdsBytes + backend::kLdsSlack);
+    Memory memory_before;
     before->mode = c.mode;
     before->set_exec(c.exec);
     before->lds_size = kLdsBytes;
-    for (const IsaAssignment& a : c.initial) apply(*before, lds_before, a);
+    for (const IsaAssignment& a : c.initial) apply(*before, memory_before, a);
     before->vccz = before->vcc() == 0;
     for (const EngineConfig& engine : host_engines()) {
       std::memcpy(static_cast<void*>(wave.get()), before.get(), sizeof(WaveState));
-      std::vector<uint8_t> lds = lds_before;
-      wave->lds_base = reinterpret_cast<uint64_t>(lds.data());
+      Memory memory = memory_before;
+      live_memory() = memory.global;
+      wave->lds_base = reinterpret_cast<uint64_t>(memory.lds.data());
       const auto result = run(engine, snippet, *wave);
       if (!result) {
-        ADD_FAILURE() << path_ << ":" << c.line << ": " << c.name << " [" << engine.name()
+        ADD_FAILURE() << path << ":" << c.line << ": " << c.name << " [" << engine.name()
                       << "]: " << result.error().message;
         continue;
       }
-      const std::string difference = Checker(*wave, lds).check(c, *before, lds_before);
-      EXPECT_TRUE(difference.empty()) << path_ << ":" << c.line << ": " << c.name << " [" << engine.name() << "]\n"
+      memory.global = live_memory();
+      const std::string difference = Checker(*wave, memory).check(c, *before, memory_before);
+      EXPECT_TRUE(difference.empty()) << path << ":" << c.line << ": " << c.name << " [" << engine.name() << "]\n"
                                       << difference;
     }
   }
 
-  std::string path_;
+  std::vector<std::string> paths_;
   isa::Target target_;
 };
 
 void register_tests() {
-  for (const std::string& path : isa_files()) {
+  for (const auto& [name, paths] : isa_files()) {
     for (const isa::Target target :
          {isa::Target::gfx803, isa::Target::gfx900, isa::Target::gfx906, isa::Target::gfx908, isa::Target::gfx90a}) {
-      const std::string name = std::filesystem::path(path).stem().string();
-      testing::RegisterTest(name.c_str(), std::string(isa::to_string(target)).c_str(), nullptr, nullptr, path.c_str(),
-                            1, [=]() -> testing::Test* { return new IsaFileTest(path, target); });
+      testing::RegisterTest(name.c_str(), std::string(isa::to_string(target)).c_str(), nullptr, nullptr, __FILE__,
+                            __LINE__, [=]() -> testing::Test* { return new IsaFileTest(paths, target); });
     }
   }
 }
