@@ -16,21 +16,22 @@ OperandSpec with_acc(OperandSpec spec, bool acc) {
 
 // f32, packed f16 and f64 atomic adds were added with their own restrictions: no SCC bit, and no result before gfx90a.
 bool is_float_atomic(const Decoding& d) {
-  if (!d.row->has(flag::atomic)) return false;
+  if (!d.row->has(flag::atomic) || d.before_gfx8()) return false;
   for (const OperandSpec& spec : d.row->specs())
     if (spec.slot == Slot::vdata) return spec.type == Type::f32 || spec.type == Type::f64 || spec.type == Type::v2f16;
   return false;
 }
 
 unsigned components_to_dwords(const Decoding& d, const OperandSpec& spec) {
-  return d.gfx8() ? spec.d16_components : (spec.d16_components + 1u) / 2;
+  return d.before_gfx9() ? spec.d16_components : (spec.d16_components + 1u) / 2;
 }
 
 }  // namespace
 
 bool decode_ds(Decoding& d) {
   const uint32_t w0 = d.word(0);
-  if (!d.begin(Space::ds, bits(w0, 24, 17), Format::ds)) return false;
+  const unsigned gds_bit = d.before_gfx8() ? 17 : 16;
+  if (!d.begin(Space::ds, w0 >> (gds_bit + 1) & 0xff, Format::ds)) return false;
   if (!d.need(2)) return true;
   const uint32_t w1 = d.word(1);
   Instruction& out = d.out;
@@ -45,10 +46,14 @@ bool decode_ds(Decoding& d) {
   }
   d.reject_if((w1 & ~used) != 0);
   out.offset = static_cast<int32_t>(w0 & 0xffff);
-  out.gds = bit(w0, 16);
+  out.gds = bit(w0, gds_bit);
   d.reject_if(d.row->has(flag::gds_only) && !out.gds);
   d.reject_if(d.row->has(flag::no_gds) && out.gds);
-  d.reject_if(out.opcode == Opcode::ds_nop && (w0 & 0x0001ffff) != 0);
+  d.reject_if(out.opcode == Opcode::ds_nop && (out.gds || out.offset != 0));
+  if (d.before_gfx8()) {
+    d.reject_if(bit(w0, 16));
+    return true;
+  }
   d.reject_if(bit(w0, 25) && d.row->num_operands == 0);
   d.reject_if(bit(w0, 25) && !d.row->has(flag::gds_only) && d.row->num_operands == 1 &&
               d.row->operands[0].slot == Slot::addr);
@@ -57,6 +62,7 @@ bool decode_ds(Decoding& d) {
 
 bool decode_flat(Decoding& d) {
   const uint32_t w0 = d.word(0);
+  if (d.before_gfx8() && bits(w0, 15, 0) != 0) return false;  // no offset, no segments
   const unsigned segment = bits(w0, 15, 14);
   if (segment == 3) return false;
   constexpr Space kSpaces[] = {Space::flat, Space::scratch, Space::global};
@@ -70,6 +76,7 @@ bool decode_flat(Decoding& d) {
   out.slc = bit(w0, 17);
   out.scc = d.gfx90a() && bit(w0, 25);
   out.lds = bit(w0, 13);
+  d.reject_if(d.before_gfx8() && bit(w1, 23));  // tfe
   d.reject_if(out.lds && (!row.has(flag::lds_load) || bit(w1, 23)));
   if (is_float_atomic(d)) {
     d.reject_if(bit(w0, 25));
@@ -125,11 +132,14 @@ bool decode_flat(Decoding& d) {
 
 namespace {
 
-// vaddr of MUBUF and MTBUF: one VGPR for offen or idxen, two for both, none otherwise.
+// vaddr of MUBUF and MTBUF: one VGPR for offen or idxen, two for both and for the 64-bit address of addr64 (GFX6 and
+// GFX7), none otherwise.
 void buffer_address(Decoding& d, uint32_t w0, uint32_t w1) {
   d.out.offen = bit(w0, 12);
   d.out.idxen = bit(w0, 13);
-  const unsigned dwords = d.out.offen + d.out.idxen;
+  d.out.addr64 = d.before_gfx8() && bit(w0, 15);
+  d.reject_if(d.out.addr64 && (d.out.offen || d.out.idxen));
+  const unsigned dwords = d.out.addr64 ? 2 : d.out.offen + d.out.idxen;
   if (dwords == 0) return d.off(Slot::vaddr);
   d.vector({.slot = Slot::vaddr,
             .type = dwords == 2 ? Type::b64 : Type::b32,
@@ -162,7 +172,7 @@ bool decode_mubuf(Decoding& d) {
   const bool atomic = row.has(flag::atomic);
   out.offset = static_cast<int32_t>(bits(w0, 11, 0));
   out.glc = bit(w0, 14);
-  out.slc = bit(w0, 17);
+  out.slc = d.before_gfx8() ? bit(w1, 22) : bit(w0, 17);
   out.lds = bit(w0, 16);
   out.scc = d.gfx90a() && bit(w0, 15);
   out.tfe = !d.gfx90a() && !atomic && !out.lds && bit(w1, 23);
@@ -189,7 +199,7 @@ bool decode_mubuf(Decoding& d) {
 
 bool decode_mtbuf(Decoding& d) {
   const uint32_t w0 = d.word(0);
-  if (!d.begin(Space::mtbuf, bits(w0, 18, 15), Format::mtbuf)) return false;
+  if (!d.begin(Space::mtbuf, d.before_gfx8() ? bits(w0, 18, 16) : bits(w0, 18, 15), Format::mtbuf)) return false;
   if (!d.need(2)) return true;
   const uint32_t w1 = d.word(1);
   Instruction& out = d.out;
@@ -227,7 +237,7 @@ bool decode_mimg(Decoding& d) {
   out.unorm = bit(w0, 12);
   out.glc = bit(w0, 13);
   out.da = bit(w0, 14);
-  (d.gfx8() ? out.r128 : out.a16) = bit(w0, 15);
+  (d.before_gfx9() ? out.r128 : out.a16) = bit(w0, 15);
   out.tfe = !d.gfx90a() && bit(w0, 16);
   out.lwe = bit(w0, 17);
   out.slc = bit(w0, 25);
@@ -242,12 +252,13 @@ bool decode_mimg(Decoding& d) {
         const bool gather4 = row.name.starts_with("image_gather4");
         if (gather4) count = 4;
         if (count == 0) count = 1;
-        if (out.d16 && !d.gfx8()) count = (count + 1) / 2;
+        if (out.d16 && !d.before_gfx9()) count = (count + 1) / 2;
         count += out.tfe;
         if (gather4 && count == 3) count = 4;  // there is no gather4 of three registers
         if (row.has(flag::atomic)) {
           // Only the sizes that an atomic can have; other masks mean the smallest.
-          const bool compare = out.opcode == Opcode::image_atomic_cmpswap;
+          const bool compare =
+              out.opcode == Opcode::image_atomic_cmpswap || out.opcode == Opcode::image_atomic_fcmpswap;
           if (compare ? count != 4 : count != 2) count = compare ? 2 : 1;
           spec.dst = out.glc;
         }
@@ -268,7 +279,7 @@ bool decode_mimg(Decoding& d) {
         break;
     }
   }
-  d.reject_if(out.d16 && !row.has(flag::d16_legal));
+  d.reject_if(out.d16 && (!row.has(flag::d16_legal) || d.before_gfx8()));
   d.reject_if(!sampler && bits(w1, 25, 21) != 0);
   return true;
 }

@@ -91,25 +91,29 @@ void Decoding::set_registers(Operand& op, OperandKind kind, unsigned reg) {
 // tuples of at most their own size; LLVM decodes a 128-bit operand there as the pair, which nothing can execute.
 void Decoding::set_scalar(Operand& op, unsigned encoding) {
   const unsigned dwords = op.dwords;
-  const unsigned ttmp_first = gfx8() ? 112 : 108;
+  const unsigned ttmp_first = before_gfx9() ? 112 : 108;
   op.encoding = static_cast<uint16_t>(encoding);
   op.kind = OperandKind::sgpr;
   const unsigned align = dwords == 1 ? 1 : dwords == 2 ? 2 : 4;
-  if (encoding < kFlatScratch) {
+  if (encoding < (before_gfx8() ? kFlatScratchGfx7 : kFlatScratch)) {
     op.reg = static_cast<uint16_t>(encoding / align * align);
     reject_if(op.reg + dwords > 104);
     return;
   }
   if (encoding >= ttmp_first && encoding < kM0) {
     op.reg = static_cast<uint16_t>((encoding - ttmp_first) / align * align + ttmp_first);
-    // Sixteen trap registers by name; GFX8 has twelve, the rest is not encodable.
-    reject_if(op.reg - ttmp_first + dwords > 16);
+    // Sixteen trap registers by name; generations before GFX9 have twelve, and LLVM's disassembler of GFX8 more.
+    reject_if(op.reg - ttmp_first + dwords > (before_gfx8() ? 12 : 16));
     return;
   }
   op.reg = static_cast<uint16_t>(encoding);
+  if (before_gfx8()) {
+    reject_if(encoding == kNull);
+    reject_if(family == Family::gfx6 && encoding / 2 == kFlatScratchGfx7 / 2);
+  }
   if (encoding == kNull) op.kind = OperandKind::special;
   if (dwords == 1) return;
-  reject_if(dwords > 4 || encoding == kM0 || (encoding != kNull && encoding % 2 != 0));
+  reject_if(dwords > (before_gfx8() ? 2 : 4) || encoding == kM0 || (encoding != kNull && encoding % 2 != 0));
 }
 
 void Decoding::scalar(const OperandSpec& spec, unsigned encoding) {
@@ -123,14 +127,22 @@ void Decoding::vector(const OperandSpec& spec, unsigned encoding) {
 }
 
 void Decoding::source(const OperandSpec& spec, unsigned encoding) {
-  if (encoding >= kVgprBase) return vector(spec, encoding - kVgprBase);
+  if (encoding >= kVgprBase) {
+    reject_if(spec.reg_class == RegClass::scalar && before_gfx8());
+    return vector(spec, encoding - kVgprBase);
+  }
+  reject_if(spec.reg_class == RegClass::vector && before_gfx8());
   Operand& op = add(spec);
   op.encoding = static_cast<uint16_t>(encoding);
   if (encoding < kInlineIntZero) return set_scalar(op, encoding);
   if (encoding <= kInlineIntLast || (encoding >= kInlineFloatFirst && encoding <= kInlineFloatLast)) {
     reject_if(spec.reg_class != RegClass::any);
+    reject_if(encoding == kInlineFloatLast && before_gfx8());
     op.kind = OperandKind::constant;
-    op.value = inline_constant(encoding, spec.type);
+    // Without 16-bit instructions there are no half-precision constants: v_cvt_f32_f16 sees the low half of the 32-bit
+    // one.
+    op.value = before_gfx8() && spec.type == Type::f16 ? inline_constant(encoding, Type::u16)
+                                                       : inline_constant(encoding, spec.type);
     return;
   }
   if (encoding == kLiteral) {
@@ -140,9 +152,12 @@ void Decoding::source(const OperandSpec& spec, unsigned encoding) {
     if (literal_allowed) op.value = literal_constant(literal(), spec.type);
     return;
   }
+  reject_if(spec.reg_class == RegClass::scalar && before_gfx8());
   op.kind = OperandKind::special;
   op.reg = static_cast<uint16_t>(encoding);
-  const bool aperture = encoding >= 235 && encoding <= 239;
+  const bool aperture = encoding >= 235 && encoding <= 239 && !before_gfx8();
+  if (before_gfx8() && encoding == kLdsDirect)
+    reject_if(spec.slot != Slot::src0 || out.format < Format::vop1);  // the first source of vector instructions
   const bool condition = encoding >= 251 && encoding <= 253;
   reject_if(!(aperture || condition || (encoding == kLdsDirect && op.dwords == 1)));
 }

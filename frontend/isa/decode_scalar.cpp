@@ -101,6 +101,35 @@ bool decode_scalar_alu(Decoding& d) {
   }
 }
 
+// Southern Islands ISA, "SMRD": an 8-bit offset in dwords, or an SGPR with one in bytes. Sea Islands ISA: the SGPR
+// field 255 stands for a literal in dwords.
+bool decode_smrd(Decoding& d) {
+  const uint32_t w = d.word(0);
+  if (!d.begin(Space::smem, bits(w, 26, 22), Format::smem)) return false;
+  bool has_address = false;
+  for (const OperandSpec& spec : d.row->specs()) {
+    if (spec.slot == Slot::sdata) {
+      d.scalar(spec, bits(w, 21, 15));
+      d.reject_if(bits(w, 21, 15) >= kM0);
+    } else {
+      d.scalar(spec, bits(w, 14, 9) * 2);
+      has_address = true;
+    }
+  }
+  if (!has_address) return true;
+  const unsigned field = bits(w, 7, 0);
+  if (bit(w, 8)) {
+    d.out.offset = field * 4;
+  } else if (field == kLiteral && d.family == Family::gfx7) {
+    d.out.offset = static_cast<int64_t>(d.literal()) * 4;
+  } else {
+    d.out.offset_is_sgpr = true;
+    d.reject_if(field >= kInlineIntZero);
+    d.scalar({.slot = Slot::soffset, .type = Type::u32, .dwords = 1, .src = true}, field & 127);
+  }
+  return true;
+}
+
 // GCN3 ISA: offset is 20 bits unsigned or an SGPR. Vega ISA: 21 bits signed, or an SGPR (imm = 0), or both
 // (soffset_en).
 bool decode_smem(Decoding& d) {
@@ -128,8 +157,8 @@ bool decode_smem(Decoding& d) {
   }
   const bool imm = bit(w0, 17);
   if (has_address) {
-    const bool soffset_en = !d.gfx8() && bit(w0, 14);
-    if (imm) out.offset = d.gfx8() ? static_cast<int32_t>(bits(w1, 19, 0)) : sign_extend(bits(w1, 20, 0), 21);
+    const bool soffset_en = !d.before_gfx9() && bit(w0, 14);
+    if (imm) out.offset = d.before_gfx9() ? static_cast<int32_t>(bits(w1, 19, 0)) : sign_extend(bits(w1, 20, 0), 21);
     if (soffset_en || !imm) {
       out.offset_is_sgpr = true;
       d.scalar({.slot = Slot::soffset, .type = Type::u32, .dwords = 1, .src = true},

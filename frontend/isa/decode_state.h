@@ -21,6 +21,7 @@ namespace wavejit::isa {
 }
 
 // Scalar source encodings (Vega ISA, "Scalar operands").
+inline constexpr unsigned kFlatScratchGfx7 = 104;  // GFX6 has no flat scratch
 inline constexpr unsigned kFlatScratch = 102, kXnackMask = 104, kVcc = 106, kM0 = 124, kNull = 125, kExec = 126;
 inline constexpr unsigned kInlineIntZero = 128, kInlineIntLast = 208, kInlineFloatFirst = 240, kInlineFloatLast = 248;
 inline constexpr unsigned kSdwa = 249, kDpp = 250, kLdsDirect = 254, kLiteral = 255, kVgprBase = 256;
@@ -37,7 +38,8 @@ struct Decoding {
   bool literal_allowed = false;  // the encoding may be followed by a 32-bit literal
 
   [[nodiscard]] uint32_t word(unsigned index) const { return out.words[index]; }
-  [[nodiscard]] bool gfx8() const { return family == Family::gfx8; }
+  [[nodiscard]] bool before_gfx8() const { return family < Family::gfx8; }
+  [[nodiscard]] bool before_gfx9() const { return family < Family::gfx9; }
   [[nodiscard]] bool gfx90a() const { return family == Family::gfx90a; }
   void reject_if(bool condition) { illegal |= condition; }
 
@@ -70,6 +72,7 @@ struct Decoding {
 // Per-format decoders: true unless the opcode number is unknown; they may still leave `illegal` or `truncated` set.
 [[nodiscard]] bool decode_scalar_alu(Decoding& d);  // SOP2, SOP1, SOPK, SOPC, SOPP
 [[nodiscard]] bool decode_smem(Decoding& d);
+[[nodiscard]] bool decode_smrd(Decoding& d);  // scalar memory of GFX6 and GFX7
 [[nodiscard]] bool decode_vop1(Decoding& d);
 [[nodiscard]] bool decode_vop2(Decoding& d);
 [[nodiscard]] bool decode_vopc(Decoding& d);

@@ -23,7 +23,7 @@ class SdwaWord {
 
   void modifiers() {
     Instruction& out = d_.out;
-    const bool gfx9 = !d_.gfx8();
+    const bool gfx9 = !d_.before_gfx9();
     if (!vopc_ || !gfx9) out.clamp = bit(w_, 13);
     if (!vopc_) {
       out.sdwa_dst_sel = select(bits(w_, 10, 8));
@@ -39,7 +39,7 @@ class SdwaWord {
   }
 
   void source(const OperandSpec& spec, unsigned index, unsigned vgpr) {
-    const bool scalar = !d_.gfx8() && bit(w_, index == 0 ? 23 : 31);
+    const bool scalar = !d_.before_gfx9() && bit(w_, index == 0 ? 23 : 31);
     d_.source(spec, scalar ? vgpr : kVgprBase + vgpr);
     Operand& op = d_.out.operands[d_.out.num_operands - 1];
     const unsigned base = index == 0 ? 16 : 24;
@@ -51,7 +51,7 @@ class SdwaWord {
   }
 
   void vopc_result(const OperandSpec& spec) {
-    if (!d_.gfx8() && bit(w_, 15))
+    if (!d_.before_gfx9() && bit(w_, 15))
       d_.scalar(spec, bits(w_, 14, 8));
     else
       d_.vcc(spec);
@@ -79,9 +79,11 @@ class SdwaWord {
 };
 
 bool sdwa_legal(const Decoding& d) {
-  return d.row->has(flag::sdwa) || (d.gfx8() && d.row->has(flag::sdwa8));
+  if (d.before_gfx8()) return false;
+  return d.row->has(flag::sdwa) || (d.before_gfx9() && d.row->has(flag::sdwa8));
 }
 bool dpp_legal(const Decoding& d) {
+  if (d.before_gfx8()) return false;
   return d.row->has(flag::dpp) || (d.gfx90a() && d.row->has(flag::dpp90a));
 }
 
@@ -197,7 +199,7 @@ bool decode_vop(Decoding& d, uint32_t w, unsigned vdst, unsigned vsrc1) {
       case Slot::sdst:
         if (spec.type == Type::mask64) {
           d.vcc(spec);
-        } else {  // v_readfirstlane_b32
+        } else {  // v_readfirstlane_b32, v_readlane_b32
           d.reject_if(vdst > 127);
           d.scalar(spec, vdst & 127);
         }
@@ -207,9 +209,15 @@ bool decode_vop(Decoding& d, uint32_t w, unsigned vdst, unsigned vsrc1) {
           d.vector(spec, src0 & 0xff);
         else
           d.source(spec, src0);
+        d.reject_if(d.out.opcode == Opcode::v_writelane_b32 && src0 >= kLiteral);
         break;
       case Slot::src1:
-        d.vector(spec, vsrc1);
+        if (d.out.opcode == Opcode::v_readlane_b32 || d.out.opcode == Opcode::v_writelane_b32) {
+          d.source(spec, vsrc1);  // the lane: a scalar source (GFX6 and GFX7)
+          d.reject_if(vsrc1 == kLiteral);
+        } else {
+          d.vector(spec, vsrc1);
+        }
         break;
       case Slot::src2:
         d.vcc(spec);

@@ -6,7 +6,7 @@ namespace wavejit::isa {
 namespace {
 
 struct Vop3Fields {
-  explicit Vop3Fields(const Decoding& d) : w0(d.word(0)), w1(d.word(1)) {}
+  explicit Vop3Fields(const Decoding& d) : w0(d.word(0)), w1(d.word(1)), clamp_bit(d.before_gfx8() ? 11 : 15) {}
   [[nodiscard]] unsigned vdst() const { return bits(w0, 7, 0); }
   [[nodiscard]] unsigned sdst() const { return bits(w0, 14, 8); }
   [[nodiscard]] unsigned src(unsigned i) const { return w1 >> (9 * i) & 0x1ff; }
@@ -14,8 +14,9 @@ struct Vop3Fields {
   [[nodiscard]] unsigned abs() const { return bits(w0, 10, 8); }      // VOP3P: neg_hi
   [[nodiscard]] unsigned op_sel() const { return bits(w0, 14, 11); }  // VOP3P: op_sel[2:0], op_sel_hi[2]
   [[nodiscard]] unsigned omod() const { return bits(w1, 28, 27); }    // VOP3P: op_sel_hi[1:0]
-  [[nodiscard]] bool clamp() const { return bit(w0, 15); }
+  [[nodiscard]] bool clamp() const { return bit(w0, clamp_bit); }
   uint32_t w0, w1;
+  unsigned clamp_bit;
 };
 
 // The source number of an operand, or -1.
@@ -35,6 +36,12 @@ int source_index(Slot slot) {
 bool has_attr(const Row& row) {
   for (const OperandSpec& spec : row.specs())
     if (spec.is_attr) return true;
+  return false;
+}
+
+bool has_float_result(const Row& row) {
+  for (const OperandSpec& spec : row.specs())
+    if (spec.slot == Slot::vdst) return is_float(spec.type) || spec.type == Type::v2f16;
   return false;
 }
 
@@ -99,6 +106,11 @@ bool decode_vop3_plain(Decoding& d, const Vop3Fields& f, bool with_sdst) {
   d.reject_if(!row.has(flag::omod) && f.omod() != 0);
   out.clamp = f.clamp();
   out.omod = static_cast<uint8_t>(f.omod());
+  if (d.before_gfx8()) {
+    // Integer results have no clamp. VOP3b has the scalar result where VOP3a has clamp.
+    d.reject_if(out.clamp && !has_float_result(row));
+    d.reject_if(bits(f.w0, 16, with_sdst ? 15 : 12) != 0);
+  }
   if (with_sdst) return true;
   d.reject_if((f.abs() & ~abs_allowed) != 0);
   if (row.has(flag::op_sel)) {
@@ -190,7 +202,7 @@ bool decode_mai(Decoding& d, const Vop3Fields& f) {
 
 bool decode_vop3(Decoding& d) {
   const uint32_t w0 = d.word(0);
-  if (!d.begin(Space::vop3, bits(w0, 25, 16), Format::vop3)) return false;
+  if (!d.begin(Space::vop3, d.before_gfx8() ? bits(w0, 25, 17) : bits(w0, 25, 16), Format::vop3)) return false;
   if (!d.need(2)) return true;
   const Vop3Fields fields(d);
   const Row& row = *d.row;
@@ -198,11 +210,12 @@ bool decode_vop3(Decoding& d) {
                                                                                                          : Format::vop3;
   if (row.format == Format::vop3p) return decode_vop3p(d, fields);
   if (row.format == Format::mai) return decode_mai(d, fields);
-  d.out.is_e64 = row.format == Format::vop1 || row.format == Format::vop2 || row.format == Format::vopc ||
-                 row.format == Format::vintrp;
+  d.out.is_e64 = row.number[static_cast<size_t>(d.family)] < kVop3Only &&
+                 (row.format == Format::vop1 || row.format == Format::vop2 || row.format == Format::vopc ||
+                  row.format == Format::vintrp);
   bool with_sdst = row.format == Format::vop3b;
   if (row.format == Format::vop2)
-    for (const OperandSpec& spec : row.specs()) with_sdst |= spec.slot == Slot::sdst;
+    for (const OperandSpec& spec : row.specs()) with_sdst |= spec.slot == Slot::sdst && spec.type == Type::mask64;
   if (with_sdst) d.out.format = Format::vop3b;
   return decode_vop3_plain(d, fields, with_sdst);
 }

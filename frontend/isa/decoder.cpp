@@ -9,20 +9,8 @@
 namespace wavejit::isa {
 namespace {
 
-// The encoding is told by the top bits (Vega ISA, "Microcode formats").
-bool decode_any(Decoding& d) {
+bool decode_64bit(Decoding& d) {
   const uint32_t w = d.word(0);
-  if (!bit(w, 31)) {
-    switch (bits(w, 30, 25)) {
-      case 0x3e:
-        return decode_vopc(d);
-      case 0x3f:
-        return decode_vop1(d);
-      default:
-        return decode_vop2(d);
-    }
-  }
-  if (!bit(w, 30)) return decode_scalar_alu(d);
   switch (bits(w, 31, 26)) {
     case 0x30:
       return decode_smem(d);
@@ -45,6 +33,40 @@ bool decode_any(Decoding& d) {
     default:
       return false;
   }
+}
+
+// 64-bit encodings of GFX6 and GFX7 whose numbers GFX8 changed, and SMRD, which has 32 bits (Southern Islands and Sea
+// Islands ISA, "Microcode formats").
+bool decode_gfx6(Decoding& d) {
+  const uint32_t w = d.word(0);
+  if (bits(w, 31, 27) == 0x18) return decode_smrd(d);
+  switch (bits(w, 31, 26)) {
+    case 0x32:
+      return decode_vintrp(d);
+    case 0x3e:
+      return decode_exp(d);
+    case 0x35:
+      return false;
+    default:
+      return decode_64bit(d);
+  }
+}
+
+// The encoding is told by the top bits (Vega ISA, "Microcode formats").
+bool decode_any(Decoding& d) {
+  const uint32_t w = d.word(0);
+  if (!bit(w, 31)) {
+    switch (bits(w, 30, 25)) {
+      case 0x3e:
+        return decode_vopc(d);
+      case 0x3f:
+        return decode_vop1(d);
+      default:
+        return decode_vop2(d);
+    }
+  }
+  if (!bit(w, 30)) return decode_scalar_alu(d);
+  return d.before_gfx8() ? decode_gfx6(d) : decode_64bit(d);
 }
 
 uint32_t load_word(const uint8_t* p) {

@@ -181,7 +181,8 @@ struct Instruction {
   Dpp dpp{};
 
   // Memory modifiers.
-  int32_t offset = 0;  // immediate byte offset (DS: offset, or offset0 | offset1 << 8 for read2/write2 forms)
+  int64_t offset = 0;  // immediate byte offset, 32 bits but for SMRD literals (34 bits; DS: offset, or offset0 |
+                       // offset1 << 8 for read2/write2 forms)
   bool glc = false, slc = false, scc = false, nv = false, tfe = false, lds = false, lwe = false;
   bool offen = false, idxen = false, addr64 = false, gds = false;
   bool unorm = false, da = false, r128 = false, a16 = false, d16 = false;

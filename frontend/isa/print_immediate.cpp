@@ -16,16 +16,16 @@ void append(std::string& out, fmt::format_string<Args...> format, Args&&... args
   fmt::format_to(std::back_inserter(out), format, std::forward<Args>(args)...);
 }
 
-bool is_gfx8(const Instruction& inst) {
-  return family_of(inst.target) == Family::gfx8;
+bool before_gfx9(const Instruction& inst) {
+  return family_of(inst.target) < Family::gfx9;
 }
 
 }  // namespace
 
 // vmcnt has six bits in two pieces from GFX9 on. A counter that is not waited for (all ones) is left out.
 void print_waitcnt(std::string& out, const Instruction& inst, uint32_t imm) {
-  const bool gfx8 = is_gfx8(inst);
-  const uint32_t vm = bits(imm, 3, 0) | (gfx8 ? 0 : bits(imm, 15, 14) << 4), vm_max = gfx8 ? 15 : 63;
+  const bool old = before_gfx9(inst);
+  const uint32_t vm = bits(imm, 3, 0) | (old ? 0 : bits(imm, 15, 14) << 4), vm_max = old ? 15 : 63;
   const uint32_t exp = bits(imm, 6, 4), lgkm = bits(imm, 11, 8);
   const bool all = vm == vm_max && exp == 7 && lgkm == 15;
   const char* space = "";
@@ -45,7 +45,7 @@ void print_hwreg(std::string& out, const Instruction& inst, uint32_t imm) {
       "", "MODE", "STATUS", "TRAPSTS", "HW_ID", "GPR_ALLOC",    "LDS_ALLOC", "IB_STS", "",       "",
       "", "",     "",       "",        "",      "SH_MEM_BASES", "TBA_LO",    "TBA_HI", "TMA_LO", "TMA_HI"};
   const unsigned id = bits(imm, 5, 0), offset = bits(imm, 10, 6), width = bits(imm, 15, 11) + 1;
-  const unsigned known = is_gfx8(inst) ? 8 : std::size(kNames);
+  const unsigned known = before_gfx9(inst) ? 8 : std::size(kNames);
   out += "hwreg(";
   if (id < known && !kNames[id].empty())
     append(out, "HW_REG_{}", kNames[id]);
@@ -78,7 +78,8 @@ void print_sendmsg(std::string& out, const Instruction& inst, uint32_t imm) {
   const unsigned id = bits(imm, 3, 0), op = bits(imm, 6, 4), stream = bits(imm, 9, 8);
   const bool gs = id == 2 || id == 3, system = id == 15;
   std::string_view name = kMessages[id];
-  if (is_gfx8(inst) && id >= 5 && id <= 10) name = "";
+  if (before_gfx9(inst) && id >= 5 && id <= 10) name = "";
+  if (family_of(inst.target) < Family::gfx8 && id == 4) name = "";
   const bool op_valid = gs ? op <= 3 && (op != 0 || id == 3) : system ? op >= 1 && op <= 4 : op == 0;
   const bool has_stream = gs && op != 0;
   if (!name.empty() && op_valid && (has_stream || stream == 0)) {

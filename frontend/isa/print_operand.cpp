@@ -28,14 +28,13 @@ void print_named(std::string& out, std::string_view name, unsigned half, unsigne
 }
 
 void print_sgpr(std::string& out, const Instruction& inst, unsigned reg, unsigned dwords) {
-  const bool gfx8 = family_of(inst.target) == Family::gfx8;
-  const unsigned ttmp_first = gfx8 ? 112 : 108;
-  if (reg < kFlatScratch) return print_range(out, "s", reg, dwords);
+  const Family family = family_of(inst.target);
+  const unsigned ttmp_first = family < Family::gfx9 ? 112 : 108;
+  const unsigned flat_scratch = family < Family::gfx8 ? kFlatScratchGfx7 : kFlatScratch;
+  if (reg / 2 == flat_scratch / 2) return print_named(out, "flat_scratch", reg % 2, dwords);
+  if (reg < flat_scratch) return print_range(out, "s", reg, dwords);
   if (reg >= ttmp_first && reg < kM0) return print_range(out, "ttmp", reg - ttmp_first, dwords);
   switch (reg) {
-    case 102:
-    case 103:
-      return print_named(out, "flat_scratch", reg - 102, dwords);
     case 104:
     case 105:
       return print_named(out, "xnack_mask", reg - 104, dwords);

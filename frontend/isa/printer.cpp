@@ -43,7 +43,8 @@ class Printer {
     out_ += ' ';
     out_ += word;
   }
-  [[nodiscard]] bool gfx8() const { return family_of(inst_.target) == Family::gfx8; }
+  [[nodiscard]] bool before_gfx8() const { return family_of(inst_.target) < Family::gfx8; }
+  [[nodiscard]] bool before_gfx9() const { return family_of(inst_.target) < Family::gfx9; }
 
   void mnemonic() {
     const Family family = family_of(inst_.target);
@@ -59,8 +60,9 @@ class Printer {
     }
     const bool vop3_only = row_.number[static_cast<size_t>(family)] >= kVop3Only;
     if (row_.has(flag::no_suffix) || vop3_only) return;
+    if (row_.format == Format::vintrp && before_gfx8()) return;  // no VOP3 form to be told from
     if (inst_.is_sdwa) {
-      if (inst_.format != Format::vopc || !gfx8()) out_ += "_sdwa";
+      if (inst_.format != Format::vopc || !before_gfx9()) out_ += "_sdwa";
     } else if (inst_.is_dpp) {
       out_ += "_dpp";
     } else {
@@ -240,6 +242,11 @@ class Printer {
       print_operand(out_, inst_, *soffset);
     }
     const bool has_immediate = bit(inst_.words[0], 17);
+    if (before_gfx8()) {
+      if (soffset != nullptr || inst_.find(Slot::sbase) == nullptr) return;
+      separate();
+      return append("{:#x}", inst_.offset / 4);  // in dwords
+    }
     if (inst_.find(Slot::sbase) != nullptr && has_immediate) {
       if (soffset == nullptr)
         separate();
@@ -266,6 +273,7 @@ class Printer {
   void buffer_modifiers() {
     flag_word(inst_.idxen, "idxen");
     flag_word(inst_.offen, "offen");
+    flag_word(inst_.addr64, "addr64");
     if (inst_.offset != 0) append(" offset:{}", inst_.offset);
     const bool lds_store = inst_.opcode == Opcode::buffer_store_lds_dword;
     flag_word(inst_.lds && lds_store, "lds");

@@ -83,7 +83,8 @@ struct OperandSpec {
 struct Row {
   static constexpr unsigned kMaxOperands = 5;
   std::string_view name;
-  std::string_view gfx8_name;  // empty: same as name
+  std::string_view gfx8_name;  // printed for GFX8; empty: same as name
+  std::string_view gfx6_name;  // printed for GFX6 and GFX7; empty: same as name
   Format format{};
   Needs needs{};
   uint64_t flags = 0;
@@ -144,9 +145,9 @@ struct Row {
 
 // ---- Opcode lookup ----
 
-// Targets with the same instruction set. The decoder covers GFX8 and GFX9; other targets have no column yet.
-enum class Column : uint8_t { gfx8, gfx900, gfx904, gfx906, gfx908, gfx90a, none };
-inline constexpr unsigned kNumColumns = 6;
+// Targets with the same instruction set. The decoder covers GFX6 to GFX90A; gfx940 has no column yet.
+enum class Column : uint8_t { gfx6, gfx7, gfx8, gfx900, gfx904, gfx906, gfx908, gfx90a, none };
+inline constexpr unsigned kNumColumns = 8;
 [[nodiscard]] Column column_of(Target target);
 [[nodiscard]] bool has_feature(Column column, Needs needs);
 

@@ -75,8 +75,17 @@ consteval OperandSpec parse_operand(std::string_view word) {
 }
 
 consteval Row make_row(std::string_view name, Format format, std::array<int16_t, kNumFamilies> number, Needs needs,
-                       std::string_view operands, uint64_t flags, std::string_view gfx8_name) {
-  Row row{.name = name, .gfx8_name = gfx8_name, .format = format, .needs = needs, .flags = flags, .number = number};
+                       std::string_view operands, uint64_t flags, std::string_view old_names) {
+  // One old name: GFX6 to GFX8 print it; two: GFX8's, then that of GFX6 and GFX7.
+  const size_t between = old_names.find(' ');
+  const std::string_view gfx8_name = old_names.substr(0, between);
+  Row row{.name = name,
+          .gfx8_name = gfx8_name,
+          .gfx6_name = between == std::string_view::npos ? gfx8_name : old_names.substr(between + 1),
+          .format = format,
+          .needs = needs,
+          .flags = flags,
+          .number = number};
   while (!operands.empty()) {
     const size_t space = operands.find(' ');
     row.operands[row.num_operands++] = parse_operand(operands.substr(0, space));
@@ -94,8 +103,8 @@ using namespace flag;
 constexpr int _ = -1;
 #define N(...) numbers(__VA_ARGS__)
 #define V3(n) (kVop3Only + (n))
-#define WAVEJIT_INST(name, format, number, needs, operands, flags, gfx8_name) \
-  make_row(#name, Format::format, number, Needs::needs, operands, flags, gfx8_name),
+#define WAVEJIT_INST(name, format, number, needs, operands, flags, old_names) \
+  make_row(#name, Format::format, number, Needs::needs, operands, flags, old_names),
 constexpr Row kRows[] = {
 #include "frontend/isa/tables/all.def"
 };
@@ -108,8 +117,8 @@ static_assert(std::size(kRows) == kNumOpcodes);
 
 // ---- Columns ----
 
-constexpr Family kFamilyOfColumn[kNumColumns] = {Family::gfx8, Family::gfx9, Family::gfx9,
-                                                 Family::gfx9, Family::gfx9, Family::gfx90a};
+constexpr Family kFamilyOfColumn[kNumColumns] = {Family::gfx6, Family::gfx7, Family::gfx8, Family::gfx9,
+                                                 Family::gfx9, Family::gfx9, Family::gfx9, Family::gfx90a};
 
 constexpr bool column_has(Column column, Needs needs) {
   switch (needs) {
@@ -183,17 +192,19 @@ constexpr Space space_of(const Row& row) {
   return Space::end;
 }
 
-// Where the VOP3 forms of shorter encodings start (GCN3 and Vega ISA, "VOP3 opcode numbers").
-constexpr int vop3_base(const Row& row) {
+// Where the VOP3 forms of shorter encodings start (Southern Islands, Sea Islands, GCN3 and Vega ISA, "VOP3 opcode
+// numbers").
+constexpr int vop3_base(const Row& row, Family family) {
+  const bool nine_bits = family <= Family::gfx7;
   switch (row.format) {
     case Format::vopc:
       return 0;
     case Format::vop2:
       return 0x100;
     case Format::vop1:
-      return 0x140;
+      return nine_bits ? 0x180 : 0x140;
     case Format::vintrp:
-      return 0x270;
+      return nine_bits ? -1 : 0x270;
     case Format::vop3p:
     case Format::mai:
       return 0x380;
@@ -220,7 +231,7 @@ consteval LookupTable make_lookup(Column column) {
       put(table, Space::vop3, number - kVop3Only, i);
       continue;
     }
-    const int base = vop3_base(row);
+    const int base = vop3_base(row, kFamilyOfColumn[static_cast<size_t>(column)]);
     if (row.format == Format::vop3p || row.format == Format::mai) {
       put(table, Space::vop3, base + number, i);
       continue;
@@ -231,14 +242,16 @@ consteval LookupTable make_lookup(Column column) {
   return table;
 }
 
+constexpr LookupTable kLookupGfx6 = make_lookup(Column::gfx6);
+constexpr LookupTable kLookupGfx7 = make_lookup(Column::gfx7);
 constexpr LookupTable kLookupGfx8 = make_lookup(Column::gfx8);
 constexpr LookupTable kLookupGfx900 = make_lookup(Column::gfx900);
 constexpr LookupTable kLookupGfx904 = make_lookup(Column::gfx904);
 constexpr LookupTable kLookupGfx906 = make_lookup(Column::gfx906);
 constexpr LookupTable kLookupGfx908 = make_lookup(Column::gfx908);
 constexpr LookupTable kLookupGfx90a = make_lookup(Column::gfx90a);
-constexpr const LookupTable* kLookup[kNumColumns] = {&kLookupGfx8,   &kLookupGfx900, &kLookupGfx904,
-                                                     &kLookupGfx906, &kLookupGfx908, &kLookupGfx90a};
+constexpr const LookupTable* kLookup[kNumColumns] = {&kLookupGfx6,   &kLookupGfx7,   &kLookupGfx8,   &kLookupGfx900,
+                                                     &kLookupGfx904, &kLookupGfx906, &kLookupGfx908, &kLookupGfx90a};
 
 // ---- Public facts ----
 
@@ -299,11 +312,25 @@ std::string_view opcode_name(Opcode opcode) {
 
 std::string_view printed_name(Opcode opcode, Family family) {
   const Row& row = row_of(opcode);
-  return family == Family::gfx8 && !row.gfx8_name.empty() ? row.gfx8_name : row.name;
+  const std::string_view old = family == Family::gfx8  ? row.gfx8_name
+                               : family < Family::gfx8 ? row.gfx6_name
+                                                       : std::string_view();
+  return old.empty() ? row.name : old;
 }
 
 Column column_of(Target target) {
   switch (target) {
+    case Target::gfx600:
+    case Target::gfx601:
+    case Target::gfx602:
+      return Column::gfx6;
+    case Target::gfx700:
+    case Target::gfx701:
+    case Target::gfx702:
+    case Target::gfx703:
+    case Target::gfx704:
+    case Target::gfx705:
+      return Column::gfx7;
     case Target::gfx801:
     case Target::gfx802:
     case Target::gfx803:

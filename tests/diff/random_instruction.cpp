@@ -62,16 +62,24 @@ int base_number(const isa::OpcodeInfo& info, isa::Target target) {
   return info.number[static_cast<unsigned>(isa::family_of(target))];
 }
 
+bool before_gfx8(isa::Target target) {
+  return isa::family_of(target) < isa::Family::gfx8;
+}
+
+// A row may have a VOP3 opcode only, although other generations have it as VOP2; info.number then counts from here.
+constexpr int kVop3Only = 0x400;
+
 // VOP3 opcode of a row on GFX8/GFX9 (GCN3 and Vega ISA manuals, "VOP3": VOPC at 0, VOP2 at 0x100, VOP1 at 0x140).
 int vop3_number(const isa::OpcodeInfo& info, isa::Target target) {
   const int n = base_number(info, target);
+  if (n >= kVop3Only) return n - kVop3Only;
   switch (info.format) {
     case Format::vopc:
       return n;
     case Format::vop2:
       return 0x100 + n;
     case Format::vop1:
-      return 0x140 + n;
+      return (before_gfx8(target) ? 0x180 : 0x140) + n;
     default:
       return n;
   }
@@ -112,16 +120,18 @@ bool usable(isa::Opcode opcode, isa::Target target) {
 std::vector<uint32_t> encode(const Candidate& candidate, isa::Target target, Rng& rng) {
   const isa::OpcodeInfo& info = isa::info(candidate.opcode);
   const auto op = static_cast<uint32_t>(base_number(info, target));
+  const bool vop3_only = op >= kVop3Only;
   const auto literal = corner_value(rng);
   std::vector<uint32_t> words;
   const auto vop3_words = [&](uint32_t number) {
-    const uint32_t modifiers = static_cast<uint32_t>(rng()) & (rng() % 2 == 0 ? 0xff00u : 0u);
+    const uint32_t modifiers =
+        static_cast<uint32_t>(rng()) & (rng() % 2 == 0 ? before_gfx8(target) ? 0xf00u : 0xff00u : 0u);
     const uint32_t high = (static_cast<uint32_t>(rng()) & (rng() % 2 == 0 ? 0xf8000000u : 0u));
-    uint32_t word0 = 0xd0000000u | (number << 16) | modifiers | vgpr(rng);
+    uint32_t word0 = 0xd0000000u | (number << (before_gfx8(target) ? 17 : 16)) | modifiers | vgpr(rng);
     if (rng() % 2 == 0 && info.format == Format::vop3b) word0 = (word0 & ~0x7f00u) | (scalar_dst(rng) << 8);
     words = {word0, high | (vector_src(rng) << 18) | (vector_src(rng) << 9) | vector_src(rng)};
   };
-  if (candidate.form == Form::e64) {
+  if (candidate.form == Form::e64 || vop3_only) {
     vop3_words(static_cast<uint32_t>(vop3_number(info, target)));
     // Results that are scalar (compares) or carry-outs need a scalar register in their place.
     if (info.format == Format::vopc)
@@ -165,7 +175,7 @@ std::vector<uint32_t> encode(const Candidate& candidate, isa::Target target, Rng
       if (rng() % 2 == 0) words = {(words[0] & ~0xbf00u) | 0x4000u, (words[1] & 0x07ffffffu) | 0x18000000u};
       break;
     case Format::ds:
-      words = {0xd8000000u | (op << 17) | (static_cast<uint32_t>(rng()) & 0x00fcu),
+      words = {0xd8000000u | (op << (before_gfx8(target) ? 18 : 17)) | (static_cast<uint32_t>(rng()) & 0x00fcu),
                (vgpr(rng) << 24) | (vgpr(rng) << 16) | (vgpr(rng) << 8) | static_cast<uint32_t>(rng() % 3)};
       break;
     default:

@@ -62,13 +62,13 @@ class Assembler {
     add(0x7c000000u | number(name, target_) << 17 | b << 9 | a);
   }
   void mbcnt(uint32_t dst) {
-    add(0xd0000000u | number("v_mbcnt_lo_u32_b32", target_) << 16 | dst);
+    add(vop3("v_mbcnt_lo_u32_b32") | dst);
     add(kZero << 9 | 193);
-    add(0xd0000000u | number("v_mbcnt_hi_u32_b32", target_) << 16 | dst);
+    add(vop3("v_mbcnt_hi_u32_b32") | dst);
     add((kVgpr0 + dst) << 9 | 193);
   }
   void ds(std::string_view name, uint32_t dst, uint32_t address, uint32_t data, uint32_t offset) {
-    add(0xd8000000u | number(name, target_) << 17 | offset);
+    add(0xd8000000u | number(name, target_) << (before_gfx8() ? 18 : 17) | offset);
     add(dst << 24 | data << 8 | address);
   }
   void flat(std::string_view name, uint32_t dst, uint32_t address, uint32_t data, bool glc = false) {
@@ -91,6 +91,13 @@ class Assembler {
   [[nodiscard]] std::vector<uint32_t> take() { return std::move(words_); }
 
  private:
+  [[nodiscard]] bool before_gfx8() const { return isa::family_of(target_) < isa::Family::gfx8; }
+  // First word of a VOP2 instruction of GFX6 and GFX7 that later generations have as VOP3 only.
+  [[nodiscard]] uint32_t vop3(std::string_view name) const {
+    const uint32_t n = number(name, target_);
+    return 0xd0000000u | (before_gfx8() ? (0x100 + n) << 17 : (n & 0x3ff) << 16);
+  }
+
   isa::Target target_;
   std::vector<uint32_t> words_;
 };

@@ -40,6 +40,12 @@ struct SweepOptions {
   uint64_t encodings = 200'000;  // at least so many
 };
 
+// Whether a rule accepts the difference; counts its use.
+[[nodiscard]] bool excepted(std::vector<ExceptionRule>& rules, std::string_view target, const Mismatch& m);
+
 [[nodiscard]] SweepResult sweep(Target target, const SweepOptions& options, std::vector<ExceptionRule>& exceptions);
+// The same for GFX6 and GFX7, which LLVM can assemble but not disassemble.
+[[nodiscard]] SweepResult sweep_assembled(Target target, const SweepOptions& options,
+                                          std::vector<ExceptionRule>& exceptions);
 
 }  // namespace wavejit::isa::test

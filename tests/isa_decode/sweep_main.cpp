@@ -34,7 +34,9 @@ int main(int argc, char** argv) try {
       return 2;
     }
   }
-  if (targets.empty()) targets = {Target::gfx803, Target::gfx900, Target::gfx906, Target::gfx908, Target::gfx90a};
+  if (targets.empty())
+    targets = {Target::gfx600, Target::gfx700, Target::gfx803, Target::gfx900,
+               Target::gfx906, Target::gfx908, Target::gfx90a};
   auto exceptions = load_exceptions(exceptions_path);
   bool failed = false;
   for (const Target target : targets) {

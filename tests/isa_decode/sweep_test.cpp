@@ -24,8 +24,8 @@ TEST_P(DecodeSweep, AgreesWithLlvm) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, DecodeSweep,
-                         ::testing::Values(Target::gfx803, Target::gfx900, Target::gfx906, Target::gfx908,
-                                           Target::gfx90a),
+                         ::testing::Values(Target::gfx600, Target::gfx700, Target::gfx803, Target::gfx900,
+                                           Target::gfx906, Target::gfx908, Target::gfx90a),
                          [](const auto& info) { return std::string(to_string(info.param)); });
 
 }  // namespace

@@ -32,7 +32,7 @@ TEST(Table, Availability) {
   EXPECT_TRUE(available(Opcode::v_pk_fma_f32, Target::gfx90a));
   EXPECT_FALSE(available(Opcode::v_pk_fma_f32, Target::gfx908));
   EXPECT_FALSE(available(Opcode::global_load_dword, Target::gfx803));
-  EXPECT_FALSE(available(Opcode::s_endpgm, Target::gfx600));
+  EXPECT_FALSE(available(Opcode::s_endpgm, Target::gfx940));
 }
 
 TEST(Table, ImplicitState) {
