@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "ir/matrix.h"
 #include "ir/text.h"
 
 namespace wavejit::backend {
@@ -89,8 +90,8 @@ Emitter::Emitter(const ir::Function& function, x86::Compiler& cc, const CompileO
       liveness_(function),
       regions_(
           function, liveness_, shapes_, isa_->budget(), chunks_,
-          [](const Inst& inst) { return shape(inst) != Shape::barrier; }, on(Optimisation::tile_regions),
-          on(Optimisation::divergent_regions)),
+          [](const Inst& inst) { return shape(inst) != Shape::barrier && !ir::is_matrix_op(inst.op); },
+          on(Optimisation::tile_regions), on(Optimisation::divergent_regions)),
       classes_(function, liveness_,
                [this](const ir::Inst& phi, const ir::Inst& value) {
                  if (!on(Optimisation::phi_registers)) return false;
@@ -193,6 +194,7 @@ std::optional<Emitter::EnvNeed> Emitter::env_needed(const Inst& inst) {
     default:
       break;
   }
+  if (inst.op == Op::mfma_f32 || inst.op == Op::mfma_f64) return exactly(inst.attr);
   // Atomics on LDS follow MODE; on other memory they keep denormals whatever MODE says.
   if (inst.op == Op::atomic && inst.mem.atomic_op >= ir::AtomicOp::fadd_f32 &&
       inst.mem.atomic_op <= ir::AtomicOp::pk_fadd_f16) {
@@ -448,6 +450,8 @@ bool Emitter::must_flush_before(const Inst& inst, Shape shape) const {
   if (segment_.empty()) return false;
   if (shape == Shape::barrier || shape == Shape::terminator || !on(Optimisation::segments)) return true;
   if (shape == Shape::chunk) {
+    const bool matrix = ir::is_matrix_op(inst.op);
+    if (matrix != ir::is_matrix_op(segment_.back()->op) || (matrix && reads_segment_lanes(inst))) return true;
     // One environment per segment, so that it is not switched in every chunk.
     const auto need = env_with_fused(inst);
     if (need && segment_env_ && ((need->bits ^ segment_env_->bits) & need->care & segment_env_->care) != 0) return true;
@@ -525,6 +529,7 @@ void Emitter::emit_block(const ir::Block& block) {
           const EnvNeed before = segment_env_.value_or(*need);
           segment_env_ = EnvNeed{(before.bits & ~need->care) | (need->bits & need->care), before.care | need->care};
         }
+        if (ir::is_matrix_op(inst->op)) store_matrix_rows(*inst);
         add_to_segment(*inst);
         break;
       case Shape::scalar:
@@ -590,8 +595,10 @@ void Emitter::emit_region(const TileRegion& region, const Label& next) {
 
 void Emitter::flush_segment() {
   if (segment_env_) set_env(*segment_env_);
-  const unsigned together = on(Optimisation::interleaving) ? chunks_side_by_side() : 1;
-  for (unsigned first = first_chunk(); first < end_chunk(); first += together) {
+  const bool matrix = !segment_.empty() && ir::is_matrix_op(segment_[0]->op);
+  if (matrix) emit_matrix_segment();
+  const unsigned together = on(Optimisation::interleaving) && !matrix ? chunks_side_by_side() : 1;
+  for (unsigned first = first_chunk(); first < end_chunk() && !matrix; first += together) {
     const unsigned end = std::min(first + together, end_chunk());
     for (const Inst* inst : segment_) {
       if (is_deferred(*inst) && ir::is_pure(inst->op)) continue;
@@ -605,7 +612,7 @@ void Emitter::flush_segment() {
     }
   }
   for (const Inst* inst : segment_) {
-    if (error_ || !is_deferred(*inst) || !ir::is_pure(inst->op)) continue;
+    if (error_ || matrix || !is_deferred(*inst) || !ir::is_pure(inst->op)) continue;
     annotate(*inst);
     emit_chunk(*inst, first_chunk());
   }

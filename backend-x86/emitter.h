@@ -97,6 +97,30 @@ class Emitter {
   void plan_divisions();
   void emit_folded_division(const Inst& inst, unsigned chunk);
   void emit_fixup32(const Inst& inst, unsigned chunk);
+  // Matrix products (matrix.cpp).
+  struct MatrixProduct;
+  struct MatrixFactors {
+    Mem a, b;
+    unsigned group;
+    std::map<unsigned, Vec64> columns;  // of B, by the first one's lane
+    Vec element;                        // of A, from lane element_lane if that is not negative
+    int element_lane;
+    Vec product = {};
+  };
+  [[nodiscard]] bool reads_segment_lanes(const Inst& inst) const;
+  void store_matrix_rows(const Inst& inst);
+  void emit_matrix_segment();
+  [[nodiscard]] std::vector<MatrixProduct> matrix_products() const;
+  [[nodiscard]] std::vector<std::vector<const MatrixProduct*>> matrix_chains(
+      const std::vector<MatrixProduct>& products) const;
+  void emit_matrix_tile(const std::vector<const MatrixProduct*>& chain, unsigned first_row, unsigned end_row,
+                        unsigned first, unsigned end);
+  void add_matrix_products(const Inst& inst, const Vec64& sum, MatrixFactors& factors, unsigned chunk, unsigned first,
+                           unsigned end);
+  Vec64 gather_matrix_rows(const Inst& inst, const MatrixFactors& factors, unsigned lane);
+  std::map<const Inst*, Mem> matrix_rows_;        // of A and B that the segment reads, on the stack
+  std::array<std::vector<Mem>, 2> matrix_slots_;  // of 32- and 64-bit rows
+  std::array<size_t, 2> matrix_slots_used_{};
   void plan_wide_accesses();
   struct Prefetch {
     const Inst* address;

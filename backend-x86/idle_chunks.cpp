@@ -1,6 +1,7 @@
 // Chunks that nobody asks for. Where a mask is a constant, as behind `if (local_id < 16)` or in the last wave of a
 // work-group, stores and loads leave out the chunks without a lane, and what is computed for them alone goes, too.
 #include "backend-x86/emitter.h"
+#include "ir/matrix.h"
 
 namespace wavejit::backend {
 
@@ -23,7 +24,7 @@ uint8_t Emitter::chunks_of(const Inst* mask) const {
 // The LDS does not fault: what nobody wants need not be loaded.
 bool Emitter::may_be_idle(const Inst& inst) const {
   if (shape(inst) != Shape::chunk || is_invariant(&inst) || classes_.is_shared(&inst)) return false;
-  if (lane_addresses_.is_scalar(&inst)) return false;
+  if (lane_addresses_.is_scalar(&inst) || ir::is_matrix_op(inst.op)) return false;
   return ir::is_pure(inst.op) || (inst.op == Op::load && inst.mem.space == ir::Space::lds);
 }
 

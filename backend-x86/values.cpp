@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "backend-x86/emitter.h"
+#include "ir/matrix.h"
 
 namespace wavejit::backend {
 
@@ -59,7 +60,7 @@ void Emitter::decide_invariance(const ir::Block& block) {
     }
     // Cross-lane operations and conversions from numbers look at the chunk, unless all lanes come out the same.
     if (!ir::is_pure(inst->op)) continue;
-    const bool lane_wise = shape(*inst) == Shape::chunk && inst->op != Op::i64_to_mask;
+    const bool lane_wise = shape(*inst) == Shape::chunk && inst->op != Op::i64_to_mask && !ir::is_matrix_op(inst->op);
     if (!lane_wise) continue;
     invariant_[inst->id] = is_uniform(inst) || std::all_of(inst->operands.begin(), inst->operands.end(),
                                                            [&](const Inst* o) { return is_invariant(o); });

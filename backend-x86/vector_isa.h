@@ -208,6 +208,9 @@ class VectorIsa {
   virtual void store_merged(const Mem& m, const Vec& v, const MaskReg& k, FaultRange range) = 0;
   virtual void load_broadcast(const Vec& d, const Mem& m, const MaskReg* k) = 0;
   virtual void load_broadcast64(const Vec& d, const Mem& m) = 0;
+  // An element in memory as the last source of an instruction that works on elements of its size.
+  [[nodiscard]] virtual Operand broadcast_operand32(const Mem& m) = 0;
+  [[nodiscard]] virtual Operand broadcast_operand64(const Mem& m) = 0;
   // 1- and 2-byte elements.
   virtual void load_narrow(const Vec& d, const Mem& m, unsigned bytes, bool sign, const MaskReg* k) = 0;
   virtual void store_narrow(const Mem& m, const Vec& v, unsigned bytes, const MaskReg* k) = 0;

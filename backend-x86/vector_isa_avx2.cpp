@@ -390,6 +390,16 @@ class Avx2 final : public VectorIsa {
     }
   }
   void load_broadcast64(const Vec& d, const Mem& m) override { cc_.emit(I::kIdVpbroadcastq, d, sized(m, 8)); }
+  Operand broadcast_operand32(const Mem& m) override {
+    Vec d = vec();
+    load_broadcast(d, m, nullptr);
+    return d;
+  }
+  Operand broadcast_operand64(const Mem& m) override {
+    Vec d = vec();
+    load_broadcast64(d, m);
+    return d;
+  }
   void load_narrow(const Vec& d, const Mem& m, unsigned bytes, bool sign, const MaskReg*) override {
     const InstId id =
         bytes == 1 ? (sign ? I::kIdVpmovsxbd : I::kIdVpmovzxbd) : (sign ? I::kIdVpmovsxwd : I::kIdVpmovzxwd);

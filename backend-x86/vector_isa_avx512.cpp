@@ -334,6 +334,8 @@ class Avx512 final : public VectorIsa {
     cc_.emit(I::kIdVpbroadcastd, d, sized(m, 4));
   }
   void load_broadcast64(const Vec& d, const Mem& m) override { cc_.emit(I::kIdVpbroadcastq, d, sized(m, 8)); }
+  Operand broadcast_operand32(const Mem& m) override { return sized(m, 4)._1to16(); }
+  Operand broadcast_operand64(const Mem& m) override { return sized(m, 8)._1to8(); }
   void load_narrow(const Vec& d, const Mem& m, unsigned bytes, bool sign, const MaskReg* k) override {
     const InstId id =
         bytes == 1 ? (sign ? I::kIdVpmovsxbd : I::kIdVpmovzxbd) : (sign ? I::kIdVpmovsxwd : I::kIdVpmovzxwd);

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "ir/fold.h"
+#include "ir/matrix.h"
 #include "ir/signature.h"
 #include "ir/text.h"
 
@@ -318,6 +319,23 @@ class Interpreter {
       case Op::lane_id:
         for (unsigned lane = 0; lane < kWaveSize; ++lane) result[lane] = lane;
         break;
+      // Some function of the elements that a lane's result depends on.
+      case Op::mfma_f32:
+      case Op::mfma_f64:
+      case Op::mfma_i16: {
+        const MatrixForm form = MatrixForm::decode(inst.imm);
+        for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+          std::vector<uint64_t> elements{inst.imm, lane_of(0, lane)};
+          for (unsigned group = 0; group < form.groups; ++group) {
+            for (unsigned row = 1; row <= form.rows; ++row) {
+              elements.push_back(lane_of(row, lane_of_a(inst, lane, group)));
+              elements.push_back(lane_of(form.rows + row, lane_of_b(inst, lane, group)));
+            }
+          }
+          result[lane] = stand_in(inst, elements);
+        }
+        break;
+      }
       case Op::mbcnt: {
         const uint64_t mask = scalar(inst.operands[0]);
         for (unsigned lane = 0; lane < kWaveSize; ++lane)

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ir/matrix.h"
+
 namespace wavejit::ir {
 namespace {
 
@@ -198,6 +200,10 @@ std::string check_attributes(const Inst& inst) {
                                                     : "a field is i32 or i64";
     case Op::exit:
       return inst.attr <= static_cast<uint32_t>(ExitReason::kStopped) ? "" : "unknown exit reason";
+    case Op::mfma_f32:
+    case Op::mfma_f64:
+    case Op::mfma_i16:
+      return check_matrix(inst);
     default:
       return "";
   }

@@ -2,7 +2,8 @@
 //
 // D(MxN) = A(MxK) * B(KxN) + C per block. Lane and element of A[i][k] in block b: lane = i + M * (b + blocks * (k /
 // E)), element k % E of the E values a lane holds; B alike with j. Results: rows in groups of four, see result_place
-// (MI100 and MI200 ISA manuals, "Matrix arithmetic"; AMD matrix instruction calculator).
+// (MI100 and MI200 ISA manuals, "Matrix arithmetic"; AMD matrix instruction calculator). What is known of rounding and
+// denormals is in docs/isa-decisions.md, "MFMA".
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -26,8 +27,10 @@ constexpr unsigned elements_per_lane(Element e, bool four_bf16) {
   }
 }
 
-float half_value(uint32_t h) {
+// flush: denormals are zeros of their sign.
+float half_value(uint32_t h, bool flush) {
   const int exponent = static_cast<int>(h >> 10 & 31);
+  if (flush && exponent == 0) h &= 0x8000;
   const auto fraction = static_cast<float>(h & 1023);
   float v;
   if (exponent == 31) {
@@ -65,7 +68,29 @@ unsigned broadcast_block(const isa::Instruction& inst, unsigned b) {
   return inst.cbsz == 0 ? b : (b & ~((1u << inst.cbsz) - 1)) | inst.abid;
 }
 
-const uint32_t* source_rows(Context& c, const Op& op, unsigned index, unsigned rows) {
+// BLGP: from which lane B's element of a lane comes.
+unsigned swizzled_lane(const isa::Instruction& inst, unsigned lane) {
+  switch (inst.blgp) {
+    case 0:
+      return lane;
+    case 1:
+      return lane % 32;
+    case 2:
+      return 32 + lane % 32;
+    case 3:
+      return (lane + 16) % 64;
+    default:
+      return 16 * (inst.blgp - 4u) + lane % 16;
+  }
+}
+
+// Modifiers that the instruction has: no broadcast where there is one block, and none at all of f64.
+bool modifiers_legal(const isa::Instruction& inst, unsigned blocks, bool is_f64) {
+  if (is_f64) return inst.cbsz == 0 && inst.abid == 0 && inst.blgp == 0;
+  return inst.cbsz == 0 || ((1u << inst.cbsz) <= blocks && inst.abid < (1u << inst.cbsz));
+}
+
+const uint32_t* source_rows(Context& c, const Op& op, unsigned index, unsigned rows, bool is_f64) {
   const Source& s = op.sources[index];
   switch (s.kind) {
     case Source::Kind::vgpr:
@@ -77,12 +102,16 @@ const uint32_t* source_rows(Context& c, const Op& op, unsigned index, unsigned r
   }
   // A constant: the same value in every element.
   uint32_t* out = c.out;
-  for (unsigned r = 0; r < rows; ++r) c.lanes.splat(out + r * kWaveSize, static_cast<uint32_t>(s.value), 1);
+  if (is_f64) {
+    for (unsigned r = 0; r < rows; r += 2) c.lanes.splat(out + r * kWaveSize, s.value, 2);
+  } else {
+    for (unsigned r = 0; r < rows; ++r) c.lanes.splat(out + r * kWaveSize, s.value & 0xffffffff, 1);
+  }
   return out;
 }
 
 template <Element e>
-auto element_at(const uint32_t* rows, unsigned lane, unsigned k) {
+auto element_at(const uint32_t* rows, unsigned lane, unsigned k, bool flush) {
   if constexpr (e == Element::f32) {
     return std::bit_cast<float>(rows[lane]);
   } else if constexpr (e == Element::f64) {
@@ -92,7 +121,7 @@ auto element_at(const uint32_t* rows, unsigned lane, unsigned k) {
   } else {
     const uint32_t h = rows[k / 2 * kWaveSize + lane] >> (16 * (k % 2)) & 0xffff;
     if constexpr (e == Element::f16) {
-      return half_value(h);
+      return half_value(h, flush);
     } else {
       return std::bit_cast<float>(h << 16);
     }
@@ -105,12 +134,12 @@ Step mfma(Context& c, const Op& op) {
   constexpr bool kF64 = e == Element::f64;
   constexpr unsigned kRows = M * M * blocks / kWaveSize * (kF64 ? 2 : 1);
   const isa::Instruction& inst = op.inst;
-  if (inst.blgp != 0 || (inst.cbsz != 0 && (1u << inst.cbsz) > blocks)) return c.exit(ExitReason::kUnsupported, op);
-  // GFX908 flushes denormals in matrix operations; GFX90A keeps them.
-  c.use(inst.target == isa::Target::gfx908 && !kF64 ? Env::trans : Env::rn);
-  const uint32_t* a_rows = source_rows(c, op, 0, 0);
-  const uint32_t* b_rows = source_rows(c, op, 1, 0);
-  const uint32_t* c_rows = source_rows(c, op, 2, kRows);
+  if (!modifiers_legal(inst, blocks, kF64)) return c.exit(ExitReason::kUnsupported, op);
+  const bool flush = (e == Element::f16 || e == Element::bf16) && isa::family_of(inst.target) == isa::Family::gfx90a;
+  c.use(e == Element::f32 ? Env::rn32 : flush ? Env::trans : Env::rn);
+  const uint32_t* a_rows = source_rows(c, op, 0, 0, kF64);
+  const uint32_t* b_rows = source_rows(c, op, 1, 0, kF64);
+  const uint32_t* c_rows = source_rows(c, op, 2, kRows, kF64);
   alignas(64) uint32_t result[kRows * kWaveSize];
   for (unsigned b = 0; b < blocks; ++b) {
     for (unsigned i = 0; i < M; ++i) {
@@ -118,8 +147,8 @@ Step mfma(Context& c, const Op& op) {
         const Place place = result_place<M, kF64>(i, j, b);
         const auto element = [&](unsigned k) {
           const unsigned group = blocks * (k / kElements);
-          const auto x = element_at<e>(a_rows, i + M * (broadcast_block(inst, b) + group), k % kElements);
-          const auto y = element_at<e>(b_rows, j + M * (b + group), k % kElements);
+          const auto x = element_at<e>(a_rows, i + M * (broadcast_block(inst, b) + group), k % kElements, flush);
+          const auto y = element_at<e>(b_rows, swizzled_lane(inst, j + M * (b + group)), k % kElements, flush);
           return std::pair{x, y};
         };
         const size_t at = (kF64 ? 2 : 1) * place.row * kWaveSize + place.lane;

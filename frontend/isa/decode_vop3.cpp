@@ -181,6 +181,10 @@ bool decode_mai(Decoding& d, const Vop3Fields& f) {
       if (acc && field >= kVgprBase) spec.reg_class = RegClass::accumulator;
     }
     d.source(spec, field);
+    // The accumulators' type tells their number only; constants are of the elements' type.
+    Operand& source = out.operands[out.num_operands - 1];
+    if (mfma && source.kind == OperandKind::constant && !source.is_literal && out.get(Slot::src0).type == Type::f64)
+      source.value = inline_constant(field, Type::f64);
     // Scalar registers are not legal sources; only src2 may be an inline constant (MI100 ISA, "VOP3P-MAI").
     const OperandKind kind = out.operands[out.num_operands - 1].kind;
     if (mfma)

@@ -32,6 +32,7 @@ void add_packed(HandlerTable& table);
 void add_convert(HandlerTable& table);
 void add_compare(HandlerTable& table);
 void add_cross_lane(HandlerTable& table);
+void add_matrix(HandlerTable& table);
 void add_ds(HandlerTable& table);
 void add_flat(HandlerTable& table);
 void add_buffer(HandlerTable& table);
@@ -41,6 +42,9 @@ void add_indexing(HandlerTable& table);
 void lift_indexed_move(Context& c);
 
 [[nodiscard]] Handler handler_for(isa::Opcode opcode);  // null when there is none
+
+// Whether a matrix instruction has modifiers that exist; true for all others.
+[[nodiscard]] bool can_lift_matrix(const isa::Instruction& inst);
 
 // Whether this instruction, with its modifiers and operands, can be lifted.
 [[nodiscard]] bool can_lift(const isa::Instruction& inst);

@@ -184,6 +184,9 @@ LaneShape LaneShapes::transfer(const Inst& inst) const {
     case Op::dpp:
     case Op::dpp_valid:
     case Op::swizzle:
+    case Op::mfma_f32:
+    case Op::mfma_f64:
+    case Op::mfma_i16:
       return kUnknown;
     case Op::add:
       return shape_of(group(), wrap_add(shape(0).stride, shape(1).stride), bits);

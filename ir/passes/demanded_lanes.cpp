@@ -58,6 +58,9 @@ bool lane_wise(Op op) {
     case Op::dpp_valid:
     case Op::swizzle:
     case Op::mbcnt:
+    case Op::mfma_f32:
+    case Op::mfma_f64:
+    case Op::mfma_i16:
       return false;
     default:
       return true;

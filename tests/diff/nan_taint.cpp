@@ -26,6 +26,7 @@ NanTaint::Content NanTaint::content_of(isa::Type type, unsigned dword) {
     case isa::Type::v2f32:
       return Content::f32;
     case isa::Type::f64:
+    case isa::Type::b256:  // accumulators of v_mfma_f64_16x16x4f64
       return dword % 2 == 0 ? Content::f64_lo : Content::f64_hi;
     default:
       return Content::exact;
@@ -38,7 +39,8 @@ bool NanTaint::accept(const isa::Instruction& inst) {
                         name.find("_f64") != name.npos || name.find("bf16") != name.npos;
   // These take apart or put together what their operand types do not tell.
   const bool opaque = name.find("_mix") != name.npos || name.find("_pack_") != name.npos || name.starts_with("ds_") ||
-                      name.starts_with("v_mfma") || name.starts_with("v_cube") || inst.is_sdwa;
+                      (name.starts_with("v_mfma") && !name.starts_with("v_mfma_f64")) || name.starts_with("v_cube") ||
+                      inst.is_sdwa;
   for (unsigned i = 0; i < inst.num_operands; ++i) {
     const isa::Operand& operand = inst.operands[i];
     // A destination that keeps bits of the old value reads it, but does not look at it.
