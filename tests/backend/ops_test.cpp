@@ -251,6 +251,9 @@ bool elsewhere(Op op) {
     case Op::dpp_valid:
     case Op::swizzle:
     case Op::mbcnt:
+    case Op::mfma_f32:
+    case Op::mfma_f64:
+    case Op::mfma_i16:
     case Op::mask_to_i64:
     case Op::i64_to_mask:
     case Op::mask_any:

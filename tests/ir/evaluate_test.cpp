@@ -207,9 +207,10 @@ TEST(IrEvaluate, NothingIsLeftOut) {
                          Op::splat,    Op::splat64,  Op::select,      Op::icmp,        Op::const_,     Op::udiv64};
   for (const Case& c : cases()) tested.insert(c.op);
   for (const Case& c : packed_cases()) tested.insert(c.op);
-  const std::set<Op> no_lane_value = {Op::undef,   Op::lane_id,  Op::phi,           Op::extract,   Op::tuple,
-                                      Op::helper,  Op::readlane, Op::readfirstlane, Op::writelane, Op::bpermute,
-                                      Op::permute, Op::dpp,      Op::dpp_valid,     Op::swizzle,   Op::mbcnt};
+  const std::set<Op> no_lane_value = {Op::undef,     Op::lane_id,  Op::phi,      Op::extract,
+                                      Op::tuple,     Op::helper,   Op::readlane, Op::readfirstlane,
+                                      Op::writelane, Op::bpermute, Op::permute,  Op::dpp,
+                                      Op::dpp_valid, Op::swizzle,  Op::mbcnt,    Op::mfma_i16};
   for (unsigned i = 0; i < kNumOps; ++i) {
     const Op op = static_cast<Op>(i);
     const std::string_view name = op_info(op).name;
