@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include "frontend/codeobject/containers.h"
 #include "internal/error.h"
+#include "runtime/execution_profile.h"
 #include "runtime/module.h"
 #include "wavejit/wavejit.h"
 
@@ -43,6 +45,11 @@ struct wavejit_kernel {
   std::vector<std::string> kind_names, space_names;  // of args, then hidden
   std::vector<Value> values;                         // of args
   std::optional<std::vector<uint8_t>> kernarg;       // set as a whole
+};
+
+struct wavejit_report {
+  mutable std::mutex mutex;
+  wavejit::runtime::OpcodeCounts counts{};
 };
 
 namespace wavejit::runtime {

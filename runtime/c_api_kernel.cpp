@@ -355,7 +355,8 @@ Expected<void> run_launch(const wavejit_kernel& kernel, const wavejit_launch_opt
   if (stats.engine == WAVEJIT_ENGINE_JIT) {
     const auto tier = runtime::tier_for(options.isa);
     if (!tier) return tl::unexpected<Error>(tier.error());
-    request.engine = options.engine == WAVEJIT_ENGINE_AUTO ? runtime::Engine::tiered : runtime::Engine::jit;
+    const bool tiered = options.engine == WAVEJIT_ENGINE_AUTO && !options.report;
+    request.engine = tiered ? runtime::Engine::tiered : runtime::Engine::jit;
     request.tier = *tier;
     stats.isa = *tier == wavejit::backend::Tier::avx512 ? WAVEJIT_ISA_AVX512 : WAVEJIT_ISA_AVX2;
   } else if (stats.engine != WAVEJIT_ENGINE_INTERP) {
@@ -371,8 +372,15 @@ Expected<void> run_launch(const wavejit_kernel& kernel, const wavejit_launch_opt
   if (options.progress)
     request.progress = [&](uint64_t done, uint64_t total) { options.progress(options.progress_user, done, total); };
 
+  std::optional<runtime::OpcodeCounts> executed;
+  if (options.report) request.executed = &executed.emplace();
+
   runtime::LaunchStats result;
   Expected<void> ok = runtime::launch(request, result);
+  if (executed) {
+    const std::lock_guard lock(options.report->mutex);
+    for (unsigned i = 0; i < executed->size(); ++i) options.report->counts[i] += (*executed)[i];
+  }
   stats.wall_ns = result.wall_ns;
   stats.translate_ns = result.translate_ns;
   stats.guest_instructions = result.guest_instructions;

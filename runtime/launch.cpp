@@ -46,7 +46,9 @@ struct Shared {
   const LaunchRequest& request;
   const DispatchState& state;
   Watch& watch;
+  TranslationCache& translations;
   const interp::Interpreter* interpreter;  // also for the JIT: it words the errors of unsupported instructions
+  ExecutionProfile* profile = nullptr;     // if executed instructions are wanted by opcode
   uint32_t config = 0;                     // TranslationCache configuration
   // TranslationCache specialisations for partial and for complete work-groups.
   uint32_t specialisation[2] = {0, 0};
@@ -97,7 +99,7 @@ struct Shared {
       fail(*background->error);
       return nullptr;
     }
-    const std::optional<TranslationCache::Entry> entry = request.module->translations().find_translated(starts[0]);
+    const std::optional<TranslationCache::Entry> entry = translations.find_translated(starts[0]);
     WAVEJIT_CHECK(entry);
     const std::lock_guard lock(mutex);
     if (!start.load(std::memory_order_relaxed)) {
@@ -139,7 +141,9 @@ Error fault_error(const Shared& shared, const WaveState& wave, bool address_know
 
 class Worker {
  public:
-  explicit Worker(Shared& shared) : shared_(shared), arena_(acquire_arena()) {}
+  explicit Worker(Shared& shared) : shared_(shared), arena_(acquire_arena()) {
+    if (shared.profile) executed_ = std::make_unique<OpcodeCounts>();
+  }
   ~Worker() { release_arena(std::move(arena_)); }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -173,6 +177,7 @@ class Worker {
     shared_.watch.leave(thread);
     const std::lock_guard lock(shared_.mutex);
     LaunchStats& stats = shared_.stats;
+    if (executed_) shared_.profile->add(*executed_);
     stats.guest_instructions += instructions_;
     stats.workgroups += groups_;
     stats.waves += waves_;
@@ -377,6 +382,7 @@ class Worker {
     const bool late = shared_.background && shared_.translated();
     const Clock::time_point start = late ? Clock::now() : Clock::time_point();
     const GuestScope scope(*mark_, wave, nullptr);
+    if (executed_) return interpreter.run_counting(wave, kInterpreterBudget, *executed_);
     ExitReason reason = interpreter.run(wave, shared_.background ? kTieredBudget : kInterpreterBudget);
     if (!late) return reason;
     late_ns_ += ns_since(start);
@@ -433,7 +439,7 @@ class Worker {
                                         .arrival = slot.arrival,
                                         .from_start_unit = slot.in_start_unit,
                                         .from_exec_full = slot.in_exec_full};
-    Expected<TranslationCache::Entry> found = shared_.request.module->translations().find(query, counters_);
+    Expected<TranslationCache::Entry> found = shared_.translations.find(query, counters_);
     if (!found) {
       shared_.fail(std::move(found.error()));
       return {};
@@ -490,9 +496,10 @@ class Worker {
   uint32_t host_mxcsr_ = 0;
   const backend::PlainEntryFn enter_ = backend::plain_entry();
   TranslationCounters counters_;
-  uint64_t next_ = 0, last_of_chunk_ = 0;  // work-groups
-  const StartCode* start_ = nullptr;       // of the work-group
-  uint64_t late_ns_ = 0;                   // interpreted although there was translated code
+  uint64_t next_ = 0, last_of_chunk_ = 0;   // work-groups
+  std::unique_ptr<OpcodeCounts> executed_;  // by the interpreter, if that is wanted
+  const StartCode* start_ = nullptr;        // of the work-group
+  uint64_t late_ns_ = 0;                    // interpreted although there was translated code
   uint64_t instructions_ = 0, groups_ = 0, waves_ = 0, interpreted_groups_ = 0, moved_waves_ = 0;
 };
 
@@ -507,12 +514,12 @@ Error timeout_error(const LaunchRequest& request, const Shared& shared) {
 // Has the code translated that waves start in: what most of them need at once, before the clock starts, or all of it in
 // the background.
 Expected<void> prepare_start(Shared& shared) {
-  TranslationCache& cache = shared.request.module->translations();
+  TranslationCache& cache = shared.translations;
   TranslationCounters counters;
   const auto is_translated = [&](const TranslationCache::Query& query) {
     return cache.find_kept(query, counters).has_value();
   };
-  if (shared.request.engine == Engine::tiered &&
+  if (shared.request.engine == Engine::tiered && !shared.profile &&
       !std::all_of(shared.starts.begin(), shared.starts.end(), is_translated)) {
     shared.add(counters);
     shared.background = translate_in_background(shared.request.module, shared.starts);
@@ -546,6 +553,9 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
                                kernel.descriptor.private_segment_size, kMaxScratchBytesPerLane));
 
   Module& module = *request.module;
+  // Code that counts is this launch's own, and so are its counters.
+  ExecutionProfile profile;
+  const std::unique_ptr<TranslationCache> own_translations = request.executed ? module.private_translations() : nullptr;
   const DispatchState state(module.target(), kernel, request.shape, request.lds_bytes, request.kernarg,
                             kernel.descriptor.entry);
   const uint64_t total_groups = request.shape.total_groups();
@@ -557,17 +567,20 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   Shared shared{.request = request,
                 .state = state,
                 .watch = watch,
+                .translations = own_translations ? *own_translations : module.translations(),
                 .interpreter = &module.interpreter(),
+                .profile = request.executed ? &profile : nullptr,
                 .done_groups = done_groups,
                 .total_groups = total_groups};
   const auto threads = static_cast<uint32_t>(std::clamp<uint64_t>(request.threads, 1, shared.total_groups));
   shared.chunk = std::clamp<uint64_t>(shared.total_groups / (uint64_t{threads} * 64), 1, 32);
 
   if (request.engine != Engine::interpreter) {
-    TranslationCache& cache = module.translations();
+    TranslationCache& cache = shared.translations;
     shared.config = cache.config_id({.tier = request.tier,
                                      .disabled_passes = request.disabled_passes,
-                                     .count_instructions = request.count_instructions});
+                                     .count_instructions = request.count_instructions,
+                                     .profile = shared.profile});
     shared.full_exec = is_on(request.disabled_passes, kFullExec);
     shared.scratch_descriptors = is_on(request.disabled_passes, kScratchDescriptors);
     Specialisation specialisation = specialisation_of(kernel, request.shape, request.lds_bytes, request.kernarg);
@@ -616,6 +629,7 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   const auto& grid = request.shape.grid;
   shared.stats.work_items = uint64_t{grid[0]} * grid[1] * grid[2];
   stats = shared.stats;
+  if (request.executed) *request.executed = profile.total();
   if (shared.error) return tl::unexpected<Error>(std::move(*shared.error));
   if (watch.timed_out() && done_groups < total_groups) return tl::unexpected<Error>(timeout_error(request, shared));
   return {};

@@ -12,6 +12,7 @@
 #include "frontend/codeobject/code_object.h"
 #include "internal/error.h"
 #include "runtime/dispatch_state.h"
+#include "runtime/execution_profile.h"
 #include "runtime/module.h"
 
 namespace wavejit::runtime {
@@ -32,6 +33,7 @@ struct LaunchRequest {
   backend::Tier tier = backend::Tier::avx2;  // of translated code
   std::vector<std::string> disabled_passes;  // and other optimisations: of check_switches()
   bool count_instructions = false;           // in translated code; the interpreter alone always does
+  OpcodeCounts* executed = nullptr;          // not null: filled in, by code that is translated for this launch alone
   uint32_t threads = 1;
   uint64_t timeout_ns = 0;                                      // 0: none
   std::function<void(uint64_t done, uint64_t total)> progress;  // see wavejit_progress_fn

@@ -34,6 +34,10 @@ class Module {
   [[nodiscard]] const std::string& target_id() const { return target_id_; }
   [[nodiscard]] const interp::Interpreter& interpreter();
   [[nodiscard]] TranslationCache& translations() { return translations_; }
+  // One of its own, for code that nothing else is to run.
+  [[nodiscard]] std::unique_ptr<TranslationCache> private_translations() const {
+    return std::make_unique<TranslationCache>(object_, target_);
+  }
 
  private:
   const std::shared_ptr<const codeobject::CodeObject> object_;

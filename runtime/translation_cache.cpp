@@ -8,6 +8,7 @@
 #include "frontend/lift/lifter.h"
 #include "internal/check.h"
 #include "ir/pass.h"
+#include "runtime/execution_profile.h"
 #include "runtime/stored_unit.h"
 #include "runtime/switches.h"
 
@@ -173,6 +174,12 @@ std::optional<TranslationCache::Work> TranslationCache::work_for(Unit& unit, con
   options.exec_full = exec_full;
   options.scratch_srd_at_entries = scratch_srd;
   options.count_instructions = work.config.count_instructions;
+  if (ExecutionProfile* profile = work.config.profile)
+    options.block_counter = [profile](std::span<const isa::Instruction> block) {
+      std::vector<isa::Opcode> opcodes;
+      for (const isa::Instruction& inst : block) opcodes.push_back(inst.opcode);
+      return profile->add_block(std::move(opcodes));
+    };
   if (specialisation.kernel) specialise(options, specialisation, target_);
   if (specialisation.last_wave) {
     options.exec_full = false;
@@ -180,7 +187,8 @@ std::optional<TranslationCache::Work> TranslationCache::work_for(Unit& unit, con
   }
   if (!is_on(work.config.disabled_passes, kScratchDescriptors)) options.scratch_srd_sgpr = -1;
   // Code objects that are in a place of chance would fill the disk with what nobody finds again.
-  if (object_->lasting_addresses().second == 0 || !(work.disk = DiskCache::of_process())) return work;
+  if (work.config.profile || object_->lasting_addresses().second == 0 || !(work.disk = DiskCache::of_process()))
+    return work;
   work.identity = identity_of(options, hash_of(region), work.config.tier, work.config.disabled_passes);
   if (work.identity.empty()) work.disk = nullptr;
   return work;

@@ -32,6 +32,7 @@
 namespace wavejit::runtime {
 
 class DiskCache;
+class ExecutionProfile;
 
 struct TranslationCounters {
   uint64_t translate_ns = 0;
@@ -48,6 +49,7 @@ class TranslationCache {
     backend::Tier tier = backend::Tier::avx2;
     std::vector<std::string> disabled_passes;  // and other optimisations: of check_switches()
     bool count_instructions = false;           // lift::LiftOptions
+    ExecutionProfile* profile = nullptr;       // code counts in it; never on the disk
     bool operator==(const Config&) const = default;
   };
 

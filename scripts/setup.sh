@@ -2,6 +2,7 @@
 # Installs the Debian 12 packages that wavejit is built, tested and measured with. Idempotent; root or sudo.
 #   scripts/setup.sh            everything (build, tests, benchmarks)
 #   scripts/setup.sh build      only what building the library and the command needs
+#   scripts/setup.sh libraries  everything, and the ROCm libraries that scripts/library-sweep.sh reads (1.4 GB)
 set -euo pipefail
 
 build=(g++ cmake ninja-build pkg-config libasmjit-dev libxbyak-dev libhwy-dev libfmt-dev libexpected-dev libyaml-cpp-dev
@@ -10,10 +11,13 @@ tests=(libgtest-dev libgmock-dev libbenchmark-dev python3 clang-14 clang-15 clan
        clang-tools-15 libclang-rt-14-dev rocm-device-libs hipcc clang-format-14 clang-tidy-14)
 perf=(pocl-opencl-icd ocl-icd-opencl-dev opencl-headers)
 
+libraries=(librocrand1 librocsparse0 time)
+
 case "${1:-all}" in
   build) wanted=("${build[@]}") ;;
   all) wanted=("${build[@]}" "${tests[@]}" "${perf[@]}") ;;
-  *) echo "usage: scripts/setup.sh [all|build]" >&2; exit 2 ;;
+  libraries) wanted=("${build[@]}" "${tests[@]}" "${perf[@]}" "${libraries[@]}") ;;
+  *) echo "usage: scripts/setup.sh [all|build|libraries]" >&2; exit 2 ;;
 esac
 
 missing=()

@@ -1,4 +1,4 @@
-// `wavejit info`, `wavejit disasm` and `wavejit coverage`.
+// `wavejit info`, `wavejit disasm` and `wavejit optimisations`.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -176,101 +176,6 @@ void disasm(const DisasmState& state, bool ir) {
   }
 }
 
-struct CoverageState {
-  std::vector<std::string> files;
-  std::string target, isa = "auto";
-  bool json = false, strict = false, verbose = false;
-};
-
-struct Total {
-  uint64_t kernels = 0, compiled = 0, instructions = 0, illegal = 0, interp = 0, lift = 0, host = 0, ns = 0;
-};
-
-int coverage(const CoverageState& state) {
-  const wavejit_isa isa = parse_isa(state.isa);
-  Total total;
-  std::map<std::string, Total> by_target;
-  struct Issue {
-    uint64_t count = 0, kernels = 0;
-    std::string example, kernel;
-  };
-  std::map<std::pair<std::string, std::string>, Issue> issues;
-  for (const std::string& file : state.files) {
-    const Container container = Container::open(file);
-    for (size_t i = 0; i < container.size(); ++i) {
-      const wavejit_entry_info entry = container.entry(i);
-      if (!state.target.empty() && std::string(entry.target).rfind(state.target, 0) != 0) continue;
-      std::optional<Module> module;
-      try {
-        module.emplace(container.load(i));
-      } catch (const Exception& e) {
-        if (e.status() != WAVEJIT_TARGET_MISMATCH) throw;
-        fmt::print(stderr, "wavejit: skipping {} of {}: {}\n", entry.target, file, e.what());
-        continue;
-      }
-      const size_t kernels = wavejit_module_kernel_count(module->handle());
-      for (size_t k = 0; k < kernels; ++k) {
-        const Kernel kernel = module->kernel(k);
-        const wavejit_coverage result = kernel.coverage(isa);
-        for (Total* t : {&total, &by_target[module->target()]}) {
-          ++t->kernels;
-          t->compiled += result.compiled;
-          t->instructions += result.instructions;
-          t->illegal += result.illegal;
-          t->interp += result.interp_unsupported;
-          t->lift += result.lift_unsupported;
-          t->host += result.host_instructions;
-          t->ns += result.translate_ns;
-        }
-        for (uint32_t n = 0; n < result.issue_count; ++n) {
-          const wavejit_coverage_issue& issue = result.issues[n];
-          Issue& sum = issues[{issue.stage, issue.what}];
-          if (sum.count == 0) {
-            sum.example = issue.detail;
-            sum.kernel = wavejit_module_kernel_name(module->handle(), k);
-          }
-          sum.count += issue.count;
-          ++sum.kernels;
-        }
-        if (total.kernels % 500 == 0) fmt::print(stderr, "wavejit: {} kernels\n", total.kernels);
-      }
-    }
-  }
-  if (total.kernels == 0) throw InputError("There are no kernels to look at.");
-  if (state.json) {
-    const auto row = [](const Total& t) {
-      return Json{{"kernels", t.kernels},           {"compiled", t.compiled},
-                  {"instructions", t.instructions}, {"illegal", t.illegal},
-                  {"interp_unsupported", t.interp}, {"lift_unsupported", t.lift},
-                  {"host_instructions", t.host},    {"translate_ns", t.ns}};
-    };
-    Json out = row(total);
-    for (const auto& [target, t] : by_target) out["targets"][target] = row(t);
-    out["issues"] = Json::array();
-    for (const auto& [key, issue] : issues)
-      out["issues"].push_back(Json{{"stage", key.first},
-                                   {"what", key.second},
-                                   {"count", issue.count},
-                                   {"kernels", issue.kernels},
-                                   {"example", issue.example},
-                                   {"kernel", issue.kernel}});
-    fmt::print("{}\n", to_text(out, 2));
-  } else {
-    fmt::print("{:<24} {:>8} {:>9} {:>13} {:>8} {:>8} {:>8} {:>10} {:>10}\n", "target", "kernels", "compiled",
-               "instructions", "illegal", "interp-", "lift-", "x86/GCN", "translate");
-    by_target["total"] = total;
-    for (const auto& [target, t] : by_target)
-      fmt::print("{:<24} {:>8} {:>9} {:>13} {:>8} {:>8} {:>8} {:>10.1f} {:>10}\n", target, t.kernels, t.compiled,
-                 t.instructions, t.illegal, t.interp, t.lift,
-                 t.instructions ? static_cast<double>(t.host) / static_cast<double>(t.instructions) : 0.0,
-                 format_ns(static_cast<double>(t.ns)));
-    for (const auto& [key, issue] : issues)
-      fmt::print("unsupported ({}): {} x{} in {} kernels, e.g. {} in {}\n", key.first, key.second, issue.count,
-                 issue.kernels, issue.example, issue.kernel);
-  }
-  return issues.empty() || !state.strict ? kExitOk : kExitUnsupported;
-}
-
 }  // namespace
 
 void add_info(CLI::App& app) {
@@ -316,20 +221,6 @@ void add_optimisations(CLI::App& app) {
   command->callback([] {
     for (size_t i = 0; const char* name = wavejit_optimisation_name(i); ++i)
       fmt::print("{:<20} {}\n", name, wavejit_optimisation_meaning(i));
-  });
-}
-
-void add_coverage(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("coverage", "Decode, lift and compile every kernel; count what is unsupported");
-  auto state = std::make_shared<CoverageState>();
-  command->add_option("files", state->files, "Code objects, bundles or host binaries")->required();
-  command->add_option("--target", state->target, "Only code objects whose target id starts like this");
-  command->add_option("--isa", state->isa, "Compile for avx2, avx512 or auto (default)");
-  command->add_flag("--strict", state->strict, "Exit with 3 if anything is unsupported");
-  command->add_flag("--json", state->json, "As JSON");
-  command->callback([state] {
-    if (const int code = coverage(*state); code != kExitOk) throw CLI::RuntimeError(code);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "tools/report.h"
 #include "tools/runner.h"
 
 namespace wavejit::tools {
@@ -95,7 +96,12 @@ void print_buffers(const Plan& plan, const Runner& runner, Json* json) {
   }
 }
 
-void run(const Plan& plan, bool json, bool count) {
+struct RunOutput {
+  bool json = false, count = false, report = false;
+};
+
+void run(const Plan& plan, const RunOutput& output) {
+  const bool json = output.json;
   with_json_errors(json, [&] {
     Runner runner(plan);
     Timing timing = runner.run(parse_engine(plan.engine), parse_isa(plan.isa));
@@ -107,11 +113,12 @@ void run(const Plan& plan, bool json, bool count) {
       Json out = base_json(plan, runner);
       out.update(timing_json(timing));
       out.update(buffers);
+      if (output.report) out["report"] = report_json(runner.report(timing), timing.last);
       fmt::print("{}\n", to_text(out, 2));
       return;
     }
     print_buffers(plan, runner, nullptr);
-    if (count) runner.count(timing);
+    if (output.count) runner.count(timing);
     const LaunchStats& stats = timing.last;
     fmt::print("{} ({}) on {}{}{}, {} thread{}: {}", runner.kernel().info().name, runner.module().target(),
                wavejit_engine_string(stats.engine), stats.engine == WAVEJIT_ENGINE_JIT ? " " : "",
@@ -131,6 +138,7 @@ void run(const Plan& plan, bool json, bool count) {
                  format_ns(static_cast<double>(timing.cache_ns)));
     if (timing.host_instructions) fmt::print(", {} x86 instructions", timing.host_instructions);
     fmt::print("\n");
+    if (output.report) print_report(runner.report(timing), timing.last);
   });
 }
 
@@ -192,25 +200,28 @@ void add_run(CLI::App& app) {
   struct State {
     PlanOptions options;
     std::string engine, isa;
-    bool json = false, count = false, no_cache = false;
+    RunOutput output;
+    bool no_cache = false;
   };
   auto state = std::make_shared<State>();
   state->options.add(*command);
   command->add_option("--engine", state->engine, "interp, jit or auto (default)");
   command->add_option("--isa", state->isa, "Host code of the JIT: avx2, avx512 or auto (default)");
-  command->add_flag("--json", state->json, "Result as JSON");
-  command->add_flag("--count", state->count,
+  command->add_flag("--json", state->output.json, "Result as JSON");
+  command->add_flag("--count", state->output.count,
                     "Count the executed instructions, for which the JIT makes one more launch (--json always does)");
+  command->add_flag("--report", state->output.report,
+                    "Say which instructions were executed and how faithful each is, for which one more launch is made");
   command->add_flag("--no-cache", state->no_cache, "Neither take translations from the disk nor keep them there");
   command->callback([state] {
     if (state->no_cache) switch_cache_off();
     Plan plan;
-    with_json_errors(state->json, [&] {
+    with_json_errors(state->output.json, [&] {
       plan = state->options.parse();
       if (!state->engine.empty()) plan.engine = state->engine;
       if (!state->isa.empty()) plan.isa = state->isa;
     });
-    run(plan, state->json, state->count);
+    run(plan, state->output);
   });
 }
 

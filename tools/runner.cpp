@@ -277,6 +277,14 @@ void Runner::count(Timing& timing) {
   timing.instructions = launch(counting).guest_instructions;
 }
 
+Report Runner::report(const Timing& timing) {
+  Report report;
+  LaunchOptions reporting = options(timing.last.engine, timing.last.isa);
+  reporting.report = report.handle();
+  static_cast<void>(launch(reporting));
+  return report;
+}
+
 const uint8_t* Runner::buffer(uint32_t index) const {
   if (index >= buffers_.size()) throw InputError(fmt::format("There is no argument {} to output.", index));
   if (!buffers_[index]) throw InputError(fmt::format("Argument {} is not a buffer; it cannot be an output.", index));

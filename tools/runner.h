@@ -60,6 +60,9 @@ class Runner {
   // Fills in `timing.instructions`, for which the JIT makes one more launch: buffers change.
   void count(Timing& timing);
 
+  // What another launch, on the same engine, executes: buffers change.
+  [[nodiscard]] Report report(const Timing& timing);
+
   // Contents of the buffer of argument `index` after the last launch; throws InputError when it is none.
   [[nodiscard]] const uint8_t* buffer(uint32_t index) const;
   // Copies of all buffers, to compare engines.

@@ -137,6 +137,20 @@ ExitReason Interpreter::run(WaveState& wave, uint64_t budget) const {
   return wave.exit_reason;
 }
 
+ExitReason Interpreter::run_counting(WaveState& wave, uint64_t budget,
+                                     std::span<uint64_t, isa::kNumOpcodes> counts) const {
+  for (uint64_t left = budget; left != 0; --left) {
+    Region* region = wave.pc % 4 == 0 ? impl_->region_of(wave.pc) : nullptr;
+    const Op* op = region != nullptr ? region->find(wave.pc) : nullptr;
+    if (op == nullptr && region != nullptr) op = impl_->prepare_at(*region, wave.pc);
+    const uint64_t before = wave.instructions;
+    const ExitReason reason = run(wave, 1);
+    if (wave.instructions != before) counts[static_cast<unsigned>(op->inst.opcode)] += wave.instructions - before;
+    if (reason != ExitReason::kYield || (op != nullptr && op->inst.opcode == isa::Opcode::s_sleep)) return reason;
+  }
+  return ExitReason::kYield;
+}
+
 Error Interpreter::describe_exit(const WaveState& wave) const {
   Error error{.code = ErrorCode::kIllegalInstruction, .message = "", .pc = wave.pc};
   Region* region = impl_->region_of(wave.pc);

@@ -42,6 +42,9 @@ class Interpreter {
   // (see runtime/fault.h), finding the instruction in wave.pc, which is kept current before every memory access.
   ExitReason run(WaveState& wave, uint64_t budget = UINT64_MAX) const;
 
+  // The same, slower, and adds one to `counts` (by opcode) for every instruction that WaveState::instructions counts.
+  ExitReason run_counting(WaveState& wave, uint64_t budget, std::span<uint64_t, isa::kNumOpcodes> counts) const;
+
   // The typed error for kUnsupported / kIllegal at wave.pc: mnemonic, encoding, PC.
   [[nodiscard]] Error describe_exit(const WaveState& wave) const;
 

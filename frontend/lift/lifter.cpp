@@ -40,6 +40,7 @@ class Lifter {
   // Blocks are numbered as in the CFG; behind them come stubs, one per entry that is also reached from inside.
   void make_blocks();
   void fill();
+  void count_block(const uint64_t* counter);
   void leave();
   void terminate(uint32_t block);
   Block* make_mode_exit(uint32_t block, unsigned edge);
@@ -161,9 +162,23 @@ void Lifter::fill() {
       }
     }
     if (options_.count_instructions && !guest.insts.empty()) ssa_->count_instructions(guest.insts.size());
+    if (options_.block_counter && !guest.insts.empty()) count_block(options_.block_counter(guest.insts));
     ends_[i] = {context.condition, context.jump_target, context.new_mode, context.mode};
     ssa_->finish_block();
   }
+}
+
+// One lane adds one.
+void Lifter::count_block(const uint64_t* counter) {
+  ir::MemAttr mem;
+  mem.space = ir::Space::global;
+  mem.form = ir::AddressForm::base_only;
+  mem.bytes = 8;
+  mem.count = 1;
+  mem.atomic_op = ir::AtomicOp::add;
+  builder_.atomic(ir::kNone, mem,
+                  {builder_.mask(1), builder_.i64(reinterpret_cast<uint64_t>(counter)),
+                   builder_.op(ir::Op::splat64, {builder_.i64(1)})});
 }
 
 // Writes registers back to the wave state where control leaves.

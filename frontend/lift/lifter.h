@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "frontend/isa/instruction.h"
 #include "frontend/isa/target.h"
 #include "frontend/lift/dispatch_shape.h"
 #include "internal/error.h"
@@ -30,6 +31,9 @@ struct LiftOptions {
   // The code adds the instructions that the wave executes to WaveState::instructions, which is right at every exit but
   // those of memory faults.
   bool count_instructions = false;
+  // Not empty: called for every block of instructions; the code increments the counter (atomically) whenever a wave
+  // executes them.
+  std::function<uint64_t*(std::span<const isa::Instruction>)> block_counter = {};
   // Set when every work-group this code runs for has exactly this WaveState::lds_size (specialisation).
   std::optional<uint32_t> lds_size = {};
   // First of the four SGPRs that hold the private segment buffer descriptor at the kernel's entry (s[0:3] when the

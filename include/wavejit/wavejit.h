@@ -285,6 +285,9 @@ typedef struct wavejit_launch_options {
   const char* disabled_passes;
   wavejit_progress_fn progress;
   void* progress_user;
+  /* Not NULL: the instructions that this launch executes are added to the report. Code that does so is translated for
+   * this launch alone, and is slower; AUTO is the JIT then. */
+  struct wavejit_report* report;
 } wavejit_launch_options;
 
 static inline wavejit_launch_options wavejit_launch_options_default(void) {
@@ -326,6 +329,55 @@ static inline wavejit_launch_stats wavejit_launch_stats_default(void) {
  * and timeouts too. After any failure the next launch starts clean. */
 WAVEJIT_API wavejit_status wavejit_launch(const wavejit_kernel* kernel, const wavejit_launch_options* options,
                                           wavejit_launch_stats* stats) WAVEJIT_NOEXCEPT;
+
+/* ------------------------------------------------------------------------------------------------ instruction set */
+
+/* How faithful an engine is to the hardware in executing an instruction. */
+typedef enum WAVEJIT_ENUM(wavejit_fidelity) {
+  WAVEJIT_FIDELITY_UNSUPPORTED = 0, /* an error that names the instruction */
+  WAVEJIT_FIDELITY_BOUNDED = 1, /* the documents give an error bound, results are within one; the same on all engines */
+  WAVEJIT_FIDELITY_EXACT = 2    /* the bits that the documents define, but for payloads of NaNs */
+} wavejit_fidelity;
+
+/* "unsupported", "bounded", "exact"; static storage. */
+WAVEJIT_API const char* wavejit_fidelity_string(wavejit_fidelity fidelity) WAVEJIT_NOEXCEPT;
+
+/* An instruction of the tables that decoder, interpreter and translator work from. Strings have static storage. */
+typedef struct wavejit_instruction_info {
+  size_t size;
+  const char* name;     /* mnemonic of GFX9, or of the processors that have it */
+  const char* format;   /* shortest encoding: "sop2", "vop1", "ds", ... */
+  const char* unit;     /* "scalar", "control", "scalar memory", "vector", "matrix", "LDS", "vector memory", "image",
+                         * "graphics" (never executed) */
+  const char* hardware; /* what the documents say of the hardware's precision; NULL for instructions of defined bits */
+  double max_ulp;       /* wavejit's error against the true value; 0: no such bound */
+  double max_absolute;  /* the same */
+  wavejit_fidelity interpreter;
+  wavejit_fidelity avx2;
+  wavejit_fidelity avx512;
+  uint32_t reserved;
+} wavejit_instruction_info;
+
+WAVEJIT_API size_t wavejit_instruction_count(void) WAVEJIT_NOEXCEPT;
+/* WAVEJIT_NOT_FOUND beyond the last. */
+WAVEJIT_API wavejit_status wavejit_instruction_get_info(size_t index, wavejit_instruction_info* info) WAVEJIT_NOEXCEPT;
+/* 1 when processor `target` ("gfx906") has the instruction, else 0. */
+WAVEJIT_API int wavejit_instruction_available(size_t index, const char* target) WAVEJIT_NOEXCEPT;
+/* Processors whose instructions are decoded; NULL beyond the last. Static storage. */
+WAVEJIT_API const char* wavejit_target_name(size_t index) WAVEJIT_NOEXCEPT;
+
+/* What launches have executed. Launches that are given the same report add to it one after the other. */
+typedef struct wavejit_report wavejit_report;
+
+/* NULL when out of memory. Destroyed by its owner when no launch uses it; NULL is ignored. */
+WAVEJIT_API wavejit_report* wavejit_report_create(void) WAVEJIT_NOEXCEPT;
+WAVEJIT_API void wavejit_report_destroy(wavejit_report* report) WAVEJIT_NOEXCEPT;
+/* How many different instructions were executed. */
+WAVEJIT_API size_t wavejit_report_size(const wavejit_report* report) WAVEJIT_NOEXCEPT;
+/* The `index`-th of them, the most frequent first: an index for wavejit_instruction_get_info, and how often waves have
+ * executed it (a wave of 64 lanes counts once). WAVEJIT_NOT_FOUND beyond the last. */
+WAVEJIT_API wavejit_status wavejit_report_entry(const wavejit_report* report, size_t index, size_t* instruction,
+                                                uint64_t* count) WAVEJIT_NOEXCEPT;
 
 /* ------------------------------------------------------------------------------------------------ cache on disk */
 

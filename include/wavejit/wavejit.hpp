@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -300,6 +301,34 @@ class Container {
     void operator()(wavejit_container* container) const noexcept { wavejit_container_destroy(container); }
   };
   std::unique_ptr<wavejit_container, Destroy> handle_;
+};
+
+// What launches have executed; for LaunchOptions::report.
+class Report {
+ public:
+  struct Entry {
+    wavejit_instruction_info instruction;
+    std::uint64_t count;
+  };
+  Report() : handle_(wavejit_report_create()) {
+    if (!handle_) throw std::bad_alloc();
+  }
+  [[nodiscard]] wavejit_report* handle() const noexcept { return handle_.get(); }
+  [[nodiscard]] std::size_t size() const noexcept { return wavejit_report_size(handle()); }
+  [[nodiscard]] Entry operator[](std::size_t index) const {
+    std::size_t instruction = 0;
+    Entry entry{};
+    check(wavejit_report_entry(handle(), index, &instruction, &entry.count));
+    entry.instruction.size = sizeof entry.instruction;
+    check(wavejit_instruction_get_info(instruction, &entry.instruction));
+    return entry;
+  }
+
+ private:
+  struct Destroy {
+    void operator()(wavejit_report* report) const noexcept { wavejit_report_destroy(report); }
+  };
+  std::unique_ptr<wavejit_report, Destroy> handle_;
 };
 
 // The cache of translations on disk, of the whole process.

@@ -4,6 +4,7 @@
 
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -37,6 +38,34 @@ TEST(Api, Versions) {
                fmt::format("{}.{}.{}", WAVEJIT_VERSION_MAJOR, WAVEJIT_VERSION_MINOR, WAVEJIT_VERSION_PATCH).c_str());
   EXPECT_GE(wavejit_default_threads(), 1u);
   EXPECT_NE(std::string(wavejit_host_cpu()), "");
+}
+
+TEST(Api, InstructionTable) {
+  std::map<std::string, wavejit_instruction_info> table;
+  wavejit_instruction_info info{};
+  for (size_t i = 0; i < wavejit_instruction_count(); ++i) {
+    info.size = sizeof info;
+    ASSERT_EQ(wavejit_instruction_get_info(i, &info), WAVEJIT_OK);
+    EXPECT_EQ(info.interpreter == WAVEJIT_FIDELITY_BOUNDED, info.hardware != nullptr) << info.name;
+    EXPECT_EQ(info.hardware != nullptr, info.max_ulp != 0 || info.max_absolute != 0) << info.name;
+    EXPECT_TRUE(table.emplace(info.name, info).second) << info.name;
+    if (table.size() == 1) continue;
+    if (std::string(info.name) == "v_dot2c_f32_f16") {
+      EXPECT_EQ(wavejit_instruction_available(i, "gfx908"), 1);
+      EXPECT_EQ(wavejit_instruction_available(i, "gfx900"), 0);
+      EXPECT_EQ(wavejit_instruction_available(i, "gfx9"), 0);
+    }
+  }
+  EXPECT_EQ(wavejit_instruction_get_info(wavejit_instruction_count(), &info), WAVEJIT_NOT_FOUND);
+  EXPECT_EQ(table.at("v_add_f32").avx2, WAVEJIT_FIDELITY_EXACT);
+  EXPECT_STREQ(table.at("v_add_f32").unit, "vector");
+  EXPECT_STREQ(table.at("s_load_dword").unit, "scalar memory");
+  EXPECT_EQ(table.at("v_exp_f32").avx512, WAVEJIT_FIDELITY_BOUNDED);
+  EXPECT_EQ(table.at("v_interp_p1_f32").interpreter, WAVEJIT_FIDELITY_UNSUPPORTED);
+  EXPECT_STREQ(table.at("v_interp_p1_f32").unit, "graphics");
+  std::set<std::string> targets;
+  for (size_t i = 0; const char* name = wavejit_target_name(i); ++i) EXPECT_TRUE(targets.insert(name).second);
+  for (const char* name : {"gfx803", "gfx900", "gfx906", "gfx908", "gfx90a"}) EXPECT_TRUE(targets.contains(name));
 }
 
 TEST(Api, EnumeratesKernelsAndArguments) {
@@ -180,6 +209,42 @@ TEST_P(Launches, EveryObjectVersion) {
     }
     for (int i = 0; i < 256; ++i) ASSERT_EQ(out[i], i < kItems ? a[i ^ 1] + b[i] + 0.5f : -1) << i;
   }
+}
+
+// What the report says adds up to what is counted, is the same on every engine, and leaves the results alone.
+TEST_P(Launches, ReportsWhatIsExecuted) {
+  const Module module = Module::load_file(fixture("v4_gfx908.co"));
+  Kernel kernel = module.kernel("vector_add");
+  constexpr int kItems = 200;
+  Buffer<float> a(256), b(256), out(256);
+  for (int i = 0; i < 256; ++i) {
+    a[i] = static_cast<float>(i);
+    b[i] = 2;
+  }
+  kernel.set_args(a, b, out, kItems);
+  const auto launched = [&](LaunchOptions options, const Report& report) {
+    options.report = report.handle();
+    const LaunchStats stats = kernel.launch(options);
+    EXPECT_EQ(stats.cached_translations, 0u);
+    std::map<std::string, uint64_t> counts;
+    for (size_t i = 0; i < report.size(); ++i) counts[report[i].instruction.name] = report[i].count;
+    return counts;
+  };
+  const Report report, interpreted;
+  LaunchOptions interpreter = launch_options(GetParam(), 256, 64);
+  interpreter.engine = WAVEJIT_ENGINE_INTERP;
+  const auto expected = launched(interpreter, interpreted);
+  const auto counts = launched(launch_options(GetParam(), 256, 64), report);
+  EXPECT_EQ(counts, expected);
+  for (int i = 0; i < kItems; ++i) ASSERT_EQ(out[i], a[i ^ 1] + b[i] + 0.5f) << i;
+  uint64_t sum = 0;
+  for (const auto& [name, count] : counts) sum += count;
+  EXPECT_EQ(sum, kernel.launch(interpreter).guest_instructions);
+  EXPECT_EQ(counts.at("s_endpgm"), 4u);
+  EXPECT_GE(report[0].count, report[report.size() - 1].count);
+  // Another launch adds to it.
+  EXPECT_EQ(launched(launch_options(GetParam(), 256, 64), report).at("s_endpgm"), 8u);
+  EXPECT_EQ(status_of([&] { (void)report[report.size()]; }), WAVEJIT_NOT_FOUND);
 }
 
 TEST_P(Launches, KernargAsAWhole) {

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -119,6 +120,64 @@ TEST_F(Cli, HelpAndVersion) {
   }
   EXPECT_EQ(run({"--version"}), kOk);
   EXPECT_NE(out_.find(wavejit_version_string()), std::string::npos);
+}
+
+TEST_F(Cli, ReportOfWhatWasExecuted) {
+  ASSERT_EQ(run(vector_add() + std::vector<std::string>{"--report"}), kOk) << err_;
+  EXPECT_NE(out_.find("all exact"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("vector memory"), std::string::npos) << out_;
+  ASSERT_EQ(run(vector_add() + std::vector<std::string>{"--report", "--json"}), kOk) << err_;
+  const auto json = nlohmann::json::parse(out_);
+  EXPECT_EQ(json["report"]["instructions"], json["instructions"]);
+  EXPECT_EQ(json["report"]["all_exact"], true);
+  const std::string approximate = kernel_file({{.name = "root", .body = "v_sqrt_f32 v1, v0\n"}});
+  ASSERT_EQ(run({"run", approximate, "--kernel", "root", "--global", "64", "--local", "64", "--report"}), kOk) << err_;
+  EXPECT_NE(out_.find("approximate: v_sqrt_f32 x1, error at most 0.5 ulp (hardware: 1 ulp)"), std::string::npos)
+      << out_;
+}
+
+TEST_F(Cli, CoverageTable) {
+  ASSERT_EQ(run({"coverage", "--target", "gfx906", "--csv"}), kOk) << err_;
+  EXPECT_NE(out_.find("v_add_f32,vop2,vector,gfx906,exact,exact,exact,0,0\n"), std::string::npos);
+  ASSERT_EQ(run({"coverage", "--json"}), kOk) << err_;
+  const auto json = nlohmann::json::parse(out_);
+  EXPECT_EQ(json["instructions"].size(), wavejit_instruction_count());
+  EXPECT_EQ(run({"coverage", "--target", "gfx9999"}), kBadInput);
+  EXPECT_EQ(run({"coverage", "--csv", "--json"}), kBadInput);
+  EXPECT_EQ(run({"coverage", "--every", "2"}), kBadInput);
+}
+
+// docs/coverage.md is what the command prints: `wavejit coverage --markdown > docs/coverage.md`.
+TEST_F(Cli, CoverageDocumentIsCurrent) {
+  ASSERT_EQ(run({"coverage", "--markdown"}), kOk) << err_;
+  std::ifstream file(WAVEJIT_DOCS "/coverage.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_TRUE(text == out_) << "run: wavejit coverage --markdown > docs/coverage.md";
+}
+
+// A run that is broken off goes on where it was, also behind half a line.
+TEST_F(Cli, CoverageLog) {
+  const std::string log = (directory_ / "sweep.log").string();
+  const std::vector<std::string> sweep = {
+      "coverage", fixture("v4_gfx908.co"), fixture("v3_gfx900.co"), "--json", "--log", log};
+  ASSERT_EQ(run(sweep), kOk) << err_;
+  const auto first = nlohmann::json::parse(out_);
+  EXPECT_EQ(first["kernels"], 4);
+  std::string text;
+  {
+    std::ifstream in(log);
+    text = {std::istreambuf_iterator<char>(in), {}};
+  }
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+  text.resize(text.size() - 20);
+  file("sweep.log", text);
+  ASSERT_EQ(run(sweep), kOk) << err_;
+  const auto second = nlohmann::json::parse(out_);
+  EXPECT_EQ(second["kernels"], 4);
+  EXPECT_EQ(second["targets"].size(), 2u);
+  EXPECT_EQ(second["instructions"], first["instructions"]);
+  file("sweep.log", "no log\n");
+  EXPECT_EQ(run(sweep), kBadInput);
 }
 
 TEST_F(Cli, BadCommandLines) {
