@@ -12,16 +12,14 @@ using codeobject::Container;
 using codeobject::ContainerEntry;
 using codeobject::TargetId;
 
-// How to execute code for `processor`, nullopt when wavejit cannot: engines execute GFX8 and GFX9. Generic code uses
+// How to execute code for `processor`, nullopt when wavejit cannot: engines execute GFX6 to GFX9. Generic code uses
 // only what all GFX9 processors it covers share (AMDGPUUsage "Generic Processor Versioning"), so it runs as the first
 // of them.
 std::optional<isa::Target> runnable_target(const std::string& processor) {
   const std::optional<isa::Target> target =
       processor == "gfx9-generic" ? isa::Target::gfx900 : isa::parse_target(processor);
   if (!target) return std::nullopt;
-  const isa::Family family = isa::family_of(*target);
-  const bool can_run = family == isa::Family::gfx8 || family == isa::Family::gfx9 || family == isa::Family::gfx90a;
-  return can_run ? target : std::nullopt;
+  return isa::family_of(*target) <= isa::Family::gfx90a ? target : std::nullopt;
 }
 
 std::string list_targets(const Container& container) {
@@ -41,7 +39,7 @@ Expected<std::vector<const ContainerEntry*>> candidates(const Container& contain
     if (found.empty())
       return make_error(
           ErrorCode::kTargetMismatch,
-          fmt::format("The file has no code object for a GFX8 or GFX9 processor; it has {}.", list_targets(container)));
+          fmt::format("The file has no code object for a GFX6 to GFX9 processor; it has {}.", list_targets(container)));
     return found;
   }
   const Expected<TargetId> wanted = codeobject::parse_target_id(target);

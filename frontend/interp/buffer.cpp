@@ -28,7 +28,7 @@ Descriptor read_descriptor(const Context& c, const Op& op) {
   d.index_stride = 8u << (v[3] >> 21 & 3);
   d.add_tid = (v[3] >> 23 & 1) != 0;
   // GFX8 has the element size in the descriptor; GFX9 fixes it at four bytes.
-  if (c.is_gfx8) d.element_size = 2u << (v[3] >> 19 & 3);
+  if (c.before_gfx9) d.element_size = 2u << (v[3] >> 19 & 3);
   // With ADD_TID the data format field holds stride bits 17:14.
   if (d.add_tid) d.stride |= (v[3] >> 15 & 15) << 14;
   return d;
@@ -39,6 +39,12 @@ uint64_t compute_addresses(Context& c, const Op& op, unsigned bytes) {
   const isa::Instruction& inst = op.inst;
   const Descriptor d = read_descriptor(c, op);
   const uint32_t soffset = read_scalar32(c, op.mask_source);
+  if (inst.addr64) {  // GFX6 and GFX7: BASE + VADDR + offsets, without range check (CLRX "MUBUF")
+    const uint32_t *low = c.row(op.addr_row), *high = c.row(op.addr_row + 1u);
+    const uint64_t base = d.base + soffset + static_cast<uint64_t>(inst.offset);
+    for (unsigned l = 0; l < kWaveSize; ++l) c.addresses[l] = base + (static_cast<uint64_t>(high[l]) << 32 | low[l]);
+    return ~uint64_t{0};
+  }
   const uint32_t* index_row = inst.idxen ? c.row(op.addr_row) : nullptr;
   const uint32_t* offset_row = inst.offen ? c.row(op.addr_row + (inst.idxen ? 1u : 0u)) : nullptr;
   const bool structured = d.stride != 0 && (inst.idxen || d.add_tid);
@@ -72,7 +78,7 @@ uint64_t compute_addresses(Context& c, const Op& op, unsigned bytes) {
 
 // Swizzled elements of more than one dword are not contiguous: dword w of the lane is at the address of offset + 4 w.
 bool scattered(const Context& c, const Op& op, unsigned bytes) {
-  return bytes > 4 && (c.wave.sgpr[op.scalar_base + 1] >> 31) != 0;
+  return bytes > 4 && !op.inst.addr64 && (c.wave.sgpr[op.scalar_base + 1] >> 31) != 0;
 }
 uint64_t scattered_step(const Context& c, const Op& op) {
   const Descriptor d = read_descriptor(c, op);
@@ -160,7 +166,7 @@ Step atomic(Context& c, const Op& op) {
   describe_access(c, exec & valid, sizeof(T), true);
   uint32_t* rows = c.row(op.data_row);
   constexpr unsigned kDwords = sizeof(T) / 4;
-  const bool two = kind == AtomicOp::cmpswap;
+  const bool two = kind == AtomicOp::cmpswap || kind == AtomicOp::fcmpswap;
   for (uint64_t m = exec; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     T old{};
@@ -217,6 +223,10 @@ void register_buffer(Registry& r) {
   WAVEJIT_BUFFER_ATOMIC(xor, bxor);
   WAVEJIT_BUFFER_ATOMIC(inc, inc);
   WAVEJIT_BUFFER_ATOMIC(dec, dec);
+  // GFX6 and GFX7.
+  WAVEJIT_BUFFER_ATOMIC(fcmpswap, fcmpswap);
+  WAVEJIT_BUFFER_ATOMIC(fmin, fmin);
+  WAVEJIT_BUFFER_ATOMIC(fmax, fmax);
   r.handler(Opcode::buffer_atomic_add_f32, atomic<uint32_t>, static_cast<uint8_t>(AtomicOp::fadd));
   r.handler(Opcode::buffer_atomic_pk_add_f16, atomic<uint32_t>, static_cast<uint8_t>(AtomicOp::pk_add_f16));
   r.handler(Opcode::buffer_atomic_add_f64, atomic<uint64_t>, static_cast<uint8_t>(AtomicOp::fadd));

@@ -111,6 +111,7 @@ void register_exits(Registry& r) {
                           Opcode::s_dcache_discard,
                           Opcode::s_dcache_discard_x2,
                           Opcode::buffer_wbinvl1,
+                          Opcode::buffer_wbinvl1_sc,
                           Opcode::buffer_wbinvl1_vol,
                           Opcode::buffer_wbl2,
                           Opcode::buffer_invl2,

@@ -164,8 +164,8 @@ Step swizzle(Context& c, const Op& op) {
   const auto offset = static_cast<uint32_t>(op.inst.offset);
   const uint32_t* data = c.row(op.addr_row);
   // GFX9 adds rotate (0xc000) and FFT (0xe000) modes.
-  if (!c.is_gfx8 && offset >= 0xe000) return c.exit(ExitReason::kUnsupported, op);
-  if (!c.is_gfx8 && offset >= 0xc000) {
+  if (!c.before_gfx9 && offset >= 0xe000) return c.exit(ExitReason::kUnsupported, op);
+  if (!c.before_gfx9 && offset >= 0xc000) {
     const unsigned amount = offset >> 5 & 31, mask = offset & 31;
     const bool right = (offset >> 10 & 1) != 0;
     return gather_lanes(c, op, data, [=](unsigned l) {

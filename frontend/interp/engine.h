@@ -48,7 +48,7 @@ struct Lanes {
   uint64_t mask_out = 0;  // carry out or compare result, not yet masked by EXEC
   uint32_t mode = 0;      // MODE
   bool clamp = false;     // integer saturation (floating-point clamp is a store stage)
-  bool is_gfx8 = false;
+  bool before_gfx9 = false;
   uint32_t op_sel = 0;  // for the few kernels that take selects themselves
 };
 using Kernel = void (*)(Lanes&);
@@ -117,7 +117,7 @@ struct LaneFunctions {
 struct Context {
   WaveState& wave;
   isa::Target target{};
-  bool is_gfx8 = false;
+  bool before_gfx9 = false;
   uint32_t mxcsr[static_cast<unsigned>(Env::kCount)] = {};
   uint32_t mxcsr_now = 0;
 

@@ -245,6 +245,14 @@ void register_flat(Registry& r) {
   WAVEJIT_ATOMIC(add_f64, uint64_t, fadd);
   WAVEJIT_ATOMIC(min_f64, uint64_t, fmin);
   WAVEJIT_ATOMIC(max_f64, uint64_t, fmax);
+  // GFX7.
+  const auto atomic7 = [&r](Opcode narrow, Opcode wide, AtomicOp kind) {
+    r.handler(narrow, atomic<uint32_t, Segment::flat>, static_cast<uint8_t>(kind));
+    r.handler(wide, atomic<uint64_t, Segment::flat>, static_cast<uint8_t>(kind));
+  };
+  atomic7(Opcode::flat_atomic_fcmpswap, Opcode::flat_atomic_fcmpswap_x2, AtomicOp::fcmpswap);
+  atomic7(Opcode::flat_atomic_fmin, Opcode::flat_atomic_fmin_x2, AtomicOp::fmin);
+  atomic7(Opcode::flat_atomic_fmax, Opcode::flat_atomic_fmax_x2, AtomicOp::fmax);
   r.handler(Opcode::global_atomic_add_f32, atomic<uint32_t, Segment::global>, static_cast<uint8_t>(AtomicOp::fadd));
   r.handler(Opcode::global_atomic_pk_add_f16, atomic<uint32_t, Segment::global>,
             static_cast<uint8_t>(AtomicOp::pk_add_f16));

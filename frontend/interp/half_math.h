@@ -25,8 +25,8 @@ constexpr int32_t order16(uint32_t v) {
 struct Extremum16 {
   bool flush;  // input denormals (GFX9 only)
   bool ieee;
-  Extremum16(uint32_t mode, bool is_gfx8)
-      : flush(!is_gfx8 && (mode & 1u << mode::kDenormF16F64Shift) == 0), ieee((mode & mode::kIeee) != 0) {}
+  Extremum16(uint32_t mode, bool before_gfx9)
+      : flush(!before_gfx9 && (mode & 1u << mode::kDenormF16F64Shift) == 0), ieee((mode & mode::kIeee) != 0) {}
 
   uint32_t pick(bool is_max, uint32_t a, uint32_t b) const {
     a &= 0xffff;

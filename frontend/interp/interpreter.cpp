@@ -98,7 +98,7 @@ ExitReason Interpreter::run(WaveState& wave, uint64_t budget) const {
   const SavedMxcsr saved;
   Context c(wave);
   c.target = impl_->target;
-  c.is_gfx8 = isa::family_of(impl_->target) == isa::Family::gfx8;
+  c.before_gfx9 = isa::family_of(impl_->target) < isa::Family::gfx9;
   c.mxcsr_now = saved.value();
   wave.engine_private[0] = kFaultScalar;
 

@@ -170,10 +170,16 @@ void classify(Lanes& k) {
 #define WAVEJIT_COMPARE(suffix, condition, kernel_, env)        \
   r.kernel(Opcode::v_cmp_##condition##_##suffix, kernel_, env); \
   r.kernel(Opcode::v_cmpx_##condition##_##suffix, kernel_, env, kCmpx)
-#define WAVEJIT_FP_COMPARE(condition)                                    \
-  WAVEJIT_COMPARE(f16, condition, compare_f16<Fp::condition>, Env::f16); \
-  WAVEJIT_COMPARE(f32, condition, compare_f32<Fp::condition>, Env::f32); \
-  WAVEJIT_COMPARE(f64, condition, compare_f64<Fp::condition>, Env::f64)
+// v_cmps and v_cmpsx of GFX6 and GFX7 differ in the exceptions that they raise only.
+#define WAVEJIT_SIGNALLING_COMPARE(suffix, condition, kernel_, env) \
+  r.kernel(Opcode::v_cmps_##condition##_##suffix, kernel_, env);    \
+  r.kernel(Opcode::v_cmpsx_##condition##_##suffix, kernel_, env, kCmpx)
+#define WAVEJIT_FP_COMPARE(condition)                                               \
+  WAVEJIT_COMPARE(f16, condition, compare_f16<Fp::condition>, Env::f16);            \
+  WAVEJIT_COMPARE(f32, condition, compare_f32<Fp::condition>, Env::f32);            \
+  WAVEJIT_COMPARE(f64, condition, compare_f64<Fp::condition>, Env::f64);            \
+  WAVEJIT_SIGNALLING_COMPARE(f32, condition, compare_f32<Fp::condition>, Env::f32); \
+  WAVEJIT_SIGNALLING_COMPARE(f64, condition, compare_f64<Fp::condition>, Env::f64)
 #define WAVEJIT_INT_COMPARE(condition)                                                \
   WAVEJIT_COMPARE(i16, condition, (compare_16<Int::condition, int16_t>), Env::none);  \
   WAVEJIT_COMPARE(u16, condition, (compare_16<Int::condition, uint16_t>), Env::none); \

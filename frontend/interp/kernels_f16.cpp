@@ -55,7 +55,7 @@ void ldexp_kernel(Lanes& k) {
 
 template <bool is_max, unsigned operands>
 void extremum(Lanes& k) {
-  const Extremum16 e(k.mode, k.is_gfx8);
+  const Extremum16 e(k.mode, k.before_gfx9);
   for (size_t l = 0; l < kWaveSize; ++l) {
     uint32_t y = e.pick(is_max, k.src[0][l], k.src[1][l]);
     if (operands == 3) y = e.pick(is_max, y, k.src[2][l]);
@@ -63,7 +63,7 @@ void extremum(Lanes& k) {
   }
 }
 void median(Lanes& k) {
-  const Extremum16 e(k.mode, k.is_gfx8);
+  const Extremum16 e(k.mode, k.before_gfx9);
   for (size_t l = 0; l < kWaveSize; ++l) k.dst[l] = e.median(k.src[0][l], k.src[1][l], k.src[2][l]);
 }
 

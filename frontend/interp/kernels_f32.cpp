@@ -1,6 +1,8 @@
 // Binary32 arithmetic: VOP1/VOP2/VOP3 add, multiply, fma, min/max/med3, rounding, ldexp and frexp, cube.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "frontend/interp/kernels_f32.cpp"
+#include <cfloat>
+
 #include "hwy/foreach_target.h"
 // After foreach_target.
 #include "frontend/interp/rows-inl.h"
@@ -14,7 +16,7 @@ namespace {
 // MODE.ieee; -0 < +0; GFX9 flushes denormal operands as MODE says. Runs with nothing flushed by the host.
 template <class D>
 HWY_INLINE hn::Vec<D> flush_operand(D d, hn::Vec<D> v, const Lanes& k) {
-  if (k.is_gfx8 || (k.mode & 1u << mode::kDenormF32Shift) != 0) return v;
+  if (k.before_gfx9 || (k.mode & 1u << mode::kDenormF32Shift) != 0) return v;
   const auto tiny = hn::Eq(hn::And(v, hn::Set(d, 0x7f800000u)), hn::Zero(d));
   return hn::IfThenElse(tiny, hn::And(v, hn::Set(d, 0x80000000u)), v);
 }
@@ -154,6 +156,13 @@ void do_register(Registry& r) {
   WAVEJIT_TERNARY(v_mac_f32, float, Env::flush, hn::Add(hn::Mul(a, b), c));
   WAVEJIT_TERNARY(v_mad_f32, float, Env::flush, hn::Add(hn::Mul(a, b), c));
   WAVEJIT_TERNARY(v_mad_legacy_f32, float, Env::flush, hn::Add(mul_legacy(d, a, b), c));
+  WAVEJIT_TERNARY(v_mac_legacy_f32, float, Env::flush, hn::Add(mul_legacy(d, a, b), c));
+  // -MAX_FLOAT unless the third source is positive (Southern Islands; CLRX "V_MULLIT_F32").
+  WAVEJIT_TERNARY(v_mullit_f32, float, kF,
+                  hn::IfThenElse(hn::Gt(c, hn::Zero(d)), mul_legacy(d, a, b), hn::Neg(hn::Set(d, FLT_MAX))));
+  // The second source where the comparison fails, as it does with NaNs; nothing is flushed or quieted.
+  WAVEJIT_BINARY(v_min_legacy_f32, float, Env::rn, hn::IfThenElse(hn::Lt(a, b), a, b));
+  WAVEJIT_BINARY(v_max_legacy_f32, float, Env::rn, hn::IfThenElse(hn::Ge(a, b), a, b));
   // Sources in assembly order, which is S0 * K + S1 and S0 * S1 + K.
   WAVEJIT_TERNARY(v_madmk_f32, float, Env::flush, hn::Add(hn::Mul(a, b), c));
   WAVEJIT_TERNARY(v_madak_f32, float, Env::flush, hn::Add(hn::Mul(a, b), c));

@@ -1,6 +1,8 @@
 // Binary64 arithmetic.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "frontend/interp/kernels_f64.cpp"
+#include <cfloat>
+
 #include "hwy/foreach_target.h"
 // After foreach_target.
 #include "frontend/interp/rows-inl.h"
@@ -17,7 +19,7 @@ HWY_INLINE auto is_nan(D d, hn::Vec<D> v) {
 // As for binary32 (kernels_f32.cpp).
 template <bool is_max>
 void extremum2(Lanes& k) {
-  const bool flush = !k.is_gfx8 && (k.mode & 1u << mode::kDenormF16F64Shift) == 0;
+  const bool flush = !k.before_gfx9 && (k.mode & 1u << mode::kDenormF16F64Shift) == 0;
   const hn::ScalableTag<double> df;
   WAVEJIT_LANES_LOOP(uint64_t) {
     const auto operand = [&](const uint32_t* rows) HWY_ATTR {
@@ -115,6 +117,12 @@ void frexp_exponent(Lanes& k) {
   }
 }
 
+// GFX6 and GFX7 "clamp": infinite results become the largest finite value of the same sign.
+template <class D>
+HWY_INLINE hn::Vec<D> finite(D d, hn::Vec<D> x) {
+  return hn::IfThenElse(hn::Eq(hn::Abs(x), hn::Inf(d)), hn::CopySign(hn::Set(d, DBL_MAX), x), x);
+}
+
 void do_register(Registry& r) {
   constexpr Env kD = Env::f64;
   WAVEJIT_BINARY64(v_add_f64, double, kD, hn::Add(a, b));
@@ -131,6 +139,8 @@ void do_register(Registry& r) {
   r.kernel(Opcode::v_ldexp_f64, ldexp_kernel, kD);
   r.kernel(Opcode::v_frexp_mant_f64, frexp_mantissa);
   r.kernel(Opcode::v_frexp_exp_i32_f64, frexp_exponent);
+  WAVEJIT_UNARY64(v_rcp_clamp_f64, double, Env::rn64, finite(d, hn::Div(hn::Set(d, 1.0), a)));
+  WAVEJIT_UNARY64(v_rsq_clamp_f64, double, Env::rn64, finite(d, hn::Div(hn::Set(d, 1.0), hn::Sqrt(a))));
   WAVEJIT_UNARY64(v_rcp_f64, double, Env::rn64, hn::Div(hn::Set(d, 1.0), a));
   WAVEJIT_UNARY64(v_rsq_f64, double, Env::rn64, hn::Div(hn::Set(d, 1.0), hn::Sqrt(a)));
   WAVEJIT_UNARY64(v_sqrt_f64, double, Env::rn64, hn::Sqrt(a));

@@ -61,6 +61,16 @@ void carry_kernel(Lanes& k) {
   k.mask_out = out;
 }
 
+template <class F>
+void shift64(Lanes& k, F shift) {
+  for (size_t l = 0; l < kWaveSize; ++l) {
+    const uint64_t v = static_cast<uint64_t>(k.src[0][l + kWaveSize]) << 32 | k.src[0][l];
+    const uint64_t shifted = shift(v, k.src[1][l] & 63);
+    k.dst[l] = static_cast<uint32_t>(shifted);
+    k.dst[l + kWaveSize] = static_cast<uint32_t>(shifted >> 32);
+  }
+}
+
 void do_register(Registry& r) {
   constexpr Env kNo = Env::none;
   WAVEJIT_UNARY(v_mov_b32, uint32_t, kNo, a);
@@ -91,6 +101,9 @@ void do_register(Registry& r) {
   WAVEJIT_BINARY(v_lshlrev_b32, uint32_t, kNo, hn::Shl(b, hn::And(a, hn::Set(d, 31u))));
   WAVEJIT_BINARY(v_lshrrev_b32, uint32_t, kNo, hn::Shr(b, hn::And(a, hn::Set(d, 31u))));
   WAVEJIT_BINARY(v_ashrrev_i32, int32_t, kNo, hn::Shr(b, hn::And(a, hn::Set(d, 31))));
+  WAVEJIT_BINARY(v_lshl_b32, uint32_t, kNo, hn::Shl(a, hn::And(b, hn::Set(d, 31u))));
+  WAVEJIT_BINARY(v_lshr_b32, uint32_t, kNo, hn::Shr(a, hn::And(b, hn::Set(d, 31u))));
+  WAVEJIT_BINARY(v_ashr_i32, int32_t, kNo, hn::Shr(a, hn::And(b, hn::Set(d, 31))));
   WAVEJIT_BINARY(v_add_u32, uint32_t, kNo, add_u32(d, a, b, k.clamp));
   WAVEJIT_BINARY(v_sub_u32, uint32_t, kNo, sub_u32(d, a, b, k.clamp));
   WAVEJIT_BINARY(v_subrev_u32, uint32_t, kNo, sub_u32(d, b, a, k.clamp));
@@ -104,6 +117,7 @@ void do_register(Registry& r) {
   r.kernel(Opcode::v_subbrev_co_u32, carry_kernel<Carry::sub_reverse, true>);
 
   WAVEJIT_BINARY(v_mul_lo_u32, uint32_t, kNo, hn::Mul(a, b));
+  WAVEJIT_BINARY(v_mul_lo_i32, uint32_t, kNo, hn::Mul(a, b));
   WAVEJIT_BINARY(v_mul_hi_u32, uint32_t, kNo, mul_high(d, a, b));
   WAVEJIT_BINARY(v_mul_hi_i32, int32_t, kNo, mul_high(d, a, b));
   WAVEJIT_EACH2(v_mul_u32_u24, 0, clamp ? saturate_u32(uint64_t{u24(a)} * u24(b)) : u24(a) * u24(b));
@@ -167,6 +181,13 @@ void do_register(Registry& r) {
       k.dst[l] = static_cast<uint32_t>(shifted);
       k.dst[l + kWaveSize] = static_cast<uint32_t>(shifted >> 32);
     }
+  });
+
+  // GFX6 and GFX7 have the value first.
+  r.kernel(Opcode::v_lshl_b64, [](Lanes& k) HWY_ATTR { shift64(k, [](uint64_t v, unsigned n) { return v << n; }); });
+  r.kernel(Opcode::v_lshr_b64, [](Lanes& k) HWY_ATTR { shift64(k, [](uint64_t v, unsigned n) { return v >> n; }); });
+  r.kernel(Opcode::v_ashr_i64, [](Lanes& k) HWY_ATTR {
+    shift64(k, [](uint64_t v, unsigned n) { return static_cast<uint64_t>(s64(v) >> n); });
   });
 }
 

@@ -65,7 +65,7 @@ void packed_f16(Lanes& k) {
 }
 template <bool is_max>
 void packed_extremum(Lanes& k) {
-  const Extremum16 e(k.mode, k.is_gfx8);
+  const Extremum16 e(k.mode, k.before_gfx9);
   for (size_t l = 0; l < kWaveSize; ++l)
     k.dst[l] = pack(e.pick(is_max, k.src[0][l], k.src[1][l]), e.pick(is_max, k.src[0][l] >> 16, k.src[1][l] >> 16));
 }

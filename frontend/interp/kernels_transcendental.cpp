@@ -1,6 +1,8 @@
 // f32 transcendentals: the step sequences of internal/transcendental.h; f16 forms on top of them.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "frontend/interp/kernels_transcendental.cpp"
+#include <cfloat>
+
 #include "hwy/foreach_target.h"
 // After foreach_target.
 #include "frontend/interp/rows-inl.h"
@@ -84,6 +86,25 @@ HWY_INLINE hn::Vec<D> sin_cos(D d, hn::Vec<D> x) {
   return hn::IfThenElse(hn::IsNaN(x), quiet(d, x), result);
 }
 
+// GFX6 and GFX7: infinite results become the largest finite value ("clamp") or zero ("legacy"), of the same sign.
+template <class D>
+HWY_INLINE auto is_infinite(D d, hn::Vec<D> x) {
+  return hn::Eq(hn::Abs(x), hn::Inf(d));
+}
+template <class D>
+HWY_INLINE hn::Vec<D> finite(D d, hn::Vec<D> x) {
+  return hn::IfThenElse(is_infinite(d, x), hn::CopySign(hn::Set(d, FLT_MAX), x), x);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> zero_for_infinity(D d, hn::Vec<D> x) {
+  return hn::IfThenElse(is_infinite(d, x), hn::CopySign(hn::Zero(d), x), x);
+}
+template <class D>
+HWY_INLINE hn::Vec<D> log_clamp(D d, hn::Vec<D> x) {
+  const auto y = log2(d, x);
+  return hn::IfThenElse(hn::Eq(y, hn::Neg(hn::Inf(d))), hn::Neg(hn::Set(d, FLT_MAX)), y);
+}
+
 // f16: to f32, the f32 sequence, round to nearest-even; MODE's f16 denormal fields apply.
 constexpr uint32_t nearest(uint32_t mode) {
   return mode & ~(3u << mode::kRoundF16F64Shift);
@@ -113,6 +134,11 @@ void do_register(Registry& r) {
   WAVEJIT_UNARY(v_log_legacy_f32, float, kT, log2(d, a));
   WAVEJIT_UNARY(v_sin_f32, float, kT, sin_cos<false>(d, a));
   WAVEJIT_UNARY(v_cos_f32, float, kT, sin_cos<true>(d, a));
+  WAVEJIT_UNARY(v_rcp_clamp_f32, float, kT, finite(d, rcp(d, a)));
+  WAVEJIT_UNARY(v_rcp_legacy_f32, float, kT, zero_for_infinity(d, rcp(d, a)));
+  WAVEJIT_UNARY(v_rsq_clamp_f32, float, kT, finite(d, rsq(d, a)));
+  WAVEJIT_UNARY(v_rsq_legacy_f32, float, kT, zero_for_infinity(d, rsq(d, a)));
+  WAVEJIT_UNARY(v_log_clamp_f32, float, kT, log_clamp(d, a));
   WAVEJIT_TRANS_F16(v_rcp_f16, rcp(d, a));
   WAVEJIT_TRANS_F16(v_rsq_f16, rsq(d, a));
   WAVEJIT_TRANS_F16(v_sqrt_f16, hn::Sqrt(a));

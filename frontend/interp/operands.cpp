@@ -317,7 +317,7 @@ void prepare(Op& op, Arena& arena) {
   if ((registration.flags & kRawSources) != 0) plain = true;
   if ((registration.flags & (kMix | kToHi)) != 0) plain = false;
   op.param = registration.flags & (kResult16 | kMix | kToHi);
-  if ((registration.flags & kPreservesHi) != 0 && isa::family_of(inst.target) != isa::Family::gfx8) {
+  if ((registration.flags & kPreservesHi) != 0 && isa::family_of(inst.target) >= isa::Family::gfx9) {
     plain = false;
     op.param |= kPreservesHi;
   }

@@ -205,7 +205,7 @@ Step run_valu(Context& c, const Op& op) {
   if (op.has_mask_in) lanes.mask_in = read_scalar64(c, op.mask_source);
   lanes.mode = wave.mode;
   lanes.clamp = op.inst.clamp;
-  lanes.is_gfx8 = c.is_gfx8;
+  lanes.before_gfx9 = c.before_gfx9;
   lanes.op_sel = op.inst.op_sel;
   const bool direct = op.plain && exec == ~0ull;
   lanes.dst = direct && op.has_vdst ? c.row(op.dst_reg) : c.out;

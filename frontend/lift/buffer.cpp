@@ -35,6 +35,19 @@ Access scratch_access(Context& c) {
   return access;
 }
 
+// GFX6 and GFX7: descriptor base plus a 64-bit address, without range check.
+Access addr64_access(Context& c) {
+  Access access;
+  access.mem.space = Space::global;
+  access.mem.form = AddressForm::vector64;
+  access.mem.imm = c.inst->offset;
+  access.mem.glc = c.inst->glc;
+  access.mask = c.exec();
+  Inst* base = base_address(c, c.operand(Slot::srsrc).reg);
+  access.address = {c.add(c.raw64(c.operand(Slot::vaddr)), c.b.op(Op::splat, {base}))};
+  return access;
+}
+
 // The descriptor's fields and the offset and index of one instruction.
 struct Buffer {
   Inst* base;          // i64, SGPR offset included
@@ -126,6 +139,7 @@ void load(Context& c) {
     lift_load(c, scratch_access(c), shape, dst);
     return;
   }
+  if (c.inst->addr64) return lift_load(c, addr64_access(c), shape, dst);
   // Element by element, because a swizzled buffer does not keep them together.
   const Buffer buffer = buffer_of(c);
   Inst* mask = c.and_(c.exec(), in_range(c, buffer, position(c, buffer, kBytes * (kCount - 1)), kBytes));
@@ -143,6 +157,7 @@ void store(Context& c) {
     lift_store(c, scratch_access(c), {kBytes, kCount, false, kHalf}, data);
     return;
   }
+  if (c.inst->addr64) return lift_store(c, addr64_access(c), {kBytes, kCount, false, kHalf}, data);
   const Buffer buffer = buffer_of(c);
   Inst* mask = c.and_(c.exec(), in_range(c, buffer, position(c, buffer, kBytes * (kCount - 1)), kBytes));
   for (unsigned i = 0; i < kCount; ++i)
@@ -152,11 +167,16 @@ void store(Context& c) {
 template <AtomicOp kOp, bool kWide>
 void atomic(Context& c) {
   const Operand& data = c.operand(Slot::vdata);
-  const Buffer buffer = buffer_of(c);
-  Inst* mask = c.and_(c.exec(), in_range(c, buffer, position(c, buffer, 0), kWide ? 8 : 4));
+  Access access;
+  if (c.inst->addr64) {
+    access = addr64_access(c);
+  } else {
+    const Buffer buffer = buffer_of(c);
+    access = element_access(c, buffer, c.and_(c.exec(), in_range(c, buffer, position(c, buffer, 0), kWide ? 8 : 4)), 0);
+  }
   Inst* value = data_element(c, data, kWide, 0);
   Inst* compare = kOp == AtomicOp::cmpswap ? data_element(c, data, kWide, kWide ? 2 : 1) : nullptr;
-  lift_atomic(c, element_access(c, buffer, mask, 0), kOp, kWide, value, compare, c.inst->glc ? &data : nullptr);
+  lift_atomic(c, std::move(access), kOp, kWide, value, compare, c.inst->glc ? &data : nullptr);
 }
 
 }  // namespace
@@ -201,6 +221,10 @@ void add_buffer(HandlerTable& t) {
   WAVEJIT_ATOMIC(inc, inc)
   WAVEJIT_ATOMIC(dec, dec)
 #undef WAVEJIT_ATOMIC
+  t.add(Opcode::buffer_atomic_fmin, atomic<AtomicOp::fmin_f32, false>);
+  t.add(Opcode::buffer_atomic_fmax, atomic<AtomicOp::fmax_f32, false>);
+  t.add(Opcode::buffer_atomic_fmin_x2, atomic<AtomicOp::fmin_f64, true>);
+  t.add(Opcode::buffer_atomic_fmax_x2, atomic<AtomicOp::fmax_f64, true>);
   t.add(Opcode::buffer_atomic_add_f32, atomic<AtomicOp::fadd_f32, false>);
   t.add(Opcode::buffer_atomic_pk_add_f16, atomic<AtomicOp::pk_fadd_f16, false>);
   t.add(Opcode::buffer_atomic_add_f64, atomic<AtomicOp::fadd_f64, true>);

@@ -267,6 +267,35 @@ void add_compare(HandlerTable& t) {
   t.add(Opcode::v_cmpx_ne_u16, u16<ICmp::ne, true>);
   t.add(Opcode::v_cmpx_ge_u16, u16<ICmp::uge, true>);
   t.add(Opcode::v_cmpx_t_u16, always<true, true>);
+  // The signalling compares of GFX6 and GFX7 differ in the exceptions that they raise only.
+#define WAVEJIT_SIGNALLING(condition)                                   \
+  t.add(Opcode::v_cmps_##condition##_f32, f32<FCmp::condition, false>); \
+  t.add(Opcode::v_cmps_##condition##_f64, f64<FCmp::condition, false>); \
+  t.add(Opcode::v_cmpsx_##condition##_f32, f32<FCmp::condition, true>); \
+  t.add(Opcode::v_cmpsx_##condition##_f64, f64<FCmp::condition, true>);
+  WAVEJIT_SIGNALLING(lt)
+  WAVEJIT_SIGNALLING(eq)
+  WAVEJIT_SIGNALLING(le)
+  WAVEJIT_SIGNALLING(gt)
+  WAVEJIT_SIGNALLING(lg)
+  WAVEJIT_SIGNALLING(ge)
+  WAVEJIT_SIGNALLING(o)
+  WAVEJIT_SIGNALLING(u)
+  WAVEJIT_SIGNALLING(nge)
+  WAVEJIT_SIGNALLING(nlg)
+  WAVEJIT_SIGNALLING(ngt)
+  WAVEJIT_SIGNALLING(nle)
+  WAVEJIT_SIGNALLING(neq)
+  WAVEJIT_SIGNALLING(nlt)
+#undef WAVEJIT_SIGNALLING
+  t.add(Opcode::v_cmps_f_f32, always<false, false>);
+  t.add(Opcode::v_cmps_tru_f32, always<true, false>);
+  t.add(Opcode::v_cmps_f_f64, always<false, false>);
+  t.add(Opcode::v_cmps_tru_f64, always<true, false>);
+  t.add(Opcode::v_cmpsx_f_f32, always<false, true>);
+  t.add(Opcode::v_cmpsx_tru_f32, always<true, true>);
+  t.add(Opcode::v_cmpsx_f_f64, always<false, true>);
+  t.add(Opcode::v_cmpsx_tru_f64, always<true, true>);
 }
 
 }  // namespace wavejit::lift

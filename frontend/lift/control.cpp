@@ -126,9 +126,9 @@ void add_control(HandlerTable& t) {
         Opcode::s_setkill, Opcode::s_waitcnt, Opcode::s_sethalt, Opcode::s_sleep, Opcode::s_setprio, Opcode::s_sendmsg,
         Opcode::s_trap, Opcode::s_icache_inv, Opcode::s_incperflevel, Opcode::s_decperflevel, Opcode::s_ttracedata})
     t.add(opcode, nothing);
-  for (const Opcode opcode :
-       {Opcode::s_dcache_inv, Opcode::s_dcache_wb, Opcode::s_dcache_inv_vol, Opcode::s_dcache_wb_vol,
-        Opcode::buffer_wbinvl1, Opcode::buffer_wbinvl1_vol, Opcode::buffer_wbl2, Opcode::buffer_invl2})
+  for (const Opcode opcode : {Opcode::s_dcache_inv, Opcode::s_dcache_wb, Opcode::s_dcache_inv_vol,
+                              Opcode::s_dcache_wb_vol, Opcode::buffer_wbinvl1, Opcode::buffer_wbinvl1_sc,
+                              Opcode::buffer_wbinvl1_vol, Opcode::buffer_wbl2, Opcode::buffer_invl2})
     t.add(opcode, memory_fence);
   t.add(Opcode::s_cbranch_scc0, branch_scc<false>);
   t.add(Opcode::s_cbranch_scc1, branch_scc<true>);

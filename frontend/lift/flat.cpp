@@ -114,6 +114,10 @@ void add_flat(HandlerTable& t) {
   WAVEJIT_ATOMICS(global)
 #undef WAVEJIT_ATOMICS
 #undef WAVEJIT_ATOMIC
+  t.add(Opcode::flat_atomic_fmin, atomic<Segment::flat, AtomicOp::fmin_f32, false>);
+  t.add(Opcode::flat_atomic_fmax, atomic<Segment::flat, AtomicOp::fmax_f32, false>);
+  t.add(Opcode::flat_atomic_fmin_x2, atomic<Segment::flat, AtomicOp::fmin_f64, true>);
+  t.add(Opcode::flat_atomic_fmax_x2, atomic<Segment::flat, AtomicOp::fmax_f64, true>);
   t.add(Opcode::global_atomic_add_f32, atomic<Segment::global, AtomicOp::fadd_f32, false>);
   t.add(Opcode::global_atomic_pk_add_f16, atomic<Segment::global, AtomicOp::pk_fadd_f16, false>);
 }

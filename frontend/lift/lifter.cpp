@@ -387,7 +387,7 @@ Handler handler_for(isa::Opcode opcode) {
 
 bool can_lift(const isa::Instruction& inst) {
   if (!handler_for(inst.opcode)) return false;
-  if (inst.gds || inst.tfe || inst.lds || inst.addr64 || !can_lift_matrix(inst)) return false;
+  if (inst.gds || inst.tfe || inst.lds || !can_lift_matrix(inst)) return false;
   for (unsigned i = 0; i < inst.num_operands; ++i) {
     const Operand& operand = inst.operands[i];
     if (operand.kind != OperandKind::special) continue;

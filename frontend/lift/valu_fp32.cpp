@@ -100,6 +100,46 @@ void v_mad_legacy_f32(Context& c) {
   c.set_f32(c.fp(Op::fadd_f32, {legacy_product(c, x, y, env), z}, env));
 }
 
+void v_mac_legacy_f32(Context& c) {
+  const auto [x, y] = two(c);
+  const uint32_t env = c.env32_flush();
+  c.set_f32(c.fp(Op::fadd_f32, {legacy_product(c, x, y, env), c.raw32(c.operand(Slot::vdst))}, env));
+}
+
+// --- GFX6 and GFX7 only
+
+void v_mullit_f32(Context& c) {
+  const auto [x, y, z] = three(c);
+  const uint32_t env = c.env32();
+  c.set_f32(c.b.select(compare(c, ir::FCmp::gt, z, c.v(0), env), legacy_product(c, x, y, env), c.v(0xff7fffff)));
+}
+// The second source where the comparison fails. Denormals are seen as they are.
+template <ir::FCmp kPredicate>
+void min_max_legacy(Context& c) {
+  const auto [x, y] = two(c);
+  const uint32_t env = c.env32() | ir::fpenv::kKeepInputDenorm | ir::fpenv::kKeepOutputDenorm;
+  c.set_f32(c.b.select(compare(c, kPredicate, x, y, env), x, y));
+}
+Inst* is_infinite(Context& c, Inst* x) {
+  return c.b.icmp(ICmp::eq, c.and_(x, c.v(0x7fffffff)), c.v(0x7f800000));
+}
+// Infinite results become the largest finite value of the same sign.
+template <Op kOp>
+void clamped(Context& c) {
+  Inst* y = c.fp(kOp, {c.src32(Slot::src0)}, c.env32());
+  c.set_f32(c.b.select(is_infinite(c, y), c.add(y, c.v(~0u)), y));
+}
+void v_log_clamp_f32(Context& c) {
+  Inst* y = c.fp(Op::flog_f32, {c.src32(Slot::src0)}, c.env32());
+  c.set_f32(c.b.select(c.b.icmp(ICmp::eq, y, c.v(0xff800000)), c.v(0xff7fffff), y));
+}
+// Infinite results become zero of the same sign.
+template <Op kOp>
+void legacy_zero(Context& c) {
+  Inst* y = c.fp(kOp, {c.src32(Slot::src0)}, c.env32());
+  c.set_f32(c.b.select(is_infinite(c, y), c.and_(y, c.v(0x80000000)), y));
+}
+
 // A NaN operand: min3. Else the median by comparing with the maximum (docs/isa-decisions.md).
 void v_med3_f32(Context& c) {
   const auto [x, y, z] = three(c);
@@ -149,6 +189,15 @@ void add_valu_fp32(HandlerTable& t) {
   t.add(Opcode::v_madak_f32, v_madak_f32);
   t.add(Opcode::v_mul_legacy_f32, v_mul_legacy_f32);
   t.add(Opcode::v_mad_legacy_f32, v_mad_legacy_f32);
+  t.add(Opcode::v_mac_legacy_f32, v_mac_legacy_f32);
+  t.add(Opcode::v_mullit_f32, v_mullit_f32);
+  t.add(Opcode::v_min_legacy_f32, min_max_legacy<ir::FCmp::lt>);
+  t.add(Opcode::v_max_legacy_f32, min_max_legacy<ir::FCmp::ge>);
+  t.add(Opcode::v_rcp_clamp_f32, clamped<Op::frcp_f32>);
+  t.add(Opcode::v_rsq_clamp_f32, clamped<Op::frsq_f32>);
+  t.add(Opcode::v_log_clamp_f32, v_log_clamp_f32);
+  t.add(Opcode::v_rcp_legacy_f32, legacy_zero<Op::frcp_f32>);
+  t.add(Opcode::v_rsq_legacy_f32, legacy_zero<Op::frsq_f32>);
   t.add(Opcode::v_min3_f32, min_max3<Op::fmin_f32>);
   t.add(Opcode::v_max3_f32, min_max3<Op::fmax_f32>);
   t.add(Opcode::v_med3_f32, v_med3_f32);

@@ -37,6 +37,13 @@ void v_fmac_f64(Context& c) {
   Inst* y = c.src64(Slot::src1);
   c.set_f64(c.fp(Op::fma_f64, {x, y, c.raw64(c.operand(Slot::vdst))}, c.env64()));
 }
+// GFX6 and GFX7: infinite results become the largest finite value of the same sign.
+template <Op kOp>
+void clamped(Context& c) {
+  Inst* y = c.fp(kOp, {c.src64(Slot::src0)}, c.env64());
+  Inst* infinite = c.b.icmp(ICmp::eq, c.and_(y, c.b.v64(0x7fffffffffffffff)), c.b.v64(0x7ff0000000000000));
+  c.set_f64(c.b.select(infinite, c.add(y, c.b.v64(~uint64_t{0})), y));
+}
 void v_frexp_exp_i32_f64(Context& c) {
   c.set_v32(c.fp(Op::ffrexp_exp_f64, {c.src64(Slot::src0)}, c.env64()));
 }
@@ -65,6 +72,8 @@ void add_valu_fp64(HandlerTable& t) {
   t.add(Opcode::v_max_f64, min_max<Op::fmax_f64>);
   t.add(Opcode::v_fma_f64, ternary<Op::fma_f64>);
   t.add(Opcode::v_fmac_f64, v_fmac_f64);
+  t.add(Opcode::v_rcp_clamp_f64, clamped<Op::frcp_f64>);
+  t.add(Opcode::v_rsq_clamp_f64, clamped<Op::frsq_f64>);
   t.add(Opcode::v_rcp_f64, unary<Op::frcp_f64>);
   t.add(Opcode::v_rsq_f64, unary<Op::frsq_f64>);
   t.add(Opcode::v_sqrt_f64, unary<Op::fsqrt_f64>);

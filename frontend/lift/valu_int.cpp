@@ -273,10 +273,10 @@ void v_bfm_b32(Context& c) {
   c.set_v32(c.b.op(Op::shl, {ones, offset}));
 }
 
-template <Op kOp>
+template <Op kOp, Slot kValue = Slot::src1, Slot kAmount = Slot::src0>
 void shift64(Context& c) {
-  Inst* amount = c.b.op(Op::zext64, {c.src32(Slot::src0)});
-  c.set_v64(c.b.op(kOp, {c.src64(Slot::src1), amount}));
+  Inst* amount = c.b.op(Op::zext64, {c.src32(kAmount)});
+  c.set_v64(c.b.op(kOp, {c.src64(kValue), amount}));
 }
 
 template <bool kSigned>
@@ -311,6 +311,9 @@ void add_valu_int(HandlerTable& t) {
   t.add(Opcode::v_or_b32, binary<Op::or_>);
   t.add(Opcode::v_xor_b32, binary<Op::xor_>);
   t.add(Opcode::v_xnor_b32, v_xnor_b32);
+  t.add(Opcode::v_lshl_b32, binary<Op::shl>);
+  t.add(Opcode::v_lshr_b32, binary<Op::lshr>);
+  t.add(Opcode::v_ashr_i32, binary<Op::ashr>);
   t.add(Opcode::v_lshlrev_b32, binary_rev<Op::shl>);
   t.add(Opcode::v_lshrrev_b32, binary_rev<Op::lshr>);
   t.add(Opcode::v_ashrrev_i32, binary_rev<Op::ashr>);
@@ -336,6 +339,7 @@ void add_valu_int(HandlerTable& t) {
   t.add(Opcode::v_mad_i32_i24, mad24<true>);
   t.add(Opcode::v_mad_u32_u24, mad24<false>);
   t.add(Opcode::v_mul_lo_u32, binary<Op::mul>);
+  t.add(Opcode::v_mul_lo_i32, binary<Op::mul>);
   t.add(Opcode::v_mul_hi_u32, binary<Op::mulhi_u>);
   t.add(Opcode::v_mul_hi_i32, binary<Op::mulhi_s>);
   t.add(Opcode::v_mad_u64_u32, v_mad_u64_u32);
@@ -369,6 +373,9 @@ void add_valu_int(HandlerTable& t) {
   t.add(Opcode::v_mbcnt_lo_u32_b32, mbcnt<false>);
   t.add(Opcode::v_mbcnt_hi_u32_b32, mbcnt<true>);
   t.add(Opcode::v_bfm_b32, v_bfm_b32);
+  t.add(Opcode::v_lshl_b64, shift64<Op::shl, Slot::src0, Slot::src1>);
+  t.add(Opcode::v_lshr_b64, shift64<Op::lshr, Slot::src0, Slot::src1>);
+  t.add(Opcode::v_ashr_i64, shift64<Op::ashr, Slot::src0, Slot::src1>);
   t.add(Opcode::v_lshlrev_b64, shift64<Op::shl>);
   t.add(Opcode::v_lshrrev_b64, shift64<Op::lshr>);
   t.add(Opcode::v_ashrrev_i64, shift64<Op::ashr>);

@@ -388,7 +388,7 @@ class Generator {
       }
       return out.take();
     }
-    if (!memory_) return instruction();
+    if (!memory_ || isa::family_of(target_) == isa::Family::gfx6) return instruction();  // GFX6 has no flat_load
     uint32_t address = 24 + 2 * pick(3);
     if (chance(2)) {
       // Base plus an offset from the lane's number, or from data.

@@ -247,8 +247,8 @@ class IsaFileTest : public testing::Test {
 
 void register_tests() {
   for (const auto& [name, paths] : isa_files()) {
-    for (const isa::Target target :
-         {isa::Target::gfx803, isa::Target::gfx900, isa::Target::gfx906, isa::Target::gfx908, isa::Target::gfx90a}) {
+    for (const isa::Target target : {isa::Target::gfx600, isa::Target::gfx700, isa::Target::gfx803, isa::Target::gfx900,
+                                     isa::Target::gfx906, isa::Target::gfx908, isa::Target::gfx90a}) {
       testing::RegisterTest(name.c_str(), std::string(isa::to_string(target)).c_str(), nullptr, nullptr, __FILE__,
                             __LINE__, [=]() -> testing::Test* { return new IsaFileTest(paths, target); });
     }

@@ -10,6 +10,7 @@
 
 #include "backend-x86/compiler.h"
 #include "frontend/interp/interpreter.h"
+#include "frontend/isa/info.h"
 #include "frontend/lift/lifter.h"
 #include "ir/pass.h"
 #include "ir/text.h"
@@ -17,7 +18,6 @@
 namespace wavejit::test {
 namespace {
 
-constexpr uint32_t kSetpc = 0xbe801d00u | kReturnSgpr;  // s_setpc_b64 (SOP1 opcode 0x1d on GFX8 and GFX9)
 constexpr uint32_t kEndpgm = 0xbf810000u;
 
 void append_word(std::vector<uint8_t>& bytes, uint32_t word) {
@@ -113,7 +113,9 @@ std::vector<EngineConfig> host_engines() {
 
 Snippet::Snippet(isa::Target target, std::span<const uint8_t> code)
     : target_(target), bytes_(code.begin(), code.end()) {
-  append_word(bytes_, kSetpc);
+  const auto setpc = static_cast<uint32_t>(
+      isa::info(isa::Opcode::s_setpc_b64).number[static_cast<size_t>(isa::family_of(target))]);
+  append_word(bytes_, 0xbe800000u | setpc << 8 | kReturnSgpr);
   append_word(bytes_, kEndpgm);
 }
 
