@@ -139,10 +139,7 @@ void Decoding::source(const OperandSpec& spec, unsigned encoding) {
     reject_if(spec.reg_class != RegClass::any);
     reject_if(encoding == kInlineFloatLast && before_gfx8());
     op.kind = OperandKind::constant;
-    // Without 16-bit instructions there are no half-precision constants: v_cvt_f32_f16 sees the low half of the 32-bit
-    // one.
-    op.value = before_gfx8() && spec.type == Type::f16 ? inline_constant(encoding, Type::u16)
-                                                       : inline_constant(encoding, spec.type);
+    op.value = inline_constant(encoding, spec.type);
     return;
   }
   if (encoding == kLiteral) {

@@ -44,7 +44,7 @@ Access addr64_access(Context& c) {
   access.mem.glc = c.inst->glc;
   access.mask = c.exec();
   Inst* base = base_address(c, c.operand(Slot::srsrc).reg);
-  access.address = {c.add(c.raw64(c.operand(Slot::vaddr)), c.b.op(Op::splat, {base}))};
+  access.address = {c.add(c.raw64(c.operand(Slot::vaddr)), c.b.op(Op::splat64, {base}))};
   return access;
 }
 

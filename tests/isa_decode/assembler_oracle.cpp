@@ -70,13 +70,13 @@ const llvm::Target& amdgpu() {
   return *target;
 }
 
-// LLVM names its encodings of one generation by suffixes.
+// LLVM names its encodings of one generation by suffixes; one instruction is the same in all.
 const char* encodings_of(Family family) {
   switch (family) {
     case Family::gfx6:
-      return "_(si|gfx6|gfx6_gfx7\\w*)$";
+      return "_(si|gfx6|gfx6_gfx7\\w*)$|^V_READFIRSTLANE_B32$";
     case Family::gfx7:
-      return "_(si|ci|gfx7|gfx6_gfx7\\w*|gfx7_gfx10)$";
+      return "_(si|ci|gfx7|gfx6_gfx7\\w*|gfx7_gfx10)$|^V_READFIRSTLANE_B32$";
     default:
       throw std::runtime_error("the assembler is the oracle for GFX6 and GFX7 only");
   }
