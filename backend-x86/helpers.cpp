@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "backend-x86/helpers_float.h"
+#include "internal/screen_partition.h"
 #include "internal/wave_state.h"
 
 namespace wavejit::backend {
@@ -60,6 +61,13 @@ uint64_t lerp_u8(const HelperArgs* args) {
     for (unsigned i = 0; i < 4; ++i) r |= (byte(a, i) + byte(b, i) + (byte(c, i) & 1)) >> 1 << (8 * i);
     return r;
   });
+}
+
+uint64_t screen_partition_4se(const HelperArgs* args) {
+  const auto* in = static_cast<const uint32_t*>(args->in[0]);
+  auto* out = static_cast<uint32_t*>(args->out);
+  for (unsigned l = 0; l < args->lanes; ++l) out[l] = kScreenPartition4Se[in[l] & 0xff];
+  return 0;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Control flow, hardware registers, messages and other SOPP/SOP1/SOPK instructions that act on the wave.
-#include <x86intrin.h>
+#include <bit>
 
 #include "frontend/interp/engine.h"
 
@@ -59,6 +59,49 @@ void register_branches(Registry& r) {
   });
 }
 
+// The stack of S_CBRANCH_*_FORK: entry i is {EXEC, PC} in s[4i:4i+3], and MODE.csp the number of entries (Vega ISA
+// manual, S_CBRANCH_G_FORK and S_CBRANCH_JOIN).
+unsigned csp_of(const Context& c) {
+  return c.wave.mode >> mode::kCspShift;
+}
+void set_csp(Context& c, unsigned csp) {
+  constexpr uint32_t kOthers = (1u << mode::kCspShift) - 1;
+  c.wave.mode = (c.wave.mode & kOthers) | csp << mode::kCspShift;
+}
+
+// The lanes of `condition` go to `target`, the others to the next instruction; the smaller half first.
+Step fork(Context& c, const Op& op, uint64_t condition, uint64_t target) {
+  const uint64_t exec = c.wave.exec();
+  const uint64_t pass = condition & exec, fail = ~condition & exec;
+  if (pass == exec) return jump(c, op, target);
+  if (fail == exec) return Step::next;
+  const bool fail_first = std::popcount(fail) < std::popcount(pass);
+  const unsigned entry = csp_of(c) * 4;
+  c.wave.set_sgpr64(entry, fail_first ? pass : fail);
+  c.wave.set_sgpr64(entry + 2, fail_first ? target : op.inst.next_pc());
+  c.wave.set_exec(fail_first ? fail : pass);
+  set_csp(c, csp_of(c) + 1);
+  return fail_first ? Step::next : jump(c, op, target);
+}
+
+void register_fork_and_join(Registry& r) {
+  r.handler(Opcode::s_cbranch_g_fork, [](Context& c, const Op& o) {
+    const uint64_t condition = read_scalar64(c, o.sources[0]);
+    return fork(c, o, condition, read_scalar64(c, o.sources[1]));
+  });
+  r.handler(Opcode::s_cbranch_i_fork,
+            [](Context& c, const Op& o) { return fork(c, o, read_scalar64(c, o.sources[0]), branch_target(o, 1)); });
+  r.handler(Opcode::s_cbranch_join, [](Context& c, const Op& o) {
+    const unsigned csp = csp_of(c);
+    if (csp == read_scalar32(c, o.sources[0])) return Step::next;
+    const unsigned entry = ((csp - 1) & 7) * 4;
+    const uint64_t target = c.wave.sgpr64(entry + 2);
+    c.wave.set_exec(c.wave.sgpr64(entry));
+    set_csp(c, csp - 1);
+    return jump(c, o, target);
+  });
+}
+
 Step leave(Context& c, const Op& op, ExitReason reason) {
   c.wave.pc = op.inst.next_pc();
   c.wave.exit_reason = reason;
@@ -68,6 +111,7 @@ Step leave(Context& c, const Op& op, ExitReason reason) {
 void register_exits(Registry& r) {
   r.handler(Opcode::s_endpgm, [](Context& c, const Op& o) { return c.exit(ExitReason::kEnd, o); });
   r.handler(Opcode::s_endpgm_saved, [](Context& c, const Op& o) { return c.exit(ExitReason::kEnd, o); });
+  r.handler(Opcode::s_endpgm_ordered_ps_done, [](Context& c, const Op& o) { return c.exit(ExitReason::kEnd, o); });
   r.handler(Opcode::s_barrier, [](Context& c, const Op& o) { return leave(c, o, ExitReason::kBarrier); });
   r.handler(Opcode::s_sleep, [](Context& c, const Op& o) { return leave(c, o, ExitReason::kYield); });
   r.handler(Opcode::s_trap, [](Context& c, const Op& o) {
@@ -75,25 +119,31 @@ void register_exits(Registry& r) {
     return c.exit(ExitReason::kTrap, o);
   });
   // Harmless messages do nothing; geometry-shader and unknown messages are not for compute (docs/isa-decisions.md).
-  const Handler message = [](Context& c, const Op& o) {
+  static constexpr auto kIsHarmless = [](const Op& o) {
     switch (o.sources[0].value & 15) {
       case 1:   // MSG_INTERRUPT
       case 4:   // MSG_SAVEWAVE
       case 9:   // early primitive deallocation
       case 10:  // MSG_GET_DOORBELL
-        return Step::next;
+        return true;
       default:
-        return c.exit(ExitReason::kUnsupported, o);
+        return false;
     }
   };
-  r.handler(Opcode::s_sendmsg, message);
-  r.handler(Opcode::s_sendmsghalt, [](Context& c, const Op& o) { return c.exit(ExitReason::kEnd, o); });
+  r.handler(Opcode::s_sendmsg,
+            [](Context& c, const Op& o) { return kIsHarmless(o) ? Step::next : c.exit(ExitReason::kUnsupported, o); });
+  // Halted behind its message, the wave is the host's to end, as after S_SENDMSGHALT of MSG_SAVEWAVE.
+  r.handler(Opcode::s_sendmsghalt, [](Context& c, const Op& o) {
+    return c.exit(kIsHarmless(o) ? ExitReason::kEnd : ExitReason::kUnsupported, o);
+  });
   // Halting a wave without a debugger to continue it would hang; only the "do not halt" form is accepted.
-  const Handler only_zero = [](Context& c, const Op& o) {
-    return o.sources[0].value == 0 ? Step::next : c.exit(ExitReason::kUnsupported, o);
-  };
-  r.handler(Opcode::s_sethalt, only_zero);
-  r.handler(Opcode::s_setkill, only_zero);
+  r.handler(Opcode::s_sethalt, [](Context& c, const Op& o) {
+    return (o.sources[0].value & 1) == 0 ? Step::next : c.exit(ExitReason::kUnsupported, o);
+  });
+  // The kill bit ends the wave.
+  r.handler(Opcode::s_setkill, [](Context& c, const Op& o) {
+    return (o.sources[0].value & 1) == 0 ? Step::next : c.exit(ExitReason::kEnd, o);
+  });
   for (const Opcode op : {Opcode::s_nop,
                           Opcode::s_waitcnt,
                           Opcode::s_setprio,
@@ -110,6 +160,8 @@ void register_exits(Registry& r) {
                           Opcode::s_dcache_wb_vol,
                           Opcode::s_dcache_discard,
                           Opcode::s_dcache_discard_x2,
+                          Opcode::s_atc_probe,
+                          Opcode::s_atc_probe_buffer,
                           Opcode::buffer_wbinvl1,
                           Opcode::buffer_wbinvl1_sc,
                           Opcode::buffer_wbinvl1_vol,
@@ -151,6 +203,11 @@ uint32_t read_hwreg(const Context& c, unsigned id) {
   }
 }
 
+Step behind_mode(Context& c, const Op& op) {
+  c.wave.pc = op.inst.next_pc();
+  return Step::mode;
+}
+
 Step set_hwreg(Context& c, const Op& op, uint32_t value) {
   const auto simm = static_cast<uint32_t>(op.sources[0].value);
   const unsigned id = simm & 63, offset = simm >> 6 & 31, size = (simm >> 11 & 31) + 1;
@@ -159,8 +216,9 @@ Step set_hwreg(Context& c, const Op& op, uint32_t value) {
   if (id == kMode) {
     c.wave.mode = merged(c.wave.mode);
     c.load_mode();
-    if ((c.wave.mode & mode::kVskip) != 0) return c.exit(ExitReason::kUnsupported, op);
-  } else if (id == kTrapsts) {
+    return behind_mode(c, op);
+  }
+  if (id == kTrapsts) {
     c.wave.trapsts = merged(c.wave.trapsts);
   }
   return Step::next;
@@ -185,6 +243,11 @@ void register_hwregs(Registry& r) {
     c.wave.mode |= mode::kGprIdxEn;
     return Step::next;
   });
+  r.handler(Opcode::s_setvskip, [](Context& c, const Op& o) {
+    const bool skip = (read_scalar32(c, o.sources[0]) >> (read_scalar32(c, o.sources[1]) & 31) & 1) != 0;
+    c.wave.mode = (c.wave.mode & ~mode::kVskip) | (skip ? mode::kVskip : 0);
+    return behind_mode(c, o);
+  });
   r.handler(Opcode::s_set_gpr_idx_off, [](Context& c, const Op&) -> Step {
     c.wave.mode &= ~mode::kGprIdxEn;
     return Step::next;
@@ -205,6 +268,7 @@ void register_hwregs(Registry& r) {
 
 void register_control(Registry& r) {
   register_branches(r);
+  register_fork_and_join(r);
   register_exits(r);
   register_hwregs(r);
 }

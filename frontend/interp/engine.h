@@ -24,6 +24,7 @@ enum class Step : uint8_t {
   next,  // go on after the instruction
   jump,  // wave.pc has been set by the handler
   exit,  // leave run(); wave.exit_reason and wave.pc are set
+  mode,  // as jump; MODE.vskip may have changed
 };
 
 // The host floating-point environments (MXCSR values) that instructions run under, derived from MODE.
@@ -83,6 +84,7 @@ struct Op {
   bool writes_exec = false;  // v_cmpx
   bool dpp_covers_all = false;
   uint16_t dst_reg = 0;   // row index, AGPRs from 256
+  uint16_t old_reg = 0;   // row whose bits a result keeps that is narrower than the register: dst_reg unless indexed
   uint16_t mask_reg = 0;  // scalar destination
   // Memory instructions: rows of address and data operands, first SGPR of saddr/srsrc; kNone where absent.
   uint16_t addr_row = kNone, data_row = kNone, data1_row = kNone, scalar_base = kNone;
@@ -234,5 +236,9 @@ inline void write_scalar64(Context& c, unsigned reg, uint64_t value) {
 
 // Vector operand access (valu.cpp): a pointer to the operand's rows, through c.tmp[slot] where it must be materialised.
 [[nodiscard]] const uint32_t* fetch_rows(Context& c, const Op& op, unsigned index);
+
+// `op` with the VGPR numbers that it has while MODE.gpr_idx_en is set. False if the destination does not exist: then
+// the instruction does nothing.
+[[nodiscard]] bool index_registers(const Context& c, Op& op);
 
 }  // namespace wavejit::interp

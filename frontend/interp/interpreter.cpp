@@ -19,6 +19,21 @@ Step illegal(Context& c, const Op& op) {
   return c.exit(ExitReason::kIllegal, op);
 }
 
+// What MODE.vskip leaves out (Vega ISA manual, "S_SETVSKIP": vector ALU, memory, LDS, GDS and export instructions).
+bool is_vector(const isa::Instruction& inst) {
+  switch (inst.format) {
+    case isa::Format::sop1:
+    case isa::Format::sop2:
+    case isa::Format::sopc:
+    case isa::Format::sopk:
+    case isa::Format::sopp:
+    case isa::Format::smem:
+      return false;
+    default:
+      return true;
+  }
+}
+
 // The prepared instructions of one code region, by dword. Slots start out null; calloc leaves untouched pages unbacked,
 // so large regions cost what is executed.
 class Region {
@@ -85,7 +100,53 @@ struct Interpreter::Impl {
     region.publish(pc, &op);
     return &op;
   }
+
+  // Runs until the wave leaves, or to behind an instruction that may have changed MODE.vskip (then false).
+  template <bool kSkipsVector>
+  bool run(Context& c, uint64_t& left);
 };
+
+template <bool kSkipsVector>
+bool Interpreter::Impl::run(Context& c, uint64_t& left) {
+  WaveState& wave = c.wave;
+  uint64_t pc = wave.pc;
+  Region* region = nullptr;
+  for (; left != 0; --left) {
+    if (region == nullptr || !region->contains(pc)) {
+      region = region_of(pc);
+      if (region == nullptr || pc % 4 != 0) {
+        wave.pc = pc;
+        wave.exit_reason = ExitReason::kIllegal;
+        return true;
+      }
+    }
+    const Op* op = region->find(pc);
+    if (op == nullptr) [[unlikely]]
+      op = prepare_at(*region, pc);
+    wave.pc = pc;
+    const Step step = kSkipsVector && is_vector(op->inst) ? Step::next : op->handler(c, *op);
+    if (step == Step::next) [[likely]] {
+      pc += op->size;
+    } else if (step == Step::jump) {
+      pc = wave.pc;
+      if (pc % 4 != 0) region = nullptr;
+    } else if (step == Step::mode) {
+      ++wave.instructions;
+      --left;
+      return false;
+    } else {
+      // Instructions that could not be executed are not counted.
+      const ExitReason reason = wave.exit_reason;
+      if (reason != ExitReason::kUnsupported && reason != ExitReason::kIllegal && reason != ExitReason::kFault)
+        ++wave.instructions;
+      return true;
+    }
+    ++wave.instructions;
+  }
+  wave.pc = pc;
+  wave.exit_reason = ExitReason::kYield;
+  return true;
+}
 
 Interpreter::Interpreter(isa::Target target, std::span<const CodeRegion> code) : impl_(std::make_unique<Impl>()) {
   impl_->target = target;
@@ -102,39 +163,10 @@ ExitReason Interpreter::run(WaveState& wave, uint64_t budget) const {
   c.mxcsr_now = saved.value();
   wave.engine_private[0] = kFaultScalar;
 
-  uint64_t pc = wave.pc;
-  Region* region = nullptr;
-  for (uint64_t left = budget; left != 0; --left) {
-    if (region == nullptr || !region->contains(pc)) {
-      region = impl_->region_of(pc);
-      if (region == nullptr || pc % 4 != 0) {
-        wave.pc = pc;
-        wave.exit_reason = ExitReason::kIllegal;
-        return wave.exit_reason;
-      }
-    }
-    const Op* op = region->find(pc);
-    if (op == nullptr) [[unlikely]]
-      op = impl_->prepare_at(*region, pc);
-    wave.pc = pc;
-    const Step step = op->handler(c, *op);
-    if (step == Step::next) [[likely]] {
-      pc += op->size;
-    } else if (step == Step::jump) {
-      pc = wave.pc;
-      if (pc % 4 != 0) region = nullptr;
-    } else {
-      // Instructions that could not be executed are not counted.
-      const ExitReason reason = wave.exit_reason;
-      if (reason != ExitReason::kUnsupported && reason != ExitReason::kIllegal && reason != ExitReason::kFault)
-        ++wave.instructions;
-      return reason;
-    }
-    ++wave.instructions;
+  for (;;) {
+    const bool skips = (wave.mode & mode::kVskip) != 0;
+    if (skips ? impl_->run<true>(c, budget) : impl_->run<false>(c, budget)) return wave.exit_reason;
   }
-  wave.pc = pc;
-  wave.exit_reason = ExitReason::kYield;
-  return wave.exit_reason;
 }
 
 ExitReason Interpreter::run_counting(WaveState& wave, uint64_t budget,

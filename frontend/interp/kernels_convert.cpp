@@ -239,6 +239,16 @@ void do_register(Registry& r) {
         }
       },
       Env::rn);
+  // The third source is the destination, of which the other bytes stay.
+  r.kernel(
+      Opcode::v_cvt_pkaccum_u8_f32,
+      [](Lanes& k) HWY_ATTR {
+        for (size_t l = 0; l < kWaveSize; ++l) {
+          const uint32_t shift = 8 * (k.src[1][l] & 3);
+          k.dst[l] = (k.src[2][l] & ~(0xffu << shift)) | to_u8(std::bit_cast<float>(k.src[0][l])) << shift;
+        }
+      },
+      Env::rn);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 // After foreach_target.
 #include "frontend/interp/rows-inl.h"
 #include "frontend/interp/scalar_math.h"
+#include "internal/screen_partition.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wavejit::interp::HWY_NAMESPACE {
@@ -82,6 +83,7 @@ void do_register(Registry& r) {
   WAVEJIT_EACH1(v_ffbh_u32, 0, find_first_high(a));
   WAVEJIT_EACH1(v_ffbl_b32, 0, find_first_low(a));
   WAVEJIT_EACH1(v_ffbh_i32, 0, find_first_sign(a));
+  WAVEJIT_EACH1(v_screen_partition_4se_b32, 0, kScreenPartition4Se[a & 0xff]);
   WAVEJIT_EACH1(v_sat_pk_u8_i16, kResult16,
                 std::clamp<int32_t>(s16(a), 0, 255) | std::clamp<int32_t>(s16(a >> 16), 0, 255) << 8);
 

@@ -55,12 +55,15 @@ void qsad_u16(Lanes& k) {
 }
 
 void mqsad_u32(Lanes& k) {
+  const auto sum_of = [&](uint32_t x, uint32_t y, uint32_t z) {
+    return k.clamp ? saturate_u32(uint64_t{sad_u8(x, y, 0, true)} + z) : sad_u8(x, y, z, true);
+  };
   for (size_t l = 0; l < kWaveSize; ++l) {
     const uint64_t a = static_cast<uint64_t>(k.src[0][l + kWaveSize]) << 32 | k.src[0][l];
     const uint32_t b = k.src[1][l];
     uint32_t result[4];
     for (unsigned i = 0; i < 4; ++i)
-      result[i] = sad_u8(static_cast<uint32_t>(a >> (8 * i)), b, k.src[2][l + i * kWaveSize], true);
+      result[i] = sum_of(static_cast<uint32_t>(a >> (8 * i)), b, k.src[2][l + i * kWaveSize]);
     for (unsigned i = 0; i < 4; ++i) k.dst[l + i * kWaveSize] = result[i];
   }
 }

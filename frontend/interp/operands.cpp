@@ -291,6 +291,7 @@ void prepare(Op& op, Arena& arena) {
   if (vdst != nullptr) {
     op.has_vdst = true;
     op.dst_reg = vdst->reg + (vdst->kind == OperandKind::agpr ? 256 : 0);
+    op.old_reg = op.dst_reg;
     op.dst_rows = vdst->dwords == 0 ? 1 : vdst->dwords;
   }
   if (!vector) return;

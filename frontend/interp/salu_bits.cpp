@@ -78,21 +78,23 @@ uint32_t first_sign64(uint64_t v) {
     return Step::next;                                        \
   })
 
-// S_MOVREL*: M0 is added to the register number. Only general SGPRs can be reached.
+// S_MOVREL*: M0 is added to the register number, modulo 2^32. Only general SGPRs can be reached: out of range a source
+// is s0, a destination is not written (GCN3 ISA manual, "Out-of-range behavior").
 constexpr unsigned kMaxRelative = 102;
 Step relative_move(Context& c, const Op& o, bool source_relative, unsigned dwords) {
   const uint32_t m0 = c.wave.sgpr[sreg::kM0];
-  const unsigned src = o.sources[0].reg + (source_relative ? m0 : 0);
-  const unsigned dst = o.mask_reg + (source_relative ? 0 : m0);
-  if ((source_relative && (o.sources[0].kind != Source::Kind::sgpr || src + dwords > kMaxRelative)) ||
-      (!source_relative && dst + dwords > kMaxRelative))
-    return c.exit(ExitReason::kUnsupported, o);
+  const auto is_general = [&](uint32_t reg) { return reg <= kMaxRelative - dwords; };
+  const uint32_t relative = o.sources[0].reg + m0;
+  const uint32_t src = is_general(relative) ? relative : 0;
+  const uint32_t dst = o.mask_reg + (source_relative ? 0 : m0);
   if (source_relative) {
     if (dwords == 2) {
       write_scalar64(c, dst, c.wave.sgpr64(src));
     } else {
       write_scalar32(c, dst, c.wave.sgpr[src]);
     }
+  } else if (!is_general(dst)) {
+    return Step::next;
   } else if (dwords == 2) {
     write_scalar64(c, dst, read_scalar64(c, o.sources[0]));
   } else {

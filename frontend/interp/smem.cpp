@@ -29,6 +29,15 @@ uint64_t address_of(const Context& c, const Op& op) {
   return (c.wave.sgpr64(op.inst.get(Slot::sbase).reg) + offset_of(c, op)) & ~uint64_t{3};
 }
 
+// S_SCRATCH_*: the SGPR counts units of 64 bytes; the two low bits of each part are dropped (Vega ISA manual, "Scalar
+// memory addressing").
+uint64_t scratch_address_of(const Context& c, const Op& op) {
+  uint64_t address = c.wave.sgpr64(op.inst.get(Slot::sbase).reg) & ~uint64_t{3};
+  address += static_cast<uint64_t>(static_cast<int64_t>(op.inst.offset)) & ~uint64_t{3};
+  if (op.inst.offset_is_sgpr) address += uint64_t{c.wave.sgpr[op.inst.get(Slot::soffset).reg] & ~3u} * 64;
+  return address;
+}
+
 // Loads into consecutive SGPRs. Writing both halves of VCC updates VCCZ, one half alone does not.
 void write_loaded(Context& c, unsigned reg, const uint32_t* data, unsigned dwords) {
   std::memcpy(&c.wave.sgpr[reg], data, dwords * 4);
@@ -44,9 +53,9 @@ Step fault(Context& c, const Op& op, uint64_t address) {
   return c.exit(ExitReason::kFault, op);
 }
 
-template <unsigned dwords>
+template <unsigned dwords, bool scratch = false>
 Step load(Context& c, const Op& op) {
-  const uint64_t address = address_of(c, op);
+  const uint64_t address = scratch ? scratch_address_of(c, op) : address_of(c, op);
   uint32_t data[dwords];
   mark_scalar(c, false);
   if (!is_canonical(address)) return fault(c, op, address);
@@ -55,9 +64,9 @@ Step load(Context& c, const Op& op) {
   return Step::next;
 }
 
-template <unsigned dwords>
+template <unsigned dwords, bool scratch = false>
 Step store(Context& c, const Op& op) {
-  const uint64_t address = address_of(c, op);
+  const uint64_t address = scratch ? scratch_address_of(c, op) : address_of(c, op);
   mark_scalar(c, true);
   if (!is_canonical(address)) return fault(c, op, address);
   std::memcpy(reinterpret_cast<void*>(address), &c.wave.sgpr[op.inst.get(Slot::sdata).reg], dwords * 4);
@@ -75,6 +84,8 @@ struct ScalarBuffer {
     const uint32_t stride = v[1] >> 16 & 0x3fff;
     size = static_cast<uint64_t>(v[2]) * (stride == 0 ? 1 : stride);
   }
+  // A negative offset is far beyond the end.
+  [[nodiscard]] bool covers(uint64_t offset, uint64_t bytes) const { return offset <= size && size - offset >= bytes; }
 };
 
 template <unsigned dwords>
@@ -85,7 +96,7 @@ Step buffer_load(Context& c, const Op& op) {
   mark_scalar(c, false);
   for (unsigned i = 0; i < dwords; ++i) {
     const uint64_t at = offset + 4 * i;
-    if (at + 4 <= buffer.size) std::memcpy(&data[i], reinterpret_cast<const void*>(buffer.base + at), 4);
+    if (buffer.covers(at, 4)) std::memcpy(&data[i], reinterpret_cast<const void*>(buffer.base + at), 4);
   }
   write_loaded(c, op.inst.get(Slot::sdata).reg, data, dwords);
   return Step::next;
@@ -99,7 +110,7 @@ Step buffer_store(Context& c, const Op& op) {
   mark_scalar(c, true);
   for (unsigned i = 0; i < dwords; ++i) {
     const uint64_t at = offset + 4 * i;
-    if (at + 4 <= buffer.size) std::memcpy(reinterpret_cast<void*>(buffer.base + at), &data[i], 4);
+    if (buffer.covers(at, 4)) std::memcpy(reinterpret_cast<void*>(buffer.base + at), &data[i], 4);
   }
   return Step::next;
 }
@@ -118,16 +129,16 @@ Step memrealtime(Context& c, const Op& op) {
 
 // param: AtomicOp. The compare-and-swap operand is {data, compare}.
 template <typename T>
-Step atomic(Context& c, const Op& op) {
-  const uint64_t address = address_of(c, op);
+Step apply_atomic(Context& c, const Op& op, uint64_t address, bool in_range) {
   const unsigned reg = op.inst.get(Slot::sdata).reg;
   constexpr unsigned kDwords = sizeof(T) / 4;
-  T data, compare;
+  T data, compare = 0, old = 0;
   std::memcpy(&data, &c.wave.sgpr[reg], sizeof data);
-  std::memcpy(&compare, &c.wave.sgpr[reg + kDwords], sizeof compare);
+  if (static_cast<AtomicOp>(op.param) == AtomicOp::cmpswap)
+    std::memcpy(&compare, &c.wave.sgpr[reg + kDwords], sizeof compare);
   mark_scalar(c, true);
-  if (!is_canonical(address)) return fault(c, op, address);
-  const T old = atomic_apply(static_cast<AtomicOp>(op.param), reinterpret_cast<T*>(address), data, compare);
+  if (in_range && !is_canonical(address)) return fault(c, op, address);
+  if (in_range) old = atomic_apply(static_cast<AtomicOp>(op.param), reinterpret_cast<T*>(address), data, compare);
   if (op.inst.glc) {
     uint32_t words[kDwords];
     std::memcpy(words, &old, sizeof old);
@@ -136,10 +147,25 @@ Step atomic(Context& c, const Op& op) {
   return Step::next;
 }
 
+template <typename T>
+Step atomic(Context& c, const Op& op) {
+  return apply_atomic<T>(c, op, address_of(c, op), true);
+}
+
+// Out of range memory stays as it is, and the old value is 0.
+template <typename T>
+Step buffer_atomic(Context& c, const Op& op) {
+  const ScalarBuffer buffer(c, op);
+  const uint64_t offset = offset_of(c, op) & ~uint64_t{3};
+  return apply_atomic<T>(c, op, buffer.base + offset, buffer.covers(offset, sizeof(T)));
+}
+
 void register_atomics(Registry& r) {
-#define WAVEJIT_SCALAR_ATOMIC(name, kind)                                                     \
-  r.handler(Opcode::s_atomic_##name, atomic<uint32_t>, static_cast<uint8_t>(AtomicOp::kind)); \
-  r.handler(Opcode::s_atomic_##name##_x2, atomic<uint64_t>, static_cast<uint8_t>(AtomicOp::kind))
+#define WAVEJIT_SCALAR_ATOMIC(name, kind)                                                                   \
+  r.handler(Opcode::s_atomic_##name, atomic<uint32_t>, static_cast<uint8_t>(AtomicOp::kind));               \
+  r.handler(Opcode::s_atomic_##name##_x2, atomic<uint64_t>, static_cast<uint8_t>(AtomicOp::kind));          \
+  r.handler(Opcode::s_buffer_atomic_##name, buffer_atomic<uint32_t>, static_cast<uint8_t>(AtomicOp::kind)); \
+  r.handler(Opcode::s_buffer_atomic_##name##_x2, buffer_atomic<uint64_t>, static_cast<uint8_t>(AtomicOp::kind))
   WAVEJIT_SCALAR_ATOMIC(swap, swap);
   WAVEJIT_SCALAR_ATOMIC(cmpswap, cmpswap);
   WAVEJIT_SCALAR_ATOMIC(add, add);
@@ -167,6 +193,12 @@ void register_smem(Registry& r) {
   r.handler(Opcode::s_store_dword, store<1>);
   r.handler(Opcode::s_store_dwordx2, store<2>);
   r.handler(Opcode::s_store_dwordx4, store<4>);
+  r.handler(Opcode::s_scratch_load_dword, load<1, true>);
+  r.handler(Opcode::s_scratch_load_dwordx2, load<2, true>);
+  r.handler(Opcode::s_scratch_load_dwordx4, load<4, true>);
+  r.handler(Opcode::s_scratch_store_dword, store<1, true>);
+  r.handler(Opcode::s_scratch_store_dwordx2, store<2, true>);
+  r.handler(Opcode::s_scratch_store_dwordx4, store<4, true>);
   r.handler(Opcode::s_buffer_load_dword, buffer_load<1>);
   r.handler(Opcode::s_buffer_load_dwordx2, buffer_load<2>);
   r.handler(Opcode::s_buffer_load_dwordx4, buffer_load<4>);

@@ -161,7 +161,7 @@ void apply_result_modifiers(Context& c, const Op& op, Type t, uint32_t* rows) {
 void place_result(Context& c, const Op& op, uint32_t* rows) {
   const isa::Instruction& inst = op.inst;
   const LaneFunctions& f = c.lanes;
-  const uint32_t* old = c.row(op.dst_reg);
+  const uint32_t* old = c.row(op.old_reg);
   if (inst.is_sdwa && inst.sdwa_dst_sel != SdwaSelect::dword) {
     const auto sel = static_cast<unsigned>(inst.sdwa_dst_sel);
     const unsigned width = sel < 4 ? 8 : 16;
@@ -235,24 +235,34 @@ Step run_valu(Context& c, const Op& op) {
   return Step::next;
 }
 
-// S_SET_GPR_IDX mode (Vega ISA manual, "VGPR indexing"): M0[7:0] is added to the VGPR numbers of the operands enabled
-// in M0[15:12] (src0, src1, src2, dst).
 Step run_indexed(Context& c, const Op& op) {
   Op indexed = op;
-  const uint32_t m0 = c.wave.sgpr[sreg::kM0];
-  const uint32_t index = m0 & 0xff;
-  const uint32_t enable = m0 >> 12 & 15;
-  for (unsigned i = 0; i < op.num_sources && i < 3; ++i)
-    if ((enable >> i & 1) != 0 && indexed.sources[i].kind == Source::Kind::vgpr) indexed.sources[i].reg += index;
-  if ((enable & 8) != 0 && op.has_vdst) indexed.dst_reg += index;
-  for (unsigned i = 0; i < op.num_sources; ++i)
-    if (indexed.sources[i].kind == Source::Kind::vgpr && indexed.sources[i].reg >= kNumVgprs)
-      return c.exit(ExitReason::kUnsupported, op);
-  if (op.has_vdst && indexed.dst_reg >= 2 * kNumVgprs) return c.exit(ExitReason::kUnsupported, op);
-  return run_valu(c, indexed);
+  return index_registers(c, indexed) ? run_valu(c, indexed) : Step::next;
 }
 
 }  // namespace
+
+// Vega ISA manual, "VGPR indexing": M0[7:0] is added to the VGPR numbers of the operands enabled in M0[15:12] (src0,
+// src1, src2, dst). A destination that is also a source (v_mac, results that keep a part of the register) is read as
+// src2. "Out-of-range behavior": a source out of range is v0, a destination makes the instruction do nothing.
+bool index_registers(const Context& c, Op& op) {
+  if (op.inst.format == isa::Format::mai) return true;
+  const uint32_t m0 = c.wave.sgpr[sreg::kM0];
+  const uint32_t index = m0 & 0xff;
+  const auto enabled = [&](unsigned operand) { return (m0 >> (12 + operand) & 1) != 0; };
+  const auto relative = [&](uint16_t reg, unsigned rows) {
+    return static_cast<uint16_t>(reg + index + rows > kNumVgprs ? 0 : reg + index);
+  };
+  for (unsigned i = 0; i < op.num_sources && i < 3; ++i)
+    if (enabled(i) && op.sources[i].kind == Source::Kind::vgpr)
+      op.sources[i].reg = relative(op.sources[i].reg, op.sources[i].dwords);
+  if (!op.has_vdst || op.dst_reg >= kNumVgprs) return true;
+  if (enabled(2)) op.old_reg = relative(op.old_reg, op.dst_rows);
+  if (!enabled(3)) return true;
+  if (op.dst_reg + index + op.dst_rows > kNumVgprs) return false;
+  op.dst_reg = static_cast<uint16_t>(op.dst_reg + index);
+  return true;
+}
 
 const uint32_t* fetch_rows(Context& c, const Op& op, unsigned index) {
   const Source& s = op.sources[index];
@@ -270,7 +280,12 @@ const uint32_t* fetch_rows(Context& c, const Op& op, unsigned index) {
       break;
     case Source::Kind::sgpr:
     case Source::Kind::special:
-      c.lanes.splat(tmp, s.dwords >= 2 ? read_scalar64(c, s) : read_scalar32(c, s), s.dwords);
+      if (s.kind == Source::Kind::sgpr &&
+          s.dwords > 2) {  // v_mqsad_u32_u8 alone has a longer source that can be scalar
+        for (unsigned i = 0; i < s.dwords; ++i) c.lanes.splat(tmp + i * kWaveSize, c.wave.sgpr[(s.reg + i) % 128], 1);
+      } else {
+        c.lanes.splat(tmp, s.dwords >= 2 ? read_scalar64(c, s) : read_scalar32(c, s), s.dwords);
+      }
       p = tmp;
       break;
   }

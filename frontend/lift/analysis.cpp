@@ -176,6 +176,10 @@ bool is_full(uint64_t full, const Operand& operand) {
   return is_sgpr(operand) && operand.reg % 2 == 0 && (full & bit_of(operand));
 }
 
+// What s_movreld may write.
+constexpr unsigned kGeneralSgprs = 102;
+constexpr uint64_t kGeneralPairs = (uint64_t{1} << kGeneralSgprs / 2) - 1;
+
 void full_masks_step(const Instruction& inst, uint64_t& full) {
   const uint64_t exec_bit = uint64_t{1} << kExecPair;
   const bool exec_full = full & exec_bit;
@@ -216,6 +220,7 @@ void full_masks_step(const Instruction& inst, uint64_t& full) {
     }
     if (result_full && operand.dwords == 2 && operand.reg % 2 == 0) full |= bit_of(operand);
   }
+  if (inst.opcode == Opcode::s_movreld_b32 || inst.opcode == Opcode::s_movreld_b64) full &= ~kGeneralPairs;
   full = exec_after ? full | exec_bit : full & ~exec_bit;
 }
 
@@ -271,6 +276,8 @@ void ScratchDescriptor::step(const Instruction& inst) {
     for (unsigned k = 0; k < operand.dwords && operand.reg + k < 128u; ++k)
       words_[operand.reg + k] = k < 2 ? result[k] : 0;
   }
+  if (inst.opcode == Opcode::s_movreld_b32 || inst.opcode == Opcode::s_movreld_b64)
+    std::fill_n(words_.begin(), kGeneralSgprs, uint8_t{0});
 }
 
 bool ScratchDescriptor::at(unsigned reg) const {

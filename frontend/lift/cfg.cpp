@@ -28,15 +28,28 @@ Ending ending_of(const Instruction& inst) {
     case Opcode::s_cbranch_vccnz:
     case Opcode::s_cbranch_execz:
     case Opcode::s_cbranch_execnz:
+    case Opcode::s_cbranch_cdbgsys:
+    case Opcode::s_cbranch_cdbguser:
+    case Opcode::s_cbranch_cdbgsys_or_user:
+    case Opcode::s_cbranch_cdbgsys_and_user:
       return Ending::cond_branch;
     case Opcode::s_setpc_b64:
+    case Opcode::s_cbranch_g_fork:
+    case Opcode::s_cbranch_i_fork:
+    case Opcode::s_cbranch_join:
       return Ending::jump;
     case Opcode::s_swappc_b64:
     case Opcode::s_call_b64:
       return Ending::call;
     case Opcode::s_endpgm:
     case Opcode::s_endpgm_saved:
+    case Opcode::s_endpgm_ordered_ps_done:
+    case Opcode::s_sendmsghalt:
       return Ending::end;
+    case Opcode::s_setkill:
+      return (inst.words[0] & 1) != 0 ? Ending::end : Ending::fallthrough;
+    case Opcode::s_setvskip:
+      return Ending::new_mode;
     case Opcode::s_barrier:
       return Ending::barrier;
     case Opcode::s_sleep:
@@ -71,7 +84,6 @@ class CfgBuilder {
   const Decoded& decode(uint64_t pc);
   void discover();
   void make_block(uint64_t pc);
-  void cut_open_indexing(GuestBlock& block);
   void find_last_indexed_row(Cfg& cfg) const;
   void assign_modes(Cfg& cfg) const;
   [[nodiscard]] std::vector<uint32_t> reverse_post_order() const;
@@ -141,40 +153,11 @@ void CfgBuilder::make_block(uint64_t pc) {
     block.insts.push_back(d.inst);
     pc = d.inst.next_pc();
     block.end_pc = pc;
-    block.has_setreg_mode |= d.inst.opcode == Opcode::s_setreg_imm32_b32 && mode_write(d.inst).is_mode;
+    block.changes_mode |= mode_behind(d.inst, 0) != 0 || mode_behind(d.inst, UINT32_MAX) != UINT32_MAX;
     if (d.ending != Ending::fallthrough || leaders_.contains(pc)) break;
   }
-  cut_open_indexing(block);
   block_at_[block.pc] = static_cast<uint32_t>(blocks_.size());
   blocks_.push_back(std::move(block));
-}
-
-// Register indexing must be switched off in the block that switched it on, and only moves may be in between: all that
-// compilers emit. Otherwise the block ends, unsupported, where indexing is switched on.
-void CfgBuilder::cut_open_indexing(GuestBlock& block) {
-  size_t on = SIZE_MAX;
-  bool good = true;
-  for (size_t i = 0; i < block.insts.size() && good; ++i) {
-    const Instruction& inst = block.insts[i];
-    if (inst.opcode == Opcode::s_set_gpr_idx_on) on = i;
-    if (on == SIZE_MAX) continue;
-    if (inst.opcode == Opcode::s_set_gpr_idx_off) on = SIZE_MAX;
-    const bool scalar = inst.format == isa::Format::sop1 || inst.format == isa::Format::sop2 ||
-                        inst.format == isa::Format::sopk || inst.format == isa::Format::sopc ||
-                        inst.format == isa::Format::sopp;
-    const bool move = inst.opcode == Opcode::v_mov_b32 && !inst.is_sdwa && !inst.is_dpp;
-    good = scalar || move;
-    for (unsigned k = 0; k < inst.num_operands; ++k) {
-      const isa::Operand& operand = inst.operands[k];
-      if (operand.is_dst && operand.kind == isa::OperandKind::sgpr && operand.reg == sreg::kM0) good = false;
-    }
-  }
-  if (on == SIZE_MAX) return;
-  const Instruction& first = block.insts[on];
-  unsupported_.push_back({.pc = first.pc, .what = isa::describe(first)});
-  block.ending = Ending::unsupported;
-  block.end_pc = first.pc;
-  block.insts.resize(on);
 }
 
 void CfgBuilder::find_last_indexed_row(Cfg& cfg) const {
@@ -217,12 +200,8 @@ std::vector<uint32_t> CfgBuilder::reverse_post_order() const {
 
 uint32_t mode_after(const GuestBlock& block) {
   uint32_t mode = block.mode;
-  if (!block.has_setreg_mode) return mode;
-  for (const Instruction& inst : block.insts) {
-    if (inst.opcode != Opcode::s_setreg_imm32_b32) continue;
-    const ModeWrite write = mode_write(inst);
-    if (write.is_mode) mode = (mode & ~(write.mask << write.offset)) | ((inst.words[1] & write.mask) << write.offset);
-  }
+  if (!block.changes_mode) return mode;
+  for (const Instruction& inst : block.insts) mode = mode_behind(inst, mode);
   return mode;
 }
 
@@ -318,6 +297,36 @@ ModeWrite mode_write(const Instruction& inst) {
   // hwreg id 1 is MODE (GCN3 ISA manual, table "Hardware register IDs").
   return {
       .is_mode = (simm16 & 63) == 1, .offset = (simm16 >> 6) & 31, .mask = size == 32 ? UINT32_MAX : (1u << size) - 1};
+}
+
+uint32_t mode_behind(const Instruction& inst, uint32_t mode) {
+  switch (inst.opcode) {
+    case Opcode::s_setreg_imm32_b32: {
+      const ModeWrite write = mode_write(inst);
+      if (!write.is_mode) return mode;
+      return (mode & ~(write.mask << write.offset)) | ((inst.words[1] & write.mask) << write.offset);
+    }
+    case Opcode::s_set_gpr_idx_on:
+      return mode | mode::kGprIdxEn;
+    case Opcode::s_set_gpr_idx_off:
+      return mode & ~mode::kGprIdxEn;
+    default:
+      return mode;
+  }
+}
+
+bool is_vector(const Instruction& inst) {
+  switch (inst.format) {
+    case isa::Format::sop1:
+    case isa::Format::sop2:
+    case isa::Format::sopc:
+    case isa::Format::sopk:
+    case isa::Format::sopp:
+    case isa::Format::smem:
+      return false;
+    default:
+      return true;
+  }
 }
 
 Expected<Cfg> build_cfg(const LiftOptions& options) {

@@ -17,13 +17,13 @@ enum class Ending : uint8_t {
   fallthrough,  // the next instruction is the start of another block
   branch,
   cond_branch,
-  jump,         // s_setpc_b64
+  jump,         // s_setpc_b64, s_cbranch_*_fork, s_cbranch_join
   call,         // s_swappc_b64, s_call_b64: the next instruction is an entry
-  end,          // s_endpgm
+  end,          // s_endpgm and what else ends the wave
   barrier,      // s_barrier: the next instruction is an entry
   yield,        // s_sleep: the next instruction is an entry
   trap,         // s_trap
-  new_mode,     // s_setreg wrote MODE with a value that is not known here: go on in a unit specialised on it
+  new_mode,     // MODE was written with a value that is not known here: go on in a unit specialised on it
   unsupported,  // no handler; end_pc is the instruction
   illegal,      // undecodable bytes at end_pc, or end_pc is outside of the code region
 };
@@ -41,7 +41,7 @@ struct GuestBlock {
   std::array<bool, 2> mode_differs{};  // the successor is lifted for another MODE: leave instead
   uint32_t mode = 0;                   // MODE at the start of the block
   bool is_entry = false;               // control may come from outside of the unit
-  bool has_setreg_mode = false;
+  bool changes_mode = false;           // in a way that is known (mode_behind)
 };
 
 struct Cfg {
@@ -67,6 +67,12 @@ struct ModeWrite {
   uint32_t mask = 0;  // unshifted
 };
 [[nodiscard]] ModeWrite mode_write(const isa::Instruction& inst);
+
+// MODE behind an instruction that changes it to a value known here, and behind any other that does not end its block.
+[[nodiscard]] uint32_t mode_behind(const isa::Instruction& inst, uint32_t mode);
+
+// Vector instructions: what is not executed while MODE.vskip is set.
+[[nodiscard]] bool is_vector(const isa::Instruction& inst);
 
 // In which form the value of a scalar register pair is wanted by the code that follows. It only steers how phis
 // represent a pair (one mask, one 64-bit number, or two halves); any choice is correct.

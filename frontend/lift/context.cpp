@@ -124,7 +124,7 @@ Inst* Context::raw32(const Operand& operand) {
   switch (operand.kind) {
     case OperandKind::vgpr:
     case OperandKind::agpr:
-      return ssa.read_row(first_row(operand));
+      return row(operand);
     case OperandKind::sgpr:
     case OperandKind::special:
       return b.op(Op::splat, {s32(operand)});
@@ -147,7 +147,18 @@ Inst* Context::raw64(const Operand& operand) {
 }
 
 Inst* Context::row(const Operand& operand, unsigned index) {
+  if (mode & mode::kGprIdxEn && operand.kind == OperandKind::vgpr)
+    if (Inst* relative = gpr_index(position_of(operand)))
+      return read_relative({.base = operand.reg, .dwords = operand.dwords, .index = relative}, index);
   return ssa.read_row((first_row(operand) + index) % kNumRows);
+}
+
+Inst* Context::row_or_half(const Operand& operand, unsigned index) {
+  if (operand.kind == OperandKind::vgpr || operand.kind == OperandKind::agpr) return row(operand, index);
+  if (operand.kind == OperandKind::sgpr && operand.dwords > 2)
+    return b.op(Op::splat, {ssa.read32((operand.reg + index) % 128u)});
+  if (index >= 2) return v(0);
+  return b.op(index == 0 ? Op::lo32 : Op::hi32, {raw64(operand)});
 }
 
 std::vector<Inst*> Context::rows(const Operand& operand, unsigned count) {
@@ -225,6 +236,9 @@ Inst* Context::write_enable() {
 }
 
 void Context::set_row(const Operand& dst, unsigned index, Inst* value, Inst* mask) {
+  if (mode & mode::kGprIdxEn && dst.kind == OperandKind::vgpr)
+    if (Inst* relative = gpr_index(kDestination))
+      return write_relative({.base = dst.reg, .dwords = dst.dwords, .index = relative}, index, value, mask);
   const unsigned target = (first_row(dst) + index) % kNumRows;
   if (!mask->is_const(~uint64_t{0})) value = b.select(mask, value, ssa.read_row(target));
   ssa.write_row(target, value);
@@ -243,6 +257,15 @@ Inst* Context::sdwa_result(Inst* value, Inst* old) {
     default:
       return b.op(Op::bfi, {v(field), shl(value, shift), old});
   }
+}
+
+void Context::set_vmask(Slot slot, Inst* value) {
+  value = and_(write_enable(), value);
+  const Operand* vdst = inst->find(Slot::vdst);
+  if (mode & mode::kGprIdxEn && vdst && vdst->kind == OperandKind::vgpr)
+    if (Inst* relative = gpr_index(kDestination))
+      value = b.select(in_range({.base = vdst->reg, .dwords = vdst->dwords, .index = relative}), value, smask(slot));
+  set_smask(slot, value);
 }
 
 void Context::set_v32(const Operand& dst, Inst* value) {

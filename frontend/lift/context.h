@@ -1,6 +1,8 @@
 // What a handler works with: operand fetch and result stages, written once for all opcodes.
 #pragma once
 
+#include <optional>
+
 #include "frontend/isa/info.h"
 #include "frontend/isa/instruction.h"
 #include "frontend/lift/lifter.h"
@@ -30,7 +32,7 @@ class Context {
   uint32_t mode = 0;                          // MODE in front of `inst`
   bool result_is_mask = false;                // the code behind `inst` wants its 64-bit result as a mask
   bool srd_is_scratch = false;                // the resource descriptor of `inst` is provably the scratch descriptor
-  unsigned index_enables = 0;                 // M0[15:12] while register indexing (s_set_gpr_idx_on) is on, else 0
+  std::optional<unsigned> index_enables;      // M0[15:12], where s_set_gpr_idx_on or _mode in this block says so
   unsigned last_indexed_row = kNumVgprs - 1;  // highest VGPR that an indexed access may mean
   Inst* condition = nullptr;                  // set by conditional branches: i1, true when taken
   Inst* jump_target = nullptr;                // set by jumps and calls
@@ -75,8 +77,27 @@ class Context {
   Inst* src_i16(Slot slot);
   // Consecutive registers of a data operand.
   Inst* row(const Operand& operand, unsigned index = 0);
+  // Dword `index` of a 64-bit operand that may also be scalar or constant, or of a longer register operand.
+  Inst* row_or_half(const Operand& operand, unsigned index);
   // A vector operand as `count` rows (for stores); constants and SGPRs do not occur.
   std::vector<Inst*> rows(const Operand& operand, unsigned count);
+
+  // --- VGPR indexing (indexing.cpp) ---
+  // What M0 adds to the number of a VGPR while MODE.gpr_idx_en is set; null when nothing. By position: bits of
+  // M0[15:12].
+  enum Position : unsigned { kSource0, kSource1, kSource2, kDestination };
+  Inst* gpr_index(unsigned position);
+  [[nodiscard]] unsigned position_of(const Operand& operand) const;  // as a source
+  struct RelativeRow {
+    unsigned base;       // register number in the instruction
+    unsigned dwords;     // of the operand, which is out of range as a whole
+    Inst* index;         // i32
+    bool wraps = false;  // base + index is modulo 2^32; otherwise the index is small
+  };
+  // Row `k` of the operand. Out of range it is that of v0, a write does nothing.
+  Inst* read_relative(const RelativeRow& row, unsigned k);
+  void write_relative(const RelativeRow& row, unsigned k, Inst* value, Inst* mask);
+  Inst* in_range(const RelativeRow& row);  // i1, for those that do not wrap
 
   // --- vector results ---
   // Writes lanes in write_enable(): SDWA destination select and op_sel applied, no clamp or omod.
@@ -90,7 +111,7 @@ class Context {
   // Row `index` of a register operand, lanes in `mask`.
   void set_row(const Operand& dst, unsigned index, Inst* value, Inst* mask);
   // A lane mask result: bits of lanes that are not written are 0.
-  void set_vmask(Slot slot, Inst* value) { set_smask(slot, b.op(Op::and_, {write_enable(), value})); }
+  void set_vmask(Slot slot, Inst* value);
 
   // --- floating point ---
   [[nodiscard]] uint32_t env32() const { return env(mode::kRoundF32Shift, mode::kDenormF32Shift); }

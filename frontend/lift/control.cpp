@@ -1,5 +1,7 @@
 // SOPP, jumps and calls, hardware registers. What ends a block only computes here; the terminator is made by the
 // lifter.
+#include <bit>
+
 #include "frontend/lift/context.h"
 #include "frontend/lift/handlers.h"
 
@@ -39,9 +41,77 @@ void s_swappc_b64(Context& c) {
   c.set_s64(Slot::sdst, c.b.i64(c.inst->next_pc()));
 }
 
-void s_call_b64(Context& c) {
+Inst* branch_target(Context& c) {
   const int64_t distance = static_cast<int16_t>(c.simm16()) * int64_t{4};
-  c.jump_target = c.b.i64(c.inst->next_pc() + static_cast<uint64_t>(distance));
+  return c.b.i64(c.inst->next_pc() + static_cast<uint64_t>(distance));
+}
+
+// The way of the fork that waits, s[4 csp : 4 csp + 3]: EXEC, then where it goes on.
+unsigned stack_entry(uint32_t csp) {
+  return (csp & 7) * 4;
+}
+Inst* with_csp(Context& c, uint32_t csp) {
+  constexpr uint32_t kOthers = (1u << mode::kCspShift) - 1;
+  return c.b.i32((c.mode & kOthers) | csp << mode::kCspShift);
+}
+
+// MODE.csp is known, as all of MODE: the registers of the stack are those of one entry.
+void fork(Context& c, Inst* condition, Inst* target) {
+  Inst* exec = c.exec();
+  Inst* pass = c.and_(condition, exec);
+  Inst* fail = c.b.op(Op::andn, {exec, condition});
+  Inst* next = c.b.i64(c.inst->next_pc());
+  const auto count = [&](Inst* mask) { return c.b.op(Op::popcount, {c.b.op(Op::mask_to_i64, {mask})}); };
+  Inst* any_pass = c.b.op(Op::mask_any, {pass});
+  Inst* any_fail = c.b.op(Op::mask_any, {fail});
+  Inst* splits = c.and_(any_pass, any_fail);
+  Inst* fail_first = c.b.icmp(ICmp::ult, count(fail), count(pass));
+  const unsigned entry = stack_entry(c.mode >> mode::kCspShift);
+  Inst* old_low = c.ssa.read64(entry);
+  Inst* old_high = c.ssa.read64(entry + 2);
+  Inst* waiting = c.b.op(Op::mask_to_i64, {c.b.select(fail_first, pass, fail)});
+  c.ssa.write64(entry, c.b.select(splits, waiting, old_low));
+  c.ssa.write64(entry + 2, c.b.select(splits, c.b.select(fail_first, target, next), old_high));
+  c.ssa.write_mask(sreg::kExecLo, c.b.select(splits, c.b.select(fail_first, fail, pass), exec));
+  c.new_mode = c.b.select(splits, with_csp(c, (c.mode >> mode::kCspShift) + 1), c.b.i32(c.mode));
+  // Lanes that all pass go to the target even if there are none.
+  Inst* to_next = c.b.select(splits, fail_first, any_fail);
+  c.jump_target = c.b.select(to_next, next, target);
+}
+
+void s_cbranch_g_fork(Context& c) {
+  Inst* condition = c.smask(Slot::src0);
+  fork(c, condition, c.s64(Slot::src1));
+}
+
+void s_cbranch_i_fork(Context& c) {
+  Inst* condition = c.smask(Slot::src0);
+  fork(c, condition, branch_target(c));
+}
+
+void s_cbranch_join(Context& c) {
+  const uint32_t csp = c.mode >> mode::kCspShift;
+  Inst* is_last = c.b.icmp(ICmp::eq, c.s32(Slot::src0), c.b.i32(csp));
+  const unsigned entry = stack_entry(csp - 1);
+  Inst* waiting = c.ssa.read_mask(entry);
+  Inst* target = c.ssa.read64(entry + 2);
+  c.ssa.write_mask(sreg::kExecLo, c.b.select(is_last, c.exec(), waiting));
+  c.new_mode = c.b.select(is_last, c.b.i32(c.mode), with_csp(c, csp - 1));
+  c.jump_target = c.b.select(is_last, c.b.i64(c.inst->next_pc()), target);
+}
+
+void s_setvskip(Context& c) {
+  Inst* bit = c.and_(c.b.op(Op::lshr, {c.s32(Slot::src0), c.s32(Slot::src1)}), c.b.i32(1));
+  c.new_mode = c.or_(c.b.i32(c.mode & ~mode::kVskip), c.shl(bit, std::countr_zero(mode::kVskip)));
+}
+
+// No debugger is attached.
+void branch_never(Context& c) {
+  c.condition = c.b.i1(false);
+}
+
+void s_call_b64(Context& c) {
+  c.jump_target = branch_target(c);
   c.set_s64(Slot::sdst, c.b.i64(c.inst->next_pc()));
 }
 
@@ -121,14 +191,32 @@ void s_setreg(Context& c) {
 }  // namespace
 
 void add_control(HandlerTable& t) {
-  for (const Opcode opcode :
-       {Opcode::s_nop, Opcode::s_endpgm, Opcode::s_endpgm_saved, Opcode::s_branch, Opcode::s_wakeup, Opcode::s_barrier,
-        Opcode::s_setkill, Opcode::s_waitcnt, Opcode::s_sethalt, Opcode::s_sleep, Opcode::s_setprio, Opcode::s_sendmsg,
-        Opcode::s_trap, Opcode::s_icache_inv, Opcode::s_incperflevel, Opcode::s_decperflevel, Opcode::s_ttracedata})
+  for (const Opcode opcode : {Opcode::s_nop,
+                              Opcode::s_endpgm,
+                              Opcode::s_endpgm_saved,
+                              Opcode::s_branch,
+                              Opcode::s_wakeup,
+                              Opcode::s_barrier,
+                              Opcode::s_setkill,
+                              Opcode::s_waitcnt,
+                              Opcode::s_sethalt,
+                              Opcode::s_sleep,
+                              Opcode::s_setprio,
+                              Opcode::s_sendmsg,
+                              Opcode::s_trap,
+                              Opcode::s_icache_inv,
+                              Opcode::s_incperflevel,
+                              Opcode::s_decperflevel,
+                              Opcode::s_ttracedata,
+                              Opcode::s_sendmsghalt,
+                              Opcode::s_endpgm_ordered_ps_done,
+                              Opcode::s_atc_probe,
+                              Opcode::s_atc_probe_buffer})
     t.add(opcode, nothing);
-  for (const Opcode opcode : {Opcode::s_dcache_inv, Opcode::s_dcache_wb, Opcode::s_dcache_inv_vol,
-                              Opcode::s_dcache_wb_vol, Opcode::buffer_wbinvl1, Opcode::buffer_wbinvl1_sc,
-                              Opcode::buffer_wbinvl1_vol, Opcode::buffer_wbl2, Opcode::buffer_invl2})
+  for (const Opcode opcode :
+       {Opcode::s_dcache_inv, Opcode::s_dcache_wb, Opcode::s_dcache_inv_vol, Opcode::s_dcache_wb_vol,
+        Opcode::s_dcache_discard, Opcode::s_dcache_discard_x2, Opcode::buffer_wbinvl1, Opcode::buffer_wbinvl1_sc,
+        Opcode::buffer_wbinvl1_vol, Opcode::buffer_wbl2, Opcode::buffer_invl2})
     t.add(opcode, memory_fence);
   t.add(Opcode::s_cbranch_scc0, branch_scc<false>);
   t.add(Opcode::s_cbranch_scc1, branch_scc<true>);
@@ -136,6 +224,13 @@ void add_control(HandlerTable& t) {
   t.add(Opcode::s_cbranch_vccnz, branch_vccz<false>);
   t.add(Opcode::s_cbranch_execz, branch_execz<true>);
   t.add(Opcode::s_cbranch_execnz, branch_execz<false>);
+  for (const Opcode opcode : {Opcode::s_cbranch_cdbgsys, Opcode::s_cbranch_cdbguser, Opcode::s_cbranch_cdbgsys_or_user,
+                              Opcode::s_cbranch_cdbgsys_and_user})
+    t.add(opcode, branch_never);
+  t.add(Opcode::s_cbranch_g_fork, s_cbranch_g_fork);
+  t.add(Opcode::s_cbranch_i_fork, s_cbranch_i_fork);
+  t.add(Opcode::s_cbranch_join, s_cbranch_join);
+  t.add(Opcode::s_setvskip, s_setvskip);
   t.add(Opcode::s_setpc_b64, s_setpc_b64);
   t.add(Opcode::s_swappc_b64, s_swappc_b64);
   t.add(Opcode::s_call_b64, s_call_b64);

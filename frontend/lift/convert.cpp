@@ -96,15 +96,22 @@ void norm16(Context& c) {
   c.set_v16(normalise<kSigned>(c, c.fp(Op::cvt_f32_f16, {c.src32(Slot::src0)}, c.env16())));
 }
 
-void v_cvt_pk_u8_f32(Context& c) {
+void insert_u8_of_f32(Context& c, Inst* rest) {
   Inst* x = c.src32(Slot::src0);
   Inst* byte = c.src32(Slot::src1);
-  Inst* rest = c.src32(Slot::src2);
   Inst* number = c.fp(Op::cvt_u32_f32, {c.fp(Op::frndne_f32, {x}, c.env32())}, c.env32());
   number = c.b.op(Op::umin, {number, c.v(255)});
   Inst* shift = c.and_(c.shl(byte, 3), c.v(24));
   Inst* field = c.b.op(Op::shl, {c.v(255), shift});
   c.set_v32(c.b.op(Op::bfi, {field, c.b.op(Op::shl, {number, shift}), rest}));
+}
+
+void v_cvt_pk_u8_f32(Context& c) {
+  insert_u8_of_f32(c, c.src32(Slot::src2));
+}
+// Of the destination the other bytes stay.
+void v_cvt_pkaccum_u8_f32(Context& c) {
+  insert_u8_of_f32(c, c.raw32(c.operand(Slot::vdst)));
 }
 
 }  // namespace
@@ -141,6 +148,7 @@ void add_convert(HandlerTable& t) {
   t.add(Opcode::v_cvt_norm_i16_f16, norm16<true>);
   t.add(Opcode::v_cvt_norm_u16_f16, norm16<false>);
   t.add(Opcode::v_cvt_pk_u8_f32, v_cvt_pk_u8_f32);
+  t.add(Opcode::v_cvt_pkaccum_u8_f32, v_cvt_pkaccum_u8_f32);
 }
 
 }  // namespace wavejit::lift

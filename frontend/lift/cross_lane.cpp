@@ -23,7 +23,12 @@ void v_writelane_b32(Context& c) {
   const Operand& dst = c.operand(Slot::vdst);
   Inst* value = c.s32(Slot::src0);
   Inst* lane = c.s32(Slot::src1);
-  c.ssa.write_row(first_row(dst), c.b.op(Op::writelane, {c.raw32(dst), value, lane}));
+  if (Inst* index = dst.kind == OperandKind::vgpr ? c.gpr_index(Context::kDestination) : nullptr) {
+    const Context::RelativeRow relative{.base = dst.reg, .dwords = 1, .index = index};
+    Inst* old = c.read_relative(relative, 0);
+    return c.write_relative(relative, 0, c.b.op(Op::writelane, {old, value, lane}), c.b.mask(~uint64_t{0}));
+  }
+  c.ssa.write_row(first_row(dst), c.b.op(Op::writelane, {c.ssa.read_row(first_row(dst)), value, lane}));
 }
 
 void ds_swizzle_b32(Context& c) {

@@ -38,9 +38,6 @@ void add_flat(HandlerTable& table);
 void add_buffer(HandlerTable& table);
 void add_indexing(HandlerTable& table);
 
-// v_mov_b32 while register indexing is on (Context::index_enables).
-void lift_indexed_move(Context& c);
-
 [[nodiscard]] Handler handler_for(isa::Opcode opcode);  // null when there is none
 
 // Whether a matrix instruction has modifiers that exist; true for all others.

@@ -18,6 +18,17 @@ namespace {
 
 using ir::Block;
 
+// Otherwise than by s_set_gpr_idx_*.
+bool writes_m0(const Instruction& inst) {
+  for (unsigned i = 0; i < inst.num_operands; ++i) {
+    const Operand& operand = inst.operands[i];
+    if (operand.is_dst && operand.kind == OperandKind::sgpr && operand.reg <= sreg::kM0 &&
+        operand.reg + operand.dwords > sreg::kM0)
+      return true;
+  }
+  return false;
+}
+
 // What the terminator of a block needs from the instructions in it.
 struct BlockEnd {
   Inst* condition = nullptr;
@@ -145,21 +156,17 @@ void Lifter::fill() {
     ssa_->start_block(i);
     context.condition = context.jump_target = context.new_mode = nullptr;
     context.mode = guest.mode;
-    context.index_enables = 0;
+    context.index_enables.reset();
     ScratchDescriptor descriptor = scratch[i];
     for (const Instruction& inst : guest.insts) {
       builder_.set_guest_pc(inst.pc);
       context.inst = &inst;
       context.result_is_mask = result_is_mask_.contains(inst.pc);
       if (const Operand* srsrc = inst.find(Slot::srsrc)) context.srd_is_scratch = descriptor.at(srsrc->reg);
-      handler_for(inst.opcode)(context);
+      if (!(context.mode & mode::kVskip) || !is_vector(inst)) handler_for(inst.opcode)(context);
       descriptor.step(inst);
-      if (inst.opcode == Opcode::s_setreg_imm32_b32) {
-        const ModeWrite write = mode_write(inst);
-        if (write.is_mode)
-          context.mode =
-              (context.mode & ~(write.mask << write.offset)) | ((inst.words[1] & write.mask) << write.offset);
-      }
+      if (context.index_enables && writes_m0(inst)) context.index_enables.reset();
+      if (guest.changes_mode) context.mode = mode_behind(inst, context.mode);
     }
     if (options_.count_instructions && !guest.insts.empty()) ssa_->count_instructions(guest.insts.size());
     if (options_.block_counter && !guest.insts.empty()) count_block(options_.block_counter(guest.insts));
@@ -396,27 +403,19 @@ bool can_lift(const isa::Instruction& inst) {
   }
   const uint32_t imm = inst.words[0] & 0xffff;
   switch (inst.opcode) {
-    case Opcode::s_setreg_imm32_b32: {  // relative register indexing and VSKIP are not modelled
-      const ModeWrite write = mode_write(inst);
-      const uint64_t bits = uint64_t{inst.words[1] & write.mask} << write.offset;
-      return !write.is_mode || !(bits & (mode::kGprIdxEn | mode::kVskip));
-    }
-    case Opcode::s_sendmsg: {  // docs/isa-decisions.md, "s_sendmsg"
+    case Opcode::s_sendmsg:
+    case Opcode::s_sendmsghalt: {  // docs/isa-decisions.md, "s_sendmsg"
       const uint32_t message = imm & 15;
       return message == 1 || message == 4 || message == 9 || message == 10;
     }
     case Opcode::s_sethalt:
-    case Opcode::s_setkill:
-      return imm == 0;
+      return (imm & 1) == 0;
     default:
       return true;
   }
 }
 
 Expected<LiftResult> lift(const LiftOptions& options, std::vector<Unsupported>* unsupported) {
-  if (options.mode & (mode::kGprIdxEn | mode::kVskip))
-    return make_error(ErrorCode::kUnsupported, fmt::format("{}: MODE {:#x} has relative register indexing or VSKIP on",
-                                                           options.name, options.mode));
   Expected<Cfg> cfg = build_cfg(options);
   if (!cfg) return tl::make_unexpected(std::move(cfg.error()));
   if (unsupported) unsupported->insert(unsupported->end(), cfg->unsupported.begin(), cfg->unsupported.end());

@@ -172,9 +172,51 @@ void v_div_fmas_f32(Context& c) {
   c.set_f32(c.fp(Op::div_fmas_f32, {x, y, z, c.ssa.read_mask(sreg::kVccLo)}, c.env32()));
 }
 
+// The face of a cube map: the axis of the largest magnitude, z before y before x.
+enum class Cube { id, sc, tc, ma };
+
+template <Cube kWhat>
+void v_cube(Context& c) {
+  Inst* x = c.src32(Slot::src0);
+  Inst* y = c.src32(Slot::src1);
+  Inst* z = c.src32(Slot::src2);
+  const auto compare = [&](ir::FCmp predicate, Inst* a, Inst* b) {
+    return c.fp(Op::fcmp_f32, {a, b}, c.env32() | static_cast<uint32_t>(predicate) << ir::fpenv::kFCmpShift);
+  };
+  const auto magnitude = [&](Inst* a) { return c.and_(a, c.v(0x7fffffff)); };
+  const auto minus = [&](Inst* a) { return c.b.op(Op::xor_, {a, c.v(0x80000000)}); };
+  const auto negative = [&](Inst* a) { return compare(ir::FCmp::lt, a, c.v(0)); };
+  Inst* ax = magnitude(x);
+  Inst* ay = magnitude(y);
+  Inst* az = magnitude(z);
+  Inst* is_z = c.and_(compare(ir::FCmp::ge, az, ax), compare(ir::FCmp::ge, az, ay));
+  Inst* is_y = compare(ir::FCmp::ge, ay, ax);
+  const auto choose = [&](Inst* for_z, Inst* for_y, Inst* for_x) {
+    return c.b.select(is_z, for_z, c.b.select(is_y, for_y, for_x));
+  };
+  const auto face = [&](Inst* axis, uint32_t if_negative, uint32_t otherwise) {
+    return c.b.select(negative(axis), c.v(if_negative), c.v(otherwise));
+  };
+  switch (kWhat) {
+    case Cube::id:
+      return c.set_f32(
+          choose(face(z, 0x40a00000, 0x40800000), face(y, 0x40400000, 0x40000000), face(x, 0x3f800000, 0)));
+    case Cube::sc:
+      return c.set_f32(choose(c.b.select(negative(z), minus(x), x), x, c.b.select(negative(x), z, minus(z))));
+    case Cube::tc:
+      return c.set_f32(choose(minus(y), c.b.select(negative(y), minus(z), z), minus(y)));
+    case Cube::ma:
+      return c.set_f32(c.fp(Op::fmul_f32, {choose(z, y, x), c.v(0x40000000)}, c.env32()));
+  }
+}
+
 }  // namespace
 
 void add_valu_fp32(HandlerTable& t) {
+  t.add(Opcode::v_cubeid_f32, v_cube<Cube::id>);
+  t.add(Opcode::v_cubesc_f32, v_cube<Cube::sc>);
+  t.add(Opcode::v_cubetc_f32, v_cube<Cube::tc>);
+  t.add(Opcode::v_cubema_f32, v_cube<Cube::ma>);
   t.add(Opcode::v_add_f32, binary<Op::fadd_f32>);
   t.add(Opcode::v_sub_f32, binary<Op::fsub_f32>);
   t.add(Opcode::v_subrev_f32, binary_rev<Op::fsub_f32>);

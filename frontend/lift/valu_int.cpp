@@ -34,19 +34,29 @@ void chain(Context& c) {
 }
 
 void v_mov_b32(Context& c) {
-  if (c.index_enables)
-    lift_indexed_move(c);
-  else
-    c.set_v32(c.src32(Slot::src0));
+  c.set_v32(c.src32(Slot::src0));
 }
 void v_nop(Context&) {}
 
 void v_swap_b32(Context& c) {
   const Operand& x = c.operand(Slot::vdst);
   const Operand& y = c.operand(Slot::src0);
+  Inst* mask = c.exec();
+  if (c.mode & mode::kGprIdxEn) {  // x is a destination to VGPR indexing, y src0
+    const auto relative = [&](const Operand& operand, unsigned position) {
+      Inst* index = c.gpr_index(position);
+      return Context::RelativeRow{.base = operand.reg, .dwords = 1, .index = index ? index : c.b.i32(0)};
+    };
+    const Context::RelativeRow rx = relative(x, Context::kDestination), ry = relative(y, Context::kSource0);
+    mask = c.and_(mask, c.b.op(Op::splat_mask, {c.and_(c.in_range(rx), c.in_range(ry))}));
+    Inst* old_x = c.read_relative(rx, 0);
+    Inst* old_y = c.read_relative(ry, 0);
+    c.write_relative(rx, 0, old_y, mask);
+    c.write_relative(ry, 0, old_x, mask);
+    return;
+  }
   Inst* old_x = c.raw32(x);
   Inst* old_y = c.raw32(y);
-  Inst* mask = c.exec();
   c.set_row(x, 0, old_y, mask);
   c.set_row(y, 0, old_x, mask);
 }
@@ -227,6 +237,57 @@ void helper3(Context& c) {
   c.set_v32(result);
 }
 
+// Bytes i to i + 3 of a 64-bit operand, a register.
+Inst* window(Context& c, const Operand& operand, unsigned i) {
+  Inst* low = c.row_or_half(operand, 0);
+  return i == 0 ? low : c.b.op(Op::alignbit, {c.row_or_half(operand, 1), low, c.v(8 * i)});
+}
+
+// Four sliding windows of src0 against src1. Sums of 16 bits, one after the other.
+template <ir::Helper kSum>
+void v_qsad_pk_u16_u8(Context& c) {
+  const Operand& addend = c.operand(Slot::src2);
+  Inst* reference = c.src32(Slot::src1);
+  Inst* result[4];
+  for (unsigned i = 0; i < 4; ++i) {
+    Inst* pair = c.row_or_half(addend, i / 2);
+    Inst* z = i % 2 == 0 ? c.zext16(pair) : c.lshr(pair, 16);
+    Inst* x = window(c, c.operand(Slot::src0), i);
+    Inst* sum = c.b.op_typed(Op::helper, ir::kV32, {x, reference, z}, static_cast<uint32_t>(kSum));
+    result[i] = c.inst->clamp ? c.b.op(Op::umin, {sum, c.v(0xffff)}) : c.zext16(sum);
+  }
+  const Operand& dst = c.operand(Slot::vdst);
+  Inst* mask = c.write_enable();
+  for (unsigned i = 0; i < 2; ++i) c.set_row(dst, i, c.or_(result[2 * i], c.shl(result[2 * i + 1], 16)), mask);
+}
+
+void v_mqsad_u32_u8(Context& c) {
+  const Operand& addend = c.operand(Slot::src2);
+  Inst* reference = c.src32(Slot::src1);
+  Inst* result[4];
+  for (unsigned i = 0; i < 4; ++i) {
+    Inst* x = window(c, c.operand(Slot::src0), i);
+    Inst* z = c.row_or_half(addend, i);
+    const auto sum_with = [&](Inst* start) {
+      return c.b.op_typed(Op::helper, ir::kV32, {x, reference, start}, static_cast<uint32_t>(ir::Helper::msad_u8));
+    };
+    if (c.inst->clamp) {
+      Inst* sum = sum_with(c.v(0));
+      result[i] = saturate_unsigned<false>(c, c.add(sum, z), c.b.op(Op::addc_carry, {sum, z, c.b.mask(0)}));
+    } else {
+      result[i] = sum_with(z);
+    }
+  }
+  const Operand& dst = c.operand(Slot::vdst);
+  Inst* mask = c.write_enable();
+  for (unsigned i = 0; i < 4; ++i) c.set_row(dst, i, result[i], mask);
+}
+
+void v_screen_partition_4se_b32(Context& c) {
+  c.set_v32(c.b.op_typed(Op::helper, ir::kV32, {c.src32(Slot::src0)},
+                         static_cast<uint32_t>(ir::Helper::screen_partition_4se)));
+}
+
 void v_sad_u32(Context& c) {
   Inst* x = c.src32(Slot::src0);
   Inst* y = c.src32(Slot::src1);
@@ -369,6 +430,10 @@ void add_valu_int(HandlerTable& t) {
   t.add(Opcode::v_sad_u16, helper3<ir::Helper::sad_u16>);
   t.add(Opcode::v_msad_u8, helper3<ir::Helper::msad_u8>);
   t.add(Opcode::v_sad_u32, v_sad_u32);
+  t.add(Opcode::v_qsad_pk_u16_u8, v_qsad_pk_u16_u8<ir::Helper::sad_u8>);
+  t.add(Opcode::v_mqsad_pk_u16_u8, v_qsad_pk_u16_u8<ir::Helper::msad_u8>);
+  t.add(Opcode::v_mqsad_u32_u8, v_mqsad_u32_u8);
+  t.add(Opcode::v_screen_partition_4se_b32, v_screen_partition_4se_b32);
   t.add(Opcode::v_bcnt_u32_b32, v_bcnt_u32_b32);
   t.add(Opcode::v_mbcnt_lo_u32_b32, mbcnt<false>);
   t.add(Opcode::v_mbcnt_hi_u32_b32, mbcnt<true>);

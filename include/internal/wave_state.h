@@ -47,7 +47,8 @@ inline constexpr uint32_t kDx10Clamp = 1u << 8;    // clamp maps NaN to 0
 inline constexpr uint32_t kIeee = 1u << 9;         // quiet signalling NaNs in min/max etc.
 inline constexpr uint32_t kFp16Ovfl = 1u << 23;
 inline constexpr uint32_t kGprIdxEn = 1u << 27;
-inline constexpr uint32_t kVskip = 1u << 28;
+inline constexpr uint32_t kVskip = 1u << 28;  // vector instructions are not executed
+inline constexpr uint32_t kCspShift = 29;     // 3 bits: entries on the stack of s_cbranch_*_fork
 }  // namespace mode
 
 // Apertures of the generic (flat) address space: addresses whose upper 32 bits equal these. Both are non-canonical on

@@ -19,6 +19,9 @@ constexpr uint32_t kLdsBytes = 4096;
 // off.
 constexpr uint32_t kModes[] = {0x3f0, 0x3c0, 0x1f0, 0x1c0, 0x0f0, 0x300, 0x3f5, 0x3ca, 0x3ff};
 
+// How often VGPR indexing is on, which takes long to translate, and vector instructions are skipped.
+constexpr unsigned kIndexedOneIn = 40, kSkippedOneIn = 100;
+
 using Sequence = std::vector<std::vector<uint32_t>>;
 
 std::vector<uint8_t> flatten(const Sequence& sequence) {
@@ -59,7 +62,11 @@ std::string difference(Arena& arena, const DiffOptions& options, const std::vect
   const isa::Target target = options.target;
   Rng rng(state_seed);
   std::memset(static_cast<void*>(arena.initial.get()), 0, sizeof(WaveState));
-  randomise(*arena.initial, rng, kModes[rng() % std::size(kModes)]);
+  uint32_t mode = kModes[rng() % std::size(kModes)];
+  // Programs need the registers that they name for their addresses.
+  if (!is_program && rng() % kIndexedOneIn == 0) mode |= mode::kGprIdxEn;
+  if (!is_program && rng() % kSkippedOneIn == 0) mode |= mode::kVskip;
+  randomise(*arena.initial, rng, mode);
   for (uint8_t& byte : arena.lds_initial) byte = static_cast<uint8_t>(rng());
   if (is_program) {
     set_addresses(*arena.initial, reinterpret_cast<uint64_t>(arena.memory.data()), rng);

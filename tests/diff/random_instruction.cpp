@@ -111,9 +111,9 @@ bool usable(isa::Opcode opcode, isa::Target target) {
   // Results that differ between runs by nature, or that address memory or code. The order of partly overlapping LDS
   // stores of several elements is unspecified (docs/isa-decisions.md).
   const std::string_view name = info.name;
-  for (std::string_view prefix : {"s_getpc", "s_setreg", "s_getreg", "s_set_gpr", "s_cbranch", "s_mov_fed", "v_mov_fed",
-                                  "s_rfe", "s_movrel", "v_movrel", "s_setvskip", "ds_gws", "ds_ordered", "ds_append",
-                                  "ds_consume", "v_clrexcp", "ds_write2", "ds_wrxchg2"})
+  for (std::string_view prefix :
+       {"s_getpc", "s_setreg", "s_getreg", "s_set_gpr", "s_cbranch", "s_mov_fed", "v_mov_fed", "s_rfe", "s_movreld",
+        "s_setvskip", "ds_gws", "ds_ordered", "ds_append", "ds_consume", "v_clrexcp", "ds_write2", "ds_wrxchg2"})
     if (name.starts_with(prefix)) return false;
   return true;
 }

@@ -334,11 +334,6 @@ TEST_F(LiftTest, OptionsThatMakeNoSenseAreErrors) {
   auto result = lift::lift(bad);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, ErrorCode::kBadCodeObject);
-  bad.entry_pc = kBase;
-  bad.mode = mode::kVskip;
-  result = lift::lift(bad);
-  ASSERT_FALSE(result);
-  EXPECT_EQ(result.error().code, ErrorCode::kUnsupported);
 }
 
 // SSA construction walks along the chain of blocks from the last use to the first definition.
