@@ -82,7 +82,7 @@ void scale_f64(uint32_t* rows, double factor) {
 void scale_f16(uint32_t* row, float factor, uint32_t mode) {
   const hn::ScalableTag<float> df;
   WAVEJIT_LANES_LOOP(uint32_t) {
-    const auto v = f16_to_f32(d, hn::And(load(d, row + i), hn::Set(d, 0xffffu)));
+    const auto v = f16_operand(d, hn::And(load(d, row + i), hn::Set(d, 0xffffu)), mode);
     const auto h = f16_result(d, scale(df, v, factor), mode);
     store(hn::IfThenZeroElse(hn::Eq(h, hn::Set(d, 0x8000u)), h), d, row + i);
   }

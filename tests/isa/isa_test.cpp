@@ -25,12 +25,12 @@ constexpr uint32_t kMemoryBytes = 65536;
 constexpr uint64_t kMarker = 0x5ca1ab1e0ddba11ull;  // separates cases in one assembled section
 
 // Files that are assembled and run together, by the name of the test.
-std::map<std::string, std::vector<std::string>> isa_files() {
+std::map<std::string, std::vector<std::string>> isa_files(const std::string& directory) {
   namespace fs = std::filesystem;
   std::map<std::string, std::vector<std::string>> groups;
-  for (const auto& entry : fs::recursive_directory_iterator(WAVEJIT_ISA_TEST_DIR)) {
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
     if (entry.path().extension() != ".isa") continue;
-    const fs::path relative = fs::relative(entry.path(), WAVEJIT_ISA_TEST_DIR);
+    const fs::path relative = fs::relative(entry.path(), directory);
     groups[relative.has_parent_path() ? relative.begin()->string() : relative.stem().string()].push_back(
         entry.path().string());
   }
@@ -245,8 +245,8 @@ class IsaFileTest : public testing::Test {
   isa::Target target_;
 };
 
-void register_tests() {
-  for (const auto& [name, paths] : isa_files()) {
+void register_tests(const std::string& directory) {
+  for (const auto& [name, paths] : isa_files(directory)) {
     for (const isa::Target target : {isa::Target::gfx600, isa::Target::gfx700, isa::Target::gfx803, isa::Target::gfx900,
                                      isa::Target::gfx906, isa::Target::gfx908, isa::Target::gfx90a}) {
       testing::RegisterTest(name.c_str(), std::string(isa::to_string(target)).c_str(), nullptr, nullptr, __FILE__,
@@ -258,8 +258,9 @@ void register_tests() {
 }  // namespace
 }  // namespace wavejit::test
 
+// Another folder may be given: that of tests/model/generate.py.
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  wavejit::test::register_tests();
+  wavejit::test::register_tests(argc > 1 ? argv[1] : WAVEJIT_ISA_TEST_DIR);
   return RUN_ALL_TESTS();
 }
