@@ -102,12 +102,14 @@ bool decode_vop3_plain(Decoding& d, const Vop3Fields& f, bool with_sdst) {
   d.reject_if(row.num_operands == 0 && f.vdst() != 0);
   for (unsigned i = 0; i < 3; ++i) d.reject_if((used >> i & 1) == 0 && f.src(i) != 0);
   d.reject_if((f.neg() & ~neg_allowed) != 0);
-  d.reject_if(!row.has(flag::clamp) && f.clamp());
+  // VOP3b of GFX6 and GFX7 has the scalar result where VOP3a has clamp.
+  const bool clamp = f.clamp() && !(with_sdst && d.before_gfx8());
+  d.reject_if(!row.has(flag::clamp) && clamp);
   d.reject_if(!row.has(flag::omod) && f.omod() != 0);
-  out.clamp = f.clamp();
+  out.clamp = clamp;
   out.omod = static_cast<uint8_t>(f.omod());
   if (d.before_gfx8()) {
-    // Integer results have no clamp. VOP3b has the scalar result where VOP3a has clamp.
+    // Integer results have no clamp.
     d.reject_if(out.clamp && !has_float_result(row));
     d.reject_if(bits(f.w0, 16, with_sdst ? 15 : 12) != 0);
   }

@@ -53,10 +53,13 @@ std::vector<Variant> variants_of(const KernelCase& kernel_case) {
   std::vector<Variant> variants;
   for (const char* target : kTargets)
     for (const char* level : {"O0", "O3"}) variants.push_back({target, target, level});
-  const std::vector<std::string> versioned = split(WAVEJIT_VERSIONED_KERNELS, ',');
-  if (std::find(versioned.begin(), versioned.end(), kernel_case.object) != versioned.end()) {
-    for (const std::string& path : split(WAVEJIT_VERSIONED_DIRECTORIES, ',')) variants.push_back(variant_of(path));
-  }
+  const auto add_some = [&](const char* kernels, const char* directories) {
+    const std::vector<std::string> names = split(kernels, ',');
+    if (std::find(names.begin(), names.end(), kernel_case.object) == names.end()) return;
+    for (const std::string& path : split(directories, ',')) variants.push_back(variant_of(path));
+  };
+  add_some(WAVEJIT_VERSIONED_KERNELS, WAVEJIT_VERSIONED_DIRECTORIES);
+  add_some(WAVEJIT_OTHER_KERNELS, WAVEJIT_OTHER_DIRECTORIES);
   if (kernel_case.language == Language::kOpenCl) {
     const std::vector<std::string> excluded = split(WAVEJIT_CLANG14_EXCLUDED, ',');
     const bool clang14 = std::find(excluded.begin(), excluded.end(), kernel_case.object) == excluded.end();
