@@ -113,10 +113,20 @@ class Emitter {
   [[nodiscard]] std::vector<MatrixProduct> matrix_products() const;
   [[nodiscard]] std::vector<std::vector<const MatrixProduct*>> matrix_chains(
       const std::vector<MatrixProduct>& products) const;
-  void emit_matrix_tile(const std::vector<const MatrixProduct*>& chain, unsigned first_row, unsigned end_row,
-                        unsigned first, unsigned end);
-  void add_matrix_products(const Inst& inst, const Vec64& sum, MatrixFactors& factors, unsigned chunk, unsigned first,
-                           unsigned end);
+  struct MatrixTile {
+    unsigned row, end_row, chunk, end;
+  };
+  void emit_matrix_tile(const std::vector<const MatrixProduct*>& chain, const MatrixTile& tile);
+  bool emit_matrix_loop(const std::vector<const MatrixProduct*>& chain, const std::vector<MatrixTile>& tiles);
+  void add_matrix_product(const MatrixProduct& product, const MatrixTile& tile,
+                          const std::function<Vec64(unsigned row, unsigned chunk)>& accumulator,
+                          const std::function<Mem(const Mem& row, bool of_a)>& place);
+  void add_matrix_products(const Inst& inst, const Vec64& sum, MatrixFactors& factors, unsigned chunk,
+                           const MatrixTile& tile);
+  Mem matrix_sums(unsigned bytes);
+  std::optional<Mem> matrix_sums_;
+  unsigned matrix_sums_bytes_ = 0;
+  std::vector<Vec> matrix_accumulators_;
   Vec64 gather_matrix_rows(const Inst& inst, const MatrixFactors& factors, unsigned lane);
   std::map<const Inst*, Mem> matrix_rows_;        // of A and B that the segment reads, on the stack
   std::array<std::vector<Mem>, 2> matrix_slots_;  // of 32- and 64-bit rows

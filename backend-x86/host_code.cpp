@@ -1,5 +1,6 @@
 #include "backend-x86/host_code.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace wavejit::backend {
@@ -18,11 +19,12 @@ Mem DataPool::function(uintptr_t address) {
 }
 
 void DataPool::flush() {
-  for (const uint32_t size : {64u, 32u, 16u, 8u, 4u}) {  // descending, so that each is aligned by what precedes it
+  for (const uint32_t size :
+       {1024u, 512u, 256u, 128u, 64u, 32u, 16u, 8u, 4u}) {  // descending, so that each is aligned by what precedes it
     bool aligned = false;
     for (const auto& [bytes, label] : entries_) {
       if (bytes.size() != size) continue;
-      if (!aligned) cc_.align(asmjit::AlignMode::kData, size);
+      if (!aligned) cc_.align(asmjit::AlignMode::kData, std::min(size, 64u));
       aligned = true;
       cc_.bind(label);
       cc_.embed(bytes.data(), bytes.size());

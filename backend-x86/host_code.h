@@ -39,7 +39,7 @@ class DataPool {
  public:
   explicit DataPool(x86::Compiler& cc) : cc_(cc) {}
 
-  // Memory operand of `size` bytes (4, 8, 16, 32 or 64) aligned to its size.
+  // Memory operand of `size` bytes (a power of two from 4 to 1024) aligned to its size, or to 64.
   [[nodiscard]] Mem get(const void* bytes, uint32_t size);
   template <typename T, size_t N>
   [[nodiscard]] Mem table(const T (&values)[N]) {

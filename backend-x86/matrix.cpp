@@ -8,6 +8,7 @@
 #include "ir/matrix.h"
 
 #include <algorithm>
+#include <bit>
 #include <set>
 
 #include "backend-x86/emitter.h"
@@ -137,17 +138,175 @@ void Emitter::emit_matrix_segment() {
     while (width > 1 && width * registers * 4 > accumulators) width /= 2;
     unsigned height = 4;
     while (2 * height * width * registers <= accumulators) height *= 2;
+    std::vector<MatrixTile> tiles;
     for (unsigned row = 0; row < rows; row += height) {
       for (unsigned chunk = 0; chunk < chunks_; chunk += width)
-        emit_matrix_tile(chain, row, std::min(row + height, rows), chunk, chunk + width);
+        tiles.push_back({row, std::min(row + height, rows), chunk, chunk + width});
     }
+    if (on(Optimisation::matrix_loops) && emit_matrix_loop(chain, tiles)) continue;
+    for (const MatrixTile& tile : tiles) emit_matrix_tile(chain, tile);
   }
   for (auto& used : matrix_slots_used_) used = 0;
   matrix_rows_.clear();
 }
 
-void Emitter::emit_matrix_tile(const std::vector<const MatrixProduct*>& chain, unsigned first_row, unsigned end_row,
-                               unsigned first, unsigned end) {
+// The tiles in a loop: straight-line code of all of them would not fit the first-level cache. False if they differ by
+// more than where their elements are.
+bool Emitter::emit_matrix_loop(const std::vector<const MatrixProduct*>& chain, const std::vector<MatrixTile>& tiles) {
+  const MatrixProduct& last = *chain.back();
+  const auto rows = static_cast<unsigned>(last.rows.size());
+  const unsigned registers = parts(last.rows[0]);
+  const unsigned bytes = registers * 4;
+  unsigned steps = 0;
+  for (const MatrixProduct* product : chain) {
+    steps += product->form.rows * product->form.groups;
+    const bool looked_at =
+        std::any_of(product->rows.begin(), product->rows.end(), [](const Inst* row) { return row->users.size() > 1; });
+    if (product != &last && looked_at) return false;
+  }
+  constexpr unsigned kMinSteps = 4;  // fewer do not pay for the way to and from the loop's memory
+  if (tiles.size() < 2 || steps < kMinSteps) return false;
+
+  // How far the elements of a tile are from those of the first one.
+  struct Distance {
+    int32_t a, b, sums, unused;
+  };
+  std::vector<Distance> distances;
+  const MatrixTile& origin = tiles[0];
+  const unsigned row_bytes = tile_ * bytes;
+  for (const MatrixTile& tile : tiles) {
+    if (tile.end_row - tile.row != origin.end_row - origin.row) return false;
+    std::optional<int32_t> a, b;
+    for (const MatrixProduct* product : chain) {
+      for (unsigned group = 0; group < product->form.groups; ++group) {
+        for (unsigned row = 0; row < tile.end_row - tile.row; ++row) {
+          const Inst &there = *product->rows[tile.row + row], &here = *product->rows[row];
+          for (unsigned l = 0; l < (tile.end - tile.chunk) * isa_->lanes; ++l) {
+            const unsigned lane = tile.chunk * isa_->lanes + l;
+            const auto own = static_cast<int32_t>(ir::lane_of_a(there, lane, group));
+            // One element for each chunk.
+            if (own != static_cast<int32_t>(ir::lane_of_a(there, lane / isa_->lanes * isa_->lanes, group)))
+              return false;
+            const int32_t to_a = own - static_cast<int32_t>(ir::lane_of_a(here, l, group));
+            const int32_t to_b = static_cast<int32_t>(ir::lane_of_b(there, lane, group)) -
+                                 static_cast<int32_t>(ir::lane_of_b(here, l, group));
+            if (a.value_or(to_a) != to_a || b.value_or(to_b) != to_b) return false;
+            a = to_a;
+            b = to_b;
+          }
+        }
+      }
+    }
+    const auto scale = static_cast<int32_t>(bytes);
+    distances.push_back({*a * scale, *b * scale,
+                         static_cast<int32_t>(tile.row * row_bytes + tile.chunk * registers * isa_->bytes()), 0});
+  }
+
+  const size_t count = distances.size();
+  while (!std::has_single_bit(distances.size())) distances.push_back({});
+
+  annotate(*last.rows[0]);
+  const Mem sums = matrix_sums(rows * row_bytes);
+  const auto place = [&](unsigned row, unsigned chunk, unsigned part) {
+    return sums.cloneAdjusted(row * row_bytes + (chunk * registers + part) * isa_->bytes());
+  };
+  for (unsigned row = 0; row < rows; ++row) {
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+      isa_->recycle();
+      const Inst* sum = chain[0]->rows[row]->operands[0];
+      Vec64 value;
+      if (registers == 2) {
+        value = v64(sum, chunk);
+      } else {
+        value.part[0] = v32(sum, chunk);
+      }
+      for (unsigned part = 0; part < registers; ++part) isa_->store(place(row, chunk, part), value.part[part], nullptr);
+    }
+  }
+  isa_->recycle();
+  const Gp table = address_of(pool_.get(distances.data(), static_cast<uint32_t>(distances.size() * sizeof(Distance))));
+  const Gp a = new_gp(64), b = new_gp(64), offset = new_gp(64), left = new_gp(32);
+  const Label again = cc_.newLabel();
+  cc_.mov(left, static_cast<uint32_t>(count));
+  cc_.bind(again);
+  cc_.movsxd(a, x86::dword_ptr(table, offsetof(Distance, a)));
+  cc_.movsxd(b, x86::dword_ptr(table, offsetof(Distance, b)));
+  cc_.movsxd(offset, x86::dword_ptr(table, offsetof(Distance, sums)));
+  const auto indexed = [](Mem m, const Gp& index) {
+    m.setIndex(index, 0);
+    return m;
+  };
+  const unsigned width = origin.end - origin.chunk;
+  const auto accumulator = [&](unsigned row, unsigned chunk) {
+    Vec64 d;
+    for (unsigned part = 0; part < registers; ++part) {
+      const size_t index = ((row - origin.row) * width + chunk - origin.chunk) * registers + part;
+      while (matrix_accumulators_.size() <= index) matrix_accumulators_.push_back(isa_->new_vec());
+      d.part[part] = matrix_accumulators_[index];
+    }
+    return d;
+  };
+  const auto for_each_sum = [&](auto&& action) {
+    for (unsigned row = origin.row; row < origin.end_row; ++row) {
+      for (unsigned chunk = origin.chunk; chunk < origin.end; ++chunk) {
+        for (unsigned part = 0; part < registers; ++part)
+          action(indexed(place(row, chunk, part), offset), accumulator(row, chunk).part[part]);
+      }
+    }
+  };
+  for_each_sum([&](const Mem& at, const Vec& sum) { isa_->load(sum, at, nullptr); });
+  for (const MatrixProduct* product : chain) {
+    annotate(*product->rows[0]);
+    add_matrix_product(*product, origin, accumulator,
+                       [&](const Mem& row, bool of_a) { return indexed(row, of_a ? a : b); });
+  }
+  for_each_sum([&](const Mem& at, const Vec& sum) { isa_->store(at, sum, nullptr); });
+  cc_.add(table, static_cast<uint32_t>(sizeof(Distance)));
+  cc_.sub(left, 1);
+  cc_.jnz(again);
+  for (unsigned row = 0; row < rows; ++row) {
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+      const Vec64 d = registers == 2 ? dst64(*last.rows[row], chunk) : Vec64{dst(*last.rows[row], chunk), {}};
+      for (unsigned part = 0; part < registers; ++part) isa_->load(d.part[part], place(row, chunk, part), nullptr);
+    }
+  }
+  return true;
+}
+
+// Memory of the stack for a chain's accumulators, the same for all chains.
+Mem Emitter::matrix_sums(unsigned bytes) {
+  if (!matrix_sums_ || matrix_sums_bytes_ < bytes) {
+    matrix_sums_ = stack_row(bytes);
+    matrix_sums_bytes_ = bytes;
+  }
+  return *matrix_sums_;
+}
+
+// Adds a product to the accumulators of a tile. place(row, of_a): where a row of A or B is for this tile.
+void Emitter::add_matrix_product(const MatrixProduct& product, const MatrixTile& tile,
+                                 const std::function<Vec64(unsigned row, unsigned chunk)>& accumulator,
+                                 const std::function<Mem(const Mem& row, bool of_a)>& place) {
+  const Inst& any = *product.rows[0];
+  const unsigned elements = product.form.rows;
+  for (unsigned group = 0; group < product.form.groups; ++group) {
+    for (unsigned element = 0; element < elements; ++element) {
+      isa_->recycle();
+      MatrixFactors factors{.a = place(matrix_rows_.at(any.operands[1 + element]), true),
+                            .b = place(matrix_rows_.at(any.operands[1 + elements + element]), false),
+                            .group = group,
+                            .columns = {},
+                            .element = {},
+                            .element_lane = -1};
+      for (unsigned row = tile.row; row < tile.end_row; ++row) {
+        for (unsigned chunk = tile.chunk; chunk < tile.end; ++chunk)
+          add_matrix_products(*product.rows[row], accumulator(row, chunk), factors, chunk, tile);
+      }
+    }
+  }
+}
+
+void Emitter::emit_matrix_tile(const std::vector<const MatrixProduct*>& chain, const MatrixTile& tile) {
+  const auto [first_row, end_row, first, end] = tile;
   const auto accumulator = [&](const MatrixProduct& product, unsigned row, unsigned chunk) {
     const Inst& inst = *product.rows[row];
     const Vec d = dst(inst, chunk);
@@ -184,24 +343,10 @@ void Emitter::emit_matrix_tile(const std::vector<const MatrixProduct*>& chain, u
     }
   }
   for (const MatrixProduct* product : chain) {
-    const Inst& any = *product->rows[0];
-    annotate(any);
-    const unsigned elements = product->form.rows;
-    for (unsigned group = 0; group < product->form.groups; ++group) {
-      for (unsigned element = 0; element < elements; ++element) {
-        isa_->recycle();
-        MatrixFactors factors{.a = matrix_rows_.at(any.operands[1 + element]),
-                              .b = matrix_rows_.at(any.operands[1 + elements + element]),
-                              .group = group,
-                              .columns = {},
-                              .element = {},
-                              .element_lane = -1};
-        for (unsigned row = first_row; row < end_row; ++row) {
-          for (unsigned chunk = first; chunk < end; ++chunk)
-            add_matrix_products(*product->rows[row], accumulator(last, row, chunk), factors, chunk, first, end);
-        }
-      }
-    }
+    annotate(*product->rows[0]);
+    add_matrix_product(
+        *product, tile, [&](unsigned row, unsigned chunk) { return accumulator(last, row, chunk); },
+        [](const Mem& row, bool) { return row; });
     if (product == &last) break;
     for (unsigned row = first_row; row < end_row; ++row) {
       if (product->rows[row]->users.size() == 1) continue;
@@ -213,7 +358,7 @@ void Emitter::emit_matrix_tile(const std::vector<const MatrixProduct*>& chain, u
 
 // One step of the sum for a chunk of a row.
 void Emitter::add_matrix_products(const Inst& inst, const Vec64& sum, MatrixFactors& factors, unsigned chunk,
-                                  unsigned first, unsigned end) {
+                                  const MatrixTile& tile) {
   const bool wide = inst.op == Op::mfma_f64;
   const unsigned bytes = wide ? 8 : 4;
   const unsigned registers = wide ? 2 : 1;
@@ -246,7 +391,7 @@ void Emitter::add_matrix_products(const Inst& inst, const Vec64& sum, MatrixFact
     a = {factors.element, factors.element};
   } else {
     unsigned uses = 0;
-    for (unsigned c = first; c < end; ++c)
+    for (unsigned c = tile.chunk; c < tile.end; ++c)
       uses += ir::lane_of_a(inst, c * isa_->lanes, factors.group) == own ? registers : 0;
     const Mem at = factors.a.cloneAdjusted(own * bytes);
     if (uses > 1 || inst.op == Op::mfma_i16) {

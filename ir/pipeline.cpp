@@ -46,6 +46,7 @@ constexpr Pass kPipeline[] = {
     {"merge-bytes", "loads of neighbouring bytes of a lane", passes::merge_bytes},
     {"state-writes", "registers written where ways meet that change them and ways that do not", passes::state_writes},
     {"licm", "loop-invariant code in front of loops", passes::licm},
+    {"matrix-order", "matrix products one behind the other", passes::matrix_order},
     {"dce", "unreachable blocks and instructions nobody uses", passes::dce},
 };
 

@@ -19,6 +19,7 @@ PassResult branch_facts(Function& function, const PassContext& context);
 PassResult address(Function& function, const PassContext& context);
 PassResult cfg(Function& function, const PassContext& context);
 PassResult merge_accesses(Function& function, const PassContext& context);
+PassResult matrix_order(Function& function, const PassContext& context);
 PassResult merge_bytes(Function& function, const PassContext& context);
 PassResult state_writes(Function& function, const PassContext& context);
 PassResult flatten(Function& function, const PassContext& context);

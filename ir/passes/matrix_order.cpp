@@ -1,0 +1,74 @@
+// Matrix products one behind the other. Compilers put them between the loads of what the next ones multiply; the
+// backend keeps accumulators in registers from one product to the next where nothing is in between. A product moves
+// down to what uses its result, or to the end of its block.
+#include <algorithm>
+#include <unordered_set>
+
+#include "ir/matrix.h"
+#include "ir/passes/passes.h"
+
+namespace wavejit::ir::passes {
+namespace {
+
+// Rows of A and B that wait in memory for the products; beyond what the first-level cache has room for besides the
+// accumulators, they go in several lots.
+constexpr size_t kMaxRowBytes = 24 << 10;
+
+class Order {
+ public:
+  explicit Order(Block& block) : block_(block) {}
+
+  bool run() {
+    for (Inst* inst : block_.insts) {
+      if (is_matrix_op(inst->op)) {
+        hold(inst);
+        continue;
+      }
+      const bool uses = std::any_of(inst->operands.begin(), inst->operands.end(),
+                                    [&](const Inst* operand) { return held_.contains(operand); });
+      if ((uses && inst->op != Op::phi) || is_terminator(inst->op)) release();
+      insts_.push_back(inst);
+    }
+    const bool changed = insts_ != block_.insts;
+    block_.insts = std::move(insts_);
+    return changed;
+  }
+
+ private:
+  void hold(Inst* inst) {
+    for (size_t i = 1; i < inst->operands.size(); ++i) {
+      const Inst* row = inst->operands[i];
+      if (rows_.insert(row).second) bytes_ += kWaveSize * row->type.bits() / 8;
+    }
+    // All rows of a product together.
+    if (bytes_ > kMaxRowBytes && !waiting_.empty() && waiting_.back()->operands[1] != inst->operands[1]) release();
+    waiting_.push_back(inst);
+    held_.insert(inst);
+  }
+  void release() {
+    insts_.insert(insts_.end(), waiting_.begin(), waiting_.end());
+    waiting_.clear();
+    held_.clear();
+    rows_.clear();
+    bytes_ = 0;
+  }
+
+  Block& block_;
+  std::vector<Inst*> insts_, waiting_;
+  std::unordered_set<const Inst*> held_, rows_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace
+
+PassResult matrix_order(Function& function, const PassContext&) {
+  PassResult result;
+  for (const auto& block : function.blocks) {
+    const bool any =
+        std::any_of(block->insts.begin(), block->insts.end(), [](const Inst* inst) { return is_matrix_op(inst->op); });
+    if (any) result.changed |= Order(*block).run();
+  }
+  return result;
+}
+
+}  // namespace wavejit::ir::passes

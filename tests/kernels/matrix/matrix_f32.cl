@@ -1,0 +1,35 @@
+// C = A * B with v_mfma_f32_32x32x2f32, every wave 64 x 64 of C. A and B are packed as GEMM libraries do it: panels
+// of 64 rows of A, columns of B, each stored k by k. m and n are multiples of 64, k of 16.
+typedef float v16 __attribute__((ext_vector_type(16)));
+
+__attribute__((reqd_work_group_size(64, 1, 1))) kernel void matrix_f32(global const float* restrict a,
+                                                                       global const float* restrict b,
+                                                                       global float* restrict c, uint m, uint n,
+                                                                       uint k) {
+  const uint lane = get_local_id(0);
+  const uint row = 64 * get_group_id(1), column = 64 * get_group_id(0);
+  global const float* pa = a + row * k + lane % 32 + (lane / 32) * 64;
+  global const float* pb = b + column * k + lane % 32 + (lane / 32) * 64;
+  v16 c00 = 0, c01 = 0, c10 = 0, c11 = 0;
+  for (uint i = 0; i < k; i += 16) {
+#pragma unroll
+    for (uint j = 0; j < 8; ++j) {
+      const float a0 = pa[0], a1 = pa[32], b0 = pb[0], b1 = pb[32];
+      c00 = __builtin_amdgcn_mfma_f32_32x32x2f32(a0, b0, c00, 0, 0, 0);
+      c01 = __builtin_amdgcn_mfma_f32_32x32x2f32(a0, b1, c01, 0, 0, 0);
+      c10 = __builtin_amdgcn_mfma_f32_32x32x2f32(a1, b0, c10, 0, 0, 0);
+      c11 = __builtin_amdgcn_mfma_f32_32x32x2f32(a1, b1, c11, 0, 0, 0);
+      pa += 128;
+      pb += 128;
+    }
+  }
+  // Rows of a result in groups of four, by halves of the wave.
+#pragma unroll
+  for (uint r = 0; r < 16; ++r) {
+    global float* p = c + (row + 8 * (r / 4) + 4 * (lane / 32) + r % 4) * n + column + lane % 32;
+    p[0] = c00[r];
+    p[32] = c01[r];
+    p[32 * n] = c10[r];
+    p[32 * n + 32] = c11[r];
+  }
+}
