@@ -155,7 +155,11 @@ void Emitter::add_copies(std::vector<Copy>& copies, const Inst* destination, Pas
       for (unsigned part = 0; part < parts(destination); ++part) {
         Copy copy;
         pass_ = to;
-        copy.to = reg(destination, element, chunk, part);
+        if (const MatrixHome* home = matrix_home(destination)) {
+          copy.to = place_of(*home, chunk, part);
+        } else {
+          copy.to = reg(destination, element, chunk, part);
+        }
         copy.chunk = chunk;
         copy.part = part;
         pass_ = from;
@@ -165,6 +169,8 @@ void Emitter::add_copies(std::vector<Copy>& copies, const Inst* destination, Pas
           copy.from = t;
         } else if (constant) {
           copy.constant = value;
+        } else if (const MatrixHome* home = matrix_home(place.inst)) {
+          copy.from = place_of(*home, chunk, part);
         } else {
           copy.from = reg(place.inst, place.element + element, chunk, part);
         }
@@ -198,6 +204,27 @@ void Emitter::emit_copy(const Operand& to, const Operand& from) {
 
 // A parallel copy: a register is written only when no pending copy reads it any more; a cycle is cut with a temporary.
 void Emitter::emit_copies(std::vector<Copy> copies) {
+  // What comes from memory first, then what goes there: nothing else is written before.
+  for (Copy& copy : copies) {
+    if (copy.constant != nullptr || !copy.from.isMem()) continue;
+    const Vec loaded = isa_->new_vec();
+    isa_->load(loaded, copy.from.as<Mem>(), nullptr);
+    copy.from = loaded;
+  }
+  for (const Copy& copy : copies) {
+    if (!copy.to.isMem()) continue;
+    isa_->recycle();
+    Vec value;
+    if (copy.constant == nullptr) {
+      value = copy.from.as<Vec>();
+    } else if (copy.constant->type.kind == TypeKind::v64) {
+      value = isa_->const64(copy.constant->imm);
+    } else {
+      value = v32(copy.constant, copy.chunk);
+    }
+    isa_->store(copy.to.as<Mem>(), value, nullptr);
+  }
+  std::erase_if(copies, [](const Copy& copy) { return copy.to.isMem(); });
   std::erase_if(copies, [](const Copy& c) { return c.constant == nullptr && c.to.id() == c.from.id(); });
   std::vector<Copy> constants;
   std::copy_if(copies.begin(), copies.end(), std::back_inserter(constants), [](const Copy& c) { return c.constant; });

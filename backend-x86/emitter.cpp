@@ -437,6 +437,7 @@ void Emitter::emit_prologue() {
     set_env({canonical_env_, kEnvAll});
   }
   if (on(Optimisation::idle_chunks)) plan_idle_chunks();
+  plan_matrix_homes();
   emit_entry_dispatch();
 }
 

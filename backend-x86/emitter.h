@@ -124,6 +124,24 @@ class Emitter {
   void add_matrix_products(const Inst& inst, const Vec64& sum, MatrixFactors& factors, unsigned chunk,
                            const MatrixTile& tile);
   Mem matrix_sums(unsigned bytes);
+  Vec matrix_accumulator(size_t index);
+  void set_matrix_result(const Inst& inst, unsigned chunk, const Vec64& value);
+  // Accumulators that loops carry have their home in memory: a phi's row of a block on the stack.
+  struct MatrixHome {
+    Mem block;
+    unsigned row = 0;
+    unsigned row_bytes = 0;
+  };
+  void plan_matrix_homes();
+  [[nodiscard]] const MatrixHome* matrix_home(const Inst* representative) const {
+    const auto it = matrix_homes_.find(representative);
+    return it == matrix_homes_.end() ? nullptr : &it->second;
+  }
+  [[nodiscard]] Mem place_of(const MatrixHome& home, unsigned chunk, unsigned part) const {
+    const unsigned registers = home.row_bytes / (tile_ * 4);
+    return home.block.cloneAdjusted(home.row * home.row_bytes + (chunk * registers + part) * isa_->bytes());
+  }
+  std::map<const Inst*, MatrixHome> matrix_homes_;  // by phi
   std::optional<Mem> matrix_sums_;
   unsigned matrix_sums_bytes_ = 0;
   std::vector<Vec> matrix_accumulators_;

@@ -164,8 +164,15 @@ bool Emitter::emit_matrix_loop(const std::vector<const MatrixProduct*>& chain, c
         std::any_of(product->rows.begin(), product->rows.end(), [](const Inst* row) { return row->users.size() > 1; });
     if (product != &last && looked_at) return false;
   }
+  const unsigned row_bytes = tile_ * registers * 4;
+  const MatrixHome* home = matrix_home(classes_.representative(last.rows[0]));
+  for (unsigned row = 0; row < rows; ++row) {
+    const MatrixHome* own = matrix_home(classes_.representative(last.rows[row]));
+    if (home != nullptr && (own == nullptr || own->block.baseId() != home->block.baseId() || own->row != row))
+      home = nullptr;
+  }
   constexpr unsigned kMinSteps = 4;  // fewer do not pay for the way to and from the loop's memory
-  if (tiles.size() < 2 || steps < kMinSteps) return false;
+  if (tiles.size() < 2 || (steps < kMinSteps && home == nullptr)) return false;
 
   // How far the elements of a tile are from those of the first one.
   struct Distance {
@@ -173,7 +180,6 @@ bool Emitter::emit_matrix_loop(const std::vector<const MatrixProduct*>& chain, c
   };
   std::vector<Distance> distances;
   const MatrixTile& origin = tiles[0];
-  const unsigned row_bytes = tile_ * bytes;
   for (const MatrixTile& tile : tiles) {
     if (tile.end_row - tile.row != origin.end_row - origin.row) return false;
     std::optional<int32_t> a, b;
@@ -206,14 +212,16 @@ bool Emitter::emit_matrix_loop(const std::vector<const MatrixProduct*>& chain, c
   while (!std::has_single_bit(distances.size())) distances.push_back({});
 
   annotate(*last.rows[0]);
-  const Mem sums = matrix_sums(rows * row_bytes);
+  const Mem sums = home != nullptr ? home->block : matrix_sums(rows * row_bytes);
   const auto place = [&](unsigned row, unsigned chunk, unsigned part) {
     return sums.cloneAdjusted(row * row_bytes + (chunk * registers + part) * isa_->bytes());
   };
   for (unsigned row = 0; row < rows; ++row) {
-    for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    const Inst* sum = chain[0]->rows[row]->operands[0];
+    const bool in_place = home != nullptr && !sum->is_const() && sum->op != Op::undef &&
+                          resolve(sum).inst == classes_.representative(last.rows[row]);
+    for (unsigned chunk = 0; chunk < chunks_ && !in_place; ++chunk) {
       isa_->recycle();
-      const Inst* sum = chain[0]->rows[row]->operands[0];
       Vec64 value;
       if (registers == 2) {
         value = v64(sum, chunk);
@@ -241,8 +249,7 @@ bool Emitter::emit_matrix_loop(const std::vector<const MatrixProduct*>& chain, c
     Vec64 d;
     for (unsigned part = 0; part < registers; ++part) {
       const size_t index = ((row - origin.row) * width + chunk - origin.chunk) * registers + part;
-      while (matrix_accumulators_.size() <= index) matrix_accumulators_.push_back(isa_->new_vec());
-      d.part[part] = matrix_accumulators_[index];
+      d.part[part] = matrix_accumulator(index);
     }
     return d;
   };
@@ -264,10 +271,12 @@ bool Emitter::emit_matrix_loop(const std::vector<const MatrixProduct*>& chain, c
   cc_.add(table, static_cast<uint32_t>(sizeof(Distance)));
   cc_.sub(left, 1);
   cc_.jnz(again);
-  for (unsigned row = 0; row < rows; ++row) {
+  for (unsigned row = 0; row < rows && home == nullptr; ++row) {
     for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
-      const Vec64 d = registers == 2 ? dst64(*last.rows[row], chunk) : Vec64{dst(*last.rows[row], chunk), {}};
-      for (unsigned part = 0; part < registers; ++part) isa_->load(d.part[part], place(row, chunk, part), nullptr);
+      isa_->recycle();
+      Vec64 value = registers == 2 ? isa_->vec64() : Vec64{isa_->vec(), {}};
+      for (unsigned part = 0; part < registers; ++part) isa_->load(value.part[part], place(row, chunk, part), nullptr);
+      set_matrix_result(*last.rows[row], chunk, value);
     }
   }
   return true;
@@ -309,6 +318,12 @@ void Emitter::emit_matrix_tile(const std::vector<const MatrixProduct*>& chain, c
   const auto [first_row, end_row, first, end] = tile;
   const auto accumulator = [&](const MatrixProduct& product, unsigned row, unsigned chunk) {
     const Inst& inst = *product.rows[row];
+    if (matrix_home(classes_.representative(&inst)) != nullptr) {
+      Vec64 d;
+      for (unsigned part = 0; part < parts(&inst); ++part)
+        d.part[part] = matrix_accumulator(((row - first_row) * (end - first) + chunk - first) * parts(&inst) + part);
+      return d;
+    }
     const Vec d = dst(inst, chunk);
     return parts(&inst) == 2 ? dst64(inst, chunk) : Vec64{d, d};
   };
@@ -351,7 +366,74 @@ void Emitter::emit_matrix_tile(const std::vector<const MatrixProduct*>& chain, c
     for (unsigned row = first_row; row < end_row; ++row) {
       if (product->rows[row]->users.size() == 1) continue;
       for (unsigned chunk = first; chunk < end; ++chunk)
-        move(accumulator(*product, row, chunk), accumulator(last, row, chunk), registers);
+        set_matrix_result(*product->rows[row], chunk, accumulator(last, row, chunk));
+    }
+  }
+  for (unsigned row = first_row; row < end_row; ++row) {
+    if (matrix_home(classes_.representative(last.rows[row])) == nullptr) continue;
+    for (unsigned chunk = first; chunk < end; ++chunk)
+      set_matrix_result(*last.rows[row], chunk, accumulator(last, row, chunk));
+  }
+}
+
+Vec Emitter::matrix_accumulator(size_t index) {
+  while (matrix_accumulators_.size() <= index) matrix_accumulators_.push_back(isa_->new_vec());
+  return matrix_accumulators_[index];
+}
+
+void Emitter::set_matrix_result(const Inst& inst, unsigned chunk, const Vec64& value) {
+  const unsigned registers = parts(&inst);
+  if (const MatrixHome* home = matrix_home(classes_.representative(&inst))) {
+    for (unsigned part = 0; part < registers; ++part)
+      isa_->store(place_of(*home, chunk, part), value.part[part], nullptr);
+    return;
+  }
+  const Vec64 d = registers == 2 ? dst64(inst, chunk) : Vec64{dst(inst, chunk), {}};
+  for (unsigned part = 0; part < registers; ++part) {
+    if (d.part[part].id() != value.part[part].id()) isa_->mov(d.part[part], value.part[part]);
+  }
+}
+
+// The sums that a loop adds to are too many for registers; in memory in the order of their rows they need not be moved
+// there for emit_matrix_loop. Only phis whose registers nothing but products write.
+void Emitter::plan_matrix_homes() {
+  if (!on(Optimisation::matrix_homes) || !on(Optimisation::matrix_loops)) return;
+  std::set<const Inst*> candidates, others;
+  for (const auto& block : function_.blocks) {
+    for (const Inst* inst : block->insts) {
+      if (inst->type.kind == ir::TypeKind::none || !classes_.is_shared(inst)) continue;
+      const Inst* phi = classes_.representative(inst);
+      if (ir::is_matrix_op(inst->op)) {
+        if (phi->op == Op::phi && phi->type == inst->type && !is_invariant(phi)) candidates.insert(phi);
+      } else if (inst->op != Op::phi) {
+        others.insert(phi);
+      }
+    }
+  }
+  if (candidates.empty()) return;
+  // Passes through a region have registers of their own for what they carry.
+  for (const auto& block : function_.blocks)
+    if (regions_.of(block.get()) != nullptr) return;
+  for (const auto& block : function_.blocks) {
+    const auto& insts = block->insts;
+    for (size_t i = 0; i < insts.size(); ++i) {
+      if (!ir::is_matrix_op(insts[i]->op) || MatrixForm::decode(insts[i]->imm).index != 0) continue;
+      const MatrixForm form = MatrixForm::decode(insts[i]->imm);
+      std::set<const Inst*> rows;
+      std::vector<const Inst*> phis;
+      for (size_t row = 0; row < form.result_rows() && i + row < insts.size(); ++row) {
+        const Inst* inst = insts[i + row];
+        if (inst->op != insts[i]->op || MatrixForm::decode(inst->imm).index != row) break;
+        const Inst* phi = classes_.representative(inst);
+        if (!candidates.contains(phi) || others.contains(phi) || matrix_homes_.contains(phi)) break;
+        if (!rows.insert(phi).second) break;
+        phis.push_back(phi);
+      }
+      if (phis.size() != form.result_rows()) continue;
+      const unsigned row_bytes = tile_ * 4 * parts(insts[i]);
+      const Mem memory = stack_row(static_cast<unsigned>(phis.size()) * row_bytes);
+      for (unsigned row = 0; row < phis.size(); ++row)
+        matrix_homes_[phis[row]] = {.block = memory, .row = row, .row_bytes = row_bytes};
     }
   }
 }

@@ -129,6 +129,11 @@ Vec Emitter::v32(const Inst* inst, unsigned chunk) {
     return d;
   }
   const Place place = resolve(inst);
+  if (const MatrixHome* home = matrix_home(place.inst)) {
+    Vec d = isa_->vec();
+    isa_->load(d, place_of(*home, chunk, 0), nullptr);
+    return d;
+  }
   return reg(place.inst, place.element, chunk, 0).as<Vec>();
 }
 
@@ -150,6 +155,11 @@ Vec64 Emitter::v64(const Inst* inst, unsigned chunk) {
     return {d, d};
   }
   const Place place = resolve(inst);
+  if (const MatrixHome* home = matrix_home(place.inst)) {
+    const Vec64 d = isa_->vec64();
+    for (unsigned part = 0; part < 2; ++part) isa_->load(d.part[part], place_of(*home, chunk, part), nullptr);
+    return d;
+  }
   return {reg(place.inst, place.element, chunk, 0).as<Vec>(), reg(place.inst, place.element, chunk, 1).as<Vec>()};
 }
 
