@@ -315,7 +315,7 @@ void Emitter::add_matrix_product(const MatrixProduct& product, const MatrixTile&
 }
 
 void Emitter::emit_matrix_tile(const std::vector<const MatrixProduct*>& chain, const MatrixTile& tile) {
-  const auto [first_row, end_row, first, end] = tile;
+  const unsigned first_row = tile.row, end_row = tile.end_row, first = tile.chunk, end = tile.end;
   const auto accumulator = [&](const MatrixProduct& product, unsigned row, unsigned chunk) {
     const Inst& inst = *product.rows[row];
     if (matrix_home(classes_.representative(&inst)) != nullptr) {
