@@ -70,6 +70,8 @@ TEST(SwitchNames, EachChangesTheCodeOfSomeKernel) {
   unchanged.erase("run-through");       // how launches enter code
   unchanged.erase("last-waves");        // code that dumps do not show; partial_wave_at_barriers runs it
   unchanged.erase("folded-divisions");  // kernel_test has kernels with divisions
+  // gfx906 has no matrix instructions; matrix_test has the same test for those that do.
+  std::erase_if(unchanged, [](const std::string& name) { return name.starts_with("matrix-"); });
   const auto all_but = [&](const std::string& on) {
     std::string list;
     for (const std::string& name : names)
