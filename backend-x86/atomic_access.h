@@ -37,6 +37,7 @@ class AtomicAccess {
   void each_lane();
   [[nodiscard]] Gp stage_addresses();  // the lanes that act; sets base_, disp_
   [[nodiscard]] Source stage(const ir::Inst* value, std::optional<Mem>& slot);
+  void private_lanes();
   void zero_results();
   void load_results();
   void one_lane(const Gp& index, unsigned more);
@@ -73,6 +74,7 @@ class AtomicAccess {
   Gp base_;                // added to the staged addresses where they are 32-bit offsets
   int32_t disp_ = 0;
   bool narrow_addresses_ = false;
+  Gp private_;  // 64-bit flat atomics: lanes whose address is in scratch
   Mem addresses_, results_;
   Source first_, second_;
   Mem memory_;

@@ -16,7 +16,7 @@ AtomicAccess::AtomicAccess(Emitter& emitter, const ir::Inst& inst)
       inst_(inst),
       mem_(inst.mem),
       wide_(inst.mem.bytes == 8),
-      two_(inst.mem.atomic_op == AtomicOp::cmpswap || inst.mem.atomic_op == AtomicOp::mskor) {}
+      two_(ir::has_two_operands(inst.mem.atomic_op)) {}
 
 void AtomicAccess::emit() {
   if (mem_.bytes != 4 && !wide_) return e_.fail(inst_, "element size");
@@ -149,6 +149,18 @@ Gp AtomicAccess::stage_addresses() {
     if (flat) {
       MaskReg active = isa_.mask();
       isa_.mov_mask(active, e_.mask(lanes(), c));
+      if (wide_) {
+        Vec high = isa_.vec();
+        isa_.hi32(high, address);
+        const Gp part = cc_.newUInt64();
+        cc_.mov(part.r32(), isa_.mask_bits(e_.cmp(ir::ICmp::eq, high, isa_.c32(kPrivateApertureHi))));
+        if (c == 0) {
+          private_ = part;
+        } else {
+          cc_.shl(part, c * isa_.lanes);
+          cc_.or_(private_, part);
+        }
+      }
       address = e_.resolve_flat(address, mem_.bytes, c * isa_.lanes, active);
       const Gp part = cc_.newUInt64();
       cc_.mov(part.r32(), isa_.mask_bits(active));
@@ -161,7 +173,45 @@ Gp AtomicAccess::stage_addresses() {
     }
     isa_.store_row64(addresses_.cloneAdjusted(c * isa_.bytes() * 2), address);
   }
+  if (private_.isValid()) {
+    cc_.and_(private_, number);
+    cc_.xor_(number, private_);
+  }
   return number;
+}
+
+// In scratch the halves of 64 bits are in rows of their own. Nobody else sees them.
+void AtomicAccess::private_lanes() {
+  if (!private_.isValid()) return;
+  const Label some = cc_.newLabel(), join = cc_.newLabel();
+  cc_.test(private_, private_);
+  cc_.jnz(some);
+  cc_.bind(join);
+  e_.cold([&] {
+    cc_.bind(some);
+    loop_over(private_, [&](const Gp& index, unsigned more) {
+      set_fault_lane(index);
+      const Gp at = cc_.newUInt64(), old = gp(), high = gp();
+      cc_.mov(at, cell(addresses_, index, more, 8));
+      const Mem low_half = x86::ptr(at, 0, 4), high_half = x86::ptr(at, sizeof(uint32_t[kWaveSize]), 4);
+      mark();
+      cc_.mov(old.r32(), low_half);
+      mark();
+      cc_.mov(high.r32(), high_half);
+      cc_.shl(high, 32);
+      cc_.or_(old, high);
+      const Gp value = value_of(first_, index, more);
+      const Gp updated = combine(old, value, two_ ? value_of(second_, index, more) : Gp());
+      mark();
+      cc_.mov(low_half, updated.r32());
+      cc_.mov(high, updated);
+      cc_.shr(high, 32);
+      mark();
+      cc_.mov(high_half, high.r32());
+      if (wants_result()) cc_.mov(cell(results_, index, more, 8), old);
+    });
+    cc_.jmp(join);
+  });
 }
 
 void AtomicAccess::zero_results() {
@@ -213,6 +263,7 @@ void AtomicAccess::each_lane() {
   };
   if (!in_lds()) {
     some(resolved.isValid() ? resolved : e_.mask_to_number(lanes()));
+    private_lanes();
     return load_results();
   }
   const auto all = [&] { loop_over_all([&](const Gp& index, unsigned more) { one_lane(index, more); }); };
@@ -427,6 +478,24 @@ Gp AtomicAccess::combine(const Gp& old, const Gp& value, const Gp& other) {
       cc_.andn(t, value, old);
       cc_.or_(t, other);
       return t;
+    case AtomicOp::wrap: {  // old >= value ? old - value : old + other
+      const Gp sum = gp();
+      cc_.mov(sum, old);
+      cc_.add(sum, other);
+      cc_.mov(t, old);
+      cc_.sub(t, value);
+      cc_.emit(x86::Inst::cmovccFromCond(CondCode::kC), t, sum);
+      return t;
+    }
+    case AtomicOp::fcmpswap_f32:
+    case AtomicOp::fcmpswap_f64: {  // a NaN equals nothing
+      const Vec a = vector_of(old), b = vector_of(other);
+      cc_.mov(t, value);
+      cc_.emit(wide_ ? I::kIdVucomisd : I::kIdVucomiss, a.xmm(), b.xmm());
+      cc_.emit(x86::Inst::cmovccFromCond(CondCode::kNE), t, old);
+      cc_.emit(x86::Inst::cmovccFromCond(CondCode::kPE), t, old);
+      return t;
+    }
     case AtomicOp::fadd_f32:
     case AtomicOp::fadd_f64: {
       const Vec a = vector_of(old), b = vector_of(value);

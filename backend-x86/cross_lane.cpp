@@ -1,6 +1,7 @@
 // Operations in which lanes see each other.
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "backend-x86/emitter.h"
 
@@ -53,12 +54,16 @@ LaneMap dpp_lanes(unsigned control) {
 }
 
 // ds_swizzle_b32 (GCN3 and Vega ISA manuals): quad permutation, GFX9's rotation, or and/or/xor masks within 32 lanes.
-std::optional<LaneMap> swizzle_lanes(unsigned offset) {
-  if (offset >= 0xe000) return std::nullopt;  // FFT
+LaneMap swizzle_lanes(unsigned offset) {
   LaneMap map;
   for (unsigned l = 0; l < kWaveSize; ++l) {
     unsigned source;
-    if (offset >= 0xc000) {
+    if (offset >= 0xe000) {  // FFT: bits reversed, of which some stay as they are
+      const unsigned kept = offset & 31;
+      unsigned reversed = 0;
+      for (unsigned bit = 0; bit < 5; ++bit) reversed |= (l >> bit & 1) << (4 - bit);
+      source = (l & 32) | (l & kept) | reversed >> std::popcount(kept);
+    } else if (offset >= 0xc000) {
       const unsigned amount = offset >> 5 & 31, kept = offset & 31;
       const unsigned rotated = (offset >> 10 & 1 ? l - amount : l + amount) & 31;
       source = (l & 32) | (l & kept) | (rotated & ~kept & 31);
@@ -282,9 +287,7 @@ bool Emitter::emit_cross_lane(const Inst& inst) {
       return true;
     }
     case Op::swizzle: {
-      const auto map = swizzle_lanes(inst.attr & 0xffff);
-      if (!map) return fail(inst, "FFT mode"), true;
-      return define(move_lanes(masked_chunks(operand(0), operand(1)), *map));
+      return define(move_lanes(masked_chunks(operand(0), operand(1)), swizzle_lanes(inst.attr & 0xffff)));
     }
     default:
       return false;

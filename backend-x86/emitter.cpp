@@ -196,10 +196,13 @@ std::optional<Emitter::EnvNeed> Emitter::env_needed(const Inst& inst) {
   }
   if (inst.op == Op::mfma_f32 || inst.op == Op::mfma_f64) return exactly(inst.attr);
   // Atomics on LDS follow MODE; on other memory they keep denormals whatever MODE says.
-  if (inst.op == Op::atomic && inst.mem.atomic_op >= ir::AtomicOp::fadd_f32 &&
-      inst.mem.atomic_op <= ir::AtomicOp::pk_fadd_f16) {
+  const auto is_float = [](ir::AtomicOp op) {
+    return (op >= ir::AtomicOp::fadd_f32 && op <= ir::AtomicOp::pk_fadd_f16) || op >= ir::AtomicOp::fcmpswap_f32;
+  };
+  if (inst.op == Op::atomic && is_float(inst.mem.atomic_op)) {
     return exactly(inst.mem.space == Space::lds ? inst.attr : kKeep);
   }
+  if (inst.op == Op::call) return EnvNeed{kHelperEnv, kEnvAll};
   if (inst.op >= Op::fadd_f32 && inst.op <= Op::cvt_u16_f16) return exactly(inst.attr);
   return std::nullopt;
 }
@@ -238,6 +241,7 @@ Emitter::Shape Emitter::shape(const Inst& inst) {
     case Op::mbcnt:
     case Op::helper:
     case Op::atomic:
+    case Op::call:
     case Op::fence:
     case Op::clock:
       return Shape::barrier;

@@ -321,6 +321,7 @@ class Emitter {
   bool emit_atomic(const Inst& inst);                          // atomics.cpp
   bool emit_cross_lane(const Inst& inst);                      // cross_lane.cpp
   bool emit_out_of_line(const Inst& inst);                     // helper_calls.cpp
+  void emit_call(const Inst& inst);
   bool emit_out_of_line_chunk(const Inst& inst, unsigned chunk);
   bool emit_division(const Inst& inst, unsigned chunk);  // division.cpp
 
@@ -420,7 +421,7 @@ class Emitter {
   // Rows that the per-lane loops use; never live across two of them.
   std::optional<Mem> address_row_, data_row_, compare_row_, result_row_;                // a chunk of 64-bit lanes
   std::optional<Mem> atomic_addresses_, atomic_data_, atomic_second_, atomic_results_;  // all lanes, 64 bits each
-  std::optional<Mem> wave_row_, second_row_, third_row_, helper_args_, helper_rows_;    // all lanes
+  std::optional<Mem> wave_row_, second_row_, third_row_, helper_args_, helper_rows_, call_args_, call_rows_;    // all lanes
   Mem scratch_row(std::optional<Mem>& slot, unsigned bytes) {
     if (!slot) slot = stack_row(bytes);
     return *slot;

@@ -2,6 +2,7 @@
 #include <bit>
 #include <chrono>
 
+#include "backend-x86/calls.h"
 #include "backend-x86/emitter.h"
 #include "backend-x86/helpers.h"
 #include "backend-x86/helpers_float.h"
@@ -89,7 +90,76 @@ void Emitter::chunk_helper(const Inst& inst, unsigned chunk, const Label& slow, 
   });
 }
 
+// Operands and results are rows of the stack; where the function says no, the wave leaves.
+void Emitter::emit_call(const Inst& inst) {
+  WAVEJIT_CHECK(chunks_ * isa_->lanes == kWaveSize, "calls serve whole waves");
+  constexpr unsigned kRow = sizeof(uint32_t[kWaveSize]);
+  const Mem args = scratch_row(call_args_, sizeof(CallArgs));
+  const Mem rows = scratch_row(call_rows_, (kMaxCallRows + kMaxCallResults) * kRow);
+  const auto field = [&](size_t offset, uint32_t size) {
+    Mem m = args.cloneAdjusted(static_cast<int64_t>(offset));
+    m.setSize(size);
+    return m;
+  };
+  unsigned scalars = 0, used = 0;
+  for (size_t i = 1; i < inst.operands.size(); ++i) {
+    const Inst* operand = inst.operands[i];
+    if (operand->type == ir::kI32) {
+      if (scalars == kMaxCallScalars) return fail(inst, "scalars");
+      cc_.mov(field(offsetof(CallArgs, scalars) + 4 * scalars++, 4), gp(operand));
+      continue;
+    }
+    if (used == kMaxCallRows) return fail(inst, "rows");
+    for (unsigned c = 0; c < chunks_; ++c) {
+      isa_->recycle();
+      isa_->store(rows.cloneAdjusted(used * kRow + c * isa_->bytes()), v32(operand, c), nullptr);
+    }
+    ++used;
+  }
+  isa_->recycle();
+  cc_.mov(field(offsetof(CallArgs, mask), 8), mask_to_number(inst.operands[0]));
+  const auto put = [&](size_t offset, uint64_t value) {
+    const Gp t = cc_.newUInt64();
+    cc_.mov(t, value);
+    cc_.mov(field(offset, 8), t);
+  };
+  put(offsetof(CallArgs, guest_pc), inst.guest_pc);
+  put(offsetof(CallArgs, shape), inst.imm);
+  cc_.mov(field(offsetof(CallArgs, wave), 8), wave_);
+  const unsigned results = inst.type.kind == ir::TypeKind::none ? 0 : inst.type.count;
+  if (results > kMaxCallResults) return fail(inst, "results");
+  cc_.mov(field(offsetof(CallArgs, results), 4), results);
+  const Mem out = rows.cloneAdjusted(kMaxCallRows * kRow);
+  cc_.mov(field(offsetof(CallArgs, in), 8), address_of(rows));
+  cc_.mov(field(offsetof(CallArgs, out), 8), address_of(out));
+  const Gp pointer = address_of(args);
+  const Gp returned = cc_.newUInt64();
+  asmjit::InvokeNode* call = nullptr;
+  cc_.invoke(&call, pool_.function(reinterpret_cast<uintptr_t>(find_call(static_cast<ir::Call>(inst.attr)))),
+             asmjit::FuncSignatureT<uint64_t, const void*>());
+  if (call == nullptr) return;  // reported by the error handler
+  call->setArg(0, pointer);
+  call->setRet(0, returned);
+  const Label unsupported = cc_.newLabel();
+  cc_.test(returned, returned);
+  cc_.jz(unsupported);
+  cold([&] {
+    cc_.bind(unsupported);
+    const Gp pc = cc_.newUInt64();
+    cc_.mov(pc, inst.guest_pc);
+    cc_.mov(wave_field(offsetof(WaveState, pc), 8), pc);
+    leave(ExitReason::kUnsupported);
+  });
+  for (unsigned i = 0; i < results; ++i) {
+    for (unsigned c = 0; c < chunks_; ++c) {
+      isa_->recycle();
+      isa_->load(dst(inst, c, i), out.cloneAdjusted(i * kRow + c * isa_->bytes()), nullptr);
+    }
+  }
+}
+
 bool Emitter::emit_out_of_line(const Inst& inst) {
+  if (inst.op == Op::call) return emit_call(inst), true;
   if (inst.op == Op::fence) return cc_.mfence(), true;
   if (inst.op == Op::clock) {
     if (inst.attr == 0) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "backend-x86/calls.h"
 #include "backend-x86/helpers_float.h"
 #include "internal/screen_partition.h"
 #include "internal/wave_state.h"
@@ -95,6 +96,8 @@ std::span<const uintptr_t> callable_functions() {
     for (unsigned op = 0; op < ir::kNumOps; ++op)
       if (const HelperFn function = find_float_helper(static_cast<ir::Op>(op))) add(function);
     add(divide_f32);
+    for (unsigned call = 0; call < static_cast<unsigned>(ir::Call::kCount); ++call)
+      all.push_back(reinterpret_cast<uintptr_t>(find_call(static_cast<ir::Call>(call))));
     return all;
   }();
   return functions;

@@ -83,7 +83,15 @@ enum class AtomicOp : uint8_t {
   fmax_f64,
   pk_fadd_f16,
   mskor,
+  wrap,  // ds_wrap: old >= data ? old - data : old + second
+  // Compare-and-swap whose comparison is that of floating-point numbers.
+  fcmpswap_f32,
+  fcmpswap_f64,
 };
+// Whether it has a second operand: what to compare with, the mask's value, the addend of wrap.
+[[nodiscard]] constexpr bool has_two_operands(AtomicOp op) {
+  return op == AtomicOp::cmpswap || op >= AtomicOp::mskor;
+}
 
 struct MemAttr {
   Space space = Space::global;

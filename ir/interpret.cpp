@@ -159,6 +159,9 @@ class Interpreter {
       case Op::atomic:
         access(inst);
         return true;
+      case Op::call:
+        call(inst);
+        return true;
       case Op::load_scalar: {
         uint64_t address = scalar(inst.operands[0]) + inst.imm;
         if (inst.operands.size() > 1) address += scalar(inst.operands[1]);
@@ -248,6 +251,26 @@ class Interpreter {
     event(std::string(op_info(inst.op).mnemonic), log);
     if (inst.op != Op::load) ++epoch_;
     if (inst.type != kNone) value(&inst) = std::move(loaded);
+  }
+
+  // Looks at what active lanes have, and changes memory.
+  void call(const Inst& inst) {
+    const uint64_t mask = scalar(inst.operands[0]);
+    Value log{inst.attr, inst.imm, mask};
+    for (const Inst* operand : inst.operands) {
+      if (operand->type == kI32) log.push_back(scalar(operand));
+      for (unsigned lane = 0; operand->type == kV32 && lane < kWaveSize; ++lane)
+        if ((mask >> lane & 1) != 0) log.push_back(in_lane(operand, lane));
+    }
+    event("call", log);
+    ++epoch_;
+    if (inst.type == kNone) return;
+    uint64_t seen = epoch_;
+    for (const uint64_t word : log) seen = scramble(seen ^ word);
+    Value results(size_t{kWaveSize} * inst.type.count, 0);
+    for (size_t i = 0; i < results.size(); ++i)
+      if ((mask >> (i % kWaveSize) & 1) != 0) results[i] = memory(seen + i) & 0xffffffff;
+    value(&inst) = std::move(results);
   }
 
   // Some function of what a lane-wise operation may depend on.

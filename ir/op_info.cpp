@@ -29,11 +29,23 @@ constexpr HelperInfo kHelpers[] = {
 };
 static_assert(std::size(kHelpers) == static_cast<size_t>(Helper::kCount));
 
+constexpr std::string_view kCalls[] = {
+#define CALL(name, meaning) #name,
+#include "ir/calls.def"
+#undef CALL
+};
+static_assert(std::size(kCalls) == static_cast<size_t>(Call::kCount));
+
 }  // namespace
 
 const OpInfo& op_info(Op op) {
   WAVEJIT_CHECK(static_cast<unsigned>(op) < kNumOps, "operation number {}", static_cast<unsigned>(op));
   return kOps[static_cast<unsigned>(op)];
+}
+
+std::string_view name_of(Call call) {
+  WAVEJIT_CHECK(call < Call::kCount, "call number {}", static_cast<unsigned>(call));
+  return kCalls[static_cast<unsigned>(call)];
 }
 
 const HelperInfo& helper_info(Helper helper) {

@@ -141,6 +141,13 @@ std::optional<uint32_t> helper_number(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<uint32_t> call_number(std::string_view name) {
+  for (uint32_t i = 0; i < static_cast<uint32_t>(Call::kCount); ++i) {
+    if (name_of(static_cast<Call>(i)) == name) return i;
+  }
+  return std::nullopt;
+}
+
 std::optional<Type> parse_type(std::string_view text) {
   static constexpr Type kTypes[] = {kI1, kI32, kI64, kMask, kV32, kV64};
   for (const Type type : kTypes) {
@@ -302,6 +309,9 @@ class Parser {
         break;
       case Op::helper:
         value = helper_number(suffix);
+        break;
+      case Op::call:
+        value = call_number(suffix);
         break;
       case Op::exit:
         value = index_of(kExitNames, suffix);

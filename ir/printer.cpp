@@ -71,6 +71,9 @@ void print_inst(std::string& out, const Inst& inst, const Block* block) {
     out += fmt::format(
         ".{}", attr < static_cast<uint32_t>(Helper::kCount) ? helper_info(static_cast<Helper>(attr)).name : "?");
     attr = 0;
+  } else if (inst.op == Op::call) {
+    out += fmt::format(".{}", attr < static_cast<uint32_t>(Call::kCount) ? name_of(static_cast<Call>(attr)) : "?");
+    attr = 0;
   } else if (inst.op == Op::exit) {
     out += fmt::format(".{}", name_of(kExitNames, attr));
     attr = 0;

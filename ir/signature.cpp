@@ -155,7 +155,7 @@ std::string check_memory(const Inst& inst) {
   const Type element = mem.bytes == 8 ? kV64 : kV32;
   if (atomic) {
     letters += mem.bytes == 8 ? 'w' : 'v';
-    if (mem.atomic_op == AtomicOp::cmpswap || mem.atomic_op == AtomicOp::mskor) letters += mem.bytes == 8 ? 'w' : 'v';
+    if (has_two_operands(mem.atomic_op)) letters += mem.bytes == 8 ? 'w' : 'v';
     if (inst.type != element && inst.type != kNone) return "an atomic returns the element type or none";
   } else if (inst.op == Op::store) {
     letters.append(mem.count, 'v');
@@ -278,6 +278,16 @@ std::string check_signature(const Inst& inst) {
       std::string why;
       if (!match_operands(matcher, helper.operands, inst.operands, &why)) return why;
       return matcher.match(helper.result, inst.type) ? "" : "result type differs from the helper's row";
+    }
+    case Op::call: {
+      if (inst.attr >= static_cast<uint32_t>(Call::kCount)) return "unknown call";
+      if (inst.operands.empty() || inst.operands[0]->type != kMask) return "a call's first operand is a mask";
+      bool rows = false;
+      for (size_t i = 1; i < inst.operands.size(); ++i) {
+        rows |= inst.operands[i]->type == kV32;
+        if (inst.operands[i]->type != (rows ? kV32 : kI32)) return "a call wants i32 scalars, then v32 rows";
+      }
+      return inst.type == kNone || inst.type.kind == TypeKind::v32 ? "" : "a call returns v32 elements or nothing";
     }
     case Op::extract:
       if (inst.operands.size() == 1 && inst.imm >= inst.operands[0]->type.count) return "element index is out of range";

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "ir/call_shape.h"
 #include "ir/function.h"
 
 namespace wavejit::ir {
@@ -17,6 +18,7 @@ struct HelperInfo {
   std::string_view meaning;
 };
 [[nodiscard]] const HelperInfo& helper_info(Helper helper);
+[[nodiscard]] std::string_view name_of(Call call);
 
 // Result type that follows from the operands; nothing when the operands do not fit the row or the row leaves the type
 // open (undef, phi, load, ...). `why` receives the reason.

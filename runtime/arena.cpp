@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
+#include <array>
 #include <mutex>
 #include <vector>
 
@@ -91,6 +92,11 @@ Expected<void> Arena::prepare(unsigned waves, uint32_t lds_bytes, uint32_t scrat
     }
   }
   return {};
+}
+
+std::span<uint8_t> device_gds() {
+  alignas(64) static std::array<uint8_t, 64 * 1024> memory{};  // 64 KiB up to GFX90A
+  return memory;
 }
 
 std::unique_ptr<Arena> acquire_arena() {

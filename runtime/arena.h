@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 #include "internal/error.h"
 #include "internal/wave_state.h"
@@ -53,6 +54,9 @@ class Arena {
   unsigned scratch_waves_ = 0;
   uint32_t scratch_bytes_per_lane_ = 0;
 };
+
+// The device's global data share: zeros at first, kept from launch to launch, shared by all work-groups.
+[[nodiscard]] std::span<uint8_t> device_gds();
 
 [[nodiscard]] std::unique_ptr<Arena> acquire_arena();
 void release_arena(std::unique_ptr<Arena> arena);

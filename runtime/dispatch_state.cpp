@@ -254,6 +254,9 @@ void DispatchState::init_template(WaveState& wave, const Arena& arena, const vol
   wave.status = 0;
   wave.lds_base = arena.lds_base();
   wave.lds_size = arena.lds_size();
+  const std::span<uint8_t> gds = device_gds();
+  wave.gds_base = reinterpret_cast<uint64_t>(gds.data());
+  wave.gds_size = static_cast<uint32_t>(gds.size());
   wave.scratch_bytes_per_lane = scratch_bytes_per_lane_;
   wave.stop_flag = stop_flag;
   wave.exit_reason = ExitReason::kEnd;

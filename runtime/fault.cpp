@@ -72,26 +72,6 @@ const backend::FaultRange* find_range(const backend::CompiledCode& code, uint64_
   return offset < it->end ? &*it : nullptr;
 }
 
-// Fills in what the tables of translated code and the machine state say.
-void describe_translated_fault(ThreadState& state, const ucontext_t& context) {
-  WaveState& wave = *state.wave;
-  const backend::FaultRange* range = find_range(*state.code, static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RIP]));
-  if (!range) {
-    wave.fault_lane = kWaveSize;
-    return;
-  }
-  const std::optional<uint64_t> address =
-      state.address_known ? std::optional<uint64_t>(wave.fault_address) : std::nullopt;
-  wave.pc = range->guest_pc;
-  wave.fault_write = range->write;
-  const backend::DecodedFault fault = backend::decode_fault(*range, context, address, wave);
-  wave.fault_lane = fault.lane;
-  if (!address && fault.non_canonical) {
-    wave.fault_address = *fault.non_canonical;
-    state.address_known = true;
-  }
-}
-
 bool is_canonical(uint64_t address) {
   return static_cast<int64_t>(address << 16) >> 16 == static_cast<int64_t>(address);
 }
@@ -109,6 +89,28 @@ void describe_interpreter_fault(ThreadState& state) {
     }
   }
   wave.fault_lane = state.address_known ? interp::find_fault_lane(wave, wave.fault_address) : kWaveSize;
+}
+
+// Fills in what the tables of translated code and the machine state say.
+void describe_translated_fault(ThreadState& state, const ucontext_t& context) {
+  WaveState& wave = *state.wave;
+  const backend::FaultRange* range = find_range(*state.code, static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RIP]));
+  if (!range) {
+    // Functions that translated code calls describe their accesses (backend-x86/calls.h).
+    if (wave.engine_private[0] == interp::kFaultLanes) return describe_interpreter_fault(state);
+    wave.fault_lane = kWaveSize;
+    return;
+  }
+  const std::optional<uint64_t> address =
+      state.address_known ? std::optional<uint64_t>(wave.fault_address) : std::nullopt;
+  wave.pc = range->guest_pc;
+  wave.fault_write = range->write;
+  const backend::DecodedFault fault = backend::decode_fault(*range, context, address, wave);
+  wave.fault_lane = fault.lane;
+  if (!address && fault.non_canonical) {
+    wave.fault_address = *fault.non_canonical;
+    state.address_known = true;
+  }
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {

@@ -1,139 +1,74 @@
-// MUBUF: untyped buffer loads, stores and atomics, with the general buffer address (Vega ISA manual, "Buffer
-// addressing").
+// MUBUF: untyped buffer loads, stores and atomics.
 #include <bit>
 
 #include "frontend/interp/atomics.h"
-#include "frontend/interp/memory.h"
+#include "frontend/interp/buffer_address.h"
 
 namespace wavejit::interp {
 namespace {
 
-struct Descriptor {
-  uint64_t base = 0;
-  uint32_t stride = 0;
-  uint32_t num_records = 0;
-  uint32_t index_stride = 8;
-  uint32_t element_size = 4;
-  bool swizzle = false;
-  bool add_tid = false;
-};
-
-Descriptor read_descriptor(const Context& c, const Op& op) {
-  const uint32_t* v = &c.wave.sgpr[op.scalar_base];
-  Descriptor d;
-  d.base = static_cast<uint64_t>(v[1] & 0xffff) << 32 | v[0];
-  d.stride = v[1] >> 16 & 0x3fff;
-  d.swizzle = v[1] >> 31 != 0;
-  d.num_records = v[2];
-  d.index_stride = 8u << (v[3] >> 21 & 3);
-  d.add_tid = (v[3] >> 23 & 1) != 0;
-  // GFX8 has the element size in the descriptor; GFX9 fixes it at four bytes.
-  if (c.before_gfx9) d.element_size = 2u << (v[3] >> 19 & 3);
-  // With ADD_TID the data format field holds stride bits 17:14.
-  if (d.add_tid) d.stride |= (v[3] >> 15 & 15) << 14;
-  return d;
-}
-
-// Fills c.addresses; returns the lanes whose access is in range.
-uint64_t compute_addresses(Context& c, const Op& op, unsigned bytes) {
-  const isa::Instruction& inst = op.inst;
-  const Descriptor d = read_descriptor(c, op);
-  const uint32_t soffset = read_scalar32(c, op.mask_source);
-  if (inst.addr64) {  // GFX6 and GFX7: BASE + VADDR + offsets, without range check (CLRX "MUBUF")
-    const uint32_t *low = c.row(op.addr_row), *high = c.row(op.addr_row + 1u);
-    const uint64_t base = d.base + soffset + static_cast<uint64_t>(inst.offset);
-    for (unsigned l = 0; l < kWaveSize; ++l) c.addresses[l] = base + (static_cast<uint64_t>(high[l]) << 32 | low[l]);
-    return ~uint64_t{0};
-  }
-  const uint32_t* index_row = inst.idxen ? c.row(op.addr_row) : nullptr;
-  const uint32_t* offset_row = inst.offen ? c.row(op.addr_row + (inst.idxen ? 1u : 0u)) : nullptr;
-  const bool structured = d.stride != 0 && (inst.idxen || d.add_tid);
+// Fills c.addresses with where each lane's first element is; returns the lanes whose access is in range.
+uint64_t compute_addresses(Context& c, const BufferLanes& lanes, unsigned bytes, unsigned element) {
   uint64_t valid = 0;
   for (unsigned l = 0; l < kWaveSize; ++l) {
-    const uint32_t index = (index_row != nullptr ? index_row[l] : 0) + (d.add_tid ? l : 0);
-    const uint32_t offset = (offset_row != nullptr ? offset_row[l] : 0) + static_cast<uint32_t>(inst.offset);
-    uint64_t at;
-    if (d.swizzle) {
-      const uint32_t index_msb = index / d.index_stride, index_lsb = index % d.index_stride;
-      const uint32_t offset_msb = offset / d.element_size, offset_lsb = offset % d.element_size;
-      at = (static_cast<uint64_t>(index_msb) * d.stride + static_cast<uint64_t>(offset_msb) * d.element_size) *
-               d.index_stride +
-           index_lsb * d.element_size + offset_lsb;
-    } else {
-      at = offset + static_cast<uint64_t>(d.stride) * index;
-    }
-    bool inside;
-    if (d.swizzle || d.add_tid) {
-      inside = at + soffset + bytes <= d.num_records || d.num_records == ~0u;
-    } else if (structured) {
-      inside = index < d.num_records;
-    } else {
-      inside = at + bytes <= d.num_records;
-    }
-    valid |= uint64_t{inside} << l;
-    c.addresses[l] = d.base + soffset + at;
+    valid |= uint64_t{lanes.in_range(l, bytes - element, element)} << l;
+    c.addresses[l] = lanes.address(l, 0);
   }
   return valid;
 }
 
-// Swizzled elements of more than one dword are not contiguous: dword w of the lane is at the address of offset + 4 w.
-bool scattered(const Context& c, const Op& op, unsigned bytes) {
-  return bytes > 4 && !op.inst.addr64 && (c.wave.sgpr[op.scalar_base + 1] >> 31) != 0;
-}
-uint64_t scattered_step(const Context& c, const Op& op) {
-  const Descriptor d = read_descriptor(c, op);
-  return static_cast<uint64_t>(d.element_size) * d.index_stride;
+constexpr unsigned element_bytes(unsigned bytes) {
+  return bytes < 4 ? bytes : 4;
 }
 
 template <Shape shape>
 Step load(Context& c, const Op& op) {
-  if (op.inst.lds || op.inst.tfe) return c.exit(ExitReason::kUnsupported, op);
-  constexpr unsigned kBytes = shape_bytes(shape);
+  constexpr unsigned kBytes = shape_bytes(shape), kElement = element_bytes(kBytes);
   const uint64_t exec = c.wave.exec();
   if (exec == 0) return Step::next;
-  const bool split = scattered(c, op, kBytes);
-  if (split && read_descriptor(c, op).element_size != 4) return c.exit(ExitReason::kUnsupported, op);
-  const uint64_t valid = compute_addresses(c, op, split ? 4 : kBytes);
-  const uint64_t step = split ? scattered_step(c, op) : 4;
+  const BufferLanes lanes(c, op);
+  const uint64_t valid = compute_addresses(c, lanes, kBytes, kElement);
   describe_access(c, exec & valid, kBytes, false);
-  uint32_t* rows = c.row(op.data_row);
+  uint32_t* rows = op.inst.lds ? c.tmp[0] : c.row(op.data_row);
   static constexpr uint8_t kZeros[16] = {};
   if constexpr (shape == Shape::dword) {
-    if ((exec & valid) == ~0ull && is_contiguous(c.addresses, 4) && is_host_address(c.addresses[0] | c.addresses[63])) {
+    if (!op.inst.lds && !op.inst.tfe && (exec & valid) == ~0ull && is_contiguous(c.addresses, 4) &&
+        is_host_address(c.addresses[0] | c.addresses[63])) {
       std::memcpy(rows, reinterpret_cast<const void*>(c.addresses[0]), kWaveSize * 4);
       return Step::next;
     }
   }
+  // A destination that is also the address is written last.
+  uint8_t loaded[kWaveSize][kBytes];
   for (uint64_t m = exec; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     if ((valid >> l & 1) == 0) {
-      lane_from_memory<shape>(rows, l, kZeros);
+      std::memcpy(loaded[l], kZeros, kBytes);
       continue;
     }
-    const uint64_t address = c.addresses[l];
-    if (!is_host_address(address)) return memory_fault(c, op, address, l, false);
-    if (!split) {
-      lane_from_memory<shape>(rows, l, reinterpret_cast<const void*>(address));
-      continue;
+    if (!is_host_address(c.addresses[l])) return memory_fault(c, op, c.addresses[l], l, false);
+    if (lanes.scattered()) {
+      for (unsigned b = 0; b < kBytes; b += kElement)
+        std::memcpy(loaded[l] + b, reinterpret_cast<const void*>(lanes.address(l, b)), kElement);
+    } else {
+      std::memcpy(loaded[l], reinterpret_cast<const void*>(c.addresses[l]), kBytes);
     }
-    uint8_t bytes[kBytes];
-    for (unsigned w = 0; w + 4 <= kBytes; w += 4)
-      std::memcpy(bytes + w, reinterpret_cast<const void*>(address + w / 4 * step), 4);
-    lane_from_memory<shape>(rows, l, bytes);
   }
-  return Step::next;
+  for (uint64_t m = exec; m != 0; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    lane_from_memory<shape>(rows, l, loaded[l]);
+    if (op.inst.lds) lds_transfer_write(c, op, l, rows[l]);
+  }
+  return op.inst.tfe ? write_status(c, op, op.data_row + (kBytes + 3) / 4) : Step::next;
 }
 
 template <Shape shape>
 Step store(Context& c, const Op& op) {
-  if (op.inst.lds || op.inst.tfe) return c.exit(ExitReason::kUnsupported, op);
-  constexpr unsigned kBytes = shape_bytes(shape);
+  constexpr unsigned kBytes = shape_bytes(shape), kElement = element_bytes(kBytes);
   const uint64_t exec = c.wave.exec();
   if (exec == 0) return Step::next;
-  const bool split = scattered(c, op, kBytes);
-  if (split && read_descriptor(c, op).element_size != 4) return c.exit(ExitReason::kUnsupported, op);
-  const uint64_t valid = compute_addresses(c, op, split ? 4 : kBytes);
-  const uint64_t step = split ? scattered_step(c, op) : 4;
+  const BufferLanes lanes(c, op);
+  const uint64_t valid = compute_addresses(c, lanes, kBytes, kElement);
   describe_access(c, exec & valid, kBytes, true);
   const uint32_t* rows = c.row(op.data_row);
   if constexpr (shape == Shape::dword) {
@@ -145,14 +80,31 @@ Step store(Context& c, const Op& op) {
   Step outcome = Step::next;
   for_each_store<kBytes>(exec & valid, [&](unsigned l, unsigned b) {
     if (outcome != Step::next) return;
-    const uint64_t address = c.addresses[l];
+    const uint64_t address = lanes.scattered() ? lanes.address(l, b) : c.addresses[l] + b;
     if (!is_host_address(address)) {
       outcome = memory_fault(c, op, address, l, true);
     } else {
-      lane_part_to_memory<shape>(rows, l, b, reinterpret_cast<void*>(address + b / 4 * step));
+      lane_part_to_memory<shape>(rows, l, b, reinterpret_cast<void*>(address));
     }
   });
   return outcome;
+}
+
+// A dword of each lane from LDS to memory, without vector registers.
+Step store_lds(Context& c, const Op& op) {
+  const uint64_t exec = c.wave.exec();
+  const BufferLanes lanes(c, op);
+  const uint64_t valid = compute_addresses(c, lanes, 4, 4);
+  describe_access(c, exec & valid, 4, true);
+  for (uint64_t m = exec & valid; m != 0; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    if (!is_host_address(c.addresses[l])) return memory_fault(c, op, c.addresses[l], l, true);
+    const uint64_t at = lds_transfer_address(c, op, l);
+    uint32_t value = 0;
+    if (at + 4 <= c.wave.lds_size) std::memcpy(&value, reinterpret_cast<const void*>(c.wave.lds_base + at), 4);
+    std::memcpy(reinterpret_cast<void*>(c.addresses[l]), &value, 4);
+  }
+  return Step::next;
 }
 
 // param: AtomicOp. vdata holds {data} or {data, compare}; with GLC the old value replaces the data.
@@ -162,7 +114,7 @@ Step atomic(Context& c, const Op& op) {
   if (exec == 0) return Step::next;
   const auto kind = static_cast<AtomicOp>(op.param);
   if (kind >= AtomicOp::fadd) c.use(Env::rn);
-  const uint64_t valid = compute_addresses(c, op, sizeof(T));
+  const uint64_t valid = compute_addresses(c, BufferLanes(c, op), sizeof(T), sizeof(T));
   describe_access(c, exec & valid, sizeof(T), true);
   uint32_t* rows = c.row(op.data_row);
   constexpr unsigned kDwords = sizeof(T) / 4;
@@ -210,6 +162,7 @@ void register_buffer(Registry& r) {
   r.handler(Opcode::buffer_store_dwordx2, store<Shape::dwordx2>);
   r.handler(Opcode::buffer_store_dwordx3, store<Shape::dwordx3>);
   r.handler(Opcode::buffer_store_dwordx4, store<Shape::dwordx4>);
+  r.handler(Opcode::buffer_store_lds_dword, store_lds);
   WAVEJIT_BUFFER_ATOMIC(swap, swap);
   WAVEJIT_BUFFER_ATOMIC(cmpswap, cmpswap);
   WAVEJIT_BUFFER_ATOMIC(add, add);
@@ -223,7 +176,6 @@ void register_buffer(Registry& r) {
   WAVEJIT_BUFFER_ATOMIC(xor, bxor);
   WAVEJIT_BUFFER_ATOMIC(inc, inc);
   WAVEJIT_BUFFER_ATOMIC(dec, dec);
-  // GFX6 and GFX7.
   WAVEJIT_BUFFER_ATOMIC(fcmpswap, fcmpswap);
   WAVEJIT_BUFFER_ATOMIC(fmin, fmin);
   WAVEJIT_BUFFER_ATOMIC(fmax, fmax);

@@ -1,21 +1,17 @@
 // Local data share: reads, writes and cross-lane permutes.
 #include <bit>
 
+#include "frontend/interp/atomics.h"
 #include "frontend/interp/memory.h"
 
 namespace wavejit::interp {
 namespace {
 
-// An LDS access reaches memory only if it lies within the work-group's allocation.
-void* lds_pointer(const Context& c, uint64_t offset, unsigned bytes) {
-  return offset + bytes <= c.wave.lds_size ? reinterpret_cast<void*>(c.wave.lds_base + offset) : nullptr;
-}
-
 constexpr uint8_t kZeros[16] = {};
 
 template <Shape shape>
 Step read(Context& c, const Op& op) {
-  if (op.inst.gds) return c.exit(ExitReason::kUnsupported, op);
+  const DataShare share = data_share(c, op);
   constexpr unsigned kBytes = shape_bytes(shape);
   const uint64_t exec = c.wave.exec();
   const uint64_t offset = static_cast<uint32_t>(op.inst.offset);
@@ -24,7 +20,7 @@ Step read(Context& c, const Op& op) {
   for (unsigned l = 0; l < kWaveSize; ++l) c.addresses[l] = c.row(op.addr_row)[l] + offset;
   if constexpr (shape == Shape::dword) {
     if (exec == ~0ull && is_contiguous(c.addresses, 4)) {
-      if (const void* p = lds_pointer(c, c.addresses[0], kWaveSize * 4); p != nullptr) {
+      if (const void* p = share.at(c.addresses[0], kWaveSize * 4); p != nullptr) {
         std::memcpy(rows, p, kWaveSize * 4);
         return Step::next;
       }
@@ -32,7 +28,7 @@ Step read(Context& c, const Op& op) {
   }
   for (uint64_t m = exec; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
-    const void* p = lds_pointer(c, c.addresses[l], kBytes);
+    const void* p = share.at(c.addresses[l], kBytes);
     lane_from_memory<shape>(rows, l, p != nullptr ? p : kZeros);
   }
   return Step::next;
@@ -40,25 +36,26 @@ Step read(Context& c, const Op& op) {
 
 // One element per lane at address + offset.
 template <Shape shape>
-void write_element(const Context& c, const uint32_t* addresses, uint64_t offset, const uint32_t* rows) {
+void write_element(const Context& c, const DataShare& share, const uint32_t* addresses, uint64_t offset,
+                   const uint32_t* rows) {
   constexpr unsigned kBytes = shape_bytes(shape);
   for_each_store<kBytes>(c.wave.exec(), [&](unsigned l, unsigned b) {
-    void* p = lds_pointer(c, addresses[l] + offset, kBytes);
-    if (p != nullptr) lane_part_to_memory<shape>(rows, l, b, static_cast<uint8_t*>(p) + b);
+    uint8_t* p = share.at(addresses[l] + offset, kBytes);
+    if (p != nullptr) lane_part_to_memory<shape>(rows, l, b, p + b);
   });
 }
 
 template <Shape shape>
 Step write(Context& c, const Op& op) {
-  if (op.inst.gds) return c.exit(ExitReason::kUnsupported, op);
-  write_element<shape>(c, c.row(op.addr_row), static_cast<uint32_t>(op.inst.offset), c.row(op.data_row));
+  const DataShare share = data_share(c, op);
+  write_element<shape>(c, share, c.row(op.addr_row), static_cast<uint32_t>(op.inst.offset), c.row(op.data_row));
   return Step::next;
 }
 
 // Two elements at offset0 and offset1, scaled by the element size (times 64 for the st64 forms, in `param`).
 template <Shape shape>
 Step read2(Context& c, const Op& op) {
-  if (op.inst.gds) return c.exit(ExitReason::kUnsupported, op);
+  const DataShare share = data_share(c, op);
   constexpr unsigned kBytes = shape_bytes(shape);
   const unsigned scale = kBytes * op.param;
   const uint64_t offset0 = (static_cast<uint32_t>(op.inst.offset) & 0xff) * scale;
@@ -67,8 +64,8 @@ Step read2(Context& c, const Op& op) {
   for (unsigned l = 0; l < kWaveSize; ++l) c.addresses[l] = c.row(op.addr_row)[l];
   for (uint64_t m = c.wave.exec(); m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
-    const void* p0 = lds_pointer(c, c.addresses[l] + offset0, kBytes);
-    const void* p1 = lds_pointer(c, c.addresses[l] + offset1, kBytes);
+    const void* p0 = share.at(c.addresses[l] + offset0, kBytes);
+    const void* p1 = share.at(c.addresses[l] + offset1, kBytes);
     lane_from_memory<shape>(rows, l, p0 != nullptr ? p0 : kZeros);
     lane_from_memory<shape>(rows + kBytes / 4 * kWaveSize, l, p1 != nullptr ? p1 : kZeros);
   }
@@ -77,50 +74,55 @@ Step read2(Context& c, const Op& op) {
 
 template <Shape shape>
 Step write2(Context& c, const Op& op) {
-  if (op.inst.gds) return c.exit(ExitReason::kUnsupported, op);
+  const DataShare share = data_share(c, op);
   constexpr unsigned kBytes = shape_bytes(shape);
   const unsigned scale = kBytes * op.param;
   const uint64_t offset0 = (static_cast<uint32_t>(op.inst.offset) & 0xff) * scale;
   const uint64_t offset1 = (static_cast<uint32_t>(op.inst.offset) >> 8 & 0xff) * scale;
-  write_element<shape>(c, c.row(op.addr_row), offset0, c.row(op.data_row));
-  write_element<shape>(c, c.row(op.addr_row), offset1, c.row(op.data1_row));
+  write_element<shape>(c, share, c.row(op.addr_row), offset0, c.row(op.data_row));
+  write_element<shape>(c, share, c.row(op.addr_row), offset1, c.row(op.data1_row));
   return Step::next;
 }
 
 // Address = M0[15:0] + offset + lane * 4.
 Step read_addtid(Context& c, const Op& op) {
+  const DataShare share = data_share(c, op);
   uint32_t* rows = c.row(op.dst_reg);
-  const uint64_t base = (c.wave.sgpr[sreg::kM0] & 0xffff) + static_cast<uint32_t>(op.inst.offset);
+  const uint64_t base = (op.inst.gds ? 0 : c.wave.sgpr[sreg::kM0] & 0xffff) + static_cast<uint32_t>(op.inst.offset);
   for (uint64_t m = c.wave.exec(); m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
-    const void* p = lds_pointer(c, base + 4 * l, 4);
+    const void* p = share.at(base + 4 * l, 4);
     lane_from_memory<Shape::dword>(rows, l, p != nullptr ? p : kZeros);
   }
   return Step::next;
 }
 Step write_addtid(Context& c, const Op& op) {
+  const DataShare share = data_share(c, op);
   const uint32_t* rows = c.row(op.data_row);
-  const uint64_t base = (c.wave.sgpr[sreg::kM0] & 0xffff) + static_cast<uint32_t>(op.inst.offset);
+  const uint64_t base = (op.inst.gds ? 0 : c.wave.sgpr[sreg::kM0] & 0xffff) + static_cast<uint32_t>(op.inst.offset);
   for (uint64_t m = c.wave.exec(); m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
-    if (void* p = lds_pointer(c, base + 4 * l, 4); p != nullptr) lane_to_memory<Shape::dword>(rows, l, p);
+    if (void* p = share.at(base + 4 * l, 4); p != nullptr) lane_to_memory<Shape::dword>(rows, l, p);
   }
   return Step::next;
 }
 
-// Adds (append) or subtracts (consume) the number of active lanes at M0[15:0] + offset; all active lanes get the old
-// value.
+// Adds (append) or subtracts (consume) the number of active lanes at the counter; all active lanes get the old value.
+// The counter is at the offset in the LDS, the first LDS address being M0[15:0] as for the other instructions without
+// address register, or at the offset in the GDS, M0[31:16] being its base.
 template <bool append>
 Step append_consume(Context& c, const Op& op) {
-  if (op.inst.gds) return c.exit(ExitReason::kUnsupported, op);
+  DataShare share = data_share(c, op);
+  if (!op.inst.gds) share.limit = c.wave.lds_size;  // M0 is the address and no limit
   const uint64_t exec = c.wave.exec();
-  const uint64_t address = (c.wave.sgpr[sreg::kM0] & 0xffff) + static_cast<uint32_t>(op.inst.offset);
+  const uint64_t base = op.inst.gds ? 0 : c.wave.sgpr[sreg::kM0] & 0xffff;
+  const uint64_t address = (base + static_cast<uint32_t>(op.inst.offset)) & ~uint64_t{3};
   uint32_t old = 0;
-  if (void* p = lds_pointer(c, address, 4); p != nullptr) {
-    std::memcpy(&old, p, 4);
+  if (uint8_t* p = share.at(address, 4); p != nullptr && exec != 0) {
     const auto count = static_cast<uint32_t>(std::popcount(exec));
-    const uint32_t updated = append ? old + count : old - count;
-    std::memcpy(p, &updated, 4);
+    const AtomicOp kind = append ? AtomicOp::add : AtomicOp::sub;
+    old = share.shared ? atomic_apply<uint32_t>(kind, reinterpret_cast<uint32_t*>(p), count, 0)
+                       : plain_apply<uint32_t>(kind, p, count, 0);
   }
   c.lanes.splat(c.out, old, 1);
   c.lanes.merge(c.row(op.dst_reg), c.out, exec, 1);
@@ -164,7 +166,15 @@ Step swizzle(Context& c, const Op& op) {
   const auto offset = static_cast<uint32_t>(op.inst.offset);
   const uint32_t* data = c.row(op.addr_row);
   // GFX9 adds rotate (0xc000) and FFT (0xe000) modes.
-  if (!c.before_gfx9 && offset >= 0xe000) return c.exit(ExitReason::kUnsupported, op);
+  if (!c.before_gfx9 && offset >= 0xe000) {
+    const unsigned mask = offset & 31, shift = static_cast<unsigned>(std::popcount(mask));
+    return gather_lanes(c, op, data, [=](unsigned l) {
+      unsigned j = 0;
+      for (unsigned bit = 0; bit < 5; ++bit)
+        if ((l >> bit & 1) != 0) j |= 16u >> bit;
+      return (j >> shift) | (l & mask) | (l & 32);
+    });
+  }
   if (!c.before_gfx9 && offset >= 0xc000) {
     const unsigned amount = offset >> 5 & 31, mask = offset & 31;
     const bool right = (offset >> 10 & 1) != 0;

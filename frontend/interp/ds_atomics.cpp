@@ -7,12 +7,18 @@
 namespace wavejit::interp {
 namespace {
 
+template <typename T>
+T apply(const DataShare& share, AtomicOp kind, uint8_t* p, T data, T extra) {
+  return share.shared ? atomic_apply<T>(kind, reinterpret_cast<T*>(p), data, extra)
+                      : plain_apply<T>(kind, p, data, extra);
+}
+
 // param: AtomicOp. The compare-and-store forms have the compare value in data0 and the new value in data1.
 template <typename T, bool returns>
 Step atomic(Context& c, const Op& op) {
-  if (op.inst.gds) return c.exit(ExitReason::kUnsupported, op);
+  const DataShare share = data_share(c, op);
   const auto kind = static_cast<AtomicOp>(op.param);
-  if (kind >= AtomicOp::fadd) c.use(sizeof(T) == 8 ? Env::f64 : Env::f32);
+  if (kind >= AtomicOp::fadd) c.use(share.shared ? Env::rn : sizeof(T) == 8 ? Env::f64 : Env::f32);
   const bool compare = kind == AtomicOp::cmpswap || kind == AtomicOp::fcmpswap;
   const uint64_t offset = static_cast<uint32_t>(op.inst.offset);
   const uint32_t* addresses = c.row(op.addr_row);
@@ -24,10 +30,11 @@ Step atomic(Context& c, const Op& op) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     const uint64_t address = addresses[l] + offset;
     old[l] = 0;
-    if (address + sizeof(T) > c.wave.lds_size) continue;
+    uint8_t* p = share.at(address, sizeof(T));
+    if (p == nullptr) continue;
     T data = lane_value<T>(data0, l), extra = lane_value<T>(data1, l);
     if (compare) std::swap(data, extra);
-    old[l] = plain_apply(kind, reinterpret_cast<void*>(c.wave.lds_base + address), data, extra);
+    old[l] = apply(share, kind, p, data, extra);
   }
   if constexpr (returns) {
     uint32_t* rows = c.row(op.dst_reg);
@@ -42,7 +49,7 @@ Step atomic(Context& c, const Op& op) {
 // Two exchanges at offset0 and offset1; param: 1, or 64 for the st64 form.
 template <typename T>
 Step exchange2(Context& c, const Op& op) {
-  if (op.inst.gds) return c.exit(ExitReason::kUnsupported, op);
+  const DataShare share = data_share(c, op);
   const unsigned scale = sizeof(T) * op.param;
   const uint64_t offsets[2] = {(static_cast<uint32_t>(op.inst.offset) & 0xff) * scale,
                                (static_cast<uint32_t>(op.inst.offset) >> 8 & 0xff) * scale};
@@ -56,9 +63,9 @@ Step exchange2(Context& c, const Op& op) {
       const auto l = static_cast<unsigned>(std::countr_zero(m));
       const uint64_t address = addresses[l] + offsets[i];
       old[i][l] = 0;
-      if (address + sizeof(T) > c.wave.lds_size) continue;
-      old[i][l] = plain_apply<T>(AtomicOp::swap, reinterpret_cast<void*>(c.wave.lds_base + address),
-                                 lane_value<T>(data[i], l), T{});
+      uint8_t* p = share.at(address, sizeof(T));
+      if (p == nullptr) continue;
+      old[i][l] = apply<T>(share, AtomicOp::swap, p, lane_value<T>(data[i], l), T{});
     }
   }
   uint32_t* rows = c.row(op.dst_reg);
@@ -68,6 +75,74 @@ Step exchange2(Context& c, const Op& op) {
   }
   return Step::next;
 }
+
+// Two dwords at an address that is a multiple of 8: each is written, less its highest bit, if that is set.
+Step conditional_exchange(Context& c, const Op& op) {
+  const DataShare share = data_share(c, op);
+  const uint32_t* addresses = c.row(op.addr_row);
+  const uint32_t* data = c.row(op.data_row);
+  const uint64_t exec = c.wave.exec();
+  uint32_t old[2][kWaveSize];
+  for (unsigned i = 0; i < 2; ++i) {
+    for (uint64_t m = exec; m != 0; m &= m - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(m));
+      const uint64_t address = ((uint64_t{addresses[l]} + static_cast<uint32_t>(op.inst.offset)) & ~uint64_t{7});
+      old[i][l] = 0;
+      uint8_t* p = share.at(address, 8);
+      if (p == nullptr) continue;
+      const uint32_t value = data[i * kWaveSize + l];
+      if (value >> 31 != 0) {
+        old[i][l] = apply<uint32_t>(share, AtomicOp::swap, p + 4 * i, value & 0x7fffffff, 0);
+      } else {
+        std::memcpy(&old[i][l], p + 4 * i, 4);
+      }
+    }
+  }
+  uint32_t* rows = c.row(op.dst_reg);
+  for (uint64_t m = exec; m != 0; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    for (unsigned i = 0; i < 2; ++i) rows[i * kWaveSize + l] = old[i][l];
+  }
+  return Step::next;
+}
+
+// DS[A] = DS[A] op DS[B]. Offset bit 15 set: A is 17 bits of the address and the rest, with its sign, the distance to B
+// in dwords; else A is the address and the distance is the offset's lower 15 bits, bit 14 being their sign. All lanes
+// read B before the first one writes A. param: AtomicOp.
+template <typename T>
+Step source2(Context& c, const Op& op) {
+  const DataShare share = data_share(c, op);
+  const auto kind = static_cast<AtomicOp>(op.param);
+  if (kind >= AtomicOp::fadd) c.use(share.shared ? Env::rn : sizeof(T) == 8 ? Env::f64 : Env::f32);
+  const uint32_t* addresses = c.row(op.addr_row);
+  const auto offset = static_cast<uint32_t>(op.inst.offset);
+  const uint64_t exec = c.wave.exec();
+  constexpr uint32_t kAligned = ~uint32_t{sizeof(T) - 1};
+  T operand[kWaveSize];
+  uint32_t target[kWaveSize];
+  for (uint64_t m = exec; m != 0; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    int32_t distance;
+    if ((offset & 0x8000) != 0) {
+      target[l] = addresses[l] & 0x1ffff & kAligned;
+      distance = static_cast<int32_t>(addresses[l]) >> 17;
+    } else {
+      target[l] = addresses[l] & kAligned;
+      distance = static_cast<int32_t>(offset << 17) >> 17;
+    }
+    const uint32_t from = (target[l] + static_cast<uint32_t>(distance) * 4) & kAligned;
+    operand[l] = 0;
+    if (const uint8_t* p = share.at(from, sizeof(T)); p != nullptr) std::memcpy(&operand[l], p, sizeof(T));
+  }
+  for (uint64_t m = exec; m != 0; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    if (uint8_t* p = share.at(target[l], sizeof(T)); p != nullptr) apply<T>(share, kind, p, operand[l], T{});
+  }
+  return Step::next;
+}
+
+#define WAVEJIT_SOURCE2(name, suffix, T, kind) \
+  r.handler(Opcode::ds_##name##_src2_##suffix, source2<T>, static_cast<uint8_t>(AtomicOp::kind))
 
 #define WAVEJIT_DS(name, suffix, T, kind)                                                          \
   r.handler(Opcode::ds_##name##_##suffix, atomic<T, false>, static_cast<uint8_t>(AtomicOp::kind)); \
@@ -119,6 +194,38 @@ void register_ds_atomics(Registry& r) {
   r.handler(Opcode::ds_wrxchg2st64_rtn_b32, exchange2<uint32_t>, 64);
   r.handler(Opcode::ds_wrxchg2_rtn_b64, exchange2<uint64_t>, 1);
   r.handler(Opcode::ds_wrxchg2st64_rtn_b64, exchange2<uint64_t>, 64);
+  r.handler(Opcode::ds_condxchg32_rtn_b64, conditional_exchange);
+  WAVEJIT_SOURCE2(add, u32, uint32_t, add);
+  WAVEJIT_SOURCE2(sub, u32, uint32_t, sub);
+  WAVEJIT_SOURCE2(rsub, u32, uint32_t, rsub);
+  WAVEJIT_SOURCE2(inc, u32, uint32_t, inc);
+  WAVEJIT_SOURCE2(dec, u32, uint32_t, dec);
+  WAVEJIT_SOURCE2(min, i32, uint32_t, smin);
+  WAVEJIT_SOURCE2(max, i32, uint32_t, smax);
+  WAVEJIT_SOURCE2(min, u32, uint32_t, umin);
+  WAVEJIT_SOURCE2(max, u32, uint32_t, umax);
+  WAVEJIT_SOURCE2(and, b32, uint32_t, band);
+  WAVEJIT_SOURCE2(or, b32, uint32_t, bor);
+  WAVEJIT_SOURCE2(xor, b32, uint32_t, bxor);
+  WAVEJIT_SOURCE2(write, b32, uint32_t, swap);
+  WAVEJIT_SOURCE2(min, f32, uint32_t, fmin);
+  WAVEJIT_SOURCE2(max, f32, uint32_t, fmax);
+  WAVEJIT_SOURCE2(add, u64, uint64_t, add);
+  WAVEJIT_SOURCE2(sub, u64, uint64_t, sub);
+  WAVEJIT_SOURCE2(rsub, u64, uint64_t, rsub);
+  WAVEJIT_SOURCE2(inc, u64, uint64_t, inc);
+  WAVEJIT_SOURCE2(dec, u64, uint64_t, dec);
+  WAVEJIT_SOURCE2(min, i64, uint64_t, smin);
+  WAVEJIT_SOURCE2(max, i64, uint64_t, smax);
+  WAVEJIT_SOURCE2(min, u64, uint64_t, umin);
+  WAVEJIT_SOURCE2(max, u64, uint64_t, umax);
+  WAVEJIT_SOURCE2(and, b64, uint64_t, band);
+  WAVEJIT_SOURCE2(or, b64, uint64_t, bor);
+  WAVEJIT_SOURCE2(xor, b64, uint64_t, bxor);
+  WAVEJIT_SOURCE2(write, b64, uint64_t, swap);
+  WAVEJIT_SOURCE2(min, f64, uint64_t, fmin);
+  WAVEJIT_SOURCE2(max, f64, uint64_t, fmax);
+  WAVEJIT_SOURCE2(add, f32, uint32_t, fadd);
 }
 
 }  // namespace wavejit::interp

@@ -199,6 +199,8 @@ void register_ds(Registry& r);
 void register_ds_atomics(Registry& r);
 void register_flat(Registry& r);
 void register_buffer(Registry& r);
+void register_buffer_format(Registry& r);
+void register_mimg(Registry& r);
 void register_mfma(Registry& r);
 
 Step execute_valu(Context& c, const Op& op);

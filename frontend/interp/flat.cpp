@@ -57,13 +57,21 @@ Step scratch_lane(Context& c, const Op& op, uint32_t* rows, unsigned l, uint32_t
   return Step::next;
 }
 
+// The LDS bit: what is loaded goes to the LDS.
+Step rows_to_lds(Context& c, const Op& op, const uint32_t* row) {
+  for (uint64_t m = c.wave.exec(); m != 0; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    lds_transfer_write(c, op, l, row[l]);
+  }
+  return Step::next;
+}
+
 template <Shape shape, Segment segment>
 Step load(Context& c, const Op& op) {
   constexpr unsigned kBytes = shape_bytes(shape);
-  if (op.inst.lds) return c.exit(ExitReason::kUnsupported, op);
   const uint64_t exec = c.wave.exec();
   if (exec == 0) return Step::next;
-  uint32_t* rows = c.row(op.dst_reg);
+  uint32_t* rows = op.inst.lds ? c.tmp[0] : c.row(op.dst_reg);
   if constexpr (segment == Segment::scratch) {
     compute_scratch_offsets(c, op);
     for (uint64_t m = exec; m != 0; m &= m - 1) {
@@ -71,12 +79,13 @@ Step load(Context& c, const Op& op) {
       const Step s = scratch_lane<shape>(c, op, rows, l, static_cast<uint32_t>(c.addresses[l]), false);
       if (s != Step::next) return s;
     }
-    return Step::next;
+    return op.inst.lds ? rows_to_lds(c, op, rows) : Step::next;
   }
   compute_addresses(c, op);
   describe_access(c, exec, kBytes, false);
   if constexpr (shape == Shape::dword) {
-    if (exec == ~0ull && is_contiguous(c.addresses, 4) && is_host_address(c.addresses[0] | c.addresses[63])) {
+    if (!op.inst.lds && exec == ~0ull && is_contiguous(c.addresses, 4) &&
+        is_host_address(c.addresses[0] | c.addresses[63])) {
       std::memcpy(rows, reinterpret_cast<const void*>(c.addresses[0]), kWaveSize * 4);
       return Step::next;
     }
@@ -99,7 +108,7 @@ Step load(Context& c, const Op& op) {
     if (!is_host_address(address)) return memory_fault(c, op, address, l, false);
     lane_from_memory<shape>(rows, l, reinterpret_cast<const void*>(address));
   }
-  return Step::next;
+  return op.inst.lds ? rows_to_lds(c, op, rows) : Step::next;
 }
 
 template <Shape shape, Segment segment>

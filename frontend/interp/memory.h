@@ -2,6 +2,7 @@
 // the description a fault handler needs, scratch swizzling.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
@@ -128,6 +129,37 @@ inline Step memory_fault(Context& c, const Op& op, uint64_t address, unsigned la
   c.wave.fault_lane = lane;
   c.wave.fault_write = write ? 1 : 0;
   return c.exit(ExitReason::kFault, op);
+}
+
+// What DS instructions access: the work-group's LDS, up to GFX8 no further than M0 allows, or the device's GDS, of
+// which M0 has base (31:16) and size (15:0).
+struct DataShare {
+  uint64_t base;
+  uint64_t limit;
+  bool shared;  // with other work-groups: atomics must be
+
+  // Null unless all of the access is inside.
+  [[nodiscard]] uint8_t* at(uint64_t offset, unsigned bytes) const {
+    return offset + bytes <= limit ? reinterpret_cast<uint8_t*>(base + offset) : nullptr;
+  }
+};
+inline DataShare data_share(const Context& c, const Op& op) {
+  const WaveState& w = c.wave;
+  const uint32_t m0 = w.sgpr[sreg::kM0];
+  if (op.inst.gds) {
+    const uint32_t first = std::min(m0 >> 16, w.gds_size);
+    return {w.gds_base + first, std::min(m0 & 0xffff, w.gds_size - first), true};
+  }
+  return {w.lds_base, isa::m0_limits_lds(isa::family_of(c.target)) ? std::min(m0, w.lds_size) : w.lds_size, false};
+}
+
+// LDS address of lane `l` of instructions that move data between memory and LDS: M0[15:0] + offset + 4 * l.
+inline uint32_t lds_transfer_address(const Context& c, const Op& op, unsigned l) {
+  return (c.wave.sgpr[sreg::kM0] & 0xffff) + static_cast<uint32_t>(op.inst.offset) + 4 * l;
+}
+inline void lds_transfer_write(Context& c, const Op& op, unsigned l, uint32_t value) {
+  const uint64_t at = lds_transfer_address(c, op, l);
+  if (at + 4 <= c.wave.lds_size) std::memcpy(reinterpret_cast<void*>(c.wave.lds_base + at), &value, 4);
 }
 
 // Host user-space pointers have the upper 17 bits clear. Anything else that is not an aperture would raise a

@@ -236,6 +236,8 @@ Registry::Registry() {
   register_ds_atomics(*this);
   register_flat(*this);
   register_buffer(*this);
+  register_buffer_format(*this);
+  register_mimg(*this);
   register_mfma(*this);
 }
 
@@ -262,6 +264,7 @@ void prepare(Op& op, Arena& arena) {
     case isa::Format::flat:
     case isa::Format::mubuf:
     case isa::Format::mtbuf:
+    case isa::Format::mimg:
       return prepare_memory(op, arena);
     default:
       break;

@@ -41,6 +41,10 @@ enum class Family : uint8_t { gfx6, gfx7, gfx8, gfx9, gfx90a, gfx940 };
 inline constexpr unsigned kNumFamilies = 6;
 
 [[nodiscard]] Family family_of(Target target);
+// Whether M0 limits how far LDS instructions reach (up to GFX8; M0 is an LDS operand no longer in GFX9).
+[[nodiscard]] constexpr bool m0_limits_lds(Family family) {
+  return family <= Family::gfx8;
+}
 [[nodiscard]] std::string_view to_string(Target target);                  // "gfx906"
 [[nodiscard]] std::optional<Target> parse_target(std::string_view name);  // "gfx906" only, without feature suffixes
 [[nodiscard]] std::optional<Target> target_from_mach(uint32_t ef_amdgpu_mach);

@@ -35,19 +35,6 @@ Access scratch_access(Context& c) {
   return access;
 }
 
-// GFX6 and GFX7: descriptor base plus a 64-bit address, without range check.
-Access addr64_access(Context& c) {
-  Access access;
-  access.mem.space = Space::global;
-  access.mem.form = AddressForm::vector64;
-  access.mem.imm = c.inst->offset;
-  access.mem.glc = c.inst->glc;
-  access.mask = c.exec();
-  Inst* base = base_address(c, c.operand(Slot::srsrc).reg);
-  access.address = {c.add(c.raw64(c.operand(Slot::vaddr)), c.b.op(Op::splat64, {base}))};
-  return access;
-}
-
 // The descriptor's fields and the offset and index of one instruction.
 struct Buffer {
   Inst* base;          // i64, SGPR offset included
@@ -69,7 +56,7 @@ Inst* flag(Context& c, Inst* word, unsigned bit) {
 Buffer buffer_of(Context& c) {
   const Instruction& inst = *c.inst;
   const unsigned srd = c.operand(Slot::srsrc).reg;
-  const Operand& vaddr = c.operand(Slot::vaddr);
+  const Operand* vaddr = c.inst->find(Slot::vaddr);
   Buffer buffer{};
   Inst* word1 = c.ssa.read32(srd + 1);
   Inst* word3 = c.ssa.read32(srd + 3);
@@ -81,12 +68,20 @@ Buffer buffer_of(Context& c) {
   buffer.index_bits = c.add(c.and_(c.lshr(word3, 21), c.b.i32(3)), c.b.i32(3));
   // The element size field is gone in GFX9: always 4 bytes.
   buffer.element_bits = c.gfx9_plus() ? c.b.i32(2) : c.add(c.and_(c.lshr(word3, 19), c.b.i32(3)), c.b.i32(1));
-  Inst* lane = c.b.select(flag(c, word3, 23), c.b.op(Op::lane_id, {}), c.v(0));
-  buffer.index = inst.idxen ? c.add(c.row(vaddr, 0), lane) : lane;
+  Inst* add_tid = flag(c, word3, 23);
+  if (c.family >= isa::Family::gfx8) {  // then the data format is the stride's bits 17:14
+    Inst* more = c.shl(c.and_(c.lshr(word3, 15), c.b.i32(15)), 14);
+    buffer.stride = c.or_(buffer.stride, c.b.select(add_tid, more, c.b.i32(0)));
+  }
+  Inst* lane = c.b.select(add_tid, c.b.op(Op::lane_id, {}), c.v(0));
+  buffer.index = inst.idxen ? c.add(c.row(*vaddr, 0), lane) : lane;
   buffer.offset = c.v(static_cast<uint32_t>(inst.offset));
-  if (inst.offen) buffer.offset = c.add(c.row(vaddr, inst.idxen ? 1 : 0), buffer.offset);
+  if (inst.offen) buffer.offset = c.add(c.row(*vaddr, inst.idxen ? 1 : 0), buffer.offset);
   Inst* has_stride = c.b.icmp(ICmp::ne, buffer.stride, c.b.i32(0));
-  buffer.structured = inst.idxen ? has_stride : c.and_(has_stride, buffer.swizzled);
+  if (c.family == isa::Family::gfx8)
+    buffer.structured = c.and_(has_stride, buffer.swizzled);
+  else
+    buffer.structured = inst.idxen ? has_stride : c.b.constant(ir::kI1, 0);
   return buffer;
 }
 
@@ -131,51 +126,83 @@ Access element_access(Context& c, const Buffer& buffer, Inst* mask, uint32_t byt
   return access;
 }
 
+// GFX6 and GFX7: 64-bit offsets from vector registers, without range check, index and swizzle.
+Access address64(Context& c, uint32_t bytes) {
+  Access access;
+  access.mem.space = Space::global;
+  access.mem.form = AddressForm::vector64;
+  access.mem.imm = c.inst->offset + int64_t{bytes};
+  access.mem.glc = c.inst->glc;
+  access.mask = c.exec();
+  Inst* base = c.b.op(Op::splat64, {base_address(c, c.operand(Slot::srsrc).reg)});
+  access.address = {c.add(base, c.raw64(c.operand(Slot::vaddr)))};
+  return access;
+}
+
+// The accesses of an instruction's elements, which a swizzled buffer does not keep together.
+class Elements {
+ public:
+  Elements(Context& c, unsigned bytes, unsigned count) : c_(c) {
+    if (c.inst->addr64) return;
+    buffer_ = buffer_of(c);
+    mask_ = c.and_(c.exec(), in_range(c, buffer_, position(c, buffer_, bytes * (count - 1)), bytes));
+  }
+  Access at(uint32_t bytes) const {
+    return c_.inst->addr64 ? address64(c_, bytes) : element_access(c_, buffer_, mask_, bytes);
+  }
+
+ private:
+  Context& c_;
+  Buffer buffer_{};
+  Inst* mask_ = nullptr;
+};
+
 template <uint8_t kBytes, uint8_t kCount, bool kSigned = false, Half kHalf = Half::none>
 void load(Context& c) {
   const DataShape shape{kBytes, kCount, kSigned, kHalf};
-  const Operand& dst = c.operand(Slot::vdata);
-  if (c.srd_is_scratch && !c.inst->idxen) {
-    lift_load(c, scratch_access(c), shape, dst);
-    return;
-  }
-  if (c.inst->addr64) return lift_load(c, addr64_access(c), shape, dst);
-  // Element by element, because a swizzled buffer does not keep them together.
-  const Buffer buffer = buffer_of(c);
-  Inst* mask = c.and_(c.exec(), in_range(c, buffer, position(c, buffer, kBytes * (kCount - 1)), kBytes));
   const DataShape element{kBytes, 1, kSigned, kHalf};
-  std::vector<Inst*> rows;
-  for (unsigned i = 0; i < kCount; ++i)
-    rows.push_back(load_rows(c, element_access(c, buffer, mask, i * kBytes), element)[0]);
-  write_rows(c, rows, element, dst);
+  if (c.srd_is_scratch && !c.inst->idxen && !c.inst->lds && !c.inst->addr64) {
+    lift_load(c, scratch_access(c), shape, c.operand(Slot::vdata));
+  } else {
+    const Elements elements(c, kBytes, kCount);
+    std::vector<Inst*> rows;
+    for (unsigned i = 0; i < kCount; ++i) rows.push_back(load_rows(c, elements.at(i * kBytes), element)[0]);
+    if (c.inst->lds) return store_to_lds(c, rows[0]);
+    write_rows(c, rows, element, c.operand(Slot::vdata));
+  }
+  // What went wrong: nothing.
+  if (c.inst->tfe) c.set_row(c.operand(Slot::vdata), kCount, c.v(0), c.exec());
 }
 
 template <uint8_t kBytes, uint8_t kCount, Half kHalf = Half::none>
 void store(Context& c) {
   const Operand& data = c.operand(Slot::vdata);
-  if (c.srd_is_scratch && !c.inst->idxen) {
+  if (c.srd_is_scratch && !c.inst->idxen && !c.inst->addr64) {
     lift_store(c, scratch_access(c), {kBytes, kCount, false, kHalf}, data);
     return;
   }
-  if (c.inst->addr64) return lift_store(c, addr64_access(c), {kBytes, kCount, false, kHalf}, data);
-  const Buffer buffer = buffer_of(c);
-  Inst* mask = c.and_(c.exec(), in_range(c, buffer, position(c, buffer, kBytes * (kCount - 1)), kBytes));
-  for (unsigned i = 0; i < kCount; ++i)
-    lift_store(c, element_access(c, buffer, mask, i * kBytes), {kBytes, 1, false, kHalf}, data, i);
+  const Elements elements(c, kBytes, kCount);
+  for (unsigned i = 0; i < kCount; ++i) lift_store(c, elements.at(i * kBytes), {kBytes, 1, false, kHalf}, data, i);
+}
+
+// A dword of each lane from LDS.
+void store_lds(Context& c) {
+  Inst* row = load_rows(c, lds_transfer(c), {4, 1})[0];
+  Access access = Elements(c, 4, 1).at(0);
+  access.mem.bytes = 4;
+  access.mem.count = 1;
+  std::vector<Inst*> operands{access.mask};
+  operands.insert(operands.end(), access.address.begin(), access.address.end());
+  operands.push_back(row);
+  c.b.store(access.mem, std::move(operands));
 }
 
 template <AtomicOp kOp, bool kWide>
 void atomic(Context& c) {
   const Operand& data = c.operand(Slot::vdata);
-  Access access;
-  if (c.inst->addr64) {
-    access = addr64_access(c);
-  } else {
-    const Buffer buffer = buffer_of(c);
-    access = element_access(c, buffer, c.and_(c.exec(), in_range(c, buffer, position(c, buffer, 0), kWide ? 8 : 4)), 0);
-  }
+  Access access = Elements(c, kWide ? 8 : 4, 1).at(0);
   Inst* value = data_element(c, data, kWide, 0);
-  Inst* compare = kOp == AtomicOp::cmpswap ? data_element(c, data, kWide, kWide ? 2 : 1) : nullptr;
+  Inst* compare = ir::has_two_operands(kOp) ? data_element(c, data, kWide, kWide ? 2 : 1) : nullptr;
   lift_atomic(c, std::move(access), kOp, kWide, value, compare, c.inst->glc ? &data : nullptr);
 }
 
@@ -204,6 +231,7 @@ void add_buffer(HandlerTable& t) {
   t.add(Opcode::buffer_store_dwordx2, store<4, 2>);
   t.add(Opcode::buffer_store_dwordx3, store<4, 3>);
   t.add(Opcode::buffer_store_dwordx4, store<4, 4>);
+  t.add(Opcode::buffer_store_lds_dword, store_lds);
 #define WAVEJIT_ATOMIC(name, op)                                    \
   t.add(Opcode::buffer_atomic_##name, atomic<AtomicOp::op, false>); \
   t.add(Opcode::buffer_atomic_##name##_x2, atomic<AtomicOp::op, true>);
@@ -221,9 +249,11 @@ void add_buffer(HandlerTable& t) {
   WAVEJIT_ATOMIC(inc, inc)
   WAVEJIT_ATOMIC(dec, dec)
 #undef WAVEJIT_ATOMIC
+  t.add(Opcode::buffer_atomic_fcmpswap, atomic<AtomicOp::fcmpswap_f32, false>);
+  t.add(Opcode::buffer_atomic_fcmpswap_x2, atomic<AtomicOp::fcmpswap_f64, true>);
   t.add(Opcode::buffer_atomic_fmin, atomic<AtomicOp::fmin_f32, false>);
-  t.add(Opcode::buffer_atomic_fmax, atomic<AtomicOp::fmax_f32, false>);
   t.add(Opcode::buffer_atomic_fmin_x2, atomic<AtomicOp::fmin_f64, true>);
+  t.add(Opcode::buffer_atomic_fmax, atomic<AtomicOp::fmax_f32, false>);
   t.add(Opcode::buffer_atomic_fmax_x2, atomic<AtomicOp::fmax_f64, true>);
   t.add(Opcode::buffer_atomic_add_f32, atomic<AtomicOp::fadd_f32, false>);
   t.add(Opcode::buffer_atomic_pk_add_f16, atomic<AtomicOp::pk_fadd_f16, false>);

@@ -33,7 +33,10 @@ void v_writelane_b32(Context& c) {
 
 void ds_swizzle_b32(Context& c) {
   Inst* source = c.row(c.operand(Slot::addr));
-  c.set_v32(c.b.op(Op::swizzle, {source, c.exec()}, static_cast<uint32_t>(c.inst->offset) & 0xffff));
+  auto offset = static_cast<uint32_t>(c.inst->offset) & 0xffff;
+  // GFX9 took bits 14:13 of the quad permutation, which ignores them, for the rotate and FFT modes.
+  if (!c.gfx9_plus() && (offset & 0x8000) != 0) offset &= 0x80ff;
+  c.set_v32(c.b.op(Op::swizzle, {source, c.exec()}, offset));
 }
 
 template <Op kOp>

@@ -7,21 +7,63 @@ namespace {
 
 using ir::AtomicOp;
 
-// An access of `bytes` bytes at addr + offset. Lanes for which it would reach beyond lds_size are taken out of the
-// mask; the sum is not taken modulo 2^32 (docs/isa-decisions.md, "LDS").
-Access lds_access(Context& c, Inst* addr, uint32_t offset, unsigned bytes) {
-  Access access;
-  access.mem.space = ir::Space::lds;
-  access.mem.form = ir::AddressForm::lds_offset;
-  access.mem.imm = offset;
-  access.address = {addr};
-  // In range means addr < max(size, before) - before.
-  const uint32_t before = offset + bytes - 1;
+// How far the instruction reaches, in bytes: lds_size, and up to GFX8 M0 (docs/isa-decisions.md, "LDS").
+Inst* lds_limit(Context& c) {
   Inst* size = c.options.lds_size ? c.b.i32(*c.options.lds_size) : c.ssa.read_lds_size();
-  Inst* end = c.b.op(Op::sub, {c.b.op(Op::umax, {size, c.b.i32(before)}), c.b.i32(before)});
+  return isa::m0_limits_lds(c.family) ? c.b.op(Op::umin, {size, c.m0()}) : size;
+}
+
+// The GDS is memory that other work-groups see. M0 has the base in bits 31:16 and the size in bits 15:0.
+struct GdsRange {
+  Inst* base;
+  Inst* limit;
+};
+GdsRange gds_range(Context& c) {
+  Inst* size = c.b.op_typed(Op::get_field, ir::kI32, {}, 0, offsetof(WaveState, gds_size));
+  Inst* memory = c.b.op_typed(Op::get_field, ir::kI64, {}, 0, offsetof(WaveState, gds_base));
+  Inst* first = c.b.op(Op::umin, {c.lshr(c.m0(), 16), size});
+  Inst* limit = c.b.op(Op::umin, {c.and_(c.m0(), c.b.i32(0xffff)), c.b.op(Op::sub, {size, first})});
+  return {c.add(memory, c.b.op(Op::zext64, {first})), limit};
+}
+
+}  // namespace
+
+Access lds_access(Context& c, Inst* addr, uint32_t offset, unsigned bytes, Inst* limit) {
+  Access access;
+  access.mem.imm = offset;
+  if (c.inst->gds) {
+    const GdsRange gds = gds_range(c);
+    access.mem.space = ir::Space::global;
+    access.mem.form = ir::AddressForm::base_offset;
+    access.address = {gds.base, addr};
+    limit = gds.limit;
+  } else {
+    access.mem.space = ir::Space::lds;
+    access.mem.form = ir::AddressForm::lds_offset;
+    access.address = {addr};
+    if (limit == nullptr) limit = lds_limit(c);
+  }
+  // In range means addr < max(limit, before) - before.
+  const uint32_t before = offset + bytes - 1;
+  Inst* end = c.b.op(Op::sub, {c.b.op(Op::umax, {limit, c.b.i32(before)}), c.b.i32(before)});
   access.mask = c.and_(c.exec(), c.b.icmp(ICmp::ult, addr, c.b.op(Op::splat, {end})));
   return access;
 }
+
+Access lds_transfer(Context& c) {
+  Inst* size = c.options.lds_size ? c.b.i32(*c.options.lds_size) : c.ssa.read_lds_size();
+  Inst* start = c.add(c.and_(c.m0(), c.b.i32(0xffff)), c.b.i32(static_cast<uint32_t>(c.inst->offset)));
+  return lds_access(c, c.add(c.shl(c.b.op(Op::lane_id, {}), 2), c.b.op(Op::splat, {start})), 0, 4, size);
+}
+
+void store_to_lds(Context& c, Inst* row) {
+  Access access = lds_transfer(c);
+  access.mem.bytes = 4;
+  access.mem.count = 1;
+  c.b.store(access.mem, {access.mask, access.address[0], row});
+}
+
+namespace {
 
 Inst* address(Context& c) {
   return c.row(c.operand(Slot::addr));
@@ -75,6 +117,8 @@ constexpr bool is_float(AtomicOp op) {
     case AtomicOp::fmin_f64:
     case AtomicOp::fmax_f32:
     case AtomicOp::fmax_f64:
+    case AtomicOp::fcmpswap_f32:
+    case AtomicOp::fcmpswap_f64:
       return true;
     default:
       return false;
@@ -86,9 +130,10 @@ void atomic(Context& c) {
   Access access = lds_access(c, address(c), static_cast<uint32_t>(c.inst->offset), kWide ? 8 : 4);
   Inst* data = data_element(c, c.operand(Slot::data0), kWide, 0);
   Inst* second = nullptr;
-  if (kOp == AtomicOp::cmpswap || kOp == AtomicOp::mskor) second = data_element(c, c.operand(Slot::data1), kWide, 0);
+  if (ir::has_two_operands(kOp)) second = data_element(c, c.operand(Slot::data1), kWide, 0);
   // ds_cmpst: data0 is what to compare with, data1 the new value.
-  if (kOp == AtomicOp::cmpswap) std::swap(data, second);
+  const bool compares = kOp == AtomicOp::cmpswap || kOp == AtomicOp::fcmpswap_f32 || kOp == AtomicOp::fcmpswap_f64;
+  if (compares) std::swap(data, second);
   if (is_float(kOp)) access.fp_env = kWide ? c.env64() : c.env32();
   lift_atomic(c, std::move(access), kOp, kWide, data, second, c.inst->find(Slot::vdst));
 }
@@ -107,6 +152,84 @@ void exchange2(Context& c) {
     lift_atomic(c, lds_access(c, addr, offset_of<kDwords, kStride64>(c, i), 4 * kDwords), AtomicOp::swap, kWide,
                 data[i], nullptr, &result);
   }
+}
+
+// Lane l's dword is at M0[15:0] + offset + 4 * l.
+Inst* thread_address(Context& c) {
+  Inst* lanes = c.shl(c.b.op(Op::lane_id, {}), 2);
+  return c.inst->gds ? lanes : c.add(lanes, c.b.op(Op::splat, {c.and_(c.m0(), c.b.i32(0xffff))}));
+}
+void read_addtid(Context& c) {
+  lift_load(c, lds_access(c, thread_address(c), static_cast<uint32_t>(c.inst->offset), 4), {4, 1},
+            c.operand(Slot::vdst));
+}
+void write_addtid(Context& c) {
+  lift_store(c, lds_access(c, thread_address(c), static_cast<uint32_t>(c.inst->offset), 4), {4, 1},
+             c.operand(Slot::data0));
+}
+
+// One addition of the number of active lanes, through lane 0, whose old value all of them get.
+template <AtomicOp kOp>
+void append_consume(Context& c) {
+  Inst* at = c.b.i32(static_cast<uint32_t>(c.inst->offset));
+  if (!c.inst->gds) at = c.add(at, c.and_(c.m0(), c.b.i32(0xffff)));
+  Inst* address = c.b.op(Op::splat, {c.and_(at, c.b.i32(~3u))});
+  Inst* size = c.options.lds_size ? c.b.i32(*c.options.lds_size) : c.ssa.read_lds_size();
+  Access access = lds_access(c, address, 0, 4, size);
+  Inst* exec = c.exec();
+  Inst* lane0 = c.and_(c.b.mask(1), c.b.op(Op::splat_mask, {c.b.op(Op::mask_any, {access.mask})}));
+  access.mask = lane0;
+  access.mem.bytes = 4;
+  access.mem.count = 1;
+  access.mem.atomic_op = kOp;
+  access.mem.glc = true;
+  Inst* count = c.b.op(Op::lo32, {c.b.op(Op::popcount, {c.b.op(Op::mask_to_i64, {exec})})});
+  std::vector<Inst*> operands{lane0};
+  operands.insert(operands.end(), access.address.begin(), access.address.end());
+  operands.push_back(c.b.op(Op::splat, {count}));
+  Inst* old = c.b.atomic(ir::kV32, access.mem, std::move(operands));
+  c.set_row(c.operand(Slot::vdst), 0, c.b.op(Op::splat, {c.b.op(Op::readlane, {old, c.b.i32(0)})}), exec);
+}
+
+// Two dwords at an address that is a multiple of 8: each is written, less its highest bit, if that is set.
+void conditional_exchange(Context& c) {
+  Inst* addr = address(c);
+  Inst* at = c.add(addr, c.v(static_cast<uint32_t>(c.inst->offset)));
+  Inst* no_carry = c.b.icmp(ICmp::uge, at, addr);
+  Inst* aligned = c.and_(at, c.v(~7u));
+  const Operand& data = c.operand(Slot::data0);
+  Inst* value[2] = {c.row(data, 0), c.row(data, 1)};
+  const Operand& dst = c.operand(Slot::vdst);
+  for (unsigned i = 0; i < 2; ++i) {
+    Access access = lds_access(c, aligned, 0, 8);
+    access.mask = c.and_(access.mask, no_carry);
+    access.mem.imm = 4 * i;
+    Inst* writes = c.b.icmp(ICmp::slt, value[i], c.v(0));
+    Operand result = dst;
+    result.reg = static_cast<uint16_t>(dst.reg + i);
+    lift_atomic(c, std::move(access), AtomicOp::mskor, false, c.b.select(writes, c.v(~0u), c.v(0)),
+                c.b.select(writes, c.and_(value[i], c.v(0x7fffffff)), c.v(0)), &result);
+  }
+}
+
+// DS[A] = DS[A] op DS[B] (GCN3 and Vega ISA manuals, DS_ADD_SRC2_U32): B is a distance in dwords behind A, which is the
+// upper 15 bits of the address register or the offset's, as bit 15 of the offset says.
+template <AtomicOp kOp, bool kWide>
+void source2(Context& c) {
+  const auto offset = static_cast<uint32_t>(c.inst->offset);
+  const uint32_t aligned = kWide ? ~7u : ~3u;
+  const unsigned bytes = kWide ? 8 : 4;
+  Inst* addr = address(c);
+  const bool from_address = (offset & 0x8000) != 0;
+  Inst* to = c.and_(addr, c.v(from_address ? 0x1ffff & aligned : aligned));
+  Inst* distance = from_address ? c.shl(c.b.op(Op::ashr, {addr, c.v(17)}), 2)
+                                : c.v(static_cast<uint32_t>(static_cast<int32_t>(offset << 17) >> 17) * 4);
+  Inst* from = c.and_(c.add(to, distance), c.v(aligned));
+  const std::vector<Inst*> loaded = load_rows(c, lds_access(c, from, 0, bytes), {4, kWide ? 2 : 1});
+  Inst* operand = kWide ? c.b.op(Op::pack64, {loaded[0], loaded[1]}) : loaded[0];
+  Access access = lds_access(c, to, 0, bytes);
+  if (is_float(kOp)) access.fp_env = kWide ? c.env64() : c.env32();
+  lift_atomic(c, std::move(access), kOp, kWide, operand, nullptr, nullptr);
 }
 
 }  // namespace
@@ -167,6 +290,38 @@ void add_ds(HandlerTable& t) {
   WAVEJIT_DS_ATOMIC(mskor, b32, b64, mskor)
   WAVEJIT_DS_ATOMIC(cmpst, b32, b64, cmpswap)
 #undef WAVEJIT_DS_ATOMIC
+#define WAVEJIT_DS_SOURCE2(name, type, op)                                  \
+  t.add(Opcode::ds_##name##_src2_##type##32, source2<AtomicOp::op, false>); \
+  t.add(Opcode::ds_##name##_src2_##type##64, source2<AtomicOp::op, true>);
+  WAVEJIT_DS_SOURCE2(add, u, add)
+  WAVEJIT_DS_SOURCE2(sub, u, sub)
+  WAVEJIT_DS_SOURCE2(rsub, u, rsub)
+  WAVEJIT_DS_SOURCE2(inc, u, inc)
+  WAVEJIT_DS_SOURCE2(dec, u, dec)
+  WAVEJIT_DS_SOURCE2(min, i, smin)
+  WAVEJIT_DS_SOURCE2(max, i, smax)
+  WAVEJIT_DS_SOURCE2(min, u, umin)
+  WAVEJIT_DS_SOURCE2(max, u, umax)
+  WAVEJIT_DS_SOURCE2(and, b, and_)
+  WAVEJIT_DS_SOURCE2(or, b, or_)
+  WAVEJIT_DS_SOURCE2(xor, b, xor_)
+  WAVEJIT_DS_SOURCE2(write, b, swap)
+#undef WAVEJIT_DS_SOURCE2
+  t.add(Opcode::ds_min_src2_f32, source2<AtomicOp::fmin_f32, false>);
+  t.add(Opcode::ds_max_src2_f32, source2<AtomicOp::fmax_f32, false>);
+  t.add(Opcode::ds_add_src2_f32, source2<AtomicOp::fadd_f32, false>);
+  t.add(Opcode::ds_min_src2_f64, source2<AtomicOp::fmin_f64, true>);
+  t.add(Opcode::ds_max_src2_f64, source2<AtomicOp::fmax_f64, true>);
+  t.add(Opcode::ds_cmpst_f32, atomic<AtomicOp::fcmpswap_f32, false>);
+  t.add(Opcode::ds_cmpst_rtn_f32, atomic<AtomicOp::fcmpswap_f32, false>);
+  t.add(Opcode::ds_cmpst_f64, atomic<AtomicOp::fcmpswap_f64, true>);
+  t.add(Opcode::ds_cmpst_rtn_f64, atomic<AtomicOp::fcmpswap_f64, true>);
+  t.add(Opcode::ds_wrap_rtn_b32, atomic<AtomicOp::wrap, false>);
+  t.add(Opcode::ds_condxchg32_rtn_b64, conditional_exchange);
+  t.add(Opcode::ds_read_addtid_b32, read_addtid);
+  t.add(Opcode::ds_write_addtid_b32, write_addtid);
+  t.add(Opcode::ds_append, append_consume<AtomicOp::add>);
+  t.add(Opcode::ds_consume, append_consume<AtomicOp::sub>);
   t.add(Opcode::ds_min_f32, atomic<AtomicOp::fmin_f32, false>);
   t.add(Opcode::ds_min_rtn_f32, atomic<AtomicOp::fmin_f32, false>);
   t.add(Opcode::ds_min_f64, atomic<AtomicOp::fmin_f64, true>);

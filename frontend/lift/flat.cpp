@@ -43,7 +43,9 @@ Access access_of(Context& c) {
 
 template <Segment kSegment, uint8_t kBytes, uint8_t kCount, bool kSigned = false, Half kHalf = Half::none>
 void load(Context& c) {
-  lift_load(c, access_of<kSegment>(c), {kBytes, kCount, kSigned, kHalf}, c.operand(Slot::vdst));
+  const DataShape shape{kBytes, kCount, kSigned, kHalf};
+  if (c.inst->lds) return store_to_lds(c, load_rows(c, access_of<kSegment>(c), shape)[0]);
+  lift_load(c, access_of<kSegment>(c), shape, c.operand(Slot::vdst));
 }
 
 template <Segment kSegment, uint8_t kBytes, uint8_t kCount, Half kHalf = Half::none>
@@ -56,7 +58,7 @@ void atomic(Context& c) {
   Access access = access_of<kSegment>(c);
   const Operand& data = c.operand(Slot::vdata);
   Inst* value = data_element(c, data, kWide, 0);
-  Inst* compare = kOp == AtomicOp::cmpswap ? data_element(c, data, kWide, kWide ? 2 : 1) : nullptr;
+  Inst* compare = ir::has_two_operands(kOp) ? data_element(c, data, kWide, kWide ? 2 : 1) : nullptr;
   lift_atomic(c, std::move(access), kOp, kWide, value, compare, c.inst->glc ? c.inst->find(Slot::vdst) : nullptr);
 }
 
@@ -114,9 +116,11 @@ void add_flat(HandlerTable& t) {
   WAVEJIT_ATOMICS(global)
 #undef WAVEJIT_ATOMICS
 #undef WAVEJIT_ATOMIC
+  t.add(Opcode::flat_atomic_fcmpswap, atomic<Segment::flat, AtomicOp::fcmpswap_f32, false>);
+  t.add(Opcode::flat_atomic_fcmpswap_x2, atomic<Segment::flat, AtomicOp::fcmpswap_f64, true>);
   t.add(Opcode::flat_atomic_fmin, atomic<Segment::flat, AtomicOp::fmin_f32, false>);
-  t.add(Opcode::flat_atomic_fmax, atomic<Segment::flat, AtomicOp::fmax_f32, false>);
   t.add(Opcode::flat_atomic_fmin_x2, atomic<Segment::flat, AtomicOp::fmin_f64, true>);
+  t.add(Opcode::flat_atomic_fmax, atomic<Segment::flat, AtomicOp::fmax_f32, false>);
   t.add(Opcode::flat_atomic_fmax_x2, atomic<Segment::flat, AtomicOp::fmax_f64, true>);
   t.add(Opcode::global_atomic_add_f32, atomic<Segment::global, AtomicOp::fadd_f32, false>);
   t.add(Opcode::global_atomic_pk_add_f16, atomic<Segment::global, AtomicOp::pk_fadd_f16, false>);

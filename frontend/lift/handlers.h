@@ -36,6 +36,8 @@ void add_matrix(HandlerTable& table);
 void add_ds(HandlerTable& table);
 void add_flat(HandlerTable& table);
 void add_buffer(HandlerTable& table);
+void add_buffer_format(HandlerTable& table);
+void add_mimg(HandlerTable& table);
 void add_indexing(HandlerTable& table);
 
 [[nodiscard]] Handler handler_for(isa::Opcode opcode);  // null when there is none

@@ -353,6 +353,8 @@ HandlerTable make_table() {
   add_ds(table);
   add_flat(table);
   add_buffer(table);
+  add_buffer_format(table);
+  add_mimg(table);
   add_indexing(table);
   return table;
 }
@@ -394,13 +396,18 @@ Handler handler_for(isa::Opcode opcode) {
 
 bool can_lift(const isa::Instruction& inst) {
   if (!handler_for(inst.opcode)) return false;
-  if (inst.gds || inst.tfe || inst.lds || !can_lift_matrix(inst)) return false;
+  if (!can_lift_matrix(inst)) return false;
   for (unsigned i = 0; i < inst.num_operands; ++i) {
     const Operand& operand = inst.operands[i];
     if (operand.kind != OperandKind::special) continue;
     const auto special = static_cast<isa::Special>(operand.reg);
     if (special == isa::Special::lds_direct || special == isa::Special::pops_exiting_wave_id) return false;
   }
+  if (const Operand* data = inst.find(isa::Slot::vdata);
+      inst.tfe && data && inst.format != isa::Format::mimg && data->reg + data->dwords >= kNumVgprs)
+    return false;  // the status register would be one behind the last
+  // No such format.
+  if (inst.format == isa::Format::mtbuf && (inst.dfmt == 0 || inst.dfmt == 15)) return false;
   const uint32_t imm = inst.words[0] & 0xffff;
   switch (inst.opcode) {
     case Opcode::s_sendmsg:

@@ -39,4 +39,13 @@ void lift_atomic(Context& c, Access access, ir::AtomicOp op, bool wide, Inst* da
 // Register `index` (or the pair from it on) of an operand.
 Inst* data_element(Context& c, const Operand& operand, bool wide, unsigned index);
 
+// An LDS access (of GDS instructions: of the GDS) of `bytes` bytes at addr + offset. Lanes for which it would reach
+// beyond `limit` (null: as far as the instruction may) are taken out of the mask; the sum is not taken modulo 2^32
+// (docs/isa-decisions.md, "LDS").
+Access lds_access(Context& c, Inst* addr, uint32_t offset, unsigned bytes, Inst* limit = nullptr);
+// Of instructions that move a dword of each lane between memory and LDS: M0[15:0] + offset + 4 * lane.
+Access lds_transfer(Context& c);
+// Stores the rows that a load with its LDS bit on has loaded.
+void store_to_lds(Context& c, Inst* row);
+
 }  // namespace wavejit::lift

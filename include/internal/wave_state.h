@@ -99,6 +99,10 @@ struct alignas(64) WaveState {
 
   uint64_t engine_private[8];  // free for the engine; not architectural
 
+  // Global data share: memory of the device that all work-groups see, as the GDS forms of DS instructions address it.
+  uint64_t gds_base;
+  uint32_t gds_size;
+
   // One 256-byte row per register, element = lane. AGPRs follow VGPRs, so on GFX90A's unified file agpr i is row 256 +
   // i too.
   alignas(64) uint32_t vgpr[kNumVgprs][kWaveSize];

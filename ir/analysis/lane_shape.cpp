@@ -175,6 +175,7 @@ LaneShape LaneShapes::transfer(const Inst& inst) const {
       return phi(inst);
     case Op::load:
     case Op::atomic:
+    case Op::call:
     case Op::get_vgpr:
     case Op::get_mask:
     case Op::i64_to_mask:

@@ -283,6 +283,10 @@ class Analysis {
         use(0, Term{});
         for (unsigned i = 1; i < inst->operands.size(); ++i) use(i, restricted({}, inst->operands[0]));
         return;
+      case Op::call:
+        for (unsigned i = 0; i < inst->operands.size(); ++i)
+          use(i, inst->operands[i]->type == kV32 ? restricted({}, inst->operands[0]) : Term{});
+        return;
       case Op::phi:
         return phi_uses(inst, use);
       case Op::set_vgpr:

@@ -203,15 +203,22 @@ TEST_P(Lanes, Swizzle) {
   }
 }
 
-TEST_P(Lanes, SwizzleFftIsAnError) {
+// The examples of the RDNA manuals, DS_SWIZZLE_B32.
+TEST_P(Lanes, SwizzleFft) {
   Straight f;
-  set_vgpr(f.b, 100, f.b.op(Op::swizzle, {vgpr(f.b, 1), mask(f.b, 20)}, 0xe001));
-  f.end();
-  const auto code = compile(f.function, {.tier = GetParam()});
-  ASSERT_FALSE(code.has_value());
-  EXPECT_EQ(code.error().code, ErrorCode::kUnsupported);
-  EXPECT_NE(code.error().message.find("swizzle"), std::string::npos) << code.error().message;
-  EXPECT_EQ(code.error().pc, 0x1000u);
+  set_vgpr(f.b, 100, f.b.op(Op::swizzle, {vgpr(f.b, 1), f.b.mask(~0ull)}, 0xe000));
+  set_vgpr(f.b, 101, f.b.op(Op::swizzle, {vgpr(f.b, 1), f.b.mask(~0ull)}, 0xe010));
+  set_vgpr(f.b, 102, f.b.op(Op::swizzle, {vgpr(f.b, 1), f.b.mask(~0ull)}, 0xe01f));
+  run_it(f);
+  constexpr unsigned kAll[] = {0x01, 0x11, 0x09, 0x19, 0x05, 0x15, 0x0d, 0x1d,
+                               0x03, 0x13, 0x0b, 0x1b, 0x07, 0x17, 0x0f, 0x1f},
+                     kSixteen[] = {0x1, 0x9, 0x5, 0xd, 0x3, 0xb, 0x7, 0xf, 0x2, 0xa, 0x6, 0xe, 0x4, 0xc, 0x8, 0x10};
+  for (unsigned l = 0; l < 64; ++l) {
+    const unsigned half = l & 32, in_half = l % 32;
+    EXPECT_EQ(wave->vgpr[100][l], in(1, half + kAll[in_half % 16] - 1 + in_half / 16));
+    EXPECT_EQ(wave->vgpr[101][l], in(1, half + (l & 16) + kSixteen[l % 16] - 1));
+    EXPECT_EQ(wave->vgpr[102][l], in(1, l));
+  }
 }
 
 TEST_P(Lanes, ByteHelpers) {

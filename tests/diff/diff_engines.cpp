@@ -13,7 +13,7 @@
 namespace wavejit::test {
 namespace {
 
-constexpr uint32_t kLdsBytes = 4096;
+constexpr uint32_t kLdsBytes = 4096, kGdsBytes = 65536;
 
 // FLOAT_MODE values a dispatch can start with, plus other rounding modes: f32 flush / keep, f16-f64 keep, IEEE on and
 // off.
@@ -39,6 +39,7 @@ std::vector<uint8_t> flatten(const std::vector<uint32_t>& words) {
 struct Arena {
   WavePtr initial = make_wave(), expected = make_wave(), actual = make_wave();
   std::vector<uint8_t> lds_initial = std::vector<uint8_t>(kLdsBytes + backend::kLdsSlack), lds_expected, lds_actual;
+  std::vector<uint8_t> gds_initial = std::vector<uint8_t>(kGdsBytes), gds = gds_initial, gds_expected;
   // Programs address it, so all engines work on the same bytes.
   std::vector<uint8_t> memory = std::vector<uint8_t>(kProgramMemoryBytes), memory_initial = memory, memory_expected;
 };
@@ -55,8 +56,7 @@ void compare_bytes(std::string_view name, const std::vector<uint8_t>& expected, 
   }
 }
 
-// Empty if the engines agree on `code` from the state of `state_seed`. Programs also get the registers of
-// set_addresses().
+// Empty if the engines agree on `code` from the state of `state_seed`, which has the registers of set_addresses().
 std::string difference(Arena& arena, const DiffOptions& options, const std::vector<uint8_t>& code, uint64_t state_seed,
                        bool is_program, bool floats, std::string* engine_name) {
   const isa::Target target = options.target;
@@ -68,10 +68,9 @@ std::string difference(Arena& arena, const DiffOptions& options, const std::vect
   if (!is_program && rng() % kSkippedOneIn == 0) mode |= mode::kVskip;
   randomise(*arena.initial, rng, mode);
   for (uint8_t& byte : arena.lds_initial) byte = static_cast<uint8_t>(rng());
-  if (is_program) {
-    set_addresses(*arena.initial, reinterpret_cast<uint64_t>(arena.memory.data()), rng);
-    for (uint8_t& byte : arena.memory_initial) byte = static_cast<uint8_t>(rng());
-  }
+  for (size_t i = 0; i < arena.gds_initial.size(); ++i) arena.gds_initial[i] = arena.lds_initial[i % kLdsBytes];
+  set_addresses(*arena.initial, reinterpret_cast<uint64_t>(arena.memory.data()), rng);
+  for (uint8_t& byte : arena.memory_initial) byte = static_cast<uint8_t>(rng());
   const Snippet snippet(target, code);
   std::vector<EngineConfig> engines = host_engines();
   const bool count = state_seed % 2 != 0;
@@ -91,12 +90,16 @@ std::string difference(Arena& arena, const DiffOptions& options, const std::vect
     std::copy(arena.memory_initial.begin(), arena.memory_initial.end(), arena.memory.begin());
     wave.lds_base = reinterpret_cast<uint64_t>(lds.data());
     wave.lds_size = kLdsBytes;
+    wave.gds_base = reinterpret_cast<uint64_t>(arena.gds.data());
+    wave.gds_size = kGdsBytes;
+    arena.gds = arena.gds_initial;
     auto result = run(engine, snippet, wave);
     return result ? "" : result.error().message;
   };
   *engine_name = "interp";
   if (std::string error = run_on(engines[0], *arena.expected, arena.lds_expected); !error.empty()) return error + "\n";
   arena.memory_expected = arena.memory;
+  arena.gds_expected = arena.gds;
   for (const EngineConfig& engine : engines) {
     if (engine.kind == EngineKind::interp) continue;
     *engine_name = engine.name();
@@ -106,6 +109,7 @@ std::string difference(Arena& arena, const DiffOptions& options, const std::vect
       text += fmt::format("  instructions: expected {}, got {}\n", arena.expected->instructions,
                           arena.actual->instructions);
     compare_bytes("lds", arena.lds_expected, arena.lds_actual, floats, text);
+    compare_bytes("gds", arena.gds_expected, arena.gds, floats, text);
     compare_bytes("memory", arena.memory_expected, arena.memory, floats, text);
     if (!text.empty()) return text;
   }

@@ -11,6 +11,8 @@
 #include "frontend/isa/info.h"
 #include "frontend/lift/handlers.h"
 #include "frontend/lift/lifter.h"
+#include "internal/data_format.h"
+#include "tests/diff/random_program.h"
 #include "tests/support/engine_runner.h"
 
 namespace wavejit::test {
@@ -86,6 +88,14 @@ int vop3_number(const isa::OpcodeInfo& info, isa::Target target) {
   }
 }
 
+// A data format, and above it a number format that it has.
+uint32_t valid_format(Rng& rng) {
+  for (;;) {
+    const auto data = static_cast<uint32_t>(rng() % 16), number = static_cast<uint32_t>(rng() % 8);
+    if (format::is_valid(format::layout_of(data), static_cast<format::Number>(number))) return data | number << 4;
+  }
+}
+
 bool usable(isa::Opcode opcode, isa::Target target) {
   const isa::OpcodeInfo& info = isa::info(opcode);
   if (!isa::available(opcode, target)) return false;
@@ -104,6 +114,9 @@ bool usable(isa::Opcode opcode, isa::Target target) {
     case Format::vop3p:
     case Format::mai:
     case Format::ds:
+    case Format::flat:
+    case Format::mubuf:
+    case Format::mtbuf:
       break;
     default:
       return false;
@@ -113,9 +126,44 @@ bool usable(isa::Opcode opcode, isa::Target target) {
   const std::string_view name = info.name;
   for (std::string_view prefix :
        {"s_getpc", "s_setreg", "s_getreg", "s_set_gpr", "s_cbranch", "s_mov_fed", "v_mov_fed", "s_rfe", "s_movreld",
-        "s_setvskip", "ds_gws", "ds_ordered", "ds_append", "ds_consume", "v_clrexcp", "ds_write2", "ds_wrxchg2"})
+        "s_setvskip", "ds_gws", "ds_ordered", "v_clrexcp", "ds_write2", "ds_wrxchg2"})
     if (name.starts_with(prefix)) return false;
-  return true;
+  const bool vector_memory =
+      info.format == Format::flat || info.format == Format::mubuf || info.format == Format::mtbuf;
+  // Scratch is nowhere here; NaNs that atomics leave in memory have a payload; dwords of lanes may overlap.
+  const bool several = name.find("store_dwordx") != std::string_view::npos;
+  const bool is_float = name.ends_with("_f16") || name.ends_with("_f32") || name.ends_with("_f64");
+  const bool compares_floats = name.find("atomic_f") != std::string_view::npos;
+  return !vector_memory ||
+         !(name.starts_with("scratch_") || is_float || compares_floats || (several && info.format == Format::mubuf) ||
+           name.starts_with("buffer_wb") || name.starts_with("buffer_inv"));
+}
+
+// FLAT and GLOBAL with the addresses of set_addresses(): pairs that step by 16 bytes where several dwords are stored.
+std::vector<uint32_t> flat_words(const isa::OpcodeInfo& info, isa::Target target, uint32_t op, Rng& rng) {
+  const bool several = info.name.find("store_dwordx") != std::string_view::npos;
+  const bool global = info.name.starts_with("global_");
+  const bool scalar = global && rng() % 2 == 0;
+  const uint32_t pair = several ? 32 : 24 + 2 * static_cast<uint32_t>(rng() % 3);
+  const uint32_t offset = several ? 36 : 20 + static_cast<uint32_t>(rng() % 4);
+  const uint32_t imm = isa::family_of(target) >= isa::Family::gfx9 ? static_cast<uint32_t>(rng()) & 0x7c : 0;
+  uint32_t word0 = 0xdc000000u | op << 18 | (global ? 2u << 14 : 0) | imm | (rng() % 2 == 0 ? 1u << 16 : 0);
+  if (rng() % 8 == 0) word0 |= 1u << 13;
+  const uint32_t saddr = !global ? 0 : scalar ? kAddressSgpr : 0x7f;
+  return {word0, vgpr(rng) << 24 | saddr << 16 | vgpr(rng) << 8 | (scalar ? offset : pair)};
+}
+
+// MUBUF and MTBUF with the descriptor of set_addresses().
+std::vector<uint32_t> buffer_words(const isa::OpcodeInfo& info, uint32_t op, Rng& rng) {
+  const auto modes = static_cast<uint32_t>(rng() % 4);  // offen, idxen
+  const uint32_t address = modes == 1 ? 36 : 34;
+  const uint32_t word1 =
+      (128 + static_cast<uint32_t>(rng() % 33)) << 24 | (kDescriptorSgpr / 4) << 16 | vgpr(rng) << 8 | address;
+  const uint32_t common = modes << 12 | (rng() % 2 == 0 ? 1u << 14 : 0) | (static_cast<uint32_t>(rng()) & 0x7c);
+  if (info.format == Format::mubuf)
+    return {0xe0000000u | op << 18 | common | (rng() % 8 == 0 ? 1u << 16 : 0), word1 | (rng() % 8 == 0 ? 1u << 23 : 0)};
+  const uint32_t formats = valid_format(rng);
+  return {0xe8000000u | op << 15 | common | (formats & 15) << 19 | (formats >> 4) << 23, word1};
 }
 
 std::vector<uint32_t> encode(const Candidate& candidate, isa::Target target, Rng& rng) {
@@ -181,6 +229,17 @@ std::vector<uint32_t> encode(const Candidate& candidate, isa::Target target, Rng
     case Format::ds:
       words = {0xd8000000u | (op << (before_gfx8(target) ? 18 : 17)) | (static_cast<uint32_t>(rng()) & 0x00fcu),
                (vgpr(rng) << 24) | (vgpr(rng) << 16) | (vgpr(rng) << 8) | static_cast<uint32_t>(rng() % 3)};
+      // Modes of swizzle, distances of the two-source forms; sometimes the GDS. Fields that must be 0 without operand.
+      if (info.is_cross_lane || info.name.find("src2") != std::string_view::npos) words[0] |= rng() & 0xff00u;
+      if (rng() % 8 == 0) words[0] |= 0x10000u;
+      if (rng() % 2 == 0) words[1] &= pick(rng, {0xff00ffffu, 0xff0000ffu, 0xff000000u, 0x000000ffu, 0x0000ff00u});
+      break;
+    case Format::flat:
+      words = flat_words(info, target, op, rng);
+      break;
+    case Format::mubuf:
+    case Format::mtbuf:
+      words = buffer_words(info, op, rng);
       break;
     default:
       break;
@@ -329,6 +388,10 @@ uint32_t corner_value(Rng& rng) {
     default:
       return static_cast<uint32_t>(rng());
   }
+}
+
+uint32_t random_format(Rng& rng) {
+  return valid_format(rng);
 }
 
 void randomise(WaveState& wave, Rng& rng, uint32_t mode) {

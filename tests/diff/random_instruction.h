@@ -36,6 +36,9 @@ struct Candidate {
 // Values weighted to corners: zeros, ones, denormals, infinities, NaNs, powers of two, small integers, random bits.
 [[nodiscard]] uint32_t corner_value(Rng& rng);
 
+// A buffer data format (bits 3:0) and a number format that goes with it (bits 6:4).
+[[nodiscard]] uint32_t random_format(Rng& rng);
+
 // Fills registers, EXEC, VCC, SCC, M0 and MODE. LDS addresses for DS instructions are in v0..v2.
 void randomise(WaveState& wave, Rng& rng, uint32_t mode);
 

@@ -556,6 +556,16 @@ std::vector<uint32_t> encode(const Program& program, isa::Target target) {
 void set_addresses(WaveState& wave, uint64_t memory, Rng& rng) {
   memory += kProgramMemoryBytes / 2;
   wave.set_sgpr64(kMemorySgpr, memory);
+  static_assert(kMemorySgpr == kAddressSgpr);
+  static constexpr uint64_t kStrides[] = {0, 0, 4, 12, 16, 24};
+  const uint64_t high = kStrides[rng() % std::size(kStrides)] << 16 | (rng() % 3 == 0 ? 1u << 31 : 0);
+  wave.set_sgpr64(kDescriptorSgpr, (memory & 0xffffffffffff) | high << 32);
+  wave.sgpr[kDescriptorSgpr + 2] =
+      rng() % 2 == 0 ? static_cast<uint32_t>(rng() % 64) : static_cast<uint32_t>(rng() % 2000);
+  // Selects, formats, element size and index stride. Lanes are not added to the index: the format would be a stride.
+  const uint32_t formats = random_format(rng);
+  wave.sgpr[kDescriptorSgpr + 3] =
+      (static_cast<uint32_t>(rng()) & 0x00780fff) | (formats & 15) << 15 | (formats >> 4) << 12;
   for (unsigned lane = 0; lane < kWaveSize; ++lane) {
     wave.vgpr[20][lane] = 4 * lane;
     wave.vgpr[21][lane] = static_cast<uint32_t>(rng()) & 0xffc;
@@ -566,6 +576,12 @@ void set_addresses(WaveState& wave, uint64_t memory, Rng& rng) {
       wave.vgpr[24 + 2 * i][lane] = static_cast<uint32_t>(addresses[i]);
       wave.vgpr[25 + 2 * i][lane] = static_cast<uint32_t>(addresses[i] >> 32);
     }
+    const uint64_t apart = memory + 16 * ((lane * 13 + 5) % 64);
+    wave.vgpr[32][lane] = static_cast<uint32_t>(apart);
+    wave.vgpr[33][lane] = static_cast<uint32_t>(apart >> 32);
+    wave.vgpr[34][lane] = (lane * 5 + 3) % 64;  // index and offset of buffers
+    wave.vgpr[35][lane] = 4 * (lane % 11);
+    wave.vgpr[36][lane] = 16 * (lane ^ 9);
   }
 }
 

@@ -44,6 +44,9 @@ struct Program {
 
 [[nodiscard]] std::vector<uint32_t> encode(const Program& program, isa::Target target);
 
+// What set_addresses() sets besides the registers that programs use: a buffer descriptor of four registers.
+inline constexpr uint32_t kAddressSgpr = 90, kDescriptorSgpr = 92;
+
 inline constexpr unsigned kProgramMemoryBytes = 64 * 1024;
 void set_addresses(WaveState& wave, uint64_t memory, Rng& rng);
 

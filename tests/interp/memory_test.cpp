@@ -139,10 +139,10 @@ TEST_P(Memory, BufferRangeChecks) {
   m.s(1) = static_cast<uint32_t>(address(0) >> 32);
   m.s(2) = 40;
   m.s(3) = 0x00027000;
-  // Structured: stride 16, 5 records.
+  // Stride 16, 5 records, which GFX8 counts in bytes unless the buffer is swizzled.
   m.s(8) = m.s(0);
   m.s(9) = m.s(1) | 16u << 16;
-  m.s(10) = 5;
+  m.s(10) = isa::family_of(GetParam()) == isa::Family::gfx8 ? 80 : 5;
   m.s(11) = 0x00027000;
   for (unsigned l = 0; l < kWaveSize; ++l) {
     m.v(0)[l] = 4 * l;

@@ -39,6 +39,7 @@ std::optional<IsaValue> parse_value(std::string text) {
     value.per_lane = text == "lane" ? 1 : std::strtoull(text.c_str(), nullptr, 0);
     return text == "lane" || text.ends_with("*lane") ? std::optional(value) : std::nullopt;
   }
+  if (text.starts_with("mem/256+")) return IsaValue{IsaValue::Kind::page, std::strtoull(text.c_str() + 8, nullptr, 0)};
   if (text.starts_with("mem") && (text.size() == 3 || text[3] == '+' || text[3] == '-'))
     return IsaValue{IsaValue::Kind::address, static_cast<uint64_t>(std::strtoll(text.c_str() + 3, nullptr, 0))};
   if (text == "nan") return IsaValue{IsaValue::Kind::nan, 0};
@@ -172,11 +173,23 @@ Expected<std::vector<IsaCase>> parse_isa_file(std::string_view text) {
     words >> second;
     if (second != "=") return bad(number, "expected '='");
     while (words >> value) {
+      unsigned bytes = 0;
+      if (value == "pattern" && words >> bytes) {
+        for (unsigned at = assignment.index; at + 4 <= assignment.index + bytes; at += 4) {
+          uint64_t word = 0;
+          for (unsigned i = 0; i < 4; ++i) word |= uint64_t{((at + i) * 29 + (at + i) / 64 + 3) & 0xff} << (8 * i);
+          assignment.values.push_back({IsaValue::Kind::bits, word});
+        }
+        continue;
+      }
       const auto parsed = parse_value(value);
       if (!parsed) return bad(number, "not a value");
       assignment.values.push_back(*parsed);
     }
-    if (assignment.values.empty() || assignment.values.size() > kWaveSize) return bad(number, "1 to 64 values wanted");
+    const bool in_memory =
+        assignment.where == IsaAssignment::Where::lds || assignment.where == IsaAssignment::Where::memory;
+    if (assignment.values.empty() || (assignment.values.size() > kWaveSize && !in_memory))
+      return bad(number, "1 to 64 values wanted");
     (part == Part::initial ? current.initial : current.expected).push_back(std::move(assignment));
   }
   if (part != Part::expected) return bad(0, "the last case has no expected part");

@@ -8,9 +8,11 @@
 //   exec 0x00000000ffffffff          optional; default all ones
 //   v0 = 1.0 lane 0x7fc00000 -3      values of lanes 0, 1, ..., repeated cyclically; `lane` is the lane number
 //   v1 = 4*lane  v[2:3] = mem+4*lane multiples of it, addresses in global memory
-//   s4 = 7      s[4:5] = mem+16      32 and 64 bits; vcc = ..  m0 = ..  scc = 1
+//   s4 = 7      s[4:5] = mem+16      mem/256+N: global memory's address divided by 256, as images have it; 32 and 64 bits; vcc = ..  m0 = ..  scc = 1
 //   lds[16] = 5 6                    32-bit words from byte address 16 (LDS has 4 KiB, zeros)
-//   mem[16] = 5 6                    32-bit words from byte 16 of a page of global memory (64 KiB, zeros)
+//   mem[16] = 5 6                    32-bit words from byte 16 of a page of global memory (64 KiB, zeros); the GDS is
+//                                    its upper half, scratch the quarter below it (256 bytes of each lane, swizzled)
+//   mem[64] = pattern 256            256 bytes, at byte a: (a * 29 + a / 64 + 3) modulo 256
 //   ---
 //   v_add_f32 v2, v0, v1             assembly
 //   ---
@@ -33,7 +35,7 @@
 namespace wavejit::test {
 
 struct IsaValue {
-  enum class Kind : uint8_t { bits, address /* bits + start of global memory */, nan, any };
+  enum class Kind : uint8_t { bits, address /* bits + start of global memory */, page /* the same / 256 */, nan, any };
   Kind kind = Kind::bits;
   uint64_t bits = 0;
   uint64_t per_lane = 0;  // added once per lane number

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <new>
 
 #include "backend-x86/compiler.h"
 #include "internal/check.h"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr uint32_t kLdsBytes = 4096;
 constexpr uint32_t kMemoryBytes = 65536;
+constexpr uint32_t kGdsAt = 32768, kScratchAt = 16384, kScratchBytes = (kGdsAt - kScratchAt) / kWaveSize;
 constexpr uint64_t kMarker = 0x5ca1ab1e0ddba11ull;  // separates cases in one assembled section
 
 // Files that are assembled and run together, by the name of the test.
@@ -58,21 +60,34 @@ Expected<std::vector<std::vector<uint8_t>>> assemble_all(isa::Target target, con
   return result;
 }
 
+// Images start at multiples of 256 bytes.
+constexpr size_t kPage = 256;
+template <typename T>
+struct PageAllocator {
+  using value_type = T;
+  T* allocate(size_t count) { return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{kPage})); }
+  void deallocate(T* memory, size_t) { ::operator delete (memory, std::align_val_t{kPage}); }
+  bool operator==(const PageAllocator&) const = default;
+};
+using Bytes = std::vector<uint8_t, PageAllocator<uint8_t>>;
+
 // Global memory and LDS of a case.
 struct Memory {
-  std::vector<uint8_t> global = std::vector<uint8_t>(kMemoryBytes);
-  std::vector<uint8_t> lds = std::vector<uint8_t>(kLdsBytes + backend::kLdsSlack);
+  Bytes global = Bytes(kMemoryBytes);
+  Bytes lds = Bytes(kLdsBytes + backend::kLdsSlack);
 };
 
 // Every engine works on this buffer, so that addresses are the same in all of them.
-std::vector<uint8_t>& live_memory() {
-  static std::vector<uint8_t> memory(kMemoryBytes);
+Bytes& live_memory() {
+  static Bytes memory(kMemoryBytes);
   return memory;
 }
 
 uint64_t resolve(const IsaValue& value, unsigned lane) {
-  const uint64_t base =
-      value.kind == IsaValue::Kind::address ? reinterpret_cast<uint64_t>(live_memory().data()) : uint64_t{0};
+  const auto memory = reinterpret_cast<uint64_t>(live_memory().data());
+  const uint64_t base = value.kind == IsaValue::Kind::address ? memory
+                        : value.kind == IsaValue::Kind::page  ? memory / kPage
+                                                              : uint64_t{0};
   return base + value.bits + value.per_lane * lane;
 }
 
@@ -146,8 +161,7 @@ class Checker {
     if (want != got && text_.size() < 800) text_ += fmt::format("    {}: expected {:#x}, got {:#x}\n", what, want, got);
   }
 
-  void expect_words(std::string_view what, const std::vector<uint8_t>& want, const std::vector<uint8_t>& got,
-                    size_t bytes) {
+  void expect_words(std::string_view what, const Bytes& want, const Bytes& got, size_t bytes) {
     if (std::memcmp(want.data(), got.data(), bytes) == 0) return;
     for (size_t i = 0; i < bytes; i += 4) {
       uint32_t w, g;
@@ -228,6 +242,10 @@ class IsaFileTest : public testing::Test {
       Memory memory = memory_before;
       live_memory() = memory.global;
       wave->lds_base = reinterpret_cast<uint64_t>(memory.lds.data());
+      wave->gds_base = reinterpret_cast<uint64_t>(live_memory().data()) + kGdsAt;
+      wave->gds_size = kMemoryBytes - kGdsAt;
+      wave->scratch_base = reinterpret_cast<uint64_t>(live_memory().data()) + kScratchAt;
+      wave->scratch_bytes_per_lane = kScratchBytes;
       const auto result = run(engine, snippet, *wave);
       if (!result) {
         ADD_FAILURE() << path << ":" << c.line << ": " << c.name << " [" << engine.name()

@@ -1,0 +1,48 @@
+// What `call` operations (ir/calls.def) have in their `imm`: the instruction's fields.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace wavejit::ir {
+
+enum class Call : uint16_t {
+#define CALL(name, ...) name,
+#include "ir/calls.def"
+#undef CALL
+  kCount,
+};
+
+// Address registers of image instructions that are not coordinates, in the order of the registers.
+namespace image_flag {
+inline constexpr uint8_t kOffset = 1, kBias = 2, kCompare = 4, kDerivatives = 8, kLod = 16, kLodZero = 32, kClamp = 64,
+                         kMip = 128;
+}
+
+struct CallShape {
+  uint16_t offset = 0;      // immediate of buffers
+  uint8_t data_format = 0;  // of MTBUF; 0: the descriptor's
+  uint8_t count = 0;        // components of buffers, DMASK of images
+  uint8_t image = 0;        // image_flag
+  uint8_t number_format : 3 = 0;
+  uint8_t offen : 1 = 0;
+  uint8_t idxen : 1 = 0;
+  uint8_t d16 : 1 = 0;                    // registers hold 16-bit values
+  uint8_t packed : 1 = 0;                 // two in each (from GFX9 on)
+  uint8_t structured_by_swizzle : 1 = 0;  // range check of GFX8
+  uint8_t element_size : 1 = 0;           // the descriptor has one: up to GFX8
+  uint8_t wide_stride : 1 = 0;            // with add-tid, stride bits 17:14 are in the descriptor: from GFX8 on
+  uint8_t array : 1 = 0;
+  uint8_t unnormalized : 1 = 0;
+  uint8_t a16 : 1 = 0;
+  uint8_t gfx9_image : 1 = 0;  // descriptors of GFX9
+  uint8_t addr64 : 1 = 0;
+  uint8_t wide : 1 = 0;  // atomics of 64 bits
+  uint8_t atomic = 0;    // AtomicOp
+
+  [[nodiscard]] uint64_t pack() const { return std::bit_cast<uint64_t>(*this); }
+  [[nodiscard]] static CallShape unpack(uint64_t bits) { return std::bit_cast<CallShape>(bits); }
+};
+static_assert(sizeof(CallShape) == 8);
+
+}  // namespace wavejit::ir
