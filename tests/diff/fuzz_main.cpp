@@ -62,6 +62,10 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
+  if (programs && !options.only.empty()) {
+    fmt::print(stderr, "--only is for sequences; programs choose among all instructions\n");
+    return 2;
+  }
   auto pool = test::candidates(options.target);
   if (!options.only.empty())
     std::erase_if(pool,
