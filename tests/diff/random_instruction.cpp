@@ -153,12 +153,13 @@ std::vector<uint32_t> flat_words(const isa::OpcodeInfo& info, isa::Target target
   return {word0, vgpr(rng) << 24 | saddr << 16 | vgpr(rng) << 8 | (scalar ? offset : pair)};
 }
 
-// MUBUF and MTBUF with the descriptor of set_addresses().
+// MUBUF and MTBUF with the descriptor of set_addresses(). Offsets are multiples of four: elements of lanes that overlap
+// in part are written in no particular order.
 std::vector<uint32_t> buffer_words(const isa::OpcodeInfo& info, uint32_t op, Rng& rng) {
   const auto modes = static_cast<uint32_t>(rng() % 4);  // offen, idxen
   const uint32_t address = modes == 1 ? 36 : 34;
   const uint32_t word1 =
-      (128 + static_cast<uint32_t>(rng() % 33)) << 24 | (kDescriptorSgpr / 4) << 16 | vgpr(rng) << 8 | address;
+      (128 + 4 * static_cast<uint32_t>(rng() % 9)) << 24 | (kDescriptorSgpr / 4) << 16 | vgpr(rng) << 8 | address;
   const uint32_t common = modes << 12 | (rng() % 2 == 0 ? 1u << 14 : 0) | (static_cast<uint32_t>(rng()) & 0x7c);
   if (info.format == Format::mubuf)
     return {0xe0000000u | op << 18 | common | (rng() % 8 == 0 ? 1u << 16 : 0), word1 | (rng() % 8 == 0 ? 1u << 23 : 0)};
