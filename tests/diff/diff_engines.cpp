@@ -146,7 +146,7 @@ std::string diff_once(const DiffOptions& options, const std::vector<Candidate>& 
   NanTaint taint;
   while (sequence.size() < options.length) {
     const Candidate& candidate = pool[rng() % pool.size()];
-    if (options.length > 1 && stores_several_dwords(candidate.opcode)) continue;
+    if (options.length > 1 && (stores_several_dwords(candidate.opcode) || needs_addresses(candidate.opcode))) continue;
     auto words = random_words(candidate, options.target, rng);
     if (words.empty()) continue;
     isa::Instruction inst;

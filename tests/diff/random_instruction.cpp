@@ -347,6 +347,11 @@ std::vector<Candidate> candidates(isa::Target target) {
   return list;
 }
 
+bool needs_addresses(isa::Opcode opcode) {
+  const Format format = isa::info(opcode).format;
+  return format == Format::flat || format == Format::mubuf || format == Format::mtbuf;
+}
+
 bool stores_several_dwords(isa::Opcode opcode) {
   const std::string_view name = isa::info(opcode).name;
   return name == "ds_write_b64" || name == "ds_write_b96" || name == "ds_write_b128";

@@ -28,6 +28,10 @@ struct Candidate {
 // get addresses that do not; behind other instructions they may have any.
 [[nodiscard]] bool stores_several_dwords(isa::Opcode opcode);
 
+// Vector memory instructions, which access what the registers of set_addresses() say: other instructions of a sequence
+// might change those, by results of many registers or by VGPR indexing.
+[[nodiscard]] bool needs_addresses(isa::Opcode opcode);
+
 // Random operand fields for `candidate`, retried until the decoder accepts them. Empty if no try was legal. Registers
 // are drawn from small sets so that instructions of a sequence meet each other's results: s0..s19, vcc, exec (as a
 // source), m0, v0..v15. Never touches the runner's return pair.
