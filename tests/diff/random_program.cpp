@@ -563,10 +563,11 @@ void set_addresses(WaveState& wave, uint64_t memory, Rng& rng) {
   wave.sgpr[kDescriptorSgpr + 2] =
       rng() % 2 == 0 ? static_cast<uint32_t>(rng() % 64) : static_cast<uint32_t>(rng() % 2000);
   // Selects, formats, element size (4 or 16 bytes: elements of two would split dwords of several lanes) and index
-  // stride. Lanes are not added to the index: the format would be a stride.
+  // stride (8 or 16 lanes: more would swizzle to behind the memory). Lanes are not added to the index: the format would
+  // be a stride.
   const uint32_t formats = random_format(rng);
   wave.sgpr[kDescriptorSgpr + 3] =
-      (static_cast<uint32_t>(rng()) & 0x00780fff) | 1u << 19 | (formats & 15) << 15 | (formats >> 4) << 12;
+      (static_cast<uint32_t>(rng()) & 0x00380fff) | 1u << 19 | (formats & 15) << 15 | (formats >> 4) << 12;
   for (unsigned lane = 0; lane < kWaveSize; ++lane) {
     wave.vgpr[20][lane] = 4 * lane;
     wave.vgpr[21][lane] = static_cast<uint32_t>(rng()) & 0xffc;
