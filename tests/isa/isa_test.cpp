@@ -264,7 +264,9 @@ class IsaFileTest : public testing::Test {
 };
 
 void register_tests(const std::string& directory) {
-  for (const auto& [name, paths] : isa_files(directory)) {
+  for (const auto& group : isa_files(directory)) {
+    const std::string& name = group.first;
+    const std::vector<std::string>& paths = group.second;
     for (const isa::Target target : {isa::Target::gfx600, isa::Target::gfx700, isa::Target::gfx803, isa::Target::gfx900,
                                      isa::Target::gfx906, isa::Target::gfx908, isa::Target::gfx90a}) {
       testing::RegisterTest(name.c_str(), std::string(isa::to_string(target)).c_str(), nullptr, nullptr, __FILE__,
