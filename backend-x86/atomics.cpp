@@ -521,6 +521,25 @@ Gp AtomicAccess::combine(const Gp& old, const Gp& value, const Gp& other) {
           isa_.make(I::kIdVaddps, e_.to_f32(isa_.shr32(a, 16), kKeep), e_.to_f32(isa_.shr32(b, 16), kKeep)), kKeep);
       return scalar_of(isa_.or_(low, isa_.shl32(high, 16)));
     }
+    case AtomicOp::pk_fadd_bf16: {
+      // Sums of f32, rounded to their upper halves, ties to even. The lower half of a NaN is 0, so that it stays one.
+      const Vec a = vector_of(old), b = vector_of(value);
+      const Gp low = scalar_of(isa_.make(I::kIdVaddps, isa_.shl32(a, 16), isa_.shl32(b, 16)));
+      const Vec high_a = isa_.shl32(isa_.shr32(a, 16), 16), high_b = isa_.shl32(isa_.shr32(b, 16), 16);
+      const Gp high = scalar_of(isa_.make(I::kIdVaddps, high_a, high_b));
+      const auto round = [&](const Gp& sum) {
+        cc_.mov(t.r32(), sum.r32());
+        cc_.shr(t.r32(), 16);
+        cc_.and_(t.r32(), 1);
+        cc_.lea(sum.r32(), x86::ptr(sum.r64(), t.r64(), 0, 0x7fff));
+      };
+      round(low);
+      round(high);
+      cc_.shr(low.r32(), 16);
+      cc_.and_(high.r32(), 0xffff0000u);
+      cc_.or_(low.r32(), high.r32());
+      return low;
+    }
   }
   return t;
 }

@@ -116,6 +116,8 @@ namespace {
 template <typename T>
 T updated(ir::AtomicOp op, T old, T data, T compare) {
   using S = std::make_signed_t<T>;
+  using F = std::conditional_t<sizeof(T) == 8, double, float>;
+  const auto number = [](T bits) { return std::bit_cast<F>(bits); };
   switch (op) {
     case ir::AtomicOp::swap:
       return data;
@@ -125,6 +127,17 @@ T updated(ir::AtomicOp op, T old, T data, T compare) {
       return old + data;
     case ir::AtomicOp::sub:
       return old - data;
+    case ir::AtomicOp::rsub:
+      return data - old;
+    case ir::AtomicOp::fcmpswap_f32:
+    case ir::AtomicOp::fcmpswap_f64:
+      return number(old) == number(compare) ? data : old;
+    case ir::AtomicOp::fmin_f32:
+    case ir::AtomicOp::fmin_f64:
+      return number(data) < number(old) ? data : old;
+    case ir::AtomicOp::fmax_f32:
+    case ir::AtomicOp::fmax_f64:
+      return number(data) > number(old) ? data : old;
     case ir::AtomicOp::smin:
       return static_cast<S>(data) < static_cast<S>(old) ? data : old;
     case ir::AtomicOp::umin:
@@ -154,7 +167,7 @@ uint64_t atomic(const Access& a) {
   constexpr unsigned kDwords = sizeof(T) / 4;
   CallArgs* args = a.args;
   const auto op = static_cast<ir::AtomicOp>(a.shape.atomic);
-  const bool compares = op == ir::AtomicOp::cmpswap;
+  const bool compares = ir::has_two_operands(op);
   const unsigned data_rows = kDwords * (compares ? 2 : 1);
   if (a.image.layout.bytes != sizeof(T)) return 0;
   clear_results(args);

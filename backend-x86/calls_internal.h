@@ -10,6 +10,7 @@
 
 namespace wavejit::backend {
 
+uint64_t sparse_product(CallArgs* args);
 uint64_t buffer_load_format(CallArgs* args);
 uint64_t buffer_store_format(CallArgs* args);
 uint64_t image_load(CallArgs* args);
@@ -18,6 +19,7 @@ uint64_t image_atomic(CallArgs* args);
 uint64_t image_resinfo(CallArgs* args);
 uint64_t image_sample(CallArgs* args);
 uint64_t image_gather(CallArgs* args);
+uint64_t record_exceptions(CallArgs* args);
 
 template <typename F>
 void for_each_lane(uint64_t lanes, F&& function) {

@@ -23,9 +23,10 @@ enum class Tier : uint8_t {
 };
 [[nodiscard]] std::string_view to_string(Tier tier);
 [[nodiscard]] bool host_supports(Tier tier);
+[[nodiscard]] bool host_has_vnni();  // AVX-512 VNNI, which the AVX-512 tier uses where it is
 [[nodiscard]] Expected<Tier> best_host_tier();  // kUnsupported when the CPU has not even AVX2/FMA/F16C/BMI2
 
-// What tells this CPU from others: its model, and the tiers it can run.
+// What tells this CPU from others: its model, and what it can run.
 [[nodiscard]] std::span<const uint32_t> host_identity();
 
 struct AddressRange {

@@ -197,7 +197,7 @@ std::optional<Emitter::EnvNeed> Emitter::env_needed(const Inst& inst) {
   if (inst.op == Op::mfma_f32 || inst.op == Op::mfma_f64) return exactly(inst.attr);
   // Atomics on LDS follow MODE; on other memory they keep denormals whatever MODE says.
   const auto is_float = [](ir::AtomicOp op) {
-    return (op >= ir::AtomicOp::fadd_f32 && op <= ir::AtomicOp::pk_fadd_f16) || op >= ir::AtomicOp::fcmpswap_f32;
+    return (op >= ir::AtomicOp::fadd_f32 && op <= ir::AtomicOp::pk_fadd_bf16) || op >= ir::AtomicOp::fcmpswap_f32;
   };
   if (inst.op == Op::atomic && is_float(inst.mem.atomic_op)) {
     return exactly(inst.mem.space == Space::lds ? inst.attr : kKeep);
@@ -456,7 +456,7 @@ bool Emitter::must_flush_before(const Inst& inst, Shape shape) const {
   if (shape == Shape::barrier || shape == Shape::terminator || !on(Optimisation::segments)) return true;
   if (shape == Shape::chunk) {
     const bool matrix = ir::is_matrix_op(inst.op);
-    if (matrix != ir::is_matrix_op(segment_.back()->op) || (matrix && reads_segment_lanes(inst))) return true;
+    if (matrix != ir::is_matrix_op(segment_.back()->op) || (matrix && reads_lanes_of(inst, segment_))) return true;
     // One environment per segment, so that it is not switched in every chunk.
     const auto need = env_with_fused(inst);
     if (need && segment_env_ && ((need->bits ^ segment_env_->bits) & need->care & segment_env_->care) != 0) return true;
@@ -515,14 +515,19 @@ bool Emitter::reads_class(const Inst& inst, const Inst* own) const {
   });
 }
 
+// What has no code at its own place.
+bool Emitter::is_left_out(const Inst& inst) const {
+  if (inst.op == Op::phi || is_fused(&inst) || with_access_[inst.id]) return true;
+  return indexed_addresses_.is_absorbed(&inst) || (ir::is_pure(inst.op) && inst.users.empty());
+}
+
 void Emitter::emit_block(const ir::Block& block) {
   cc_.bind(pass_ ? pass_->labels[block.id] : labels_[block.id]);
   env_ = canonical_env_;
+  plan_matrix_rows(block);
   for (const Inst* inst : block.insts) {
     if (error_) return;
-    if (inst->op == Op::phi || is_fused(inst) || with_access_[inst->id]) continue;
-    if (indexed_addresses_.is_absorbed(inst)) continue;
-    if (ir::is_pure(inst->op) && inst->users.empty()) continue;
+    if (is_left_out(*inst)) continue;
     const Shape s = shape(*inst);
     if (must_flush_before(*inst, s)) flush_segment();
     switch (s) {
@@ -613,6 +618,7 @@ void Emitter::flush_segment() {
         if ((wanted_chunks_[inst->id] >> chunk & 1) == 0) continue;
         annotate(*inst);
         emit_chunk(*inst, chunk);
+        store_made_rows(*inst, chunk);
       }
     }
   }

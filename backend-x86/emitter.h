@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <tuple>
@@ -54,6 +55,7 @@ class Emitter {
   [[nodiscard]] static Shape shape(const Inst& inst);
   void emit_prologue();
   void emit_block(const ir::Block& block);
+  [[nodiscard]] bool is_left_out(const Inst& inst) const;
   void emit_region(const TileRegion& region, const Label& next);
   void flush_segment();
   [[nodiscard]] unsigned chunks_side_by_side() const;  // interleaving.cpp
@@ -97,8 +99,9 @@ class Emitter {
   void plan_divisions();
   void emit_folded_division(const Inst& inst, unsigned chunk);
   void emit_fixup32(const Inst& inst, unsigned chunk);
-  // Matrix products (matrix.cpp).
+  // Matrix products (matrix.cpp, matrix_rows.cpp).
   struct MatrixProduct;
+  using MatrixChain = std::vector<const MatrixProduct*>;
   struct MatrixFactors {
     Mem a, b;
     unsigned group;
@@ -107,17 +110,24 @@ class Emitter {
     int element_lane;
     Vec product = {};
   };
-  [[nodiscard]] bool reads_segment_lanes(const Inst& inst) const;
-  void store_matrix_rows(const Inst& inst);
+  [[nodiscard]] bool reads_lanes_of(const Inst& inst, std::span<const Inst* const> products) const;
   void emit_matrix_segment();
-  [[nodiscard]] std::vector<MatrixProduct> matrix_products() const;
-  [[nodiscard]] std::vector<std::vector<const MatrixProduct*>> matrix_chains(
-      const std::vector<MatrixProduct>& products) const;
+  [[nodiscard]] static std::vector<MatrixProduct> matrix_products(std::span<const Inst* const> insts);
+  struct MatrixChains;
+  [[nodiscard]] MatrixChains matrix_chains(const std::vector<MatrixProduct>& products) const;
   struct MatrixTile {
     unsigned row, end_row, chunk, end;
   };
-  void emit_matrix_tile(const std::vector<const MatrixProduct*>& chain, const MatrixTile& tile);
-  bool emit_matrix_loop(const std::vector<const MatrixProduct*>& chain, const std::vector<MatrixTile>& tiles);
+  void emit_matrix_tile(const MatrixChain& chain, const MatrixTile& tile);
+  [[nodiscard]] std::vector<MatrixTile> matrix_tiles(const MatrixChain& chain) const;
+  // How far the elements of a tile are from those of the loop's first one.
+  struct MatrixDistance {
+    int32_t a, b, sums, unused;
+  };
+  struct MatrixLoop;
+  [[nodiscard]] bool can_loop(const MatrixChain& chain) const;
+  bool add_to_matrix_loop(MatrixLoop& loop, const MatrixChain& chain) const;
+  void emit_matrix_loop(const MatrixLoop& loop);
   void add_matrix_product(const MatrixProduct& product, const MatrixTile& tile,
                           const std::function<Vec64(unsigned row, unsigned chunk)>& accumulator,
                           const std::function<Mem(const Mem& row, bool of_a)>& place);
@@ -126,6 +136,7 @@ class Emitter {
   Mem matrix_sums(unsigned bytes);
   Vec matrix_accumulator(size_t index);
   void set_matrix_result(const Inst& inst, unsigned chunk, const Vec64& value);
+  Vec64 gather_matrix_rows(const Inst& inst, const MatrixFactors& factors, unsigned lane);
   // Accumulators that loops carry have their home in memory: a phi's row of a block on the stack.
   struct MatrixHome {
     Mem block;
@@ -141,14 +152,40 @@ class Emitter {
     const unsigned registers = home.row_bytes / (tile_ * 4);
     return home.block.cloneAdjusted(home.row * home.row_bytes + (chunk * registers + part) * isa_->bytes());
   }
+  [[nodiscard]] const MatrixHome* matrix_home(const MatrixChain& chain) const;
   std::map<const Inst*, MatrixHome> matrix_homes_;  // by phi
   std::optional<Mem> matrix_sums_;
   unsigned matrix_sums_bytes_ = 0;
   std::vector<Vec> matrix_accumulators_;
-  Vec64 gather_matrix_rows(const Inst& inst, const MatrixFactors& factors, unsigned lane);
-  std::map<const Inst*, Mem> matrix_rows_;        // of A and B that the segment reads, on the stack
-  std::array<std::vector<Mem>, 2> matrix_slots_;  // of 32- and 64-bit rows
-  std::array<size_t, 2> matrix_slots_used_{};
+  // Rows of A and B on the stack, for products that follow each other.
+  struct MatrixLot {
+    std::vector<const Inst*> products;
+    size_t first = 0, last = 0;  // where they are in the block
+    std::map<const Inst*, Mem> rows;
+    std::set<const Inst*> stored;  // or stored as soon as they are made
+  };
+  void plan_matrix_rows(const ir::Block& block);
+  [[nodiscard]] std::vector<MatrixLot> matrix_lots(const ir::Block& block) const;
+  [[nodiscard]] std::vector<const Inst*> matrix_row_order(const MatrixLot& lot) const;
+  [[nodiscard]] const Inst* maker_of_row(const Inst& row) const;
+  [[nodiscard]] unsigned matrix_row_bytes(const Inst& row) const { return tile_ * row.type.bits() / 8; }
+  // Of a lane's element in a row.
+  [[nodiscard]] unsigned matrix_offset(unsigned lane, bool wide) const;
+  [[nodiscard]] const Mem& matrix_row(const Inst& product, size_t operand) const {
+    return matrix_lots_[matrix_lot_of_.at(&product)].rows.at(product.operands[operand]);
+  }
+  void store_matrix_rows(const Inst& inst);
+  void store_made_rows(const Inst& inst, unsigned chunk);
+  void store_matrix_row(const Mem& place, const Inst& row, unsigned chunk);
+  std::vector<MatrixLot> matrix_lots_;                                         // of the block
+  std::map<const Inst*, size_t> matrix_lot_of_;                                // by product
+  std::map<const Inst*, std::vector<std::pair<const Inst*, Mem>>> made_rows_;  // by the instruction that makes them
+  struct MatrixArea {
+    Mem memory;
+    unsigned bytes = 0;
+    size_t free_from = 0;  // where in the block
+  };
+  std::vector<MatrixArea> matrix_areas_;
   void plan_wide_accesses();
   struct Prefetch {
     const Inst* address;
@@ -174,6 +211,7 @@ class Emitter {
   // through_phis: as the first of the merged values that grows at all.
   [[nodiscard]] std::optional<Advance> advance_of(const Inst* value, AdvanceMemo& memo, bool through_phis) const;
   [[nodiscard]] std::optional<Advance> find_advance(const Inst* value, AdvanceMemo& memo, bool through_phis) const;
+  void plan_matrix_prefetches(const ir::Loop& loop);
   void plan_group_prefetches(const std::vector<ir::Loop>& loops);
   using RegisterWrites = std::map<std::pair<Op, uint64_t>, std::vector<const Inst*>>;
   [[nodiscard]] static Advance round_advance(const Inst* read, const RegisterWrites& writes);
@@ -421,7 +459,8 @@ class Emitter {
   // Rows that the per-lane loops use; never live across two of them.
   std::optional<Mem> address_row_, data_row_, compare_row_, result_row_;                // a chunk of 64-bit lanes
   std::optional<Mem> atomic_addresses_, atomic_data_, atomic_second_, atomic_results_;  // all lanes, 64 bits each
-  std::optional<Mem> wave_row_, second_row_, third_row_, helper_args_, helper_rows_, call_args_, call_rows_;    // all lanes
+  std::optional<Mem> wave_row_, second_row_, third_row_, helper_args_, helper_rows_, call_args_,
+      call_rows_;  // all lanes
   Mem scratch_row(std::optional<Mem>& slot, unsigned bytes) {
     if (!slot) slot = stack_row(bytes);
     return *slot;

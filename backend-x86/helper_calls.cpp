@@ -148,7 +148,8 @@ void Emitter::emit_call(const Inst& inst) {
     const Gp pc = cc_.newUInt64();
     cc_.mov(pc, inst.guest_pc);
     cc_.mov(wave_field(offsetof(WaveState, pc), 8), pc);
-    leave(ExitReason::kUnsupported);
+    leave(static_cast<ir::Call>(inst.attr) == ir::Call::record_exceptions ? ExitReason::kTrap
+                                                                          : ExitReason::kUnsupported);
   });
   for (unsigned i = 0; i < results; ++i) {
     for (unsigned c = 0; c < chunks_; ++c) {

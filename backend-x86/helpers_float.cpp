@@ -109,8 +109,14 @@ float scaled_fma(float a, float b, float c, int n) {
   if (std::isfinite(sum) && lost != 0 && bits % 2 == 0) bits += (lost > 0) == (sum > 0) ? 1 : -1;
   return static_cast<float>(std::bit_cast<double>(bits) * power_of_two<double>(n));
 }
+constexpr unsigned kDenormalsAreZero = 1u << 6, kFlushToZero = 1u << 15;  // of MXCSR
 double scaled_fma(double a, double b, double c, int n) {
   if (!std::isfinite(a) || !std::isfinite(b) || !std::isfinite(c)) return std::fma(a, b, c);
+  // The arithmetic of binary128 takes the rounding from MXCSR and nothing else.
+  const unsigned mxcsr = _mm_getcsr();
+  if ((mxcsr & kDenormalsAreZero) != 0)
+    for (double* x : {&a, &b, &c})
+      if (biased_exponent(*x) == 0) *x = std::copysign(0.0, *x);
   const __float128 product = static_cast<__float128>(a) * b;
   __float128 sum = product + c;
   const __float128 c_part = sum - product, lost = (product - (sum - c_part)) + (c - c_part);
@@ -118,7 +124,12 @@ double scaled_fma(double a, double b, double c, int n) {
   std::memcpy(&bits, &sum, sizeof bits);
   if (lost != 0 && bits % 2 == 0) bits += (lost > 0) == (sum > 0) ? 1 : -1;
   std::memcpy(&sum, &bits, sizeof bits);
-  return static_cast<double>(sum * static_cast<__float128>(power_of_two<double>(n)));
+  sum *= static_cast<__float128>(power_of_two<double>(n));
+  const auto result = static_cast<double>(sum);
+  if ((mxcsr & kFlushToZero) == 0 || std::fabs(result) > 0x1p-1022) return result;
+  // Tiny is what is below the normal numbers when rounded with more room for the exponent.
+  const auto roomy = static_cast<double>(sum * static_cast<__float128>(0x1p300));
+  return std::fabs(roomy) < 0x1p-722 ? std::copysign(0.0, result) : result;
 }
 
 template <typename F>
@@ -191,11 +202,12 @@ uint64_t div_fixup_rows(const HelperArgs* args) {
 
 // x * 2^n with one rounding, by MXCSR.
 double ldexp_once(double x, int32_t n) {
-  x *= 1.0;  // flushes and quiets as the environment says
   const uint64_t magnitude = bits_of(x) << 1 >> 1;
-  if (magnitude == 0 || magnitude >= uint64_t{2047} << 52) return x;
+  if (magnitude == 0) return x;
+  if (magnitude >= uint64_t{2047} << 52) return x * 1.0;  // quiets
   n = std::clamp(n, -2300, 2300);
-  if (magnitude >> 52 == 0) {  // denormal: exact
+  if (magnitude >> 52 == 0) {
+    if ((_mm_getcsr() & kDenormalsAreZero) != 0) return std::copysign(0.0, x);
     x *= power_of_two<double>(200);
     n -= 200;
   }

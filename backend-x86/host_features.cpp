@@ -30,10 +30,17 @@ bool host_supports(Tier tier) {
          cpu().has(Cpu::tAVX512VL) && cpu().has(Cpu::tAVX512CD);
 }
 
+bool host_has_vnni() {
+  return host_supports(Tier::avx512) && cpu().has(Cpu::tAVX512_VNNI);
+}
+
 std::span<const uint32_t> host_identity() {
-  static const std::array<uint32_t, 5> identity = {
-      static_cast<uint32_t>(cpu().displayFamily), static_cast<uint32_t>(cpu().displayModel),
-      static_cast<uint32_t>(cpu().stepping), host_supports(Tier::avx2), host_supports(Tier::avx512)};
+  static const std::array<uint32_t, 6> identity = {static_cast<uint32_t>(cpu().displayFamily),
+                                                   static_cast<uint32_t>(cpu().displayModel),
+                                                   static_cast<uint32_t>(cpu().stepping),
+                                                   host_supports(Tier::avx2),
+                                                   host_supports(Tier::avx512),
+                                                   host_has_vnni()};
   return identity;
 }
 

@@ -132,7 +132,8 @@ void MemoryAccess::slow_flat() {
     } else {
       isa_.mov_mask(lanes, active_.mask);
     }
-    const Vec64 host = e_.resolve_flat(own, mem_.bytes, first_lane(), lanes);
+    // What reaches beyond the LDS in part does nothing as a whole: up to the end of the last element.
+    const Vec64 host = e_.resolve_flat(own, (mem_.count - element) * mem_.bytes, first_lane(), lanes);
     slow_element(element, Kind::address64, {}, host, 0, {.full = false, .mask = lanes});
   }
 }

@@ -7,6 +7,9 @@
 // Waves that go through an array together in strides of the whole grid leave the page with each step. There each access
 // asks for what the next iteration wants.
 //
+// Loops around matrix products load much at once and then compute for a long time: there loads of what is multiplied
+// ask for what the next iteration will load.
+//
 // Tiles of two-dimensional arrays are short pieces of many rows, and so are records that a grid of three dimensions
 // writes. There the accesses of a work-group ask for what the next one will access, if the address says how far on that
 // is.
@@ -15,6 +18,7 @@
 
 #include "backend-x86/emitter.h"
 #include "ir/analysis/loops.h"
+#include "ir/matrix.h"
 
 namespace wavejit::backend {
 
@@ -30,6 +34,26 @@ bool counts_lanes(const ir::Inst& phi, const ir::Inst& next) {
   };
   return compared(phi) || compared(next);
 }
+
+// By how many bytes an address grows with an iteration of a loop of one block; 0 if that is not known.
+uint64_t step_of(const ir::Block& loop, const ir::Inst& address, unsigned depth = 6) {
+  if (address.parent != &loop || depth == 0) return 0;
+  switch (address.op) {
+    case ir::Op::phi: {
+      const auto& from = loop.predecessors;
+      const auto latch = static_cast<size_t>(std::find(from.begin(), from.end(), &loop) - from.begin());
+      const ir::Inst* next = address.operands[latch];
+      const bool steps = next->op == ir::Op::add && next->operands[0] == &address && next->operands[1]->is_const();
+      return steps ? next->operands[1]->imm : 0;
+    }
+    case ir::Op::add:
+      return step_of(loop, *address.operands[0], depth - 1) + step_of(loop, *address.operands[1], depth - 1);
+    case ir::Op::splat64:
+      return step_of(loop, *address.operands[0], depth - 1);
+    default:
+      return 0;
+  }
+}
 }  // namespace
 
 void Emitter::plan_prefetches() {
@@ -38,6 +62,7 @@ void Emitter::plan_prefetches() {
   plan_group_prefetches(loops);
   for (const ir::Loop& loop : loops) {
     plan_streams(loop);
+    plan_matrix_prefetches(loop);
     const ir::Block* header = loop.header;
     if (header->predecessors.size() != loop.latches.size() + 1) continue;
     const auto entry = std::find_if(header->predecessors.begin(), header->predecessors.end(),
@@ -133,6 +158,18 @@ void Emitter::plan_streams(const ir::Loop& loop) {
   for (auto& [inst, stream] : found) {
     stream.shift += iterations;
     streams_.emplace(inst, stream);
+  }
+}
+
+void Emitter::plan_matrix_prefetches(const ir::Loop& loop) {
+  if (loop.body.size() != 1) return;
+  const auto& insts = loop.header->insts;
+  if (std::none_of(insts.begin(), insts.end(), [](const Inst* inst) { return ir::is_matrix_op(inst->op); })) return;
+  for (const Inst* inst : insts) {
+    if (inst->op != Op::load || inst->mem.space != ir::Space::global || lane_operand(*inst) == nullptr) continue;
+    const auto step = static_cast<int64_t>(step_of(*loop.header, *lane_operand(*inst)));
+    constexpr int64_t kFar = 1 << 24;
+    if (step != 0 && step < kFar && step > -kFar) advances_.emplace(inst, Advance{step});
   }
 }
 

@@ -14,10 +14,7 @@ constexpr unsigned kUnordered = 3, kNotEqualOrdered = 0x0c;
 
 Vec Emitter::to_f32(const Vec& half, uint32_t env) {
   const Vec x = isa_->f16_to_f32(half);
-  if (env & fpenv::kKeepInputDenorm) return x;
-  const Vec magnitude = isa_->and_(x, isa_->c32(0x7fffffff));
-  const MaskReg tiny = cmp(ICmp::ult, magnitude, isa_->c32(0x38800000));  // below 2^-14
-  return isa_->sel(tiny, isa_->and_(x, isa_->c32(0x80000000)), x);
+  return env & fpenv::kKeepInputDenorm ? x : isa_->flush_f16(x, half);
 }
 
 Vec Emitter::to_f16(const Vec& single, uint32_t env) {

@@ -390,6 +390,13 @@ bool Emitter::emit_int32(const Inst& inst, unsigned chunk) {
     case Op::pk_shl:
     case Op::pk_lshr:
     case Op::pk_ashr: {
+      if (const Inst* count = inst.operands[1]; count->is_const() && (count->imm >> 16 & 15) == (count->imm & 15)) {
+        const InstId shift = inst.op == Op::pk_shl    ? I::kIdVpsllw
+                             : inst.op == Op::pk_lshr ? I::kIdVpsrlw
+                                                      : I::kIdVpsraw;
+        cc_.emit(shift, dst(inst, chunk), value(0), asmjit::imm(count->imm & 15));
+        return true;
+      }
       // No 16-bit variable shifts on AVX2: each half in a dword, then joined.
       const Vec a = value(0), n = isa_->and_(value(1), isa_->full32(0x000f000f));
       const Vec n_low = isa_->and_(n, isa_->full32(0xffff)), n_high = isa_->shr32(n, 16);

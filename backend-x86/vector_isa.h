@@ -161,6 +161,7 @@ class VectorIsa {
   [[nodiscard]] virtual RegisterBudget budget() const = 0;
   [[nodiscard]] virtual bool merges() const = 0;
   [[nodiscard]] virtual bool has_ternary_logic() const = 0;
+  [[nodiscard]] virtual bool has_dot_products() const = 0;  // vpdpwssd
 
   // --- 32 <-> 64 ---
   virtual void pack64(const Vec64& d, const Vec& lo, const Vec& hi) = 0;
@@ -198,6 +199,8 @@ class VectorIsa {
   virtual void ldexp64(const Vec& d, const Vec& x, const Vec& n) = 0;
   virtual Vec f32_to_f16(const Vec& a, unsigned rounding_imm) = 0;  // zero-extended words
   virtual Vec f16_to_f32(const Vec& a) = 0;                         // low words
+  // x, and zero of x's sign where the word in `half` (that x was made of) is a denormal.
+  virtual Vec flush_f16(const Vec& x, const Vec& half) = 0;
   Vec round_ps(const Vec& a, unsigned imm8) { return make(f.round_ps, a, asmjit::imm(imm8)); }
   Vec round_pd(const Vec& a, unsigned imm8) { return make(f.round_pd, a, asmjit::imm(imm8)); }
 

@@ -219,6 +219,7 @@ class Avx2 final : public VectorIsa {
   RegisterBudget budget() const override { return {.vectors = 16, .masks = 0}; }
   bool merges() const override { return false; }
   bool has_ternary_logic() const override { return false; }
+  bool has_dot_products() const override { return false; }
 
   // --- 32 <-> 64 ---
   void pack64(const Vec64& d, const Vec& lo, const Vec& hi) override {
@@ -331,10 +332,11 @@ class Avx2 final : public VectorIsa {
   void ldexp64(const Vec& d, const Vec& x_in, const Vec& n) override {
     // x = m * 2^e with m in [1, 2); then m * 2^(e + n) as a product of which only the last step can round. The exponent
     // is limited to where results are zero, or infinite, all the same. Denormals are scaled up first.
-    const Vec x = make(I::kIdVmulpd, x_in, cd(1.0));  // flushes and quiets as the environment says
-    const Vec zero = const32(0), magnitude = and_(x, c64(~(uint64_t{1} << 63)));
+    const Vec zero = const32(0), magnitude = and_(x_in, c64(~(uint64_t{1} << 63)));
     const Vec denormal = make(I::kIdVpcmpgtq, in_register(c64(uint64_t{1} << 52)), magnitude);
-    const Vec normal = make(I::kIdVblendvpd, x, make(I::kIdVmulpd, x, cd(18014398509481984.0)), denormal);  // 2^54
+    // Zero where the environment flushes operands.
+    const Vec normal =
+        make(I::kIdVblendvpd, x_in, make(I::kIdVmulpd, x_in, cd(18014398509481984.0)), denormal);  // 2^54
     const Vec field = shr64(shl64(normal, 1), 53);
     const Vec down = and_(denormal, c64(54));
     // Exponents fit the low dwords, and there is no 64-bit minimum.
@@ -347,7 +349,7 @@ class Avx2 final : public VectorIsa {
     const auto factor = [&](const Vec& exponent) { return shl64(make(I::kIdVpaddd, exponent, full32(1023)), 52); };
     const Vec fraction = or_(and_(normal, c64(0x800fffffffffffff)), c64(uint64_t{1023} << 52));
     const Vec scaled = make(I::kIdVmulpd, make(I::kIdVmulpd, fraction, factor(first)), factor(second));
-    cc_.emit(I::kIdVblendvpd, d, scaled, x, special);
+    cc_.emit(I::kIdVblendvpd, d, scaled, make(I::kIdVmulpd, x_in, cd(1.0)), special);  // zeros, infinities, quiet NaNs
   }
   Vec f32_to_f16(const Vec& a, unsigned rounding_imm) override {
     Vec words = vec();
@@ -355,6 +357,10 @@ class Avx2 final : public VectorIsa {
     return make(I::kIdVpmovzxwd, words.xmm());
   }
   Vec f16_to_f32(const Vec& a) override { return make(I::kIdVcvtph2ps, low_words(a).xmm()); }
+  Vec flush_f16(const Vec& x, const Vec& half) override {
+    const Vec tiny = make(I::kIdVpcmpeqd, and_(half, c32(0x7c00)), const32(0));
+    return andn(shr32(tiny, 1), x);
+  }
 
   // --- memory ---
   void load(const Vec& d, const Mem& m, const MaskReg* k) override {

@@ -203,6 +203,7 @@ class Avx512 final : public VectorIsa {
   RegisterBudget budget() const override { return {.vectors = 32, .masks = 7}; }
   bool merges() const override { return true; }
   bool has_ternary_logic() const override { return true; }
+  bool has_dot_products() const override { return host_has_vnni(); }
 
   // --- 32 <-> 64 ---
   void pack64(const Vec64& d, const Vec& lo, const Vec& hi) override {
@@ -314,6 +315,13 @@ class Avx512 final : public VectorIsa {
     Vec words = vec();
     cc_.emit(I::kIdVpmovdw, words.ymm(), a);
     return make(I::kIdVcvtph2ps, words.ymm());
+  }
+  Vec flush_f16(const Vec& x, const Vec& half) override {
+    const MaskReg tiny = mask();
+    cc_.emit(I::kIdVptestnmd, tiny, half, c32(0x7c00));
+    set_mask(&tiny);
+    cc_.emit(I::kIdVpandd, x, x, c32(0x80000000));
+    return x;
   }
 
   // --- memory ---

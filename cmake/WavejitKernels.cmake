@@ -40,6 +40,9 @@ endfunction()
 # The device libraries for one processor, as compiler flags. The oclc_* files are the libraries' switches.
 function(wavejit_device_lib_flags target object_version result)
   string(REPLACE gfx "" isa ${target})
+  if(isa MATCHES "^94")
+    set(isa 940)  # the libraries of Debian 12 have no others
+  endif()
   # Processors before GFX9 flush single-precision denormals by default (no fast v_fma with denormals).
   if(isa MATCHES "^[678]")
     set(daz on)

@@ -45,4 +45,19 @@ struct CallShape {
 };
 static_assert(sizeof(CallShape) == 8);
 
+// D += A * B where A has two of every four elements of a row. Lanes hold elements as in ir/matrix.h, with one block.
+enum class SparseElement : uint8_t { f16, bf16, i8, fp8, bf8 };
+struct SparseShape {
+  static constexpr unsigned kRows = 4;  // of D in one call
+  uint8_t size = 0;                     // 16 or 32
+  SparseElement element{}, element_b{};
+  uint8_t index_shift = 0;  // where the element numbers begin in the index register, two bits each
+  uint8_t first_row = 0;    // of D
+  uint8_t unused[3] = {};
+
+  [[nodiscard]] uint64_t pack() const { return std::bit_cast<uint64_t>(*this); }
+  [[nodiscard]] static SparseShape unpack(uint64_t bits) { return std::bit_cast<SparseShape>(bits); }
+};
+static_assert(sizeof(SparseShape) == 8);
+
 }  // namespace wavejit::ir

@@ -82,6 +82,7 @@ enum class AtomicOp : uint8_t {
   fmin_f64,
   fmax_f64,
   pk_fadd_f16,
+  pk_fadd_bf16,
   mskor,
   wrap,  // ds_wrap: old >= data ? old - data : old + second
   // Compare-and-swap whose comparison is that of floating-point numbers.

@@ -24,6 +24,8 @@ const char* wavejit_fidelity_string(wavejit_fidelity fidelity) WAVEJIT_NOEXCEPT 
       return "bounded";
     case WAVEJIT_FIDELITY_EXACT:
       return "exact";
+    case WAVEJIT_FIDELITY_DECIDED:
+      return "decided";
   }
   return "unknown fidelity";
 }
@@ -38,9 +40,11 @@ wavejit_status wavejit_instruction_get_info(size_t index, wavejit_instruction_in
       return report({.code = ErrorCode::kNotFound, .message = fmt::format("There is no instruction {}.", index)});
     const auto opcode = static_cast<isa::Opcode>(index);
     const isa::Approximation* approximation = isa::approximation_of(opcode);
+    const std::string_view decision = isa::decision_of(opcode);
     const auto fidelity = [&](bool supported) {
       if (!supported || isa::info(opcode).is_graphics) return WAVEJIT_FIDELITY_UNSUPPORTED;
-      return approximation ? WAVEJIT_FIDELITY_BOUNDED : WAVEJIT_FIDELITY_EXACT;
+      if (approximation) return WAVEJIT_FIDELITY_BOUNDED;
+      return decision.empty() ? WAVEJIT_FIDELITY_EXACT : WAVEJIT_FIDELITY_DECIDED;
     };
     wavejit_instruction_info value{};
     // Names in the tables are string literals.
@@ -53,6 +57,7 @@ wavejit_status wavejit_instruction_get_info(size_t index, wavejit_instruction_in
       value.max_absolute = approximation->max_absolute;
     }
     value.interpreter = fidelity(wavejit::interp::Interpreter::supports(opcode));
+    if (value.interpreter == WAVEJIT_FIDELITY_DECIDED) value.decision = decision.data();
     // Both tiers implement every operation that the lifter makes.
     value.avx2 = value.avx512 = fidelity(wavejit::lift::supports(static_cast<uint16_t>(index)));
     return write_info(info, value);

@@ -7,6 +7,8 @@
 #include <bit>
 #include <cstring>
 
+#include "internal/exceptions.h"
+
 namespace wavejit::runtime {
 namespace {
 
@@ -121,38 +123,45 @@ AmdQueue& DispatchState::queue() {
 }
 
 DispatchState::DispatchState(isa::Target target, const Kernel& kernel, const Shape& shape, uint32_t lds_bytes,
-                             uint64_t kernarg, uint64_t kernel_object)
+                             uint64_t kernarg, uint64_t kernel_object, bool records_exceptions,
+                             const DispatchPacket* packet, uint64_t queue_address)
     : target_(target),
       packed_ids_(has_packed_ids(target)),
       architected_flat_scratch_(isa::family_of(target) == isa::Family::gfx940),
       descriptor_(kernel.descriptor),
+      mode_(kernel.descriptor.mode | (records_exceptions ? exceptions::kRecords : 0)),
       shape_(shape),
       groups_{shape.groups(0), shape.groups(1), shape.groups(2)},
       lds_bytes_(lds_bytes),
       scratch_bytes_per_lane_(scratch_size(kernel.descriptor)),
       layout_(sgpr_layout(kernel.descriptor)) {
   static std::atomic<uint64_t> next_dispatch_id{0};
-  packet_.setup = static_cast<uint16_t>(shape.dimensions());
-  for (unsigned i = 0; i < 3; ++i) {
-    packet_.workgroup_size[i] = static_cast<uint16_t>(shape.workgroup[i]);
-    packet_.grid_size[i] = shape.grid[i];
+  if (packet) {
+    packet_ = *packet;
+  } else {
+    packet_.setup = static_cast<uint16_t>(shape.dimensions());
+    for (unsigned i = 0; i < 3; ++i) {
+      packet_.workgroup_size[i] = static_cast<uint16_t>(shape.workgroup[i]);
+      packet_.grid_size[i] = shape.grid[i];
+    }
+    packet_.private_segment_size = scratch_bytes_per_lane_;
+    packet_.group_segment_size = lds_bytes;
+    packet_.kernel_object = kernel_object;
+    packet_.kernarg_address = kernarg;
   }
-  packet_.private_segment_size = scratch_bytes_per_lane_;
-  packet_.group_segment_size = lds_bytes;
-  packet_.kernel_object = kernel_object;
-  packet_.kernarg_address = kernarg;
 
   const auto put = [&](int at, unsigned dwords, uint64_t value) {
     if (at >= 0 && at + dwords <= sreg::kFlatScratchLo) std::memcpy(&sgprs_[at], &value, dwords * 4);
   };
   put(layout_.dispatch_ptr, 2, reinterpret_cast<uint64_t>(&packet_));
-  put(layout_.queue_ptr, 2, reinterpret_cast<uint64_t>(&queue()));
+  put(layout_.queue_ptr, 2, queue_address ? queue_address : reinterpret_cast<uint64_t>(&queue()));
   put(layout_.kernarg_ptr, 2, kernarg);
   put(layout_.dispatch_id, 2, next_dispatch_id.fetch_add(1, std::memory_order_relaxed));
   put(layout_.private_segment_size, 1, scratch_bytes_per_lane_);
   for (unsigned i = 0; i < layout_.kernarg_preload_count; ++i) {
     uint32_t dword;
-    std::memcpy(&dword, reinterpret_cast<const void*>(kernarg + 4 * i), sizeof dword);
+    std::memcpy(&dword, reinterpret_cast<const void*>(kernarg + 4 * (layout_.kernarg_preload_offset + i)),
+                sizeof dword);
     put(layout_.kernarg_preload + static_cast<int>(i), 1, dword);
   }
   for (unsigned i = 0; i < 3; ++i) put(layout_.group_count[i], 1, shape.groups(i));
@@ -249,7 +258,7 @@ void DispatchState::init_template(WaveState& wave, const Arena& arena, const vol
   wave.pc = descriptor_.entry;
   wave.scc = 0;
   wave.vccz = 1;
-  wave.mode = descriptor_.mode;
+  wave.mode = mode_;
   wave.trapsts = 0;
   wave.status = 0;
   wave.lds_base = arena.lds_base();

@@ -56,7 +56,8 @@ class DispatchState {
  public:
   // `kernarg` must stay valid and readable for the launch.
   DispatchState(isa::Target target, const codeobject::Kernel& kernel, const Shape& shape, uint32_t lds_bytes,
-                uint64_t kernarg, uint64_t kernel_object);
+                uint64_t kernarg, uint64_t kernel_object, bool records_exceptions = false,
+                const DispatchPacket* packet = nullptr, uint64_t queue_address = 0);
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] uint32_t lds_bytes() const { return lds_bytes_; }
@@ -101,6 +102,7 @@ class DispatchState {
   bool packed_ids_;
   bool architected_flat_scratch_;
   codeobject::KernelDescriptor descriptor_;
+  uint32_t mode_;  // at first
   Shape shape_;
   std::array<uint32_t, 3> groups_;
   uint32_t lds_bytes_;

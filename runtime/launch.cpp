@@ -10,11 +10,17 @@
 #include <chrono>
 #include <mutex>
 #include <optional>
+#include <utility>
+#include <vector>
 
+#include "frontend/isa/decoder.h"
 #include "internal/check.h"
+#include "internal/exceptions.h"
+#include "internal/trap_id.h"
 #include "runtime/arena.h"
 #include "runtime/background.h"
 #include "runtime/fault.h"
+#include "runtime/global_sync.h"
 #include "runtime/memory_registry.h"
 #include "runtime/specialisation.h"
 #include "runtime/switches.h"
@@ -63,6 +69,8 @@ struct Shared {
   uint64_t chunk = 1;
   // Written by all workers, once a chunk; what is above is only read.
   alignas(64) std::atomic<uint64_t> next_group{0};
+
+  GlobalSync::Order order;  // of ds_ordered_count; GlobalSync's mutex guards it
 
   // At the end of a worker, or when it fails.
   alignas(64) std::mutex mutex;
@@ -160,9 +168,15 @@ class Worker {
     host_mxcsr_ = _mm_getcsr();
     const pid_t thread = current_thread_id();
     shared_.watch.enter(thread);
+    GlobalSync::device().enter();
     while (!shared_.watch.stopping()) {
+      if (!set_aside_.empty() && resume_released()) continue;
       const uint64_t first = shared_.next_group.fetch_add(shared_.chunk, std::memory_order_relaxed);
-      if (first >= shared_.total_groups) break;
+      if (first >= shared_.total_groups) {
+        if (set_aside_.empty()) break;
+        wait_for_release();
+        continue;
+      }
       const uint64_t last = std::min(first + shared_.chunk, shared_.total_groups);
       next_ = first;
       last_of_chunk_ = last;
@@ -171,10 +185,14 @@ class Worker {
       while (next_ < last_of_chunk_ && !shared_.watch.stopping()) {
         start_ = shared_.translated();
         ended += start_ && start_->through.code && group_.complete ? run_groups_through() : run_groups();
+        while (!set_aside_.empty() && !shared_.watch.stopping() && resume_released()) {
+        }
       }
       shared_.done_groups.fetch_add(ended, std::memory_order_relaxed);
     }
+    GlobalSync::device().leave();
     shared_.watch.leave(thread);
+    drop_set_aside();
     const std::lock_guard lock(shared_.mutex);
     LaunchStats& stats = shared_.stats;
     if (executed_) shared_.profile->add(*executed_);
@@ -188,7 +206,7 @@ class Worker {
   }
 
  private:
-  enum class Status : uint8_t { ready, at_barrier, ended };
+  enum class Status : uint8_t { ready, at_barrier, at_sync, ended };
   using Arrival = TranslationCache::Arrival;
   struct Slot {  // of a wave of the work-group
     Status status = Status::ready;
@@ -198,6 +216,14 @@ class Worker {
     bool in_exec_full = true;
     uint32_t specialisation = 0;
     uint64_t full_exec = ~uint64_t{0};  // the EXEC for which there is code of its own
+  };
+  // A work-group that has begun and in which no wave can go on before other work-groups do something (GlobalSync).
+  struct SetAside {
+    std::unique_ptr<Arena> arena;
+    DispatchState::WaveTemplate common;
+    unsigned count = 0;
+    std::array<Slot, kMaxWavesPerGroup> slots;
+    std::vector<const WaveState*> waiting;
   };
 
   // Work-groups of the chunk from next_ on. Returns how many have ended.
@@ -251,7 +277,7 @@ class Worker {
     const uint64_t first = next_;
     count_ = 0;
     run_as_guest([](void* self) { static_cast<Worker*>(self)->run_groups_of_waves(); });
-    const uint64_t ended = next_ - first;
+    const uint64_t ended = next_ - first - std::exchange(newly_set_aside_, 0);
     if (count_ != 0) {  // one that has not ended
       count_group();
       ++next_;
@@ -271,9 +297,12 @@ class Worker {
         slots_[count_ - 1].specialisation = *shared_.last_waves;
         slots_[count_ - 1].full_exec = last_wave_exec(state.shape().workgroup);
       }
-      run_waves();
+      const Progress progress = run_waves();
       if (shared_.watch.stopping() && !all_ended()) return;
-      count_group();
+      if (progress == Progress::ended)
+        count_group();
+      else if (!set_aside())
+        return;
       ++next_;
       state.advance(group_);
     } while (next_ < last_of_chunk_ && !shared_.watch.stopping() && start_ &&
@@ -312,19 +341,24 @@ class Worker {
     TranslationCache::Entry entry;
   };
 
-  // Resumes the waves in turn until all have ended. Waves that have ended do not take part in barriers (Vega ISA
-  // manual, S_BARRIER).
-  void run_waves() {
+  enum class Progress : uint8_t { ended, waits };
+
+  // Resumes the waves in turn until all have ended, or until the work-group is better set aside: all waves wait for
+  // other work-groups, or seem to while one that is set aside could go on. Waves that have ended do not take part in
+  // barriers (Vega ISA manual, S_BARRIER).
+  Progress run_waves() {
     for (;;) {
-      unsigned ready = 0, waiting = 0, yielded = 0;
+      unsigned ready = 0, waiting = 0, yielded = 0, at_sync = 0;
       for (unsigned i = 0; i < count_; ++i) {
         Slot& slot = slots_[i];
+        WaveState& wave = arena_->wave(i);
         if (slot.status == Status::at_barrier) ++waiting;
+        if (slot.status == Status::at_sync && GlobalSync::device().released(wave)) slot.status = Status::ready;
+        if (slot.status == Status::at_sync) ++at_sync;
         if (slot.status != Status::ready) continue;
         ++ready;
-        WaveState& wave = arena_->wave(i);
         const ExitReason reason = run_wave(wave, slot);
-        if (shared_.watch.stopping()) return;
+        if (shared_.watch.stopping()) return Progress::ended;
         switch (reason) {
           case ExitReason::kEnd:
             slot.status = Status::ended;
@@ -336,23 +370,156 @@ class Worker {
             ++yielded;
             break;
           case ExitReason::kTrap:
-            // Trap 3 is llvm.debugtrap, which does nothing without a debugger (AMDGPUUsage "Trap Handler ABI").
-            if (wave.trap_id != 3) return trap(wave);
-            wave.pc += 4;
             slot.arrival = Arrival::jump;
+            if (wave.trap_id == trap_id::kGlobalSync) {
+              if (!synchronise(wave, slot)) return Progress::ended;
+              break;
+            }
+            // Trap 3 is llvm.debugtrap, which does nothing without a debugger (AMDGPUUsage "Trap Handler ABI").
+            if (wave.trap_id != 3) return trap(wave), Progress::ended;
+            wave.pc += 4;
             break;
           default:
-            return fail(wave, reason);
+            fail(wave, reason);
+            return Progress::ended;
         }
       }
       if (ready == 0) {
-        if (waiting == 0) return;
+        if (at_sync != 0) return Progress::waits;
+        if (waiting == 0) return Progress::ended;
         for (unsigned i = 0; i < count_; ++i)
           if (slots_[i].status == Status::at_barrier) slots_[i].status = Status::ready;
       } else if (yielded == ready) {
-        sched_yield();  // they may be waiting for a work-group on another thread
+        // They may be waiting for a work-group that is set aside, or on another thread.
+        if (!set_aside_.empty() && any_released()) return Progress::waits;
+        sched_yield();
       }
     }
+  }
+
+  // A wave at an instruction of GlobalSync. False: it cannot be executed, which is reported.
+  bool synchronise(WaveState& wave, Slot& slot) {
+    const std::span<const uint8_t> code = code_region(shared_.request.module->object(), wave.pc);
+    isa::Instruction inst;
+    const auto offset = static_cast<size_t>(wave.pc - reinterpret_cast<uint64_t>(code.data()));
+    WAVEJIT_CHECK(!code.empty() && isa::decode(shared_.request.module->target(), code.subspan(offset), wave.pc, inst) ==
+                                       isa::DecodeStatus::ok);
+    switch (GlobalSync::device().execute(shared_.order, wave, inst)) {
+      case GlobalSync::Outcome::done:
+        break;
+      case GlobalSync::Outcome::waits:
+        slot.status = Status::at_sync;
+        break;
+      case GlobalSync::Outcome::unsupported:
+        fail(wave, ExitReason::kUnsupported);
+        return false;
+      case GlobalSync::Outcome::too_many:
+        shared_.fail({.code = ErrorCode::kTimeout,
+                      .message = fmt::format("Kernel '{}' cannot end: more than {} waves wait for each other, which is "
+                                             "more than a device holds at a time, at {} in {}.",
+                                             shared_.request.kernel->name, GlobalSync::kMaxWaiting, isa::describe(inst),
+                                             where(shared_, wave)),
+                      .pc = wave.pc});
+        return false;
+    }
+    wave.pc = inst.next_pc();
+    return true;
+  }
+
+  // Puts the work-group aside and makes room for another one.
+  bool set_aside() {
+    SetAside group{.arena = std::move(arena_), .common = template_, .count = count_, .slots = slots_, .waiting = {}};
+    for (unsigned i = 0; i < count_; ++i)
+      if (slots_[i].status == Status::at_sync) group.waiting.push_back(&group.arena->wave(i));
+    set_aside_.push_back(std::move(group));
+    ++newly_set_aside_;
+    count_ = 0;
+    const DispatchState& state = shared_.state;
+    arena_ = acquire_arena();
+    Expected<void> prepared =
+        arena_->prepare(state.shape().max_waves(), state.lds_bytes(), state.scratch_bytes_per_lane());
+    if (!prepared) {
+      shared_.fail(std::move(prepared.error()));
+      return false;
+    }
+    template_ = state.make_template(*arena_, shared_.watch.stop_flag());
+    all_changed_ = true;
+    return true;
+  }
+
+  [[nodiscard]] bool any_released() {
+    return std::any_of(set_aside_.begin(), set_aside_.end(), [](const SetAside& group) {
+      return group.waiting.empty() || GlobalSync::device().any_released(group.waiting);
+    });
+  }
+
+  // Goes on with a work-group that is set aside, if one can.
+  bool resume_released() {
+    const auto found = std::find_if(set_aside_.begin(), set_aside_.end(), [](const SetAside& group) {
+      return group.waiting.empty() || GlobalSync::device().any_released(group.waiting);
+    });
+    if (found == set_aside_.end()) return false;
+    SetAside group = std::move(*found);
+    set_aside_.erase(found);
+    const auto exchange = [&] {
+      std::swap(arena_, group.arena);
+      std::swap(template_, group.common);
+      std::swap(slots_, group.slots);
+    };
+    exchange();
+    count_ = group.count;
+    resumed_ = Progress::ended;
+    run_as_guest([](void* self) {
+      auto& worker = *static_cast<Worker*>(self);
+      worker.resumed_ = worker.run_waves();
+    });
+    group.waiting.clear();
+    if (resumed_ == Progress::ended) {
+      const bool ended = all_ended();
+      count_group();
+      shared_.done_groups.fetch_add(ended, std::memory_order_relaxed);
+      forget_waves_of(*arena_, group.count);
+      exchange();
+      return true;  // and the arena goes, as there may be many
+    }
+    for (unsigned i = 0; i < count_; ++i)
+      if (slots_[i].status == Status::at_sync) group.waiting.push_back(&arena_->wave(i));
+    count_ = 0;
+    exchange();
+    set_aside_.push_back(std::move(group));
+    return true;
+  }
+
+  // Nothing is left to do but to wait for what other threads do.
+  void wait_for_release() {
+    std::vector<const WaveState*> waiting;
+    for (const SetAside& group : set_aside_) waiting.insert(waiting.end(), group.waiting.begin(), group.waiting.end());
+    if (GlobalSync::device().wait(waiting, shared_.watch.stop_flag()) != GlobalSync::Wake::deadlock) return;
+    const WaveState& wave = *waiting.front();
+    shared_.fail({.code = ErrorCode::kTimeout,
+                  .message = fmt::format("Kernel '{}' cannot end: {} waves wait at global wave sync or ordered counts, "
+                                         "and nothing is running that could release them. One is behind {}.",
+                                         shared_.request.kernel->name, waiting.size(), where(shared_, wave)),
+                  .pc = wave.pc});
+  }
+
+  static void forget_waves_of(Arena& arena, unsigned count) {
+    std::vector<const WaveState*> waves;
+    for (unsigned i = 0; i < count; ++i) waves.push_back(&arena.wave(i));
+    GlobalSync::device().forget(waves);
+  }
+
+  // Of a launch that has failed.
+  void drop_set_aside() {
+    if (std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.status == Status::at_sync; }))
+      forget_waves_of(*arena_, shared_.state.shape().max_waves());
+    for (SetAside& group : set_aside_) {
+      for (unsigned i = 0; i < group.count; ++i) instructions_ += group.arena->wave(i).instructions;
+      waves_ += group.count;
+      ++groups_;
+      forget_waves_of(*group.arena, group.count);
+    }
+    set_aside_.clear();
   }
 
   ExitReason run_wave(WaveState& wave, Slot& slot) {
@@ -452,11 +619,33 @@ class Worker {
 
   void trap(const WaveState& wave) {
     _mm_setcsr(host_mxcsr_);
+    if (wave.trap_id >= trap_id::kException) return exception(wave);
     shared_.fail(
         {.code = ErrorCode::kGuestTrap,
          .message = fmt::format("Kernel '{}' executed s_trap {}{}: {}.", shared_.request.kernel->name, wave.trap_id,
                                 wave.trap_id == 2 ? " (abort or failed assertion)" : "", where(shared_, wave)),
          .pc = wave.pc});
+  }
+
+  // There is no trap handler to tell, so the dispatch ends (AMDGPUUsage, "Trap Handler ABI").
+  void exception(const WaveState& wave) {
+    static constexpr const char* kNames[] = {
+        "invalid operation", "input denormal", "division by zero",        "overflow",
+        "underflow",         "inexact",        "integer division by zero"};
+    std::string names;
+    for (unsigned i = 0; i < std::size(kNames); ++i)
+      if ((wave.trap_id >> i & 1) != 0) names += fmt::format("{}{}", names.empty() ? "" : ", ", kNames[i]);
+    const std::span<const uint8_t> code = code_region(shared_.request.module->object(), wave.pc);
+    isa::Instruction inst;
+    std::string what = "An instruction";
+    if (!code.empty() &&
+        isa::decode(shared_.request.module->target(), code.subspan(wave.pc - reinterpret_cast<uint64_t>(code.data())),
+                    wave.pc, inst) == isa::DecodeStatus::ok)
+      what = isa::describe(inst);
+    shared_.fail({.code = ErrorCode::kGuestTrap,
+                  .message = fmt::format("Kernel '{}': {} raised an exception that MODE has trap ({}): {}.",
+                                         shared_.request.kernel->name, what, names, where(shared_, wave)),
+                  .pc = wave.pc});
   }
 
   void fail(const WaveState& wave, ExitReason reason) {
@@ -499,7 +688,10 @@ class Worker {
   uint64_t next_ = 0, last_of_chunk_ = 0;   // work-groups
   std::unique_ptr<OpcodeCounts> executed_;  // by the interpreter, if that is wanted
   const StartCode* start_ = nullptr;        // of the work-group
-  uint64_t late_ns_ = 0;                    // interpreted although there was translated code
+  std::vector<SetAside> set_aside_;
+  uint64_t newly_set_aside_ = 0;  // by run_groups()
+  Progress resumed_ = Progress::ended;
+  uint64_t late_ns_ = 0;  // interpreted although there was translated code
   uint64_t instructions_ = 0, groups_ = 0, waves_ = 0, interpreted_groups_ = 0, moved_waves_ = 0;
 };
 
@@ -556,8 +748,9 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   // Code that counts is this launch's own, and so are its counters.
   ExecutionProfile profile;
   const std::unique_ptr<TranslationCache> own_translations = request.executed ? module.private_translations() : nullptr;
+  const bool records_exceptions = module.records_exceptions(kernel);
   const DispatchState state(module.target(), kernel, request.shape, request.lds_bytes, request.kernarg,
-                            kernel.descriptor.entry);
+                            kernel.descriptor.entry, records_exceptions, request.packet, request.queue);
   const uint64_t total_groups = request.shape.total_groups();
   // Outlives the watch, which reads it for progress reports. On a cache line of its own, as workers write it.
   alignas(64) std::atomic<uint64_t> done_groups{0};
@@ -608,7 +801,7 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
       shared.starts.push_back({.config = shared.config,
                                .specialisation = id,
                                .pc = kernel.descriptor.entry,
-                               .mode = kernel.descriptor.mode,
+                               .mode = kernel.descriptor.mode | (records_exceptions ? exceptions::kRecords : 0),
                                .exec_full = shared.full_exec && exec_full});
     };
     const bool complete = state.group(0).complete;

@@ -29,6 +29,9 @@ struct LaunchRequest {
   Shape shape;
   uint64_t kernarg = 0;    // address of the complete kernarg segment, hidden arguments included
   uint32_t lds_bytes = 0;  // per work-group: static, argument and dynamic
+  // The AQL packet and the queue (an amd_queue_t) that the kernel can look at. Without them it finds ones of the engine's.
+  const DispatchPacket* packet = nullptr;
+  uint64_t queue = 0;
   Engine engine = Engine::interpreter;
   backend::Tier tier = backend::Tier::avx2;  // of translated code
   std::vector<std::string> disabled_passes;  // and other optimisations: of check_switches()

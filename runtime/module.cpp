@@ -4,6 +4,9 @@
 
 #include <vector>
 
+#include "internal/exceptions.h"
+#include "runtime/observers.h"
+
 namespace wavejit::runtime {
 namespace {
 
@@ -13,13 +16,12 @@ using codeobject::ContainerEntry;
 using codeobject::TargetId;
 
 // How to execute code for `processor`, nullopt when wavejit cannot: engines execute GFX6 to GFX9. Generic code uses
-// only what all GFX9 processors it covers share (AMDGPUUsage "Generic Processor Versioning"), so it runs as the first
-// of them.
+// only what all the processors it covers share (AMDGPUUsage "Generic Processor Versioning"), so it runs as one of them.
 std::optional<isa::Target> runnable_target(const std::string& processor) {
-  const std::optional<isa::Target> target =
-      processor == "gfx9-generic" ? isa::Target::gfx900 : isa::parse_target(processor);
-  if (!target) return std::nullopt;
-  return isa::family_of(*target) <= isa::Family::gfx90a ? target : std::nullopt;
+  const std::optional<isa::Target> target = processor == "gfx9-generic"     ? isa::Target::gfx900
+                                            : processor == "gfx9-4-generic" ? isa::Target::gfx942
+                                                                            : isa::parse_target(processor);
+  return target;
 }
 
 std::string list_targets(const Container& container) {
@@ -61,10 +63,9 @@ Expected<std::shared_ptr<Module>> Module::load(std::span<const uint8_t> image) {
   if (!object) return tl::unexpected<Error>(std::move(object.error()));
   const std::optional<isa::Target> target = runnable_target((*object)->target().processor);
   if (!target)
-    return make_error(
-        ErrorCode::kTargetMismatch,
-        fmt::format("The code object is for {}; wavejit runs GFX8 and GFX9 processors (gfx801 to gfx90c).",
-                    (*object)->target().to_string()));
+    return make_error(ErrorCode::kTargetMismatch,
+                      fmt::format("The code object is for {}; wavejit runs GFX6 to GFX9 processors (gfx600 to gfx942).",
+                                  (*object)->target().to_string()));
   return std::make_shared<Module>(std::move(*object), *target);
 }
 
@@ -89,6 +90,16 @@ Module::Module(std::shared_ptr<const CodeObject> object, isa::Target target)
       target_(target),
       target_id_(object_->target().to_string()),
       translations_(object_, target) {}
+
+bool Module::records_exceptions(const codeobject::Kernel& kernel) {
+  if ((kernel.descriptor.mode >> exceptions::kEnableShift & exceptions::kAll) != 0) return true;
+  std::call_once(observers_once_, [this] { has_observers_ = has_observers(*object_, target_); });
+  if (!has_observers_) return false;
+  const std::lock_guard lock(observing_mutex_);
+  const auto [it, is_new] = observing_.try_emplace(kernel.descriptor.entry);
+  if (is_new) it->second = reaches_observer(*object_, target_, kernel.descriptor.entry);
+  return it->second;
+}
 
 const interp::Interpreter& Module::interpreter() {
   std::call_once(interpreter_once_, [this] {

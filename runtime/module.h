@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "frontend/codeobject/code_object.h"
 #include "frontend/codeobject/containers.h"
@@ -33,6 +34,8 @@ class Module {
   [[nodiscard]] isa::Target target() const { return target_; }
   [[nodiscard]] const std::string& target_id() const { return target_id_; }
   [[nodiscard]] const interp::Interpreter& interpreter();
+  // Whether the kernel's waves have to record exceptions (docs/design.md, "Exceptions"): somebody may look.
+  [[nodiscard]] bool records_exceptions(const codeobject::Kernel& kernel);
   [[nodiscard]] TranslationCache& translations() { return translations_; }
   // One of its own, for code that nothing else is to run.
   [[nodiscard]] std::unique_ptr<TranslationCache> private_translations() const {
@@ -45,6 +48,10 @@ class Module {
   const std::string target_id_;
   std::once_flag interpreter_once_;
   std::optional<interp::Interpreter> interpreter_;
+  std::once_flag observers_once_;
+  bool has_observers_ = false;
+  std::mutex observing_mutex_;
+  std::unordered_map<uint64_t, bool> observing_;  // by entry, where the object has observers
   TranslationCache translations_;
 };
 

@@ -22,6 +22,7 @@ SgprLayout sgpr_layout(const codeobject::KernelDescriptor& d) {
   put(d.enable_private_segment_size, layout.private_segment_size, 1);
   if (next < kMaxUserSgprs) {
     layout.kernarg_preload_count = std::min(d.kernarg_preload_length, kMaxUserSgprs - next);
+    layout.kernarg_preload_offset = d.kernarg_preload_offset;
     put(layout.kernarg_preload_count != 0, layout.kernarg_preload, layout.kernarg_preload_count);
   }
   put(d.enable_grid_workgroup_count_x, layout.group_count[0], 1);

@@ -12,7 +12,7 @@ struct SgprLayout {
   int dispatch_ptr = -1, queue_ptr = -1, kernarg_ptr = -1, dispatch_id = -1, flat_scratch_init = -1;  // 2 registers
   int private_segment_size = -1;
   int kernarg_preload = -1;
-  unsigned kernarg_preload_count = 0;
+  unsigned kernarg_preload_count = 0, kernarg_preload_offset = 0;  // dwords
   int group_count[3] = {-1, -1, -1};
   int group_id[3] = {-1, -1, -1};
   int group_info = -1;

@@ -7,6 +7,7 @@
 
 #include "frontend/lift/lifter.h"
 #include "internal/check.h"
+#include "ir/call_shape.h"
 #include "ir/pass.h"
 #include "runtime/execution_profile.h"
 #include "runtime/stored_unit.h"
@@ -53,6 +54,9 @@ bool runs_through(const ir::Function& function) {
         case ir::Op::set_field:
         case ir::Op::exit_jump:
           return false;
+        case ir::Op::call:
+          if (static_cast<ir::Call>(inst->attr) == ir::Call::record_exceptions) return false;
+          break;
         case ir::Op::exit:
           switch (static_cast<ExitReason>(inst->attr)) {
             case ExitReason::kEnd:

@@ -12,7 +12,11 @@ using Json = nlohmann::ordered_json;
 
 struct Summary {
   std::map<std::string, uint64_t> by_unit;
-  uint64_t instructions = 0, exact = 0, bounded = 0;
+  uint64_t instructions = 0, exact = 0, bounded = 0, decided = 0;
+  [[nodiscard]] uint64_t& of(wavejit_fidelity fidelity) {
+    if (fidelity == WAVEJIT_FIDELITY_BOUNDED) return bounded;
+    return fidelity == WAVEJIT_FIDELITY_DECIDED ? decided : exact;
+  }
 };
 
 Summary summarise(const Report& report, const LaunchStats& launch) {
@@ -21,7 +25,7 @@ Summary summarise(const Report& report, const LaunchStats& launch) {
     const Report::Entry entry = report[i];
     sum.instructions += entry.count;
     sum.by_unit[entry.instruction.unit] += entry.count;
-    (fidelity_on(entry.instruction, launch) == WAVEJIT_FIDELITY_EXACT ? sum.exact : sum.bounded) += entry.count;
+    sum.of(fidelity_on(entry.instruction, launch)) += entry.count;
   }
   return sum;
 }
@@ -43,9 +47,10 @@ Json report_json(const Report& report, const LaunchStats& launch) {
   const Summary sum = summarise(report, launch);
   Json json;
   json["instructions"] = sum.instructions;
-  json["all_exact"] = sum.bounded == 0;
+  json["all_exact"] = sum.exact == sum.instructions;
   json["exact"] = sum.exact;
   json["bounded"] = sum.bounded;
+  json["decided"] = sum.decided;
   for (const auto& [unit, count] : sum.by_unit) json["units"][unit] = count;
   json["executed"] = Json::array();
   for (size_t i = 0; i < report.size(); ++i) {
@@ -67,8 +72,10 @@ Json report_json(const Report& report, const LaunchStats& launch) {
 void print_report(const Report& report, const LaunchStats& launch) {
   const Summary sum = summarise(report, launch);
   fmt::print("executed: {} instructions of waves, {} different ones; {}\n", sum.instructions, report.size(),
-             sum.bounded == 0 ? std::string("all exact")
-                              : fmt::format("{} exact, {} within an error bound", sum.exact, sum.bounded));
+             sum.exact == sum.instructions
+                 ? std::string("all exact")
+                 : fmt::format("{} exact, {} within an error bound, {} where documents leave the last bits open",
+                               sum.exact, sum.bounded, sum.decided));
   for (const auto& [unit, count] : sum.by_unit)
     fmt::print("  {:<14} {:>14}  {:5.1f} %\n", unit, count,
                100 * static_cast<double>(count) / static_cast<double>(sum.instructions));
@@ -76,6 +83,10 @@ void print_report(const Report& report, const LaunchStats& launch) {
     const auto [instruction, count] = report[i];
     const wavejit_fidelity fidelity = fidelity_on(instruction, launch);
     if (fidelity == WAVEJIT_FIDELITY_EXACT) continue;
+    if (fidelity == WAVEJIT_FIDELITY_DECIDED) {
+      fmt::print("decided: {} x{}, documents leave open: {}\n", instruction.name, count, instruction.decision);
+      continue;
+    }
     fmt::print("approximate: {} x{}, error at most {} (hardware: {})\n", instruction.name, count,
                describe_fidelity(instruction, fidelity), instruction.hardware);
   }

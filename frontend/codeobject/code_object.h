@@ -99,7 +99,8 @@ struct KernelDescriptor {
        enable_workgroup_info = false, enable_private_segment_wave_offset = false;
   uint8_t enable_vgpr_workitem_id = 0;  // 0: x, 1: x y, 2: x y z
   uint32_t user_sgpr_count = 0;
-  uint32_t kernarg_preload_length = 0;  // dwords (GFX940), 0 elsewhere
+  // Dwords of the kernel arguments in SGPRs (GFX90A, GFX940), 0 elsewhere.
+  uint32_t kernarg_preload_length = 0, kernarg_preload_offset = 0;
   // Allocated, as the granulated fields say. GFX908: as many AGPRs as VGPRs. GFX90A on: vgpr_count is the whole unified
   // allocation, v0..v(accum_offset-1) and then agpr_count AGPRs.
   uint32_t vgpr_count = 0, sgpr_count = 0, agpr_count = 0;

@@ -88,7 +88,11 @@ Expected<DecodedDescriptor> decode_kernel_descriptor(ByteView bytes, const Proce
   if (wave32 && processor.major < 10) return bad("ENABLE_WAVEFRONT_SIZE32 is set for {}", processor.name);
   out.wavefront_size = wave32 ? 32 : 64;
   descriptor.uses_dynamic_stack = bits(properties, 11, 1) != 0;
-  if (processor.unified_vgprs) descriptor.kernarg_preload_length = bits(field<uint16_t>(bytes, 58), 0, 7);
+  if (processor.unified_vgprs) {
+    const auto preload = field<uint16_t>(bytes, 58);
+    descriptor.kernarg_preload_length = bits(preload, 0, 7);
+    descriptor.kernarg_preload_offset = bits(preload, 7, 9);
+  }
   if (auto done = decode_registers(processor, wave32, descriptor); !done) return forward_error(std::move(done));
   return out;
 }

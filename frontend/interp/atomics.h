@@ -33,6 +33,7 @@ enum class AtomicOp : uint8_t {
   fmax,
   fcmpswap,
   pk_add_f16,
+  pk_add_bf16,
 };
 
 // data < memory ? data : memory, where a NaN leaves memory alone and denormals are flushed if MXCSR says so.
@@ -51,6 +52,7 @@ inline double host_max(double data, double memory) {
 
 // New memory value. T is uint32_t or uint64_t; for floating-point kinds its bits are a float or double.
 uint32_t packed_add_f16(uint32_t a, uint32_t b);  // atomics.cpp
+uint32_t packed_add_bf16(uint32_t a, uint32_t b);
 
 template <typename T>
 T atomic_result(AtomicOp op, T memory, T data, T extra) {
@@ -100,6 +102,8 @@ T atomic_result(AtomicOp op, T memory, T data, T extra) {
       return f(memory) == f(extra) ? data : memory;
     case AtomicOp::pk_add_f16:
       return packed_add_f16(static_cast<uint32_t>(memory), static_cast<uint32_t>(data));
+    case AtomicOp::pk_add_bf16:
+      return packed_add_bf16(static_cast<uint32_t>(memory), static_cast<uint32_t>(data));
   }
   return memory;
 }

@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "frontend/interp/engine.h"
+#include "internal/exceptions.h"
 
 namespace wavejit::interp {
 namespace {
@@ -153,7 +154,6 @@ void register_exits(Registry& r) {
                           Opcode::s_ttracedata,
                           Opcode::s_wakeup,
                           Opcode::v_nop,
-                          Opcode::v_clrexcp,
                           Opcode::s_dcache_inv,
                           Opcode::s_dcache_wb,
                           Opcode::s_dcache_inv_vol,
@@ -167,8 +167,13 @@ void register_exits(Registry& r) {
                           Opcode::buffer_wbinvl1_vol,
                           Opcode::buffer_wbl2,
                           Opcode::buffer_invl2,
+                          Opcode::buffer_inv,
                           Opcode::ds_nop})
     r.handler(op, no_effect);
+  r.handler(Opcode::v_clrexcp, [](Context& c, const Op&) -> Step {
+    c.wave.trapsts &= ~exceptions::kAll;
+    return Step::next;
+  });
 }
 
 // Hardware registers by number (Vega ISA manual, "S_GETREG_B32").
@@ -187,7 +192,7 @@ uint32_t read_hwreg(const Context& c, unsigned id) {
   const WaveState& w = c.wave;
   switch (id) {
     case kMode:
-      return w.mode;
+      return w.mode & ~exceptions::kRecords;
     case kStatus:
       return (w.status & ~0x10601u) | w.scc | uint32_t{w.exec() == 0} << 9 | w.vccz << 10 | 1u << 16;
     case kTrapsts:
@@ -214,7 +219,7 @@ Step set_hwreg(Context& c, const Op& op, uint32_t value) {
   const uint32_t mask = (size >= 32 ? ~0u : (1u << size) - 1) << offset;
   const auto merged = [&](uint32_t old) { return (old & ~mask) | (value << offset & mask); };
   if (id == kMode) {
-    c.wave.mode = merged(c.wave.mode);
+    c.wave.mode = (merged(c.wave.mode) & ~exceptions::kRecords) | (c.wave.mode & exceptions::kRecords);
     c.load_mode();
     return behind_mode(c, op);
   }

@@ -3,6 +3,7 @@
 
 #include "frontend/interp/atomics.h"
 #include "frontend/interp/memory.h"
+#include "internal/trap_id.h"
 
 namespace wavejit::interp {
 namespace {
@@ -193,6 +194,13 @@ Step swizzle(Context& c, const Op& op) {
 }  // namespace
 
 void register_ds(Registry& r) {
+  // The runtime executes them: it knows who else waits.
+  for (const Opcode opcode : {Opcode::ds_gws_init, Opcode::ds_gws_sema_v, Opcode::ds_gws_sema_br, Opcode::ds_gws_sema_p,
+                              Opcode::ds_gws_sema_release_all, Opcode::ds_gws_barrier, Opcode::ds_ordered_count})
+    r.handler(opcode, [](Context& c, const Op& o) {
+      c.wave.trap_id = trap_id::kGlobalSync;
+      return c.exit(ExitReason::kTrap, o);
+    });
   r.handler(Opcode::ds_read_b32, read<Shape::dword>);
   r.handler(Opcode::ds_read_b64, read<Shape::dwordx2>);
   r.handler(Opcode::ds_read_b96, read<Shape::dwordx3>);

@@ -18,7 +18,8 @@ template <typename T, bool returns>
 Step atomic(Context& c, const Op& op) {
   const DataShare share = data_share(c, op);
   const auto kind = static_cast<AtomicOp>(op.param);
-  if (kind >= AtomicOp::fadd) c.use(share.shared ? Env::rn : sizeof(T) == 8 ? Env::f64 : Env::f32);
+  const bool packed = kind == AtomicOp::pk_add_f16 || kind == AtomicOp::pk_add_bf16;
+  if (kind >= AtomicOp::fadd) c.use(share.shared || packed ? Env::rn : sizeof(T) == 8 ? Env::f64 : Env::f32);
   const bool compare = kind == AtomicOp::cmpswap || kind == AtomicOp::fcmpswap;
   const uint64_t offset = static_cast<uint32_t>(op.inst.offset);
   const uint32_t* addresses = c.row(op.addr_row);
@@ -187,6 +188,8 @@ void register_ds_atomics(Registry& r) {
   WAVEJIT_DS(min, f64, uint64_t, fmin);
   WAVEJIT_DS(max, f64, uint64_t, fmax);
   WAVEJIT_DS(add, f64, uint64_t, fadd);
+  WAVEJIT_DS(pk_add, f16, uint32_t, pk_add_f16);
+  WAVEJIT_DS(pk_add, bf16, uint32_t, pk_add_bf16);
   r.handler(Opcode::ds_wrxchg_rtn_b32, atomic<uint32_t, true>, static_cast<uint8_t>(AtomicOp::swap));
   r.handler(Opcode::ds_wrxchg_rtn_b64, atomic<uint64_t, true>, static_cast<uint8_t>(AtomicOp::swap));
   r.handler(Opcode::ds_wrap_rtn_b32, atomic<uint32_t, true>, static_cast<uint8_t>(AtomicOp::wrap));

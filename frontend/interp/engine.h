@@ -192,6 +192,7 @@ void register_transcendental(Registry& r);
 void register_division(Registry& r);
 void register_conversions(Registry& r);
 void register_compares(Registry& r);
+void register_fp8(Registry& r);
 void register_packed(Registry& r);
 void register_dot(Registry& r);
 void register_cross_lane(Registry& r);
@@ -238,6 +239,13 @@ inline void write_scalar64(Context& c, unsigned reg, uint64_t value) {
 
 // Vector operand access (valu.cpp): a pointer to the operand's rows, through c.tmp[slot] where it must be materialised.
 [[nodiscard]] const uint32_t* fetch_rows(Context& c, const Op& op, unsigned index);
+
+// Lanes whose results are written: EXEC and what DPP leaves of it.
+[[nodiscard]] uint64_t written_lanes(const Context& c, const Op& op);
+
+// Adds the exceptions that the instruction is going to raise to TRAPSTS. False if one is enabled to trap: then the wave
+// has left in front of it (exceptions.cpp).
+[[nodiscard]] bool record_exceptions(Context& c, const Op& op);
 
 // `op` with the VGPR numbers that it has while MODE.gpr_idx_en is set. False if the destination does not exist: then
 // the instruction does nothing.

@@ -32,11 +32,11 @@ void compute_addresses(Context& c, const Op& op) {
 // Per-lane scratch byte offsets of scratch_* instructions.
 void compute_scratch_offsets(Context& c, const Op& op) {
   const auto offset = static_cast<uint32_t>(op.inst.offset);
+  const uint32_t base = (op.scalar_base != Op::kNone ? c.wave.sgpr[op.scalar_base] : 0) + offset;
   if (op.addr_row != Op::kNone) {
     const uint32_t* v = c.row(op.addr_row);
-    for (unsigned l = 0; l < kWaveSize; ++l) c.addresses[l] = v[l] + offset;
+    for (unsigned l = 0; l < kWaveSize; ++l) c.addresses[l] = v[l] + base;
   } else {
-    const uint32_t base = (op.scalar_base != Op::kNone ? c.wave.sgpr[op.scalar_base] : 0) + offset;
     for (unsigned l = 0; l < kWaveSize; ++l) c.addresses[l] = base;
   }
 }
@@ -206,6 +206,9 @@ Step atomic(Context& c, const Op& op) {
   r.handler(Opcode::flat_##name, handler_<Shape::shape, Segment::flat>);     \
   r.handler(Opcode::global_##name, handler_<Shape::shape, Segment::global>); \
   r.handler(Opcode::scratch_##name, handler_<Shape::shape, Segment::scratch>)
+#define WAVEJIT_LDS_LOAD(name)                                                   \
+  r.handler(Opcode::global_load_lds_##name, load<Shape::name, Segment::global>); \
+  r.handler(Opcode::scratch_load_lds_##name, load<Shape::name, Segment::scratch>)
 #define WAVEJIT_ATOMIC(name, T, kind)                                                                    \
   r.handler(Opcode::flat_atomic_##name, atomic<T, Segment::flat>, static_cast<uint8_t>(AtomicOp::kind)); \
   r.handler(Opcode::global_atomic_##name, atomic<T, Segment::global>, static_cast<uint8_t>(AtomicOp::kind))
@@ -262,9 +265,18 @@ void register_flat(Registry& r) {
   atomic7(Opcode::flat_atomic_fcmpswap, Opcode::flat_atomic_fcmpswap_x2, AtomicOp::fcmpswap);
   atomic7(Opcode::flat_atomic_fmin, Opcode::flat_atomic_fmin_x2, AtomicOp::fmin);
   atomic7(Opcode::flat_atomic_fmax, Opcode::flat_atomic_fmax_x2, AtomicOp::fmax);
-  r.handler(Opcode::global_atomic_add_f32, atomic<uint32_t, Segment::global>, static_cast<uint8_t>(AtomicOp::fadd));
-  r.handler(Opcode::global_atomic_pk_add_f16, atomic<uint32_t, Segment::global>,
-            static_cast<uint8_t>(AtomicOp::pk_add_f16));
+  const auto atomic940 = [&r](Opcode flat, Opcode global, AtomicOp kind) {
+    r.handler(flat, atomic<uint32_t, Segment::flat>, static_cast<uint8_t>(kind));
+    r.handler(global, atomic<uint32_t, Segment::global>, static_cast<uint8_t>(kind));
+  };
+  atomic940(Opcode::flat_atomic_add_f32, Opcode::global_atomic_add_f32, AtomicOp::fadd);
+  atomic940(Opcode::flat_atomic_pk_add_f16, Opcode::global_atomic_pk_add_f16, AtomicOp::pk_add_f16);
+  atomic940(Opcode::flat_atomic_pk_add_bf16, Opcode::global_atomic_pk_add_bf16, AtomicOp::pk_add_bf16);
+  WAVEJIT_LDS_LOAD(ubyte);
+  WAVEJIT_LDS_LOAD(sbyte);
+  WAVEJIT_LDS_LOAD(ushort);
+  WAVEJIT_LDS_LOAD(sshort);
+  WAVEJIT_LDS_LOAD(dword);
 }
 
 }  // namespace wavejit::interp

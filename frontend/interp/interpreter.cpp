@@ -10,28 +10,15 @@
 
 #include "frontend/interp/engine.h"
 #include "frontend/isa/decoder.h"
+#include "frontend/isa/fidelity.h"
 #include "internal/check.h"
+#include "internal/exceptions.h"
 
 namespace wavejit::interp {
 namespace {
 
 Step illegal(Context& c, const Op& op) {
   return c.exit(ExitReason::kIllegal, op);
-}
-
-// What MODE.vskip leaves out (Vega ISA manual, "S_SETVSKIP": vector ALU, memory, LDS, GDS and export instructions).
-bool is_vector(const isa::Instruction& inst) {
-  switch (inst.format) {
-    case isa::Format::sop1:
-    case isa::Format::sop2:
-    case isa::Format::sopc:
-    case isa::Format::sopk:
-    case isa::Format::sopp:
-    case isa::Format::smem:
-      return false;
-    default:
-      return true;
-  }
 }
 
 // The prepared instructions of one code region, by dword. Slots start out null; calloc leaves untouched pages unbacked,
@@ -102,11 +89,11 @@ struct Interpreter::Impl {
   }
 
   // Runs until the wave leaves, or to behind an instruction that may have changed MODE.vskip (then false).
-  template <bool kSkipsVector>
+  template <bool kSkipsVector, bool kRecords>
   bool run(Context& c, uint64_t& left);
 };
 
-template <bool kSkipsVector>
+template <bool kSkipsVector, bool kRecords>
 bool Interpreter::Impl::run(Context& c, uint64_t& left) {
   WaveState& wave = c.wave;
   uint64_t pc = wave.pc;
@@ -124,7 +111,9 @@ bool Interpreter::Impl::run(Context& c, uint64_t& left) {
     if (op == nullptr) [[unlikely]]
       op = prepare_at(*region, pc);
     wave.pc = pc;
-    const Step step = kSkipsVector && is_vector(op->inst) ? Step::next : op->handler(c, *op);
+    Step step = Step::next;
+    if (!kSkipsVector || !isa::is_vector(op->inst.opcode))
+      step = kRecords && !record_exceptions(c, *op) ? Step::exit : op->handler(c, *op);
     if (step == Step::next) [[likely]] {
       pc += op->size;
     } else if (step == Step::jump) {
@@ -165,7 +154,11 @@ ExitReason Interpreter::run(WaveState& wave, uint64_t budget) const {
 
   for (;;) {
     const bool skips = (wave.mode & mode::kVskip) != 0;
-    if (skips ? impl_->run<true>(c, budget) : impl_->run<false>(c, budget)) return wave.exit_reason;
+    const bool records = (wave.mode & exceptions::kRecords) != 0;
+    if (skips     ? records ? impl_->run<true, true>(c, budget) : impl_->run<true, false>(c, budget)
+            : records ? impl_->run<false, true>(c, budget)
+                  : impl_->run<false, false>(c, budget))
+      return wave.exit_reason;
   }
 }
 
@@ -204,7 +197,9 @@ Error Interpreter::describe_exit(const WaveState& wave) const {
     return error;
   }
   error.code = ErrorCode::kUnsupported;
-  error.message = fmt::format("The interpreter does not execute {} at {:#x}.", isa::describe(inst), wave.pc);
+  error.message = isa::is_privileged(inst.opcode)
+                      ? fmt::format("{} is for trap handlers only, at {:#x}.", isa::describe(inst), wave.pc)
+                      : fmt::format("The interpreter does not execute {} at {:#x}.", isa::describe(inst), wave.pc);
   return error;
 }
 

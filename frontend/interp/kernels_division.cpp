@@ -47,7 +47,7 @@ int exponent(F x) {
 }
 template <typename F>
 bool is_denormal(F x) {
-  return exponent(x) == 0 && x != 0;
+  return exponent(x) == 0 && (std::bit_cast<typename Traits<F>::Bits>(x) << 1) != 0;
 }
 // |n / d| < 2^-(bias-1), the smallest normal, decided exactly; n and d finite and not zero.
 template <typename F>
@@ -105,9 +105,16 @@ float scaled_fma(float a, float b, float c, int scale) {
   if (error != 0 && (bits & 1) == 0 && std::isfinite(sum)) bits += (error > 0) == (sum > 0) ? 1 : -1;
   return static_cast<float>(std::bit_cast<double>(bits) * std::ldexp(1.0, scale));
 }
+// binary128 takes the rounding from MXCSR, but neither flushes denormals.
 double scaled_fma(double a, double b, double c, int scale) {
   using Wide = __float128;
   if (!std::isfinite(a) || !std::isfinite(b) || !std::isfinite(c)) return std::fma(a, b, c);
+  const unsigned mxcsr = _mm_getcsr();
+  const bool flush_inputs = (mxcsr & 0x40) != 0, flush_result = (mxcsr & 0x8000) != 0;
+  const auto input = [&](double x) { return flush_inputs && is_denormal(x) ? std::copysign(0.0, x) : x; };
+  a = input(a);
+  b = input(b);
+  c = input(c);
   const Wide product = static_cast<Wide>(a) * b;
   Wide sum = product + c;
   const Wide part = sum - product;
@@ -116,7 +123,12 @@ double scaled_fma(double a, double b, double c, int scale) {
   std::memcpy(&bits, &sum, sizeof bits);
   if (error != 0 && (bits & 1) == 0) bits += (error > 0) == (sum > 0) ? 1 : -1;
   std::memcpy(&sum, &bits, sizeof bits);
-  return static_cast<double>(sum * static_cast<Wide>(std::ldexp(1.0, scale)));
+  const Wide scaled = sum * static_cast<Wide>(std::ldexp(1.0, scale));
+  const auto result = static_cast<double>(scaled);
+  if (!flush_result) return result;
+  // A result is a denormal if it is below the normal numbers after rounding with an unbounded exponent.
+  const auto unbounded = static_cast<double>(scaled * static_cast<Wide>(0x1p200));
+  return std::abs(unbounded) < 0x1p-822 ? std::copysign(0.0, result) : result;
 }
 
 template <typename F, typename D>

@@ -166,6 +166,8 @@ void do_register(Registry& r) {
   // Sources in assembly order, which is S0 * K + S1 and S0 * S1 + K.
   WAVEJIT_TERNARY(v_madmk_f32, float, Env::flush, hn::Add(hn::Mul(a, b), c));
   WAVEJIT_TERNARY(v_madak_f32, float, Env::flush, hn::Add(hn::Mul(a, b), c));
+  WAVEJIT_TERNARY(v_fmamk_f32, float, kF, hn::MulAdd(a, b, c));
+  WAVEJIT_TERNARY(v_fmaak_f32, float, kF, hn::MulAdd(a, b, c));
   WAVEJIT_TERNARY(v_fma_f32, float, kF, hn::MulAdd(a, b, c));
   WAVEJIT_TERNARY(v_fmac_f32, float, kF, hn::MulAdd(a, b, c));
 

@@ -63,24 +63,20 @@ void set_bits(uint32_t* rows, size_t l, uint64_t v) {
   rows[l + kWaveSize] = static_cast<uint32_t>(v >> 32);
 }
 
-// Scales in up to three steps so that only the last one can round (the 2^53 keeps intermediates normal).
+// As m * 2^e with m in [1, 2), times two powers of two, so that only the last product can round or become a denormal,
+// which the next one might flush. Beyond +-1100 results stay the same.
 double ldexp64(double x, int n) {
-  if (n > 1023) {
-    x *= 0x1p1023;
-    n -= 1023;
-    if (n > 1023) {
-      x *= 0x1p1023;
-      n = std::min(n - 1023, 1023);
-    }
-  } else if (n < -1022) {
-    x *= 0x1p-969;
-    n += 969;
-    if (n < -1022) {
-      x *= 0x1p-969;
-      n = std::max(n + 969, -1022);
-    }
+  if ((std::bit_cast<uint64_t>(x) & 0x7ff0000000000000) == 0) {  // denormals, if they are not flushed here
+    x *= 0x1p54;
+    n -= 54;
   }
-  return x * std::bit_cast<double>(static_cast<uint64_t>(n + 1023) << 52);
+  const auto bits = std::bit_cast<uint64_t>(x);
+  const int field = static_cast<int>(bits >> 52 & 2047);
+  if (field == 0 || field == 2047) return x * 2.0;  // zero, infinity, NaN
+  const int exponent = std::clamp(field - 1023 + n, -1100, 1100), first = exponent / 2;
+  const auto power = [](int e) { return std::bit_cast<double>(static_cast<uint64_t>(e + 1023) << 52); };
+  const double fraction = std::bit_cast<double>((bits & 0x800fffffffffffff) | uint64_t{1023} << 52);
+  return fraction * power(first) * power(exponent - first);
 }
 
 void ldexp_kernel(Lanes& k) {

@@ -1,6 +1,8 @@
 // Integer and bit operations of VOP1 and VOP2, and their VOP3-only relatives with two operands.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "frontend/interp/kernels_int.cpp"
+#include <cstring>
+
 #include "hwy/foreach_target.h"
 // After foreach_target.
 #include "frontend/interp/rows-inl.h"
@@ -161,6 +163,14 @@ void do_register(Registry& r) {
   WAVEJIT_EACH2(v_cvt_pk_i16_i32, 0, saturate_s16(s32(a)) | saturate_s16(s32(b)) << 16);
   WAVEJIT_EACH2(v_pack_b32_f16, 0, lo16(a) | b << 16);
 
+  r.kernel(Opcode::v_mov_b64, [](Lanes& k) { std::memcpy(k.dst, k.src[0], 2 * kWaveSize * sizeof *k.dst); });
+  // The amount has three bits (MI300 ISA, V_LSHL_ADD_U64).
+  r.kernel(Opcode::v_lshl_add_u64, [](Lanes& k) HWY_ATTR {
+    WAVEJIT_LANES_LOOP(uint64_t) {
+      const auto n = hn::And(hn::PromoteTo(d, load(hn::Rebind<uint32_t, decltype(d)>(), k.src[1] + i)), hn::Set(d, 7u));
+      store64(hn::Add(hn::Shl(load64(d, k.src[0] + i), n), load64(d, k.src[2] + i)), d, k.dst + i);
+    }
+  });
   // 64-bit shifts: the amount is one row.
   r.kernel(Opcode::v_lshlrev_b64, [](Lanes& k) HWY_ATTR {
     WAVEJIT_LANES_LOOP(uint64_t) {

@@ -166,13 +166,14 @@ Step atomic_of(Context& c, const Op& op, const Access& a) {
   if (a.image.layout.bytes != sizeof(T)) return c.exit(ExitReason::kUnsupported, op);
   constexpr unsigned kDwords = sizeof(T) / 4;
   const auto kind = static_cast<AtomicOp>(op.param);
+  const bool two = kind == AtomicOp::cmpswap || kind == AtomicOp::fcmpswap;
   uint32_t* rows = c.row(op.data_row);
   const uint64_t valid = a.texels(true);
   for (uint64_t m = c.wave.exec(); m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     T old{};
     if ((valid >> l & 1) != 0) {
-      const T extra = kind == AtomicOp::cmpswap ? lane_value<T>(rows + kDwords * kWaveSize, l) : T{};
+      const T extra = two ? lane_value<T>(rows + kDwords * kWaveSize, l) : T{};
       old = atomic_apply(kind, reinterpret_cast<T*>(c.addresses[l]), lane_value<T>(rows, l), extra);
     }
     if (op.inst.glc) set_lane_value<T>(rows, l, old);
@@ -181,12 +182,14 @@ Step atomic_of(Context& c, const Op& op, const Access& a) {
 }
 Step atomic(Context& c, const Op& op) {
   if (c.wave.exec() == 0) return Step::next;
+  c.use(Env::rn);
   Op plain = op;
   plain.param = 0;
   const Access a(c, plain);
   if (a.image.problem != nullptr) return c.exit(ExitReason::kUnsupported, op);
   const unsigned dwords = op.inst.get(isa::Slot::vdata).dwords;
-  const bool wide = dwords == (static_cast<AtomicOp>(op.param) == AtomicOp::cmpswap ? 4 : 2);
+  const auto kind = static_cast<AtomicOp>(op.param);
+  const bool wide = dwords == (kind == AtomicOp::cmpswap || kind == AtomicOp::fcmpswap ? 4 : 2);
   return wide ? atomic_of<uint64_t>(c, op, a) : atomic_of<uint32_t>(c, op, a);
 }
 
@@ -254,6 +257,10 @@ void register_mimg(Registry& r) {
   WAVEJIT_ATOMIC(xor, bxor);
   WAVEJIT_ATOMIC(inc, inc);
   WAVEJIT_ATOMIC(dec, dec);
+  WAVEJIT_ATOMIC(rsub, rsub);
+  WAVEJIT_ATOMIC(fcmpswap, fcmpswap);
+  WAVEJIT_ATOMIC(fmin, fmin);
+  WAVEJIT_ATOMIC(fmax, fmax);
 #undef WAVEJIT_ATOMIC
 #define WAVEJIT_SAMPLE(name, flags)                                             \
   r.handler(Opcode::image_sample_##name, sample<false>, flags);                 \

@@ -229,6 +229,7 @@ Registry::Registry() {
   register_division(*this);
   register_conversions(*this);
   register_compares(*this);
+  register_fp8(*this);
   register_packed(*this);
   register_dot(*this);
   register_cross_lane(*this);

@@ -107,7 +107,8 @@ const uint32_t* apply_modifiers(Context& c, const Op& op, unsigned index, const 
 
 bool omod_applies(Type t, uint32_t mode) {
   if ((mode & mode::kIeee) != 0) return false;
-  const uint32_t denorm = mode >> (t == Type::f32 ? mode::kDenormF32Shift : mode::kDenormF16F64Shift);
+  const uint32_t denorm =
+      mode >> (t == Type::f32 || t == Type::v2f32 ? mode::kDenormF32Shift : mode::kDenormF16F64Shift);
   return (denorm & 2) == 0;
 }
 
@@ -119,9 +120,10 @@ void apply_result_modifiers(Context& c, const Op& op, Type t, uint32_t* rows) {
   if (inst.omod != 0 && omod_applies(t, c.wave.mode)) {
     static constexpr float kFactor[4] = {1.0f, 2.0f, 4.0f, 0.5f};
     const float factor = kFactor[inst.omod & 3];
-    if (t == Type::f32) {
+    if (t == Type::f32 || t == Type::v2f32) {
       c.use(Env::f32);
       f.scale_f32(rows, factor);
+      if (t == Type::v2f32) f.scale_f32(rows + kWaveSize, factor);
     } else if (t == Type::f64) {
       c.use(Env::f64);
       f.scale_f64(rows, factor);
@@ -213,10 +215,7 @@ Step run_valu(Context& c, const Op& op) {
   op.kernel(lanes);
 
   uint64_t write_mask = exec;
-  if (op.dpp_lanes != nullptr) {
-    write_mask &= op.dpp_write_mask;
-    if (!op.inst.dpp.bound_ctrl) write_mask &= dpp_valid_lanes(op, exec);
-  }
+  if (op.dpp_lanes != nullptr) write_mask = written_lanes(c, op);
   if (op.has_vdst && !direct) {
     if (!op.plain) {
       if (op.inst.omod != 0 || op.inst.clamp) {
@@ -241,6 +240,13 @@ Step run_indexed(Context& c, const Op& op) {
 }
 
 }  // namespace
+
+uint64_t written_lanes(const Context& c, const Op& op) {
+  uint64_t lanes = c.wave.exec();
+  if (op.dpp_lanes == nullptr) return lanes;
+  if (!op.inst.dpp.bound_ctrl) lanes &= dpp_valid_lanes(op, lanes);
+  return lanes & op.dpp_write_mask;
+}
 
 // Vega ISA manual, "VGPR indexing": M0[7:0] is added to the VGPR numbers of the operands enabled in M0[15:12] (src0,
 // src1, src2, dst). A destination that is also a source (v_mac, results that keep a part of the register) is read as

@@ -1,5 +1,6 @@
-// DS, FLAT/GLOBAL/SCRATCH, MUBUF, MTBUF, MIMG and EXP. On gfx90a one bit makes the data operands accumulation registers
-// and another is the system-coherence bit SCC (MI200 ISA, "Microcode formats").
+// DS, FLAT/GLOBAL/SCRATCH, MUBUF, MTBUF, MIMG and EXP. From gfx90a on one bit makes the data operands accumulation
+// registers and another is the system-coherence bit SCC (MI200 ISA, "Microcode formats"). gfx940 calls GLC, SLC and SCC
+// SC0, NT and SC1 (MI300 ISA).
 #include "frontend/isa/decode_state.h"
 
 namespace wavejit::isa {
@@ -35,7 +36,7 @@ bool decode_ds(Decoding& d) {
   if (!d.need(2)) return true;
   const uint32_t w1 = d.word(1);
   Instruction& out = d.out;
-  const bool acc = d.gfx90a() && bit(w0, 25);
+  const bool acc = d.gfx90a_on() && bit(w0, 25);
   uint32_t used = 0;
   for (const OperandSpec& spec : d.row->specs()) {
     // GWS instructions have their only operand, a data register, in the address field.
@@ -50,6 +51,7 @@ bool decode_ds(Decoding& d) {
   d.reject_if(d.row->has(flag::gds_only) && !out.gds);
   d.reject_if(d.row->has(flag::no_gds) && out.gds);
   d.reject_if(out.opcode == Opcode::ds_nop && (out.gds || out.offset != 0));
+  if (d.gfx940() && !d.row->has(flag::gds_only)) out.gds = false;  // there is no GDS, and LLVM ignores the bit
   if (d.before_gfx8()) {
     d.reject_if(bit(w0, 16));
     return true;
@@ -71,16 +73,19 @@ bool decode_flat(Decoding& d) {
   const uint32_t w1 = d.word(1);
   Instruction& out = d.out;
   const Row& row = *d.row;
-  const bool acc = d.gfx90a() && bit(w1, 23);
+  const bool acc = d.gfx90a_on() && bit(w1, 23);
   out.glc = bit(w0, 16);
   out.slc = bit(w0, 17);
-  out.scc = d.gfx90a() && bit(w0, 25);
-  out.lds = bit(w0, 13);
+  out.scc = d.gfx90a_on() && bit(w0, 25);
+  // gfx940 has opcodes of their own for loads to LDS, and scratch accesses say with that bit whether they use VADDR.
+  const bool scratch_vaddr = d.gfx940() && segment == 1 && bit(w0, 13);
+  out.lds = d.gfx940() ? row.num_operands == 0 : bit(w0, 13);
+  d.reject_if(d.gfx940() && segment != 1 && bit(w0, 13));
   d.reject_if(d.before_gfx8() && bit(w1, 23));  // tfe
   d.reject_if(out.lds && (!row.has(flag::lds_load) || bit(w1, 23)));
   if (is_float_atomic(d)) {
-    d.reject_if(bit(w0, 25));
-    d.reject_if(out.glc && !d.gfx90a());
+    d.reject_if(bit(w0, 25) && !d.gfx940());
+    d.reject_if(out.glc && !d.gfx90a_on());
   }
   out.offset = segment == 0 ? static_cast<int32_t>(bits(w0, 12, 0)) : sign_extend(bits(w0, 12, 0), 13);
 
@@ -102,7 +107,7 @@ bool decode_flat(Decoding& d) {
       vaddr(2);
     } else if (segment == 2) {
       vaddr(saddr_off ? 2 : 1);
-    } else if (saddr_off) {
+    } else if (d.gfx940() ? scratch_vaddr : saddr_off) {
       vaddr(1);
     } else {
       d.off(Slot::vaddr);
@@ -163,9 +168,15 @@ bool decode_mubuf(Decoding& d) {
   Instruction& out = d.out;
   const Row& row = *d.row;
   if (row.num_operands == 0) {  // cache control
+    if (out.opcode == Opcode::buffer_inv || (out.opcode == Opcode::buffer_wbl2 && d.gfx940())) {
+      out.glc = bit(w0, 14);
+      out.scc = bit(w0, 15);
+      d.reject_if(bit(w0, 16) || bits(w0, 13, 12) != 0 || bit(w1, 23));
+      return true;
+    }
     const bool write_back = out.opcode == Opcode::buffer_wbl2;
     d.reject_if(bit(w0, 16) || bits(w0, 13, 12) != 0 || (!write_back && bits(w0, 15, 14) != 0));
-    d.reject_if((write_back || out.opcode == Opcode::buffer_invl2) && bit(w1, 23));
+    d.reject_if((write_back || out.opcode == Opcode::buffer_invl2 || d.gfx940()) && bit(w1, 23));
     return true;
   }
   const bool lds_store = out.opcode == Opcode::buffer_store_lds_dword;
@@ -174,14 +185,15 @@ bool decode_mubuf(Decoding& d) {
   out.glc = bit(w0, 14);
   out.slc = d.before_gfx8() ? bit(w1, 22) : bit(w0, 17);
   out.lds = bit(w0, 16);
-  out.scc = d.gfx90a() && bit(w0, 15);
-  out.tfe = !d.gfx90a() && !atomic && !out.lds && bit(w1, 23);
+  out.scc = d.gfx90a_on() && bit(w0, 15);
+  out.tfe = !d.gfx90a_on() && !atomic && !out.lds && bit(w1, 23);
+  d.reject_if(d.gfx940() && out.lds && bit(w1, 23));
   d.reject_if(lds_store ? !out.lds : out.lds && !row.has(flag::lds_load));
   if (is_float_atomic(d)) {
-    d.reject_if(bit(w0, 15) && d.gfx90a());
-    d.reject_if(out.glc && !d.gfx90a());
+    d.reject_if(out.scc && !d.gfx940());
+    d.reject_if(out.glc && !d.gfx90a_on());
   }
-  const bool acc = d.gfx90a() && bit(w1, 23);
+  const bool acc = d.gfx90a_on() && bit(w1, 23);
   for (OperandSpec spec : row.specs()) {
     if (spec.slot == Slot::vdata) {
       if (out.lds) continue;
@@ -208,9 +220,9 @@ bool decode_mtbuf(Decoding& d) {
   out.dfmt = static_cast<uint8_t>(bits(w0, 22, 19));
   out.nfmt = static_cast<uint8_t>(bits(w0, 25, 23));
   out.slc = bit(w1, 22);
-  out.tfe = !d.gfx90a() && bit(w1, 23);
-  out.scc = d.gfx90a() && bit(w1, 21);
-  const bool acc = d.gfx90a() && bit(w1, 23);
+  out.tfe = !d.gfx90a_on() && bit(w1, 23);
+  out.scc = d.gfx90a_on() && bit(w1, 21);
+  const bool acc = d.gfx90a_on() && bit(w1, 23);
   for (OperandSpec spec : d.row->specs()) {
     if (spec.slot == Slot::vdata) {
       if (spec.d16_components != 0) spec.dwords = static_cast<uint8_t>(components_to_dwords(d, spec));
@@ -238,12 +250,12 @@ bool decode_mimg(Decoding& d) {
   out.glc = bit(w0, 13);
   out.da = bit(w0, 14);
   (d.before_gfx9() ? out.r128 : out.a16) = bit(w0, 15);
-  out.tfe = !d.gfx90a() && bit(w0, 16);
+  out.tfe = !d.gfx90a_on() && bit(w0, 16);
   out.lwe = bit(w0, 17);
   out.slc = bit(w0, 25);
-  out.scc = d.gfx90a() && bit(w0, 7);
+  out.scc = d.gfx90a_on() && bit(w0, 7);
   out.d16 = bit(w1, 31);
-  const bool acc = d.gfx90a() && bit(w0, 16);
+  const bool acc = d.gfx90a_on() && bit(w0, 16);
   bool sampler = false;
   for (OperandSpec spec : row.specs()) {
     switch (spec.slot) {

@@ -113,7 +113,9 @@ void Decoding::set_scalar(Operand& op, unsigned encoding) {
   }
   if (encoding == kNull) op.kind = OperandKind::special;
   if (dwords == 1) return;
-  reject_if(dwords > (before_gfx8() ? 2 : 4) || encoding == kM0 || (encoding != kNull && encoding % 2 != 0));
+  // LLVM 19, which knows GFX940, does not decode named pairs as tuples of four any more.
+  reject_if(dwords > (before_gfx8() || (gfx940() && encoding != kNull) ? 2 : 4) || encoding == kM0 ||
+            (encoding != kNull && encoding % 2 != 0));
 }
 
 void Decoding::scalar(const OperandSpec& spec, unsigned encoding) {
@@ -131,7 +133,7 @@ void Decoding::source(const OperandSpec& spec, unsigned encoding) {
     reject_if(spec.reg_class == RegClass::scalar && before_gfx8());
     return vector(spec, encoding - kVgprBase);
   }
-  reject_if(spec.reg_class == RegClass::vector && before_gfx8());
+  reject_if(spec.reg_class == RegClass::vector && (before_gfx8() || (gfx940() && encoding != kLdsDirect)));
   Operand& op = add(spec);
   op.encoding = static_cast<uint16_t>(encoding);
   if (encoding < kInlineIntZero) return set_scalar(op, encoding);
@@ -155,6 +157,7 @@ void Decoding::source(const OperandSpec& spec, unsigned encoding) {
   const bool aperture = encoding >= 235 && encoding <= 239 && !before_gfx8();
   if (before_gfx8() && encoding == kLdsDirect)
     reject_if(spec.slot != Slot::src0 || out.format < Format::vop1);  // the first source of vector instructions
+  if (gfx940()) reject_if(encoding == kLdsDirect && (out.format < Format::vop1 || out.format > Format::vop3p));
   const bool condition = encoding >= 251 && encoding <= 253;
   reject_if(!(aperture || condition || (encoding == kLdsDirect && op.dwords == 1)));
 }

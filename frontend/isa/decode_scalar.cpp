@@ -144,6 +144,7 @@ bool decode_smem(Decoding& d) {
     switch (spec.slot) {
       case Slot::sdata:
         if (d.row->has(flag::atomic)) spec.dst = bit(w0, 16);
+        if (d.gfx940()) d.reject_if(bits(w0, 12, 6) == kM0 || bits(w0, 12, 6) >= kExec);
         d.scalar(spec, bits(w0, 12, 6));
         break;
       case Slot::simm16:

@@ -40,7 +40,8 @@ struct Decoding {
   [[nodiscard]] uint32_t word(unsigned index) const { return out.words[index]; }
   [[nodiscard]] bool before_gfx8() const { return family < Family::gfx8; }
   [[nodiscard]] bool before_gfx9() const { return family < Family::gfx9; }
-  [[nodiscard]] bool gfx90a() const { return family == Family::gfx90a; }
+  [[nodiscard]] bool gfx90a_on() const { return family >= Family::gfx90a; }
+  [[nodiscard]] bool gfx940() const { return family == Family::gfx940; }
   void reject_if(bool condition) { illegal |= condition; }
 
   // Finds the row and starts the instruction; false when no instruction has the number.

@@ -9,9 +9,10 @@ struct SourceMods {
   bool neg, abs, sext;
 };
 
-bool has_64bit_source(const Row& row) {
-  for (const OperandSpec& spec : row.specs())
-    if (spec.slot == Slot::src0) return spec.dwords == 2;
+// GFX940: a 64-bit result, too.
+bool is_64bit_dpp(const Decoding& d) {
+  for (const OperandSpec& spec : d.row->specs())
+    if ((spec.slot == Slot::src0 || (spec.slot == Slot::vdst && d.gfx940())) && spec.dwords == 2) return true;
   return false;
 }
 
@@ -24,6 +25,13 @@ class SdwaWord {
   void modifiers() {
     Instruction& out = d_.out;
     const bool gfx9 = !d_.before_gfx9();
+    if (d_.row->has(flag::fp8)) {
+      d_.reject_if(bits(w_, 10, 8) != static_cast<unsigned>(SdwaSelect::dword) || bits(w_, 12, 11) == 3);
+      d_.reject_if(bits(w_, 29, 24) != 0 || bit(w_, 31));
+      out.clamp = bit(w_, 13);
+      out.omod = static_cast<uint8_t>(bits(w_, 15, 14));
+      return;
+    }
     if (!vopc_ || !gfx9) out.clamp = bit(w_, 13);
     if (!vopc_) {
       out.sdwa_dst_sel = select(bits(w_, 10, 8));
@@ -47,7 +55,9 @@ class SdwaWord {
     op.sext = bit(w_, base + 3);
     op.neg = bit(w_, base + 4);
     op.abs = bit(w_, base + 5);
-    d_.reject_if(is_float(spec.type) ? op.sext : op.neg || op.abs);
+    // v_cndmask_b32 has the modifiers of floating point, which encodings before GFX940 ignore here.
+    const bool as_float = is_float(spec.type) || (spec.mods == Mods::both && d_.gfx940());
+    d_.reject_if(as_float ? op.sext : op.neg || op.abs);
   }
 
   void vopc_result(const OperandSpec& spec) {
@@ -84,7 +94,7 @@ bool sdwa_legal(const Decoding& d) {
 }
 bool dpp_legal(const Decoding& d) {
   if (d.before_gfx8()) return false;
-  return d.row->has(flag::dpp) || (d.gfx90a() && d.row->has(flag::dpp90a));
+  return d.row->has(flag::dpp) || (d.gfx90a_on() && d.row->has(flag::dpp90a));
 }
 
 // DPP_CTRL values (GCN3 and Vega ISA, "DPP"; row_newbcast: MI200 ISA).
@@ -118,7 +128,7 @@ class DppWord {
     dpp.bound_ctrl = bit(w_, 19);
     dpp.bank_mask = static_cast<uint8_t>(bits(w_, 27, 24));
     dpp.row_mask = static_cast<uint8_t>(bits(w_, 31, 28));
-    d_.reject_if(!dpp_ctrl_legal(dpp.ctrl, d_.gfx90a(), has_64bit_source(*d_.row)));
+    d_.reject_if(!dpp_ctrl_legal(dpp.ctrl, d_.gfx90a_on(), is_64bit_dpp(d_)));
     bool source_present[2] = {};
     for (const OperandSpec& spec : d_.row->specs()) {
       if (spec.slot == Slot::src0) source_present[0] = true;
@@ -131,7 +141,7 @@ class DppWord {
     d_.vector(spec, vgpr);
     Operand& op = d_.out.operands[d_.out.num_operands - 1];
     const bool neg = bit(w_, 20 + 2 * index), abs = bit(w_, 21 + 2 * index);
-    if (is_float(spec.type) || spec.type == Type::v2f16) {
+    if (is_float(spec.type) || spec.type == Type::v2f16 || (spec.mods == Mods::both && d_.gfx940())) {
       op.neg = neg;
       op.abs = abs;
     } else if (spec.mods == Mods::sext) {
@@ -206,7 +216,7 @@ bool decode_vop(Decoding& d, uint32_t w, unsigned vdst, unsigned vsrc1) {
         break;
       case Slot::src0:
         if (spec.reg_class == RegClass::accumulator || spec.dst)  // v_accvgpr_mov_b32, v_swap_b32: registers only
-          d.vector(spec, src0 & 0xff);
+          d.vector(spec, src0 & 0xff), d.reject_if(d.gfx940() && src0 < kVgprBase);
         else
           d.source(spec, src0);
         d.reject_if(d.out.opcode == Opcode::v_writelane_b32 && src0 >= kLiteral);
@@ -229,7 +239,10 @@ bool decode_vop(Decoding& d, uint32_t w, unsigned vdst, unsigned vsrc1) {
         break;
     }
   }
-  if (d.out.opcode == Opcode::v_readfirstlane_b32) d.reject_if(d.out.operands[1].kind == OperandKind::constant);
+  if (d.out.opcode == Opcode::v_readfirstlane_b32) {
+    const OperandKind kind = d.out.operands[1].kind;
+    d.reject_if(kind == OperandKind::constant || (kind == OperandKind::sgpr && d.gfx940()));
+  }
   return true;
 }
 

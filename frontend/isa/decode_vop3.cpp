@@ -45,6 +45,10 @@ bool has_float_result(const Row& row) {
   return false;
 }
 
+bool has_f16_result(const Row& row) {
+  return row.num_operands != 0 && row.operands[0].slot == Slot::vdst && row.operands[0].type == Type::f16;
+}
+
 bool decode_vop3_plain(Decoding& d, const Vop3Fields& f, bool with_sdst) {
   const Row& row = *d.row;
   Instruction& out = d.out;
@@ -80,14 +84,20 @@ bool decode_vop3_plain(Decoding& d, const Vop3Fields& f, bool with_sdst) {
     }
     if (spec.type == Type::mask64) {
       d.scalar(spec, f.src(2) & 127);
-      d.reject_if(f.src(2) > 127);
+      d.reject_if(f.src(2) > 127 || (d.gfx940() && f.src(2) >= kExec));
       continue;
     }
     d.source(spec, f.src(static_cast<unsigned>(index)));
     Operand& op = out.operands[out.num_operands - 1];
+    if (d.gfx940()) {  // a lane's value and number are scalar
+      const bool scalar_only =
+          out.opcode == Opcode::v_writelane_b32 || (out.opcode == Opcode::v_readlane_b32 && spec.slot == Slot::src1);
+      d.reject_if(scalar_only && (op.kind == OperandKind::vgpr || op.encoding == kLdsDirect));
+    }
     const unsigned mask = 1u << index;
     const bool neg = (f.neg() & mask) != 0, abs = !with_sdst && (f.abs() & mask) != 0;
-    const Mods mods = spec.mods == Mods::standard && is_float(spec.type) ? Mods::both : spec.mods;
+    const bool is_number = is_float(spec.type) || (spec.type == Type::v2f16 && row.has(flag::e64_gfx940));
+    const Mods mods = spec.mods == Mods::standard && is_number ? Mods::both : spec.mods;
     if (mods != Mods::standard) {
       neg_allowed |= mask;
       abs_allowed |= mask;
@@ -101,11 +111,17 @@ bool decode_vop3_plain(Decoding& d, const Vop3Fields& f, bool with_sdst) {
   }
   d.reject_if(row.num_operands == 0 && f.vdst() != 0);
   for (unsigned i = 0; i < 3; ++i) d.reject_if((used >> i & 1) == 0 && f.src(i) != 0);
+  if (row.has(flag::stochastic)) {  // the modifiers of a source that is not there are ignored
+    neg_allowed |= 4;
+    abs_allowed |= 4;
+  }
   d.reject_if((f.neg() & ~neg_allowed) != 0);
   // VOP3b of GFX6 and GFX7 has the scalar result where VOP3a has clamp.
   const bool clamp = f.clamp() && !(with_sdst && d.before_gfx8());
-  d.reject_if(!row.has(flag::clamp) && clamp);
-  d.reject_if(!row.has(flag::omod) && f.omod() != 0);
+  d.reject_if(!row.has(flag::clamp | flag::e64_gfx940) && clamp);
+  const bool omod = row.has(flag::omod) || (row.has(flag::e64_gfx940) && has_float_result(row)) ||
+                    (d.gfx940() && row.has(flag::op_sel) && has_f16_result(row));
+  d.reject_if(!omod && f.omod() != 0);
   out.clamp = clamp;
   out.omod = static_cast<uint8_t>(f.omod());
   if (d.before_gfx8()) {
@@ -117,7 +133,7 @@ bool decode_vop3_plain(Decoding& d, const Vop3Fields& f, bool with_sdst) {
   d.reject_if((f.abs() & ~abs_allowed) != 0);
   if (row.has(flag::op_sel)) {
     out.op_sel = static_cast<uint8_t>(f.op_sel());
-    d.reject_if((f.op_sel() & 7 & ~used) != 0);
+    d.reject_if((f.op_sel() & 7 & ~used) != 0 && !row.has(flag::stochastic));
   }
   return true;
 }
@@ -152,7 +168,8 @@ bool decode_vop3p(Decoding& d, const Vop3Fields& f) {
       neg_allowed |= mask;
   }
   for (unsigned i = 0; i < 3; ++i) d.reject_if((used >> i & 1) == 0 && f.src(i) != 0);
-  d.reject_if(((out.neg_lo | out.neg_hi) & ~neg_allowed) != 0);
+  // LLVM 19, which knows GFX940, gives all sources both bits.
+  d.reject_if(((out.neg_lo | out.neg_hi) & ~(d.gfx940() ? used : neg_allowed)) != 0);
   d.reject_if(!row.has(flag::clamp) && out.clamp);
   d.reject_if((out.op_sel & ~used) != 0);
   return true;
@@ -162,7 +179,8 @@ bool decode_vop3p(Decoding& d, const Vop3Fields& f) {
 // gfx90a.
 bool decode_mai(Decoding& d, const Vop3Fields& f) {
   Instruction& out = d.out;
-  const bool acc_cd = d.gfx90a() ? f.clamp() : true;
+  const bool acc_cd = d.gfx90a_on() ? f.clamp() : true;
+  const bool sparse = d.row->operands[0].src;  // v_smfmac: src2 is the index
   const bool mfma = out.opcode != Opcode::v_accvgpr_read_b32 && out.opcode != Opcode::v_accvgpr_write_b32;
   unsigned used = 0;
   for (OperandSpec spec : d.row->specs()) {
@@ -176,10 +194,11 @@ bool decode_mai(Decoding& d, const Vop3Fields& f) {
     const unsigned field = f.src(static_cast<unsigned>(index));
     if (!mfma && spec.reg_class == RegClass::accumulator) {
       d.vector(spec, field & 0xff);
+      d.reject_if(d.gfx940() && field < kVgprBase);
       continue;
     }
     if (mfma) {
-      const bool acc = index == 2 ? acc_cd : (f.omod() >> index & 1) != 0;
+      const bool acc = index == 2 ? acc_cd && !sparse : (f.omod() >> index & 1) != 0;
       if (acc && field >= kVgprBase) spec.reg_class = RegClass::accumulator;
     }
     d.source(spec, field);
@@ -191,12 +210,13 @@ bool decode_mai(Decoding& d, const Vop3Fields& f) {
     const OperandKind kind = out.operands[out.num_operands - 1].kind;
     if (mfma)
       d.reject_if(kind == OperandKind::sgpr || kind == OperandKind::special ||
-                  (index < 2 && kind == OperandKind::constant));
+                  ((index < 2 || sparse) && kind == OperandKind::constant));
   }
   if (mfma) {
     out.cbsz = static_cast<uint8_t>(f.abs());
     out.abid = static_cast<uint8_t>(f.op_sel());
     out.blgp = static_cast<uint8_t>(f.neg());
+    d.reject_if(sparse && out.blgp != 0);
     return true;
   }
   for (unsigned i = 0; i < 3; ++i) d.reject_if((used >> i & 1) == 0 && f.src(i) != 0);

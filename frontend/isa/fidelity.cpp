@@ -20,7 +20,40 @@ const Approximation* approximation_of(Opcode opcode) {
   }
 }
 
+std::string_view decision_of(Opcode opcode) {
+  struct Decision {
+    std::string_view prefix, open;
+  };
+  static constexpr std::string_view kSum = "order and rounding of the sum of products";
+  static constexpr std::string_view kFilter = "precision of weights and sums of the filter";
+  static constexpr std::string_view kConversion = "rounding of conversions from and to memory formats";
+  static constexpr Decision kDecisions[] = {
+      {"v_mfma_f", kSum},
+      {"v_smfmac_f", kSum},
+      {"v_dot2_f32_f16", kSum},
+      {"v_dot2c_f32_f16", kSum},
+      {"image_sample", kFilter},
+      {"image_gather4", kFilter},
+      {"image_load", kConversion},
+      {"image_store", kConversion},
+      {"tbuffer_", kConversion},
+      {"buffer_load_format", kConversion},
+      {"buffer_store_format", kConversion},
+      {"v_cvt_pknorm", "rounding of the product with the scale"},
+  };
+  for (const auto& [prefix, open] : kDecisions)
+    if (info(opcode).name.starts_with(prefix)) return open;
+  return {};
+}
+
+// "This instruction may only be used within a trap handler" (MI300 ISA, S_RFE_B64; GCN3 and Vega manuals, "Trap
+// handler").
+bool is_privileged(Opcode opcode) {
+  return opcode == Opcode::s_rfe_b64 || opcode == Opcode::s_rfe_restore_b64;
+}
+
 Unit unit_of(Opcode opcode) {
+  if (is_privileged(opcode)) return Unit::privileged;
   const OpcodeInfo& facts = info(opcode);
   if (facts.is_graphics) return Unit::graphics;
   switch (facts.format) {
@@ -58,8 +91,9 @@ Unit unit_of(Opcode opcode) {
 }
 
 std::string_view to_string(Unit unit) {
-  static constexpr std::array<std::string_view, kNumUnits> kNames = {
-      "scalar", "control", "scalar memory", "vector", "matrix", "LDS", "vector memory", "image", "graphics"};
+  static constexpr std::array<std::string_view, kNumUnits> kNames = {"scalar", "control", "privileged", "scalar memory",
+                                                                     "vector", "matrix",  "LDS",        "vector memory",
+                                                                     "image",  "graphics"};
   return kNames[static_cast<unsigned>(unit)];
 }
 

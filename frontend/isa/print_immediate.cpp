@@ -41,11 +41,36 @@ void print_waitcnt(std::string& out, const Instruction& inst, uint32_t imm) {
 }
 
 void print_hwreg(std::string& out, const Instruction& inst, uint32_t imm) {
-  static constexpr std::string_view kNames[] = {
-      "", "MODE", "STATUS", "TRAPSTS", "HW_ID", "GPR_ALLOC",    "LDS_ALLOC", "IB_STS", "",       "",
-      "", "",     "",       "",        "",      "SH_MEM_BASES", "TBA_LO",    "TBA_HI", "TMA_LO", "TMA_HI"};
+  static constexpr std::string_view kNames[] = {"",
+                                                "MODE",
+                                                "STATUS",
+                                                "TRAPSTS",
+                                                "HW_ID",
+                                                "GPR_ALLOC",
+                                                "LDS_ALLOC",
+                                                "IB_STS",
+                                                "",
+                                                "",
+                                                "",
+                                                "",
+                                                "",
+                                                "",
+                                                "",
+                                                "SH_MEM_BASES",
+                                                "TBA_LO",
+                                                "TBA_HI",
+                                                "TMA_LO",
+                                                "TMA_HI",
+                                                "XCC_ID",
+                                                "SQ_PERF_SNAPSHOT_DATA",
+                                                "SQ_PERF_SNAPSHOT_DATA1",
+                                                "SQ_PERF_SNAPSHOT_PC_LO",
+                                                "SQ_PERF_SNAPSHOT_PC_HI"};
+  constexpr unsigned kFirstOfGfx940 = 20;
   const unsigned id = bits(imm, 5, 0), offset = bits(imm, 10, 6), width = bits(imm, 15, 11) + 1;
-  const unsigned known = before_gfx9(inst) ? 8 : std::size(kNames);
+  const unsigned known = before_gfx9(inst)                          ? 8
+                         : family_of(inst.target) == Family::gfx940 ? std::size(kNames)
+                                                                    : kFirstOfGfx940;
   out += "hwreg(";
   if (id < known && !kNames[id].empty())
     append(out, "HW_REG_{}", kNames[id]);
@@ -77,10 +102,13 @@ void print_sendmsg(std::string& out, const Instruction& inst, uint32_t imm) {
                                                     "SYSMSG_OP_HOST_TRAP_ACK", "SYSMSG_OP_TTRACE_PC"};
   const unsigned id = bits(imm, 3, 0), op = bits(imm, 6, 4), stream = bits(imm, 9, 8);
   const bool gs = id == 2 || id == 3, system = id == 15;
+  const bool gfx940 = family_of(inst.target) == Family::gfx940;  // has no SYSMSG_OP_HOST_TRAP_ACK
   std::string_view name = kMessages[id];
   if (before_gfx9(inst) && id >= 5 && id <= 10) name = "";
   if (family_of(inst.target) < Family::gfx8 && id == 4) name = "";
-  const bool op_valid = gs ? op <= 3 && (op != 0 || id == 3) : system ? op >= 1 && op <= 4 : op == 0;
+  const bool op_valid = gs       ? op <= 3 && (op != 0 || id == 3)
+                        : system ? op >= 1 && op <= 4 && (op != 3 || !gfx940)
+                                 : op == 0;
   const bool has_stream = gs && op != 0;
   if (!name.empty() && op_valid && (has_stream || stream == 0)) {
     append(out, "sendmsg(MSG_{}", name);

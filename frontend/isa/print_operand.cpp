@@ -126,28 +126,66 @@ void print_literal(std::string& out, uint32_t literal, Type type) {
   print_hex(out, literal);
 }
 
+// The same as LLVM 19 prints it for GFX940.
+void print_literal_gfx940(std::string& out, uint32_t literal, Type type) {
+  if (type == Type::f64) {
+    if (literal == 0) {
+      out += '0';
+      return;
+    }
+    for (size_t i = 0; i + 1 < std::size(kFloatNames); ++i) {  // 1/(2*pi) has bits in the lower half
+      if (inline_constant(kInlineFloatFirst + static_cast<unsigned>(i), type) >> 32 == literal) {
+        out += kFloatNames[i];
+        return;
+      }
+    }
+    return print_hex(out, literal);
+  }
+  if (type == Type::f16 || is_64bit(type))
+    return print_literal(out, type == Type::f16 ? literal & 0xffff : literal, type);
+  const auto value = static_cast<int32_t>(literal);
+  if (value >= -16 && value <= 64) {
+    fmt::format_to(std::back_inserter(out), "{}", value);
+    return;
+  }
+  for (size_t i = 0; i < std::size(kFloatNames); ++i) {
+    if (literal == (type == Type::v2f16 ? kFloat16[i] : kFloat32[i])) {
+      out += kFloatNames[i];
+      return;
+    }
+  }
+  print_hex(out, is_int16(type) ? literal & 0xffff : literal);
+}
+
 // LLVM describes 16-bit sources of these instructions as 32-bit operands.
 bool described_as_32bit(const Instruction& inst, const Operand& op) {
   switch (inst.opcode) {
     case Opcode::v_ldexp_f16:
       return op.slot == Slot::src1;
     case Opcode::v_madmk_f16:
-      return op.slot == Slot::src0;
+      return op.slot == Slot::src0 && family_of(inst.target) != Family::gfx940;
     default:
       return inst.opcode == Opcode::v_dot2c_i32_i16;
   }
 }
 
 void print_constant(std::string& out, const Instruction& inst, const Operand& op) {
-  if (op.is_literal) return print_literal(out, inst.words[1], described_as_32bit(inst, op) ? Type::b32 : op.type);
+  if (op.is_literal) {
+    const Type type = described_as_32bit(inst, op) ? Type::b32 : op.type;
+    return family_of(inst.target) == Family::gfx940 ? print_literal_gfx940(out, inst.words[1], type)
+                                                    : print_literal(out, inst.words[1], type);
+  }
   if (op.encoding <= kInlineIntLast) {
     const int value = op.encoding <= 192 ? op.encoding - 128 : 192 - op.encoding;
     fmt::format_to(std::back_inserter(out), "{}", value);
     return;
   }
   const unsigned index = op.encoding - kInlineFloatFirst;
-  if (is_int16(op.type) && !described_as_32bit(inst, op)) return print_hex(out, kFloat16[index]);
-  if (is_64bit(op.type) && op.encoding == kInlineFloatLast)
+  const bool packed_gfx940 = is_packed(op.type) && family_of(inst.target) == Family::gfx940;
+  if (is_int16(op.type) && !packed_gfx940 && !described_as_32bit(inst, op)) return print_hex(out, kFloat16[index]);
+  const bool f64_matrix =
+      inst.format == Format::mai && family_of(inst.target) == Family::gfx940 && inst.get(Slot::src0).type == Type::f64;
+  if ((is_64bit(op.type) || f64_matrix) && op.encoding == kInlineFloatLast)
     out += "0.15915494309189532";
   else
     out += kFloatNames[index];

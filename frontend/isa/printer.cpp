@@ -44,6 +44,7 @@ class Printer {
     out_ += word;
   }
   [[nodiscard]] bool before_gfx8() const { return family_of(inst_.target) < Family::gfx8; }
+  [[nodiscard]] bool gfx940() const { return family_of(inst_.target) == Family::gfx940; }
   [[nodiscard]] bool before_gfx9() const { return family_of(inst_.target) < Family::gfx9; }
 
   void mnemonic() {
@@ -178,16 +179,18 @@ class Printer {
       case Format::mai:
         if (inst_.cbsz != 0) append(" cbsz:{}", inst_.cbsz);
         if (inst_.abid != 0) append(" abid:{}", inst_.abid);
-        if (inst_.blgp != 0) append(" blgp:{}", inst_.blgp);
+        if (inst_.blgp == 0) return;
+        if (gfx940() && inst_.get(Slot::src0).type == Type::f64)
+          list("neg", inst_.blgp, 3);
+        else
+          append(" blgp:{}", inst_.blgp);
         return;
       case Format::ds:
         return ds_modifiers();
       case Format::flat:
         if (inst_.offset != 0) append(" offset:{}", inst_.offset);
-        flag_word(inst_.glc, "glc");
-        flag_word(inst_.slc, "slc");
-        flag_word(inst_.scc, "scc");
-        flag_word(inst_.lds, "lds");
+        cache_policy();
+        flag_word(inst_.lds && !gfx940(), "lds");
         return;
       case Format::mtbuf:
         print_buffer_format(out_, inst_);
@@ -201,6 +204,12 @@ class Printer {
     }
   }
 
+  void cache_policy() {
+    flag_word(inst_.glc, gfx940() ? "sc0" : "glc");
+    flag_word(inst_.slc, gfx940() ? "nt" : "slc");
+    flag_word(inst_.scc, gfx940() ? "sc1" : "scc");
+  }
+
   void clamp_and_omod() {
     static constexpr std::string_view kOmod[] = {"", "mul:2", "mul:4", "div:2"};
     flag_word(inst_.clamp, "clamp");
@@ -210,6 +219,8 @@ class Printer {
   void vop3_modifiers() {
     if (prints_attr())
       flag_word(inst_.op_sel != 0, "high");
+    else if (row_.has(flag::stochastic) && inst_.op_sel != 0)
+      list("op_sel", inst_.op_sel, 4);
     else if (row_.has(flag::op_sel) && inst_.op_sel != 0)
       list("op_sel", (inst_.op_sel & 7 & ((1u << sources()) - 1)) | unsigned{inst_.op_sel} >> 3 << sources(),
            sources() + 1);
@@ -222,7 +233,7 @@ class Printer {
     static constexpr std::string_view kUnused[] = {"UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE"};
     if (inst_.num_operands == 0) return;
     clamp_and_omod();
-    if (inst_.format != Format::vopc)
+    if (inst_.format != Format::vopc && !row_.has(flag::fp8))
       append(" dst_sel:{} dst_unused:{}", kSelects[static_cast<size_t>(inst_.sdwa_dst_sel)],
              kUnused[static_cast<size_t>(inst_.sdwa_dst_unused)]);
     if (const Operand* op = inst_.find(Slot::src0)) append(" src0_sel:{}", kSelects[static_cast<size_t>(op->sdwa_sel)]);
@@ -277,9 +288,7 @@ class Printer {
     if (inst_.offset != 0) append(" offset:{}", inst_.offset);
     const bool lds_store = inst_.opcode == Opcode::buffer_store_lds_dword;
     flag_word(inst_.lds && lds_store, "lds");
-    flag_word(inst_.glc, "glc");
-    flag_word(inst_.slc, "slc");
-    flag_word(inst_.scc, "scc");
+    cache_policy();
     flag_word(inst_.tfe, "tfe");
     flag_word(inst_.lds && !lds_store, "lds");
   }
@@ -287,9 +296,7 @@ class Printer {
   void image_modifiers() {
     if (inst_.dmask != 0) append(" dmask:{:#x}", inst_.dmask);
     flag_word(inst_.unorm, "unorm");
-    flag_word(inst_.glc, "glc");
-    flag_word(inst_.slc, "slc");
-    flag_word(inst_.scc, "scc");
+    cache_policy();
     flag_word(inst_.r128, "r128");
     flag_word(inst_.a16, "a16");
     flag_word(inst_.tfe, "tfe");

@@ -41,7 +41,7 @@ inline constexpr uint64_t memory = 1ull << 18, store = 1ull << 19, atomic = 1ull
 // Encodings of vector ALU rows. VOP3 forms of VOP1/VOP2/VOPC exist unless no_e64.
 inline constexpr uint64_t no_e64 = 1ull << 24, no_suffix = 1ull << 25, sdwa = 1ull << 26,
                           sdwa8 = 1ull << 27 /* GFX8 only */, dpp = 1ull << 28,
-                          dpp90a = 1ull << 29 /* 64-bit operands: gfx90a only */;
+                          dpp90a = 1ull << 29 /* 64-bit operands: from gfx90a on */;
 // VOP3 fields that are legal; neg/abs follow from the operands.
 inline constexpr uint64_t clamp = 1ull << 30, omod = 1ull << 31, op_sel = 1ull << 32, mix = 1ull << 33;
 // DS, FLAT and MUBUF particulars.
@@ -49,6 +49,10 @@ inline constexpr uint64_t offset2 = 1ull << 34, gds_only = 1ull << 35, no_gds = 
                           global_segment = 1ull << 38, scratch_segment = 1ull << 39,
                           lds_load = 1ull << 40 /* LDS bit: the data goes to LDS instead of VGPRs */,
                           d16_legal = 1ull << 41 /* MIMG with a D16 form */;
+inline constexpr uint64_t e64_gfx940 = 1ull << 42 /* no_e64 holds before gfx940 only */,
+                          fp8 = 1ull << 43 /* SDWA: only the source select */,
+                          stochastic = 1ull << 44 /* op_sel[3:2]: which byte of the result */;
+
 }  // namespace flag
 
 // Opcode numbers: -1 absent; kVop3Only + n: the family has the instruction only as VOP3 opcode n.
@@ -83,8 +87,9 @@ struct OperandSpec {
 struct Row {
   static constexpr unsigned kMaxOperands = 5;
   std::string_view name;
-  std::string_view gfx8_name;  // printed for GFX8; empty: same as name
-  std::string_view gfx6_name;  // printed for GFX6 and GFX7; empty: same as name
+  std::string_view gfx8_name;    // printed for GFX8; empty: same as name
+  std::string_view gfx6_name;    // printed for GFX6 and GFX7; empty: same as name
+  std::string_view gfx940_name;  // printed for GFX940; empty: same as name
   Format format{};
   Needs needs{};
   uint64_t flags = 0;
@@ -145,9 +150,9 @@ struct Row {
 
 // ---- Opcode lookup ----
 
-// Targets with the same instruction set. The decoder covers GFX6 to GFX90A; gfx940 has no column yet.
-enum class Column : uint8_t { gfx6, gfx7, gfx8, gfx900, gfx904, gfx906, gfx908, gfx90a, none };
-inline constexpr unsigned kNumColumns = 8;
+// Targets with the same instruction set.
+enum class Column : uint8_t { gfx6, gfx7, gfx8, gfx900, gfx904, gfx906, gfx908, gfx90a, gfx940, none };
+inline constexpr unsigned kNumColumns = 9;
 [[nodiscard]] Column column_of(Target target);
 [[nodiscard]] bool has_feature(Column column, Needs needs);
 

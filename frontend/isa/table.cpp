@@ -76,12 +76,16 @@ consteval OperandSpec parse_operand(std::string_view word) {
 
 consteval Row make_row(std::string_view name, Format format, std::array<int16_t, kNumFamilies> number, Needs needs,
                        std::string_view operands, uint64_t flags, std::string_view old_names) {
-  // One old name: GFX6 to GFX8 print it; two: GFX8's, then that of GFX6 and GFX7.
+  // "gfx940=name" stands alone. One old name: GFX6 to GFX8 print it; two: GFX8's, then that of GFX6 and GFX7.
+  constexpr std::string_view kNew = "gfx940=";
+  const std::string_view gfx940_name = old_names.starts_with(kNew) ? old_names.substr(kNew.size()) : "";
+  if (!gfx940_name.empty()) old_names = "";
   const size_t between = old_names.find(' ');
   const std::string_view gfx8_name = old_names.substr(0, between);
   Row row{.name = name,
           .gfx8_name = gfx8_name,
           .gfx6_name = between == std::string_view::npos ? gfx8_name : old_names.substr(between + 1),
+          .gfx940_name = gfx940_name,
           .format = format,
           .needs = needs,
           .flags = flags,
@@ -117,8 +121,9 @@ static_assert(std::size(kRows) == kNumOpcodes);
 
 // ---- Columns ----
 
-constexpr Family kFamilyOfColumn[kNumColumns] = {Family::gfx6, Family::gfx7, Family::gfx8, Family::gfx9,
-                                                 Family::gfx9, Family::gfx9, Family::gfx9, Family::gfx90a};
+constexpr Family kFamilyOfColumn[kNumColumns] = {Family::gfx6, Family::gfx7,   Family::gfx8,
+                                                 Family::gfx9, Family::gfx9,   Family::gfx9,
+                                                 Family::gfx9, Family::gfx90a, Family::gfx940};
 
 constexpr bool column_has(Column column, Needs needs) {
   switch (needs) {
@@ -237,7 +242,8 @@ consteval LookupTable make_lookup(Column column) {
       continue;
     }
     put(table, space_of(row), number, i);
-    if (base >= 0 && !row.has(flag::no_e64)) put(table, Space::vop3, base + number, i);
+    const bool has_e64 = !row.has(flag::no_e64) || (column == Column::gfx940 && row.has(flag::e64_gfx940));
+    if (base >= 0 && has_e64) put(table, Space::vop3, base + number, i);
   }
   return table;
 }
@@ -250,8 +256,10 @@ constexpr LookupTable kLookupGfx904 = make_lookup(Column::gfx904);
 constexpr LookupTable kLookupGfx906 = make_lookup(Column::gfx906);
 constexpr LookupTable kLookupGfx908 = make_lookup(Column::gfx908);
 constexpr LookupTable kLookupGfx90a = make_lookup(Column::gfx90a);
-constexpr const LookupTable* kLookup[kNumColumns] = {&kLookupGfx6,   &kLookupGfx7,   &kLookupGfx8,   &kLookupGfx900,
-                                                     &kLookupGfx904, &kLookupGfx906, &kLookupGfx908, &kLookupGfx90a};
+constexpr LookupTable kLookupGfx940 = make_lookup(Column::gfx940);
+constexpr const LookupTable* kLookup[kNumColumns] = {&kLookupGfx6,   &kLookupGfx7,   &kLookupGfx8,
+                                                     &kLookupGfx900, &kLookupGfx904, &kLookupGfx906,
+                                                     &kLookupGfx908, &kLookupGfx90a, &kLookupGfx940};
 
 // ---- Public facts ----
 
@@ -312,10 +320,11 @@ std::string_view opcode_name(Opcode opcode) {
 
 std::string_view printed_name(Opcode opcode, Family family) {
   const Row& row = row_of(opcode);
-  const std::string_view old = family == Family::gfx8  ? row.gfx8_name
-                               : family < Family::gfx8 ? row.gfx6_name
-                                                       : std::string_view();
-  return old.empty() ? row.name : old;
+  const std::string_view other = family == Family::gfx940 ? row.gfx940_name
+                                 : family == Family::gfx8 ? row.gfx8_name
+                                 : family < Family::gfx8  ? row.gfx6_name
+                                                          : std::string_view();
+  return other.empty() ? row.name : other;
 }
 
 Column column_of(Target target) {
@@ -350,6 +359,10 @@ Column column_of(Target target) {
       return Column::gfx908;
     case Target::gfx90a:
       return Column::gfx90a;
+    case Target::gfx940:
+    case Target::gfx941:
+    case Target::gfx942:
+      return Column::gfx940;
     default:
       return Column::none;
   }

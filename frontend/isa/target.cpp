@@ -26,7 +26,8 @@ constexpr TargetRow kTargets[] = {
     {Target::gfx904, "gfx904", Family::gfx9, 0x2e},   {Target::gfx906, "gfx906", Family::gfx9, 0x2f},
     {Target::gfx908, "gfx908", Family::gfx9, 0x30},   {Target::gfx909, "gfx909", Family::gfx9, 0x31},
     {Target::gfx90a, "gfx90a", Family::gfx90a, 0x3f}, {Target::gfx90c, "gfx90c", Family::gfx9, 0x32},
-    {Target::gfx940, "gfx940", Family::gfx940, 0x40}, {Target::gfx942, "gfx942", Family::gfx940, 0x4c},
+    {Target::gfx940, "gfx940", Family::gfx940, 0x40}, {Target::gfx941, "gfx941", Family::gfx940, 0x4b},
+    {Target::gfx942, "gfx942", Family::gfx940, 0x4c},
 };
 
 constexpr auto kAllTargets = [] {

@@ -33,6 +33,7 @@ enum class Target : uint8_t {
   gfx90a,
   gfx90c,
   gfx940,
+  gfx941,
   gfx942,
 };
 

@@ -7,6 +7,7 @@
 
 #include "frontend/isa/decoder.h"
 #include "frontend/lift/handlers.h"
+#include "internal/exceptions.h"
 
 namespace wavejit::lift {
 namespace {
@@ -55,6 +56,13 @@ Ending ending_of(const Instruction& inst) {
     case Opcode::s_sleep:
       return Ending::yield;
     case Opcode::s_trap:
+    case Opcode::ds_gws_init:
+    case Opcode::ds_gws_sema_v:
+    case Opcode::ds_gws_sema_br:
+    case Opcode::ds_gws_sema_p:
+    case Opcode::ds_gws_sema_release_all:
+    case Opcode::ds_gws_barrier:
+    case Opcode::ds_ordered_count:
       return Ending::trap;
     case Opcode::s_setreg_b32:
       return mode_write(inst).is_mode ? Ending::new_mode : Ending::fallthrough;
@@ -294,9 +302,12 @@ std::vector<uint32_t> Cfg::successors(uint32_t index) const {
 ModeWrite mode_write(const Instruction& inst) {
   const uint32_t simm16 = inst.words[0] & 0xffff;
   const unsigned size = (simm16 >> 11) + 1;
+  const unsigned offset = (simm16 >> 6) & 31;
   // hwreg id 1 is MODE (GCN3 ISA manual, table "Hardware register IDs").
-  return {
-      .is_mode = (simm16 & 63) == 1, .offset = (simm16 >> 6) & 31, .mask = size == 32 ? UINT32_MAX : (1u << size) - 1};
+  const bool is_mode = (simm16 & 63) == 1;
+  uint32_t mask = size == 32 ? UINT32_MAX : (1u << size) - 1;
+  if (is_mode) mask &= ~static_cast<uint32_t>(uint64_t{exceptions::kRecords} >> offset);
+  return {.is_mode = is_mode, .offset = offset, .mask = mask};
 }
 
 uint32_t mode_behind(const Instruction& inst, uint32_t mode) {
@@ -312,20 +323,6 @@ uint32_t mode_behind(const Instruction& inst, uint32_t mode) {
       return mode & ~mode::kGprIdxEn;
     default:
       return mode;
-  }
-}
-
-bool is_vector(const Instruction& inst) {
-  switch (inst.format) {
-    case isa::Format::sop1:
-    case isa::Format::sop2:
-    case isa::Format::sopc:
-    case isa::Format::sopk:
-    case isa::Format::sopp:
-    case isa::Format::smem:
-      return false;
-    default:
-      return true;
   }
 }
 

@@ -22,7 +22,7 @@ enum class Ending : uint8_t {
   end,          // s_endpgm and what else ends the wave
   barrier,      // s_barrier: the next instruction is an entry
   yield,        // s_sleep: the next instruction is an entry
-  trap,         // s_trap
+  trap,         // s_trap, and what the runtime executes (internal/trap_id.h)
   new_mode,     // MODE was written with a value that is not known here: go on in a unit specialised on it
   unsupported,  // no handler; end_pc is the instruction
   illegal,      // undecodable bytes at end_pc, or end_pc is outside of the code region
@@ -70,9 +70,6 @@ struct ModeWrite {
 
 // MODE behind an instruction that changes it to a value known here, and behind any other that does not end its block.
 [[nodiscard]] uint32_t mode_behind(const isa::Instruction& inst, uint32_t mode);
-
-// Vector instructions: what is not executed while MODE.vskip is set.
-[[nodiscard]] bool is_vector(const isa::Instruction& inst);
 
 // In which form the value of a scalar register pair is wanted by the code that follows. It only steers how phis
 // represent a pair (one mask, one 64-bit number, or two halves); any choice is correct.

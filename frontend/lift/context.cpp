@@ -263,8 +263,15 @@ void Context::set_vmask(Slot slot, Inst* value) {
   value = and_(write_enable(), value);
   const Operand* vdst = inst->find(Slot::vdst);
   if (mode & mode::kGprIdxEn && vdst && vdst->kind == OperandKind::vgpr)
-    if (Inst* relative = gpr_index(kDestination))
-      value = b.select(in_range({.base = vdst->reg, .dwords = vdst->dwords, .index = relative}), value, smask(slot));
+    if (Inst* relative = gpr_index(kDestination)) {
+      // Out of range the instruction does nothing: a VCCZ that is stale stays so.
+      Inst* exists = in_range({.base = vdst->reg, .dwords = vdst->dwords, .index = relative});
+      Inst* stale = ssa.read_vccz();
+      set_smask(slot, b.select(exists, value, smask(slot)));
+      if (operand(slot).reg == sreg::kVccLo)
+        ssa.write_vccz(or_(and_(exists, ssa.read_vccz()), and_(b.op(Op::not_, {exists}), stale)));
+      return;
+    }
   set_smask(slot, value);
 }
 
@@ -319,11 +326,14 @@ Inst* Context::scaled(Op multiply, Inst* value, Inst* factor, uint32_t environme
   return b.select(b.icmp(ICmp::eq, value, like(value, sign)), like(value, 0), value);
 }
 
-void Context::set_f32(Inst* value) {
+Inst* Context::modified_f32(Inst* value) {
   static constexpr uint32_t kFactor[4] = {0, 0x40000000, 0x40800000, 0x3f000000};
   if (omod_applies(mode::kDenormF32Shift)) value = scaled(Op::fmul_f32, value, v(kFactor[inst->omod]), env32());
-  if (inst->clamp) value = fp(Op::fclamp_f32, {value}, env32());
-  set_v32(value);
+  return inst->clamp ? fp(Op::fclamp_f32, {value}, env32()) : value;
+}
+
+void Context::set_f32(Inst* value) {
+  set_v32(modified_f32(value));
 }
 
 void Context::set_f64(Inst* value) {

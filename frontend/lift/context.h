@@ -129,6 +129,7 @@ class Context {
     return gfx9_plus() ? env : env | ir::fpenv::kKeepInputDenorm | ir::fpenv::kKeepOutputDenorm;
   }
   Inst* fp(Op op, std::initializer_list<Inst*> operands, uint32_t attr) { return b.op(op, operands, attr); }
+  Inst* modified_f32(Inst* value);  // by omod and clamp
   // omod and clamp, then the write.
   void set_f32(Inst* value);
   void set_f64(Inst* value);

@@ -4,6 +4,7 @@
 
 #include "frontend/lift/context.h"
 #include "frontend/lift/handlers.h"
+#include "internal/exceptions.h"
 
 namespace wavejit::lift {
 namespace {
@@ -171,6 +172,11 @@ Inst* replace_field(Context& c, Inst* old, const ModeWrite& field, Inst* value) 
   return c.b.op(Op::bfi, {mask, c.shl(value, field.offset), old});
 }
 
+void v_clrexcp(Context& c) {
+  Inst* kept = c.and_(field32(c, offsetof(WaveState, trapsts)), c.b.i32(~exceptions::kAll));
+  c.b.op(Op::set_field, {kept}, 0, offsetof(WaveState, trapsts));
+}
+
 // Writes of MODE with a constant are followed statically by the lifter; with a run-time value they end the unit.
 void s_setreg(Context& c) {
   const ModeWrite field = mode_write(*c.inst);
@@ -216,7 +222,7 @@ void add_control(HandlerTable& t) {
   for (const Opcode opcode :
        {Opcode::s_dcache_inv, Opcode::s_dcache_wb, Opcode::s_dcache_inv_vol, Opcode::s_dcache_wb_vol,
         Opcode::s_dcache_discard, Opcode::s_dcache_discard_x2, Opcode::buffer_wbinvl1, Opcode::buffer_wbinvl1_sc,
-        Opcode::buffer_wbinvl1_vol, Opcode::buffer_wbl2, Opcode::buffer_invl2})
+        Opcode::buffer_wbinvl1_vol, Opcode::buffer_wbl2, Opcode::buffer_invl2, Opcode::buffer_inv})
     t.add(opcode, memory_fence);
   t.add(Opcode::s_cbranch_scc0, branch_scc<false>);
   t.add(Opcode::s_cbranch_scc1, branch_scc<true>);
@@ -235,6 +241,7 @@ void add_control(HandlerTable& t) {
   t.add(Opcode::s_swappc_b64, s_swappc_b64);
   t.add(Opcode::s_call_b64, s_call_b64);
   t.add(Opcode::s_getreg_b32, s_getreg_b32);
+  t.add(Opcode::v_clrexcp, v_clrexcp);
   t.add(Opcode::s_setreg_b32, s_setreg);
   t.add(Opcode::s_setreg_imm32_b32, s_setreg);
 }

@@ -135,6 +135,9 @@ void atomic(Context& c) {
   const bool compares = kOp == AtomicOp::cmpswap || kOp == AtomicOp::fcmpswap_f32 || kOp == AtomicOp::fcmpswap_f64;
   if (compares) std::swap(data, second);
   if (is_float(kOp)) access.fp_env = kWide ? c.env64() : c.env32();
+  // Packed sums are rounded to nearest and keep denormals, on LDS, too.
+  if (kOp == AtomicOp::pk_fadd_f16 || kOp == AtomicOp::pk_fadd_bf16)
+    access.fp_env = ir::fpenv::kKeepInputDenorm | ir::fpenv::kKeepOutputDenorm;
   lift_atomic(c, std::move(access), kOp, kWide, data, second, c.inst->find(Slot::vdst));
 }
 
@@ -334,8 +337,16 @@ void add_ds(HandlerTable& t) {
   t.add(Opcode::ds_add_rtn_f32, atomic<AtomicOp::fadd_f32, false>);
   t.add(Opcode::ds_add_f64, atomic<AtomicOp::fadd_f64, true>);
   t.add(Opcode::ds_add_rtn_f64, atomic<AtomicOp::fadd_f64, true>);
+  t.add(Opcode::ds_pk_add_f16, atomic<AtomicOp::pk_fadd_f16, false>);
+  t.add(Opcode::ds_pk_add_rtn_f16, atomic<AtomicOp::pk_fadd_f16, false>);
+  t.add(Opcode::ds_pk_add_bf16, atomic<AtomicOp::pk_fadd_bf16, false>);
+  t.add(Opcode::ds_pk_add_rtn_bf16, atomic<AtomicOp::pk_fadd_bf16, false>);
   t.add(Opcode::ds_wrxchg_rtn_b32, atomic<AtomicOp::swap, false>);
   t.add(Opcode::ds_wrxchg_rtn_b64, atomic<AtomicOp::swap, true>);
+  // They end blocks (cfg.cpp).
+  for (const Opcode opcode : {Opcode::ds_gws_init, Opcode::ds_gws_sema_v, Opcode::ds_gws_sema_br, Opcode::ds_gws_sema_p,
+                              Opcode::ds_gws_sema_release_all, Opcode::ds_gws_barrier, Opcode::ds_ordered_count})
+    t.add(opcode, [](Context&) {});
 }
 
 }  // namespace wavejit::lift

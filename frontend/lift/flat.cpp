@@ -24,7 +24,8 @@ Access access_of(Context& c) {
     // Byte offset in the lane's scratch; FLAT_SCRATCH is taken to equal scratch_base (docs/isa-decisions.md).
     access.mem.space = Space::scratch;
     Inst* base = c.ssa.read_scratch_base();
-    Inst* offset = has_saddr ? c.b.op(Op::splat, {c.s32(*saddr)}) : vaddr.is_reg() ? c.row(vaddr) : nullptr;
+    Inst* offset = has_saddr ? c.b.op(Op::splat, {c.s32(*saddr)}) : nullptr;
+    if (vaddr.is_reg()) offset = offset ? c.add(c.row(vaddr), offset) : c.row(vaddr);
     access.mem.form = offset ? AddressForm::scratch_off : AddressForm::scratch_base;
     access.address = offset ? std::vector<Inst*>{base, offset} : std::vector<Inst*>{base};
     return access;
@@ -124,6 +125,19 @@ void add_flat(HandlerTable& t) {
   t.add(Opcode::flat_atomic_fmax_x2, atomic<Segment::flat, AtomicOp::fmax_f64, true>);
   t.add(Opcode::global_atomic_add_f32, atomic<Segment::global, AtomicOp::fadd_f32, false>);
   t.add(Opcode::global_atomic_pk_add_f16, atomic<Segment::global, AtomicOp::pk_fadd_f16, false>);
+  t.add(Opcode::global_atomic_pk_add_bf16, atomic<Segment::global, AtomicOp::pk_fadd_bf16, false>);
+  t.add(Opcode::flat_atomic_add_f32, atomic<Segment::flat, AtomicOp::fadd_f32, false>);
+  t.add(Opcode::flat_atomic_pk_add_f16, atomic<Segment::flat, AtomicOp::pk_fadd_f16, false>);
+  t.add(Opcode::flat_atomic_pk_add_bf16, atomic<Segment::flat, AtomicOp::pk_fadd_bf16, false>);
+#define WAVEJIT_LDS_LOADS(segment)                                              \
+  t.add(Opcode::segment##_load_lds_ubyte, load<Segment::segment, 1, 1>);        \
+  t.add(Opcode::segment##_load_lds_sbyte, load<Segment::segment, 1, 1, true>);  \
+  t.add(Opcode::segment##_load_lds_ushort, load<Segment::segment, 2, 1>);       \
+  t.add(Opcode::segment##_load_lds_sshort, load<Segment::segment, 2, 1, true>); \
+  t.add(Opcode::segment##_load_lds_dword, load<Segment::segment, 4, 1>);
+  WAVEJIT_LDS_LOADS(global)
+  WAVEJIT_LDS_LOADS(scratch)
+#undef WAVEJIT_LDS_LOADS
 }
 
 }  // namespace wavejit::lift

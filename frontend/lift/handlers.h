@@ -30,6 +30,7 @@ void add_valu_fp64(HandlerTable& table);
 void add_valu_fp16(HandlerTable& table);
 void add_packed(HandlerTable& table);
 void add_convert(HandlerTable& table);
+void add_fp8(HandlerTable& table);
 void add_compare(HandlerTable& table);
 void add_cross_lane(HandlerTable& table);
 void add_matrix(HandlerTable& table);
@@ -41,6 +42,9 @@ void add_mimg(HandlerTable& table);
 void add_indexing(HandlerTable& table);
 
 [[nodiscard]] Handler handler_for(isa::Opcode opcode);  // null when there is none
+
+// In waves that record exceptions: in front of each vector instruction.
+void record_exceptions(Context& c);
 
 // Whether a matrix instruction has modifiers that exist; true for all others.
 [[nodiscard]] bool can_lift_matrix(const isa::Instruction& inst);

@@ -113,7 +113,10 @@ unsigned Context::position_of(const Operand& operand) const {
     case Slot::src0:
       return kSource0;
     case Slot::src1:  // v_madmk executes as src0 * K + src2
-      return inst->opcode == Opcode::v_madmk_f32 || inst->opcode == Opcode::v_madmk_f16 ? kSource2 : kSource1;
+      return inst->opcode == Opcode::v_madmk_f32 || inst->opcode == Opcode::v_madmk_f16 ||
+                     inst->opcode == Opcode::v_fmamk_f32
+                 ? kSource2
+                 : kSource1;
     default:
       return kSource2;
   }

@@ -7,10 +7,13 @@
 #include <map>
 
 #include "frontend/isa/decoder.h"
+#include "frontend/isa/fidelity.h"
 #include "frontend/lift/cfg.h"
 #include "frontend/lift/context.h"
 #include "frontend/lift/handlers.h"
 #include "frontend/lift/ssa.h"
+#include "internal/exceptions.h"
+#include "internal/trap_id.h"
 #include "ir/text.h"
 
 namespace wavejit::lift {
@@ -163,7 +166,10 @@ void Lifter::fill() {
       context.inst = &inst;
       context.result_is_mask = result_is_mask_.contains(inst.pc);
       if (const Operand* srsrc = inst.find(Slot::srsrc)) context.srd_is_scratch = descriptor.at(srsrc->reg);
-      if (!(context.mode & mode::kVskip) || !is_vector(inst)) handler_for(inst.opcode)(context);
+      if (!(context.mode & mode::kVskip) || !isa::is_vector(inst.opcode)) {
+        if (context.mode & exceptions::kRecords) record_exceptions(context);
+        handler_for(inst.opcode)(context);
+      }
       descriptor.step(inst);
       if (context.index_enables && writes_m0(inst)) context.index_enables.reset();
       if (guest.changes_mode) context.mode = mode_behind(inst, context.mode);
@@ -306,10 +312,17 @@ void Lifter::terminate(uint32_t i) {
       set_mode_field(end);
       builder_.exit(guest.ending == Ending::barrier ? ExitReason::kBarrier : ExitReason::kYield, guest.end_pc);
       break;
-    case Ending::trap:
+    case Ending::trap: {
       set_mode_field(end);
-      builder_.exit(ExitReason::kTrap, last_pc, guest.insts.back().words[0] & 0xffff);
+      const Instruction& inst = guest.insts.back();
+      if (!isa::is_vector(inst.opcode))
+        builder_.exit(ExitReason::kTrap, last_pc, inst.words[0] & 0xff);
+      else if ((end.mode & mode::kVskip) != 0)
+        builder_.exit_jump(builder_.i64(guest.end_pc));
+      else
+        builder_.exit(ExitReason::kTrap, last_pc, trap_id::kGlobalSync);
       break;
+    }
     case Ending::unsupported:
     case Ending::illegal:
       set_mode_field(end);
@@ -347,6 +360,7 @@ HandlerTable make_table() {
   add_valu_fp16(table);
   add_packed(table);
   add_convert(table);
+  add_fp8(table);
   add_compare(table);
   add_cross_lane(table);
   add_matrix(table);

@@ -76,13 +76,13 @@ void store(Context& c) {
   c.b.op_typed(Op::call, ir::kNone, std::move(operands), static_cast<uint32_t>(Call::image_store), shape.pack());
 }
 
-template <ir::AtomicOp kOp>
+template <ir::AtomicOp kOp, ir::AtomicOp kWideOp = kOp>
 void atomic(Context& c) {
   const Operand& data = c.operand(Slot::vdata);
-  constexpr bool kCompares = kOp == ir::AtomicOp::cmpswap;
+  constexpr bool kCompares = ir::has_two_operands(kOp);
   ir::CallShape shape = shape_of(c, 0);
   shape.wide = data.dwords == (kCompares ? 4 : 2);
-  shape.atomic = static_cast<uint8_t>(kOp);
+  shape.atomic = static_cast<uint8_t>(shape.wide ? kWideOp : kOp);
   const unsigned dwords = shape.wide ? 2 : 1;
   std::vector<Inst*> operands = descriptors(c);
   for (unsigned i = 0; i < dwords * (kCompares ? 2 : 1); ++i) operands.push_back(c.row(data, i));
@@ -140,6 +140,11 @@ void add_mimg(HandlerTable& t) {
   t.add(Opcode::image_atomic_xor, atomic<ir::AtomicOp::xor_>);
   t.add(Opcode::image_atomic_inc, atomic<ir::AtomicOp::inc>);
   t.add(Opcode::image_atomic_dec, atomic<ir::AtomicOp::dec>);
+  // GFX6 and GFX7.
+  t.add(Opcode::image_atomic_rsub, atomic<ir::AtomicOp::rsub>);
+  t.add(Opcode::image_atomic_fcmpswap, atomic<ir::AtomicOp::fcmpswap_f32, ir::AtomicOp::fcmpswap_f64>);
+  t.add(Opcode::image_atomic_fmin, atomic<ir::AtomicOp::fmin_f32, ir::AtomicOp::fmin_f64>);
+  t.add(Opcode::image_atomic_fmax, atomic<ir::AtomicOp::fmax_f32, ir::AtomicOp::fmax_f64>);
 #define WAVEJIT_SAMPLE(name, flags)                                                            \
   t.add(Opcode::image_sample_##name, sample<flags, Call::image_sample>);                       \
   t.add(Opcode::image_sample_c_##name, sample<(flags) | flag::kCompare, Call::image_sample>);  \

@@ -1,4 +1,6 @@
 // VOP3P: packed 16-bit and 32-bit pairs, mixed precision, dot products.
+#include "frontend/lift/packed.h"
+
 #include "frontend/lift/context.h"
 #include "frontend/lift/handlers.h"
 
@@ -285,6 +287,16 @@ void dotc(Context& c) {
 }
 
 }  // namespace
+
+Inst* packed_source(Context& c, unsigned i) {
+  return packed(c, i, true);
+}
+Inst* pair_source(Context& c, unsigned i, bool high) {
+  return pair_half(c, i, high, true);
+}
+Inst* mixed_source(Context& c, unsigned i) {
+  return mix_source(c, i);
+}
 
 void add_packed(HandlerTable& t) {
   t.add(Opcode::v_pk_fma_f16, pk_f16<Op::fma_f16, 3>);

@@ -476,6 +476,13 @@ Inst* Ssa::read_vccz() {
   return view_at_end(current_, kVarVccz, PairView::halves);
 }
 
+void Ssa::write_vccz(Inst* value) {
+  State& state = states_[current_];
+  state.vccz = value;
+  state.vccz_of = nullptr;
+  state.defs.set(kVarVccz);
+}
+
 // A variable like any other: whatever becomes of blocks and branches, the sum that arrives at an exit is that of the
 // way taken, once per wave.
 void Ssa::count_instructions(uint64_t count) {

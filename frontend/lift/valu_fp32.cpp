@@ -86,6 +86,14 @@ void v_madak_f32(Context& c) {
   const auto [x, y] = two(c);
   c.set_f32(unfused(c, x, y, c.raw32(c.operand(Slot::literal))));
 }
+void v_fmamk_f32(Context& c) {
+  const auto [x, y] = two(c);
+  c.set_f32(c.fp(Op::fma_f32, {x, c.raw32(c.operand(Slot::literal)), y}, c.env32()));
+}
+void v_fmaak_f32(Context& c) {
+  const auto [x, y] = two(c);
+  c.set_f32(c.fp(Op::fma_f32, {x, y, c.raw32(c.operand(Slot::literal))}, c.env32()));
+}
 void v_fmac_f32(Context& c) {
   const auto [x, y] = two(c);
   c.set_f32(c.fp(Op::fma_f32, {x, y, c.raw32(c.operand(Slot::vdst))}, c.env32()));
@@ -225,6 +233,8 @@ void add_valu_fp32(HandlerTable& t) {
   t.add(Opcode::v_max_f32, min_max<Op::fmax_f32>);
   t.add(Opcode::v_fma_f32, ternary<Op::fma_f32>);
   t.add(Opcode::v_fmac_f32, v_fmac_f32);
+  t.add(Opcode::v_fmamk_f32, v_fmamk_f32);
+  t.add(Opcode::v_fmaak_f32, v_fmaak_f32);
   t.add(Opcode::v_mad_f32, v_mad_f32);
   t.add(Opcode::v_mac_f32, v_mac_f32);
   t.add(Opcode::v_madmk_f32, v_madmk_f32);

@@ -36,6 +36,14 @@ void chain(Context& c) {
 void v_mov_b32(Context& c) {
   c.set_v32(c.src32(Slot::src0));
 }
+void v_mov_b64(Context& c) {
+  c.set_v64(c.src64(Slot::src0));
+}
+// The amount has three bits (MI300 ISA, V_LSHL_ADD_U64).
+void v_lshl_add_u64(Context& c) {
+  Inst* amount = c.b.op(Op::zext64, {c.and_(c.src32(Slot::src1), c.v(7))});
+  c.set_v64(c.add(c.b.op(Op::shl, {c.src64(Slot::src0), amount}), c.src64(Slot::src2)));
+}
 void v_nop(Context&) {}
 
 void v_swap_b32(Context& c) {
@@ -356,8 +364,9 @@ void cvt_pk_16_32(Context& c) {
 
 void add_valu_int(HandlerTable& t) {
   t.add(Opcode::v_nop, v_nop);
-  t.add(Opcode::v_clrexcp, v_nop);
   t.add(Opcode::v_mov_b32, v_mov_b32);
+  t.add(Opcode::v_mov_b64, v_mov_b64);
+  t.add(Opcode::v_lshl_add_u64, v_lshl_add_u64);
   t.add(Opcode::v_accvgpr_read_b32, v_mov_b32);
   t.add(Opcode::v_accvgpr_write_b32, v_mov_b32);
   t.add(Opcode::v_accvgpr_mov_b32, v_mov_b32);

@@ -58,7 +58,7 @@ typedef enum WAVEJIT_ENUM(wavejit_status) {
   WAVEJIT_ILLEGAL_INSTRUCTION = 6, /* bytes that no instruction of the target decodes to */
   WAVEJIT_GUEST_FAULT = 7,         /* the kernel accessed memory that is not mapped or not permitted */
   WAVEJIT_GUEST_TRAP = 8,          /* the kernel executed s_trap 2 (abort, failed assertion) */
-  WAVEJIT_TIMEOUT = 9,             /* the launch ran longer than its time limit */
+  WAVEJIT_TIMEOUT = 9,             /* the launch ran longer than its time limit, or its waves wait for each other */
   WAVEJIT_OUT_OF_MEMORY = 10,
   WAVEJIT_IO = 11,      /* reading a file failed */
   WAVEJIT_INTERNAL = 12 /* a defect of wavejit that was caught */
@@ -336,10 +336,11 @@ WAVEJIT_API wavejit_status wavejit_launch(const wavejit_kernel* kernel, const wa
 typedef enum WAVEJIT_ENUM(wavejit_fidelity) {
   WAVEJIT_FIDELITY_UNSUPPORTED = 0, /* an error that names the instruction */
   WAVEJIT_FIDELITY_BOUNDED = 1, /* the documents give an error bound, results are within one; the same on all engines */
-  WAVEJIT_FIDELITY_EXACT = 2    /* the bits that the documents define, but for payloads of NaNs */
+  WAVEJIT_FIDELITY_EXACT = 2,   /* the bits that the documents define, but for payloads of NaNs */
+  WAVEJIT_FIDELITY_DECIDED = 3  /* the documents leave the last bits open; wavejit's choice, the same on all engines */
 } wavejit_fidelity;
 
-/* "unsupported", "bounded", "exact"; static storage. */
+/* "unsupported", "bounded", "exact", "decided"; static storage. */
 WAVEJIT_API const char* wavejit_fidelity_string(wavejit_fidelity fidelity) WAVEJIT_NOEXCEPT;
 
 /* An instruction of the tables that decoder, interpreter and translator work from. Strings have static storage. */
@@ -348,8 +349,9 @@ typedef struct wavejit_instruction_info {
   const char* name;     /* mnemonic of GFX9, or of the processors that have it */
   const char* format;   /* shortest encoding: "sop2", "vop1", "ds", ... */
   const char* unit;     /* "scalar", "control", "scalar memory", "vector", "matrix", "LDS", "vector memory", "image",
-                         * "graphics" (never executed) */
+                         * "graphics" (never executed), "privileged" (for trap handlers: never executed) */
   const char* hardware; /* what the documents say of the hardware's precision; NULL for instructions of defined bits */
+  const char* decision; /* what the documents leave open of the result; NULL for instructions of defined bits */
   double max_ulp;       /* wavejit's error against the true value; 0: no such bound */
   double max_absolute;  /* the same */
   wavejit_fidelity interpreter;

@@ -1,6 +1,7 @@
 // Matrix products one behind the other. Compilers put them between the loads of what the next ones multiply; the
 // backend keeps accumulators in registers from one product to the next where nothing is in between. A product moves
-// down to what uses its result, or to the end of its block.
+// down to what uses its result, or to the end of its block; computations with results, such as the halves of 64-bit
+// ones, move along, behind the products.
 #include <algorithm>
 #include <unordered_set>
 
@@ -21,12 +22,19 @@ class Order {
   bool run() {
     for (Inst* inst : block_.insts) {
       if (is_matrix_op(inst->op)) {
+        if (uses(*inst, computed_)) release();
         hold(inst);
         continue;
       }
-      const bool uses = std::any_of(inst->operands.begin(), inst->operands.end(),
-                                    [&](const Inst* operand) { return held_.contains(operand); });
-      if ((uses && inst->op != Op::phi) || is_terminator(inst->op)) release();
+      if (inst->op != Op::phi && (uses(*inst, held_) || uses(*inst, computed_))) {
+        if (is_pure(inst->op)) {
+          computations_.push_back(inst);
+          computed_.insert(inst);
+          continue;
+        }
+        release();
+      }
+      if (is_terminator(inst->op)) release();
       insts_.push_back(inst);
     }
     const bool changed = insts_ != block_.insts;
@@ -35,6 +43,11 @@ class Order {
   }
 
  private:
+  using Set = std::unordered_set<const Inst*>;
+  static bool uses(const Inst& inst, const Set& values) {
+    return std::any_of(inst.operands.begin(), inst.operands.end(),
+                       [&](const Inst* operand) { return values.contains(operand); });
+  }
   void hold(Inst* inst) {
     for (size_t i = 1; i < inst->operands.size(); ++i) {
       const Inst* row = inst->operands[i];
@@ -47,15 +60,19 @@ class Order {
   }
   void release() {
     insts_.insert(insts_.end(), waiting_.begin(), waiting_.end());
+    insts_.insert(insts_.end(), computations_.begin(), computations_.end());
     waiting_.clear();
+    computations_.clear();
     held_.clear();
+    computed_.clear();
     rows_.clear();
     bytes_ = 0;
   }
 
   Block& block_;
   std::vector<Inst*> insts_, waiting_;
-  std::unordered_set<const Inst*> held_, rows_;
+  std::vector<Inst*> computations_;  // with results of those that wait
+  Set held_, computed_, rows_;
   size_t bytes_ = 0;
 };
 

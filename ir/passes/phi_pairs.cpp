@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "ir/analysis/dominators.h"
+#include "ir/matrix.h"
 #include "ir/passes/passes.h"
 #include "ir/passes/phi_editor.h"
 #include "ir/signature.h"
@@ -24,6 +25,7 @@ class Pairing {
     for (const Block* block : dominators_.order()) {
       for (Inst* inst : block->insts) {
         if (inst->op == Op::pack64) propose(inst->operands[0], inst->operands[1]);
+        if (is_matrix_op(inst->op) && inst->type == kV64) propose_halves(*inst);
       }
     }
     if (pairs_.empty()) return false;
@@ -54,6 +56,22 @@ class Pairing {
     if (index_.contains(lo) || index_.contains(hi)) return;
     index_[lo] = index_[hi] = pairs_.size();
     pairs_.push_back({lo, hi});
+  }
+  // Of a matrix product, phis behind a loop: in the loop nothing else may want the halves.
+  void propose_halves(const Inst& value) {
+    for (Inst* lo : value.users) {
+      if (lo->op != Op::lo32) continue;
+      for (Inst* hi : value.users) {
+        if (hi->op != Op::hi32) continue;
+        for (Inst* phi : lo->users) {
+          if (phi->op != Op::phi) continue;
+          const size_t at = std::find(phi->operands.begin(), phi->operands.end(), lo) - phi->operands.begin();
+          for (Inst* other : hi->users) {
+            if (other->op == Op::phi && other->parent == phi->parent && other->operands[at] == hi) propose(phi, other);
+          }
+        }
+      }
+    }
   }
   void close_over(size_t index) {
     for (size_t i = 0; i < pairs_[index].lo->operands.size(); ++i) {

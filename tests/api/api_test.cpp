@@ -48,6 +48,7 @@ TEST(Api, InstructionTable) {
     ASSERT_EQ(wavejit_instruction_get_info(i, &info), WAVEJIT_OK);
     EXPECT_EQ(info.interpreter == WAVEJIT_FIDELITY_BOUNDED, info.hardware != nullptr) << info.name;
     EXPECT_EQ(info.hardware != nullptr, info.max_ulp != 0 || info.max_absolute != 0) << info.name;
+    EXPECT_EQ(info.interpreter == WAVEJIT_FIDELITY_DECIDED, info.decision != nullptr) << info.name;
     EXPECT_TRUE(table.emplace(info.name, info).second) << info.name;
     if (table.size() == 1) continue;
     if (std::string(info.name) == "v_dot2c_f32_f16") {
@@ -61,6 +62,8 @@ TEST(Api, InstructionTable) {
   EXPECT_STREQ(table.at("v_add_f32").unit, "vector");
   EXPECT_STREQ(table.at("s_load_dword").unit, "scalar memory");
   EXPECT_EQ(table.at("v_exp_f32").avx512, WAVEJIT_FIDELITY_BOUNDED);
+  EXPECT_EQ(table.at("v_mfma_f32_32x32x1f32").avx2, WAVEJIT_FIDELITY_DECIDED);
+  EXPECT_EQ(table.at("v_mfma_i32_32x32x4i8").avx2, WAVEJIT_FIDELITY_EXACT);
   EXPECT_EQ(table.at("v_interp_p1_f32").interpreter, WAVEJIT_FIDELITY_UNSUPPORTED);
   EXPECT_STREQ(table.at("v_interp_p1_f32").unit, "graphics");
   std::set<std::string> targets;

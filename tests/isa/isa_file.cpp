@@ -155,9 +155,10 @@ Expected<std::vector<IsaCase>> parse_isa_file(std::string_view text) {
     if (part == Part::initial && first == "targets") {
       current.targets.clear();
       while (words >> value) {
-        const auto target = isa::parse_target(value);
+        const bool is_not = value.starts_with('!');
+        const auto target = isa::parse_target(is_not ? value.substr(1) : value);
         if (!target) return bad(number, "unknown target");
-        current.targets.push_back(*target);
+        (is_not ? current.not_targets : current.targets).push_back(*target);
       }
       continue;
     }
@@ -166,6 +167,10 @@ Expected<std::vector<IsaCase>> parse_isa_file(std::string_view text) {
       (first == "mode"
            ? static_cast<void>(current.mode = static_cast<uint32_t>(std::strtoul(value.c_str(), nullptr, 0)))
            : static_cast<void>(current.exec = std::strtoull(value.c_str(), nullptr, 0)));
+      continue;
+    }
+    if (part == Part::expected && first == "unsupported") {
+      if (!(words >> current.unsupported)) return bad(number, "expected a mnemonic");
       continue;
     }
     IsaAssignment assignment;

@@ -1,4 +1,5 @@
-// LLVM's AMDGPU disassembler as the oracle for decoding and syntax.
+// LLVM's AMDGPU disassembler as the oracle for decoding and syntax: LLVM 15, and LLVM 19 for GFX940, of which 15 knows
+// too little.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +27,8 @@ class LlvmOracle {
   [[nodiscard]] std::optional<OracleResult> disassemble(std::span<const uint8_t> code);
 
  private:
+  struct Library;  // the C API of one LLVM
+  const Library* library_;
   void* context_;
 };
 

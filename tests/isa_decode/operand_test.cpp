@@ -255,8 +255,8 @@ TEST(Status, TruncatedAndIllegal) {
   // v_dot2_f32_f16 needs gfx906
   EXPECT_EQ(decode_words(Target::gfx900, {0xd3a30000, 0x1c0e0501}, inst), DecodeStatus::illegal);
   EXPECT_EQ(decode_words(Target::gfx906, {0xd3a30000, 0x1c0e0501}, inst), DecodeStatus::ok);
-  // No columns yet
-  EXPECT_EQ(decode_words(Target::gfx940, {0xbf810000}, inst), DecodeStatus::illegal);
+  // v_mac_f32 is not in gfx940
+  EXPECT_EQ(decode_words(Target::gfx940, {0x2c000000}, inst), DecodeStatus::illegal);
   // v255 has no second half: v_add_f64 v[255:256]
   EXPECT_EQ(decode_words(Target::gfx900, {0xd28000ff, 0x00020101}, inst), DecodeStatus::illegal);
 }

@@ -35,8 +35,8 @@ int main(int argc, char** argv) try {
     }
   }
   if (targets.empty())
-    targets = {Target::gfx600, Target::gfx700, Target::gfx803, Target::gfx900,
-               Target::gfx906, Target::gfx908, Target::gfx90a};
+    targets = {Target::gfx600, Target::gfx700, Target::gfx803, Target::gfx900, Target::gfx906,
+               Target::gfx908, Target::gfx90a, Target::gfx940, Target::gfx942};
   auto exceptions = load_exceptions(exceptions_path);
   bool failed = false;
   for (const Target target : targets) {

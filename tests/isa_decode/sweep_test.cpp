@@ -25,7 +25,7 @@ TEST_P(DecodeSweep, AgreesWithLlvm) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, DecodeSweep,
                          ::testing::Values(Target::gfx600, Target::gfx700, Target::gfx803, Target::gfx900,
-                                           Target::gfx906, Target::gfx908, Target::gfx90a),
+                                           Target::gfx906, Target::gfx908, Target::gfx90a, Target::gfx942),
                          [](const auto& info) { return std::string(to_string(info.param)); });
 
 }  // namespace

@@ -32,7 +32,9 @@ TEST(Table, Availability) {
   EXPECT_TRUE(available(Opcode::v_pk_fma_f32, Target::gfx90a));
   EXPECT_FALSE(available(Opcode::v_pk_fma_f32, Target::gfx908));
   EXPECT_FALSE(available(Opcode::global_load_dword, Target::gfx803));
-  EXPECT_FALSE(available(Opcode::s_endpgm, Target::gfx940));
+  EXPECT_TRUE(available(Opcode::v_mov_b64, Target::gfx942));
+  EXPECT_FALSE(available(Opcode::v_mov_b64, Target::gfx90a));
+  EXPECT_FALSE(available(Opcode::image_load, Target::gfx940));
 }
 
 TEST(Table, ImplicitState) {
@@ -54,6 +56,7 @@ TEST(Targets, NamesAndMachRoundTrip) {
   }
   EXPECT_EQ(parse_target("gfx906:xnack-"), std::nullopt);
   EXPECT_EQ(mach_of(Target::gfx90a), 0x3fu);
+  EXPECT_EQ(mach_of(Target::gfx942), 0x4cu);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ Check product_check(Dimensions d, Value value) {
 }
 
 KernelCase product_case(const char* name, Dimensions d, uint32_t tile, Buffer a, Buffer b, Buffer c, const char* unit) {
-  KernelCase result{.name = name, .object = name};
+  KernelCase result{.name = name, .object = "matrix"};
   result.buffers = {std::move(a), std::move(b), std::move(c)};
   result.launches = {
       {.kernel = name,
@@ -63,34 +63,29 @@ KernelCase product_case(const char* name, Dimensions d, uint32_t tile, Buffer a,
   return result;
 }
 
-KernelCase make_matrix_f32(Size size) {
-  const Dimensions d = dimensions(size, 64);
-  KernelCase c = product_case("matrix_f32", d, 64, make_buffer("a", random_floats(size_t{d.m} * d.k, -1, 1, 1)),
-                              make_buffer("b", random_floats(size_t{d.n} * d.k, -1, 1, 2)),
-                              filled_buffer("c", size_t{d.m} * d.n, 0.0f), "GFLOP");
-  c.check = product_check<float>(d, [d](std::span<const Buffer> buffers, uint32_t i, uint32_t j) {
-    float sum = 0;
-    for (uint32_t k = 0; k < d.k; ++k)
-      sum =
-          std::fma(buffers[0].as<float>()[packed(d, 64, 1, i, k)], buffers[1].as<float>()[packed(d, 64, 1, j, k)], sum);
+// Fused multiply-adds in order of k.
+template <typename T>
+KernelCase floating_case(const char* name, Size size, uint32_t tile,
+                         std::vector<T> (*random)(size_t, double, double, uint64_t)) {
+  const Dimensions d = dimensions(size, tile);
+  KernelCase c = product_case(name, d, tile, make_buffer("a", random(size_t{d.m} * d.k, -1, 1, 1)),
+                              make_buffer("b", random(size_t{d.n} * d.k, -1, 1, 2)),
+                              filled_buffer("c", size_t{d.m} * d.n, T{0}), "GFLOP");
+  c.check = product_check<T>(d, [d, tile](std::span<const Buffer> buffers, uint32_t i, uint32_t j) {
+    const std::span<const T> a = buffers[0].as<T>(), b = buffers[1].as<T>();
+    T sum = 0;
+    for (uint32_t k = 0; k < d.k; ++k) sum = std::fma(a[packed(d, tile, 1, i, k)], b[packed(d, tile, 1, j, k)], sum);
     return sum;
   });
   return c;
 }
 
+KernelCase make_matrix_f32(Size size) {
+  return floating_case<float>("matrix_f32", size, 64, random_floats);
+}
+
 KernelCase make_matrix_f64(Size size) {
-  const Dimensions d = dimensions(size, 32);
-  KernelCase c = product_case("matrix_f64", d, 32, make_buffer("a", random_doubles(size_t{d.m} * d.k, -1, 1, 3)),
-                              make_buffer("b", random_doubles(size_t{d.n} * d.k, -1, 1, 4)),
-                              filled_buffer("c", size_t{d.m} * d.n, 0.0), "GFLOP");
-  c.check = product_check<double>(d, [d](std::span<const Buffer> buffers, uint32_t i, uint32_t j) {
-    double sum = 0;
-    for (uint32_t k = 0; k < d.k; ++k)
-      sum = std::fma(buffers[0].as<double>()[packed(d, 32, 1, i, k)], buffers[1].as<double>()[packed(d, 32, 1, j, k)],
-                     sum);
-    return sum;
-  });
-  return c;
+  return floating_case<double>("matrix_f64", size, 32, random_doubles);
 }
 
 KernelCase make_matrix_f16(Size size) {

@@ -44,7 +44,8 @@ std::unique_ptr<Group> start(isa::Target target, const codeobject::Kernel& kerne
 TEST(DispatchState, UserAndSystemSgprsInOrder) {
   const codeobject::Kernel kernel = everything_enabled();
   Shape shape{.grid = {200, 6, 4}, .workgroup = {100, 2, 2}};
-  for (const isa::Target target : {isa::Target::gfx803, isa::Target::gfx906, isa::Target::gfx90a}) {
+  for (const isa::Target target :
+       {isa::Target::gfx803, isa::Target::gfx906, isa::Target::gfx90a, isa::Target::gfx942}) {
     SCOPED_TRACE(isa::to_string(target));
     std::unique_ptr<DispatchState> state;
     // Groups: 2 x 3 x 2; number 9 is (1, 1, 1).
@@ -82,6 +83,9 @@ TEST(DispatchState, UserAndSystemSgprsInOrder) {
       // Base plus offset is this wave's part.
       EXPECT_EQ(group->arena.scratch_base() + wave.sgpr[19], wave.scratch_base);
       EXPECT_EQ(wave.scratch_base, group->arena.scratch_base() + w * group->arena.scratch_stride());
+      if (target == isa::Target::gfx942) {
+        EXPECT_EQ(wave.sgpr64(sreg::kFlatScratchLo), wave.scratch_base) << "architected flat scratch";
+      }
       EXPECT_EQ(wave.pc, 0x1000u);
       EXPECT_EQ(wave.mode, 0x2f0u);
       EXPECT_EQ(wave.lds_size, 1024u);
@@ -111,7 +115,8 @@ TEST(DispatchState, WorkItemIdsFollowThePartialGroupsOwnSize) {
   // The last group has 3 x 2 x 1 work-items of 8 x 4 x 2.
   Shape shape{.grid = {11, 6, 3}, .workgroup = {8, 4, 2}};
   ASSERT_EQ(shape.total_groups(), 8u);
-  for (const isa::Target target : {isa::Target::gfx803, isa::Target::gfx908, isa::Target::gfx90a}) {
+  for (const isa::Target target :
+       {isa::Target::gfx803, isa::Target::gfx908, isa::Target::gfx90a, isa::Target::gfx942}) {
     SCOPED_TRACE(isa::to_string(target));
     std::unique_ptr<DispatchState> state;
     const auto group = start(target, kernel, shape, 7, state);
@@ -120,7 +125,7 @@ TEST(DispatchState, WorkItemIdsFollowThePartialGroupsOwnSize) {
     EXPECT_EQ(wave.exec(), 0x3fu);
     for (unsigned lane = 0; lane < 6; ++lane) {
       const unsigned x = lane % 3, y = lane / 3;
-      if (target == isa::Target::gfx90a) {
+      if (target >= isa::Target::gfx90a) {
         EXPECT_EQ(wave.vgpr[0][lane], x | y << 10);
       } else {
         EXPECT_EQ(wave.vgpr[0][lane], x);
@@ -132,7 +137,7 @@ TEST(DispatchState, WorkItemIdsFollowThePartialGroupsOwnSize) {
     const auto full = start(target, kernel, shape, 0, state);
     ASSERT_EQ(full->waves, 1u);
     EXPECT_EQ(full->arena.wave(0).exec(), ~uint64_t{0});
-    if (target == isa::Target::gfx90a)
+    if (target >= isa::Target::gfx90a)
       EXPECT_EQ(full->arena.wave(0).vgpr[0][63], 7u | 3u << 10 | 1u << 20);
     else
       EXPECT_EQ(full->arena.wave(0).vgpr[2][63], 1u);

@@ -53,8 +53,10 @@ Expected<std::vector<uint8_t>> assemble(isa::Target target, std::string_view sou
   if (directory.path.empty()) return make_error(ErrorCode::kIo, "cannot create a temporary directory");
   const std::string input = directory.path + "/in.s", output = directory.path + "/out.o", log = directory.path + "/log";
   std::ofstream(input) << source << '\n';
-  const std::string command = fmt::format("{} -x assembler -target amdgcn-amd-amdhsa -mcpu={} -c {} -o {} >{} 2>&1",
-                                          WAVEJIT_TEST_CLANG, isa::to_string(target), input, output, log);
+  const std::string command =
+      fmt::format("{} -x assembler -target amdgcn-amd-amdhsa -mcpu={} -c {} -o {} >{} 2>&1",
+                  isa::family_of(target) == isa::Family::gfx940 ? WAVEJIT_TEST_CLANG19 : WAVEJIT_TEST_CLANG,
+                  isa::to_string(target), input, output, log);
   if (std::system(command.c_str()) != 0) {
     const std::vector<uint8_t> text = read_file(log);
     return make_error(ErrorCode::kInvalidArgument, std::string(text.begin(), text.end()));

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <map>
 #include <new>
+#include <optional>
+#include <tuple>
 
 #include "backend-x86/compiler.h"
 #include "frontend/interp/interpreter.h"
@@ -30,8 +32,13 @@ bool is_on(const EngineConfig& engine, std::string_view name) {
   return std::find(engine.disabled.begin(), engine.disabled.end(), name) == engine.disabled.end();
 }
 
-Error exit_error(const WaveState& wave, std::string_view engine) {
-  return Error{.code = wave.exit_reason == ExitReason::kUnsupported ? ErrorCode::kUnsupported : ErrorCode::kInternal,
+Error exit_error(const WaveState& wave, std::string_view engine, const interp::Interpreter& interpreter) {
+  if (wave.exit_reason == ExitReason::kUnsupported || wave.exit_reason == ExitReason::kIllegal) {
+    Error error = interpreter.describe_exit(wave);  // as the runtime words it for every engine
+    error.pc = wave.pc;
+    return error;
+  }
+  return Error{.code = ErrorCode::kInternal,
                .message = fmt::format("{} left with reason {}", engine, static_cast<uint32_t>(wave.exit_reason)),
                .pc = wave.pc};
 }
@@ -53,30 +60,6 @@ Expected<std::unique_ptr<ir::Function>> build(const EngineConfig& engine, const 
   if (std::string problem = ir::verify(*lifted->function); !problem.empty())
     return make_error(ErrorCode::kInternal, "IR verifier: " + problem);
   return std::move(lifted->function);
-}
-
-Expected<void> run_translated(const EngineConfig& engine, const Snippet& snippet, WaveState& wave) {
-  backend::OptimisationSet optimisations;
-  for (const backend::OptimisationInfo& info : backend::optimisations())
-    if (!is_on(engine, info.name)) optimisations.remove(info.optimisation);
-  for (unsigned units = 0; units < 1000; ++units) {
-    auto function = build(engine, snippet, wave);
-    if (!function) return tl::make_unexpected(function.error());
-    auto code = backend::compile(**function,
-                                 {.tier = engine.kind == EngineKind::avx2 ? backend::Tier::avx2 : backend::Tier::avx512,
-                                  .optimisations = optimisations});
-    if (!code) return tl::make_unexpected(code.error());
-    uint32_t entry = 0;
-    while (entry < (*function)->entries.size() && (*function)->entries[entry].guest_pc != wave.pc) ++entry;
-    const ExitReason reason = backend::enter(**code, wave, entry);
-    if (reason == ExitReason::kJump && wave.pc == snippet.end_pc()) {
-      if (engine.count_instructions) ++wave.instructions;  // s_endpgm
-      return {};
-    }
-    if (reason != ExitReason::kJump && reason != ExitReason::kYield)
-      return tl::make_unexpected(exit_error(wave, engine.name()));
-  }
-  return make_error(ErrorCode::kTimeout, "snippet does not end");
 }
 
 }  // namespace
@@ -113,22 +96,99 @@ std::vector<EngineConfig> host_engines() {
 
 Snippet::Snippet(isa::Target target, std::span<const uint8_t> code)
     : target_(target), bytes_(code.begin(), code.end()) {
-  const auto setpc = static_cast<uint32_t>(
-      isa::info(isa::Opcode::s_setpc_b64).number[static_cast<size_t>(isa::family_of(target))]);
+  const auto setpc =
+      static_cast<uint32_t>(isa::info(isa::Opcode::s_setpc_b64).number[static_cast<size_t>(isa::family_of(target))]);
   append_word(bytes_, 0xbe800000u | setpc << 8 | kReturnSgpr);
   append_word(bytes_, kEndpgm);
 }
 
-Expected<void> run(const EngineConfig& engine, const Snippet& snippet, WaveState& wave) {
-  wave.pc = snippet.base();
-  wave.set_sgpr64(kReturnSgpr, snippet.end_pc());
-  if (engine.kind != EngineKind::interp) return run_translated(engine, snippet, wave);
-  const interp::CodeRegion region{.base = snippet.base(), .bytes = snippet.bytes()};
-  const interp::Interpreter interpreter(snippet.target(), {&region, 1});
-  ExitReason reason = ExitReason::kYield;
-  for (unsigned resumes = 0; reason == ExitReason::kYield && resumes < 1000; ++resumes) reason = interpreter.run(wave);
-  if (reason != ExitReason::kEnd) return tl::make_unexpected(exit_error(wave, "interp"));
+struct SnippetRunner::Impl {
+  struct Unit {
+    std::unique_ptr<ir::Function> function;
+    std::shared_ptr<const backend::CompiledCode> code;
+  };
+  using Key = std::tuple<uint64_t, uint32_t, bool>;  // PC, MODE, full EXEC
+
+  Impl(EngineConfig e, const Snippet& s)
+      : engine(std::move(e)), snippet(s), region{.base = s.base(), .bytes = s.bytes()} {
+    for (const backend::OptimisationInfo& info : backend::optimisations())
+      if (!is_on(engine, info.name)) optimisations.remove(info.optimisation);
+  }
+
+  [[nodiscard]] Expected<const Unit*> unit_at(const WaveState& wave) {
+    const Key key{wave.pc, wave.mode, wave.exec() == ~uint64_t{0}};
+    if (const auto it = units.find(key); it != units.end()) return &it->second;
+    auto function = build(engine, snippet, wave);
+    if (!function) return tl::make_unexpected(function.error());
+    auto code = backend::compile(**function,
+                                 {.tier = engine.kind == EngineKind::avx2 ? backend::Tier::avx2 : backend::Tier::avx512,
+                                  .optimisations = optimisations});
+    if (!code) return tl::make_unexpected(code.error());
+    return &(units[key] = {.function = std::move(*function), .code = std::move(*code)});
+  }
+
+  [[nodiscard]] const interp::Interpreter& interpreter() {
+    if (!interpreter_) interpreter_.emplace(snippet.target(), std::span(&region, 1));
+    return *interpreter_;
+  }
+
+  [[nodiscard]] Expected<ExitReason> run_translated(WaveState& wave) {
+    for (unsigned left = 0; left < 1000; ++left) {
+      const auto unit = unit_at(wave);
+      if (!unit) return tl::make_unexpected(unit.error());
+      const auto& entries = (*unit)->function->entries;
+      uint32_t entry = 0;
+      while (entry < entries.size() && entries[entry].guest_pc != wave.pc) ++entry;
+      const ExitReason reason = backend::enter(*(*unit)->code, wave, entry);
+      if (reason == ExitReason::kJump && wave.pc == snippet.end_pc()) {
+        if (engine.count_instructions) ++wave.instructions;  // s_endpgm
+        return reason;
+      }
+      if (reason != ExitReason::kJump && reason != ExitReason::kYield) return wave.exit_reason = reason;
+    }
+    return make_error(ErrorCode::kTimeout, "snippet does not end");
+  }
+
+  [[nodiscard]] ExitReason interpret(WaveState& wave) {
+    ExitReason reason = ExitReason::kYield;
+    for (unsigned resumes = 0; reason == ExitReason::kYield && resumes < 1000; ++resumes)
+      reason = interpreter().run(wave);
+    return reason == ExitReason::kEnd && wave.pc == snippet.end_pc() ? ExitReason::kJump : reason;
+  }
+
+  EngineConfig engine;
+  const Snippet& snippet;
+  interp::CodeRegion region;
+  std::optional<interp::Interpreter> interpreter_;
+  backend::OptimisationSet optimisations;
+  std::map<Key, Unit> units;
+};
+
+SnippetRunner::SnippetRunner(EngineConfig engine, const Snippet& snippet)
+    : impl_(std::make_unique<Impl>(std::move(engine), snippet)) {}
+SnippetRunner::~SnippetRunner() = default;
+
+const EngineConfig& SnippetRunner::engine() const {
+  return impl_->engine;
+}
+
+Expected<ExitReason> SnippetRunner::run_to_exit(WaveState& wave) {
+  wave.pc = impl_->snippet.base();
+  wave.set_sgpr64(kReturnSgpr, impl_->snippet.end_pc());
+  if (impl_->engine.kind == EngineKind::interp) return impl_->interpret(wave);
+  return impl_->run_translated(wave);
+}
+
+Expected<void> SnippetRunner::run(WaveState& wave) {
+  const Expected<ExitReason> reason = run_to_exit(wave);
+  if (!reason) return tl::make_unexpected(reason.error());
+  if (*reason != ExitReason::kJump)
+    return tl::make_unexpected(exit_error(wave, impl_->engine.name(), impl_->interpreter()));
   return {};
+}
+
+Expected<void> run(const EngineConfig& engine, const Snippet& snippet, WaveState& wave) {
+  return SnippetRunner(engine, snippet).run(wave);
 }
 
 std::string dump_ir(const EngineConfig& engine, const Snippet& snippet, const WaveState& wave) {

@@ -49,6 +49,25 @@ class Snippet {
   std::vector<uint8_t> bytes_;
 };
 
+// A snippet on one engine. Translated code is kept, so that further states that start with the same MODE and a full
+// EXEC, or not, cost little.
+class SnippetRunner {
+ public:
+  SnippetRunner(EngineConfig engine, const Snippet& snippet);  // both the snippet's bytes and what they refer to stay
+  ~SnippetRunner();
+  SnippetRunner(const SnippetRunner&) = delete;
+  SnippetRunner& operator=(const SnippetRunner&) = delete;
+  [[nodiscard]] const EngineConfig& engine() const;
+  // Like run() below.
+  [[nodiscard]] Expected<void> run(WaveState& wave);
+  // Until the wave leaves for another reason than a yield or a jump; kJump: to the end of the snippet.
+  [[nodiscard]] Expected<ExitReason> run_to_exit(WaveState& wave);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
 // Runs from the start until the final s_endpgm. wave.pc and the return pair are set here. Unsupported or illegal
 // instructions and every other exit reason come back as errors.
 [[nodiscard]] Expected<void> run(const EngineConfig& engine, const Snippet& snippet, WaveState& wave);

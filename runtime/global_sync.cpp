@@ -1,0 +1,226 @@
+#include "runtime/global_sync.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+
+namespace wavejit::runtime {
+namespace {
+
+using isa::Opcode;
+using isa::Slot;
+
+uint32_t* row_of(WaveState& wave, const isa::Operand& operand) {
+  return operand.kind == isa::OperandKind::agpr ? wave.agpr[operand.reg] : wave.vgpr[operand.reg];
+}
+
+// "find_first_valid(vector mask)"; lane 0 if there is none, as for v_readfirstlane.
+uint32_t first_active(WaveState& wave, const isa::Operand& operand) {
+  const uint64_t exec = wave.exec();
+  return row_of(wave, operand)[exec == 0 ? 0 : std::countr_zero(exec)];
+}
+
+}  // namespace
+
+GlobalSync& GlobalSync::device() {
+  static GlobalSync& device = *new GlobalSync;  // never destroyed: worker threads may outlive static destruction
+  return device;
+}
+
+GlobalSync::Outcome GlobalSync::execute(Order& order, WaveState& wave, const isa::Instruction& inst) {
+  const std::lock_guard lock(mutex_);
+  if (inst.opcode == Opcode::ds_ordered_count) return ordered_count(order, wave, inst);
+  const auto number = static_cast<unsigned>((wave.sgpr[sreg::kM0] >> 16) + static_cast<uint64_t>(inst.offset));
+  Resource& resource = resources_[number % kResources];
+  switch (inst.opcode) {
+    case Opcode::ds_gws_init:
+      resource.counter = first_active(wave, inst.get(Slot::data0));
+      resource.flag = false;
+      return Outcome::done;
+    case Opcode::ds_gws_sema_v:
+      resource.is_barrier = false;
+      ++resource.counter;
+      release(resource);
+      return Outcome::done;
+    case Opcode::ds_gws_sema_br:
+      resource.is_barrier = false;
+      resource.counter += first_active(wave, inst.get(Slot::data0));
+      release(resource);
+      return Outcome::done;
+    case Opcode::ds_gws_sema_release_all:
+      resource.is_barrier = false;
+      resource.counter = resource.queue.size();
+      release(resource);
+      return Outcome::done;
+    case Opcode::ds_gws_sema_p:
+      resource.is_barrier = false;
+      if (resource.counter != 0 && resource.queue.empty()) {
+        --resource.counter;
+        return Outcome::done;
+      }
+      return enqueue(resource, wave);
+    case Opcode::ds_gws_barrier: {
+      resource.is_barrier = true;
+      if (resource.counter != 0) {
+        --resource.counter;
+        return enqueue(resource, wave);
+      }
+      // The last one brings the number of the next barrier.
+      resource.counter = first_active(wave, inst.get(Slot::data0));
+      resource.flag = !resource.flag;
+      release(resource);
+      return Outcome::done;
+    }
+    default:
+      return Outcome::unsupported;
+  }
+}
+
+GlobalSync::Outcome GlobalSync::enqueue(Resource& resource, WaveState& wave) {
+  if (waiting_.size() - num_released_ >= kMaxWaiting) return Outcome::too_many;
+  Waiting& entry = waiting_[&wave];
+  entry = Waiting();
+  entry.flag = resource.flag;
+  resource.queue.push_back(&wave);
+  return Outcome::waits;
+}
+
+// The manuals' "release machine".
+void GlobalSync::release(Resource& resource) {
+  if (resource.is_barrier) {
+    std::erase_if(resource.queue, [&](const WaveState* wave) {
+      if (waiting_.at(wave).flag == resource.flag) return false;
+      let_go(wave);
+      return true;
+    });
+    return;
+  }
+  while (resource.counter != 0 && !resource.queue.empty()) {
+    --resource.counter;
+    let_go(resource.queue.front());
+    resource.queue.pop_front();
+  }
+}
+
+void GlobalSync::let_go(const WaveState* wave) {
+  waiting_.at(wave).released = true;
+  ++num_released_;
+  changed_.notify_all();
+}
+
+// OFFSET0: the counter's byte in the GDS behind M0[31:16]. OFFSET1: bit 0 the next wave may go, bit 1 the wave has
+// counted for the last time, bits 3:2 the type of shader, bits 5:4 what to do. M0[15:0]: the wave's number.
+GlobalSync::Outcome GlobalSync::ordered_count(Order& order, WaveState& wave, const isa::Instruction& inst) {
+  const auto offset1 = static_cast<uint32_t>(inst.offset) >> 8 & 0xff;
+  if ((offset1 >> 4) > 1) return Outcome::unsupported;  // neither add nor exchange
+  const uint32_t turn = wave.sgpr[sreg::kM0] & 0xffff;
+  if (turn == order.next) {
+    count(order, wave, inst);
+    return Outcome::done;
+  }
+  if (waiting_.size() - num_released_ >= kMaxWaiting) return Outcome::too_many;
+  Waiting& entry = waiting_[&wave];
+  entry = Waiting();
+  entry.wave = &wave;
+  entry.order = &order;
+  entry.turn = turn;
+  entry.inst = inst;
+  return Outcome::waits;
+}
+
+// The first active lane's data counts, and all active lanes get the old value. Without active lanes nothing is added.
+void GlobalSync::count(Order& order, WaveState& wave, const isa::Instruction& inst) {
+  const uint64_t exec = wave.exec();
+  const auto offset1 = static_cast<uint32_t>(inst.offset) >> 8 & 0xff;
+  if (exec != 0) {
+    const uint32_t data = first_active(wave, inst.get(Slot::addr));
+    const uint32_t at = (wave.sgpr[sreg::kM0] >> 16) + (static_cast<uint32_t>(inst.offset) & 0xfc);
+    uint32_t old = 0;
+    if (at % 4 == 0 && uint64_t{at} + 4 <= wave.gds_size) {
+      auto* memory = reinterpret_cast<uint32_t*>(wave.gds_base + at);
+      old = (offset1 >> 4 & 3) == 0 ? __atomic_fetch_add(memory, data, __ATOMIC_SEQ_CST)
+                                    : __atomic_exchange_n(memory, data, __ATOMIC_SEQ_CST);
+    }
+    uint32_t* result = row_of(wave, inst.get(Slot::vdst));
+    for (uint64_t lanes = exec; lanes != 0; lanes &= lanes - 1) result[std::countr_zero(lanes)] = old;
+  }
+  if ((offset1 & 1) == 0) return;
+  order.next = (order.next + 1) & 0xffff;
+  for (auto& [other, entry] : waiting_) {
+    if (entry.released || entry.order != &order || entry.turn != order.next) continue;
+    let_go(other);
+    count(order, *entry.wave, entry.inst);
+    return;
+  }
+}
+
+bool GlobalSync::is_released(const WaveState* wave) const {
+  const auto found = waiting_.find(wave);
+  return found != waiting_.end() && found->second.released;
+}
+
+bool GlobalSync::released(const WaveState& wave) {
+  const std::lock_guard lock(mutex_);
+  if (!is_released(&wave)) return false;
+  waiting_.erase(&wave);
+  --num_released_;
+  return true;
+}
+
+bool GlobalSync::any_released(std::span<const WaveState* const> waves) {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(waves.begin(), waves.end(), [this](const WaveState* wave) { return is_released(wave); });
+}
+
+void GlobalSync::forget(std::span<const WaveState* const> waves) {
+  const std::lock_guard lock(mutex_);
+  for (const WaveState* wave : waves) {
+    const auto found = waiting_.find(wave);
+    if (found == waiting_.end()) continue;
+    num_released_ -= found->second.released;
+    waiting_.erase(found);
+    for (Resource& resource : resources_) std::erase(resource.queue, wave);
+  }
+}
+
+void GlobalSync::nobody_runs() {
+  const std::lock_guard lock(mutex_);
+  // Whoever has been released is about to run.
+  if (running_.load(std::memory_order_seq_cst) != 0 || num_released_ != 0) return;
+  ++deadlocks_;
+  changed_.notify_all();
+}
+
+GlobalSync::Wake GlobalSync::wait(std::span<const WaveState* const> waves, const volatile uint32_t* stop_flag) {
+  // Nobody notifies of the stop flag.
+  constexpr auto kPeriod = std::chrono::milliseconds(5);
+  std::unique_lock lock(mutex_);
+  const uint64_t deadlocks = deadlocks_;
+  const auto released = [&] {
+    return std::any_of(waves.begin(), waves.end(), [this](const WaveState* wave) { return is_released(wave); });
+  };
+  if (released()) return Wake::released;
+  sleeping_.fetch_add(1, std::memory_order_seq_cst);
+  if (running_.fetch_sub(1, std::memory_order_seq_cst) == 1 && num_released_ == 0) {
+    ++deadlocks_;
+    changed_.notify_all();
+  }
+  Wake wake = Wake::released;
+  for (;;) {
+    if (released()) break;
+    if (deadlocks_ != deadlocks) {
+      wake = Wake::deadlock;
+      break;
+    }
+    if (__atomic_load_n(stop_flag, __ATOMIC_ACQUIRE) != 0) {
+      wake = Wake::stopped;
+      break;
+    }
+    changed_.wait_for(lock, kPeriod);
+  }
+  running_.fetch_add(1, std::memory_order_seq_cst);
+  sleeping_.fetch_sub(1, std::memory_order_seq_cst);
+  return wake;
+}
+
+}  // namespace wavejit::runtime

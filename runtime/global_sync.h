@@ -1,0 +1,100 @@
+// Global wave sync (GWS) and ordered counts: what waves of different work-groups wait for each other with.
+//
+// Facts: GCN3 and Vega ISA manuals, DS_GWS_INIT, DS_GWS_SEMA_V, _SEMA_BR, _SEMA_P, _SEMA_RELEASE_ALL, DS_GWS_BARRIER
+// and DS_ORDERED_COUNT; LLVM, SIISelLowering (AMDGPUIntrinsics DS_ORDERED, "ds_gws"), for M0 and the offset's fields.
+//
+// There is one device, so one table of resources for all launches of the process; like the GDS it keeps its contents
+// from launch to launch. Engines leave at these instructions (trap_id::kGlobalSync), and workers execute them here. All
+// functions are thread-safe.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+
+#include "frontend/isa/instruction.h"
+#include "internal/wave_state.h"
+
+namespace wavejit::runtime {
+
+class GlobalSync {
+ public:
+  static constexpr unsigned kResources = 64;
+  // Waves that may wait at a time: as many as the largest device of these generations holds (60 or more compute units
+  // of 40 waves each). Where more would have to be there together, the hardware would not get anywhere either.
+  static constexpr unsigned kMaxWaiting = 2560;
+
+  // The order of one launch's waves at ds_ordered_count: the number of the wave whose turn it is. Zero at first.
+  struct Order {
+    uint32_t next = 0;
+  };
+  enum class Outcome : uint8_t {
+    done,         // the wave goes on behind the instruction
+    waits,        // ask released() from time to time
+    unsupported,  // the instruction's fields have no meaning
+    too_many,     // more than kMaxWaiting waves wait
+  };
+
+  static GlobalSync& device();
+
+  // Executes `inst` for the wave, or queues it.
+  [[nodiscard]] Outcome execute(Order& order, WaveState& wave, const isa::Instruction& inst);
+  // Of a wave that waits: whether it may go on behind its instruction, which then has had all its effects. The wave is
+  // forgotten when the answer is yes.
+  [[nodiscard]] bool released(const WaveState& wave);
+  // As released(), for any of them, and nothing is forgotten.
+  [[nodiscard]] bool any_released(std::span<const WaveState* const> waves);
+  // Waves that wait no longer: their launch has failed.
+  void forget(std::span<const WaveState* const> waves);
+
+  // Threads that execute waves, in any launch, say so. wait() needs to know when the last one stops.
+  void enter() { running_.fetch_add(1, std::memory_order_seq_cst); }
+  void leave() {
+    if (running_.fetch_sub(1, std::memory_order_seq_cst) == 1 && sleeping_.load(std::memory_order_seq_cst) != 0)
+      nobody_runs();
+  }
+  enum class Wake : uint8_t { released, stopped, deadlock };
+  // Sleeps until one of the waves is released, `*stop_flag` is set, or all threads of the process that execute waves
+  // wait here for each other.
+  [[nodiscard]] Wake wait(std::span<const WaveState* const> waves, const volatile uint32_t* stop_flag);
+
+ private:
+  struct Resource {
+    uint64_t counter = 0;
+    bool flag = false;  // flips each time that the barrier lets waves go
+    bool is_barrier = false;
+    std::deque<const WaveState*> queue;
+  };
+  struct Waiting {
+    bool released = false;
+    bool flag = false;  // of the resource when the wave came to the barrier
+    // Of waves at ds_ordered_count: that of their launch, their numbers, and what they are to do when it is their turn.
+    Order* order = nullptr;
+    uint32_t turn = 0;
+    WaveState* wave = nullptr;
+    isa::Instruction inst;
+  };
+
+  Outcome enqueue(Resource& resource, WaveState& wave);
+  void release(Resource& resource);
+  void let_go(const WaveState* wave);
+  Outcome ordered_count(Order& order, WaveState& wave, const isa::Instruction& inst);
+  void count(Order& order, WaveState& wave, const isa::Instruction& inst);
+  void nobody_runs();
+  [[nodiscard]] bool is_released(const WaveState* wave) const;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::array<Resource, kResources> resources_;
+  std::unordered_map<const WaveState*, Waiting> waiting_;
+  unsigned num_released_ = 0;  // of waiting_
+  uint64_t deadlocks_ = 0;
+  std::atomic<uint32_t> running_{0}, sleeping_{0};
+};
+
+}  // namespace wavejit::runtime
