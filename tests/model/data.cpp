@@ -1,0 +1,190 @@
+#include "tests/model/data.h"
+
+#include "frontend/isa/row.h"
+#include "tests/model/form.h"
+
+namespace wavejit::model {
+
+using isa::Type;
+
+namespace {
+
+uint64_t random_float(const Format& f, std::mt19937_64& rng) {
+  const auto below = [&](uint64_t n) { return rng() % n; };
+  const uint64_t sign = rng() % 2 != 0 ? f.sign() : 0;
+  switch (below(9)) {
+    case 0:
+    case 1:
+    case 2: {
+      const uint64_t all[] = {
+          0,       f.one(),     1,           f.min_normal() - 1, f.min_normal(), f.max_finite(), f.inf(),
+          f.nan(), f.inf() | 1, f.nan() | 3, f.one() >> 1,       f.one() + 1,    f.one() - 1,    f.min_normal() + 1};
+      return sign | all[below(std::size(all))];
+    }
+    case 3:  // small integers, halves and multiples
+      return ldexp(exact(f), from_int(exact(f), static_cast<int64_t>(below(128)) - 64),
+                   static_cast<long>(below(8)) - 2);
+    case 4:  // around one
+      return sign | (f.one() + (below(16) << below(f.fraction)) - (8u << below(f.fraction - 3)));
+    case 5: {  // around the range of integers
+      static constexpr int kScales[] = {0, 0, -1, -8, -16, 20};
+      const auto n = static_cast<int64_t>(below(uint64_t{1} << 34)) - (int64_t{1} << 33);
+      return ldexp(exact(f), from_int(exact(f), n), kScales[below(6)]);
+    }
+    case 6:  // up to a few hundred: revolutions, exponents
+      return sign | (f.one() + (below(18) << f.fraction) - (uint64_t{9} << f.fraction)) | below(f.min_normal());
+    default:
+      return rng() & f.mask();
+  }
+}
+
+uint64_t random_int(unsigned bits, std::mt19937_64& rng) {
+  const uint64_t mask = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+  const auto below = [&](uint64_t n) { return rng() % n; };
+  switch (below(8)) {
+    case 0:
+    case 1: {
+      const uint64_t all[] = {0,          1,          2,         3,          31,
+                              32,         63,         64,        127,        128,
+                              255,        256,        0x7fff,    0x8000,     0xffff,
+                              0x7fffff,   0x800000,   0xffffff,  mask >> 1,  (mask >> 1) + 1,
+                              mask,       mask - 1,   0x10000,   0x7fff7fff, 0x80008000,
+                              0x80000001, 0x7f7f7f7f, 0x80808080};
+      return all[below(std::size(all))] & mask;
+    }
+    case 2:
+      return below(256) & mask;
+    case 3:
+      return (0 - below(256)) & mask;
+    case 4:  // small bytes: selectors
+      return rng() & 0x0f0f0f0f0f0f0f0full & mask;
+    case 5:
+      return ((uint64_t{1} << below(bits)) + below(5) - 2) & mask;
+    default:
+      return rng() & mask;
+  }
+}
+
+}  // namespace
+
+Bits random_value(Type type, std::mt19937_64& rng) {
+  switch (type) {
+    case Type::f16:
+      return random_float(kF16, rng) | (rng() & 0xffff) << 16;
+    case Type::f32:
+      return random_float(kF32, rng);
+    case Type::f64:
+      return random_float(kF64, rng);
+    case Type::v2f16:
+      return random_float(kF16, rng) | random_float(kF16, rng) << 16;
+    case Type::v2f32:
+      return random_float(kF32, rng) | random_float(kF32, rng) << 32;
+    case Type::b16:
+    case Type::i16:
+    case Type::u16:
+      return random_int(16, rng) | (rng() & 0xffff) << 16;
+    case Type::v2b16:
+    case Type::v2i16:
+    case Type::v2u16:
+      return random_int(16, rng) | random_int(16, rng) << 16;
+    case Type::b64:
+    case Type::i64:
+    case Type::u64:
+      return random_int(64, rng);
+    case Type::b128:
+      return Bits{random_int(64, rng)} | Bits{random_int(32, rng)} << 64 | Bits{random_int(32, rng)} << 96;
+    default:
+      return random_int(32, rng);
+  }
+}
+
+std::array<const uint32_t*, 4> Pool::rows(Type type, unsigned index) {
+  auto& all = rows_[static_cast<size_t>(type)];
+  if (all.empty()) {
+    std::mt19937_64 rng(seed_ + static_cast<unsigned>(type));
+    all.resize(kRows);
+    for (auto& rows : all) {
+      for (unsigned lane = 0; lane < 64; ++lane) {
+        const Bits value = random_value(type, rng);
+        for (unsigned d = 0; d < 4; ++d) rows[d][lane] = static_cast<uint32_t>(value >> 32 * d);
+      }
+    }
+  }
+  const auto& rows = all[index % kRows];
+  return {rows[0].data(), rows[1].data(), rows[2].data(), rows[3].data()};
+}
+
+std::vector<Bits> corners(Type type) {
+  const auto halves = [](const std::vector<Bits>& all, unsigned bits) {
+    std::vector<Bits> result;
+    for (size_t k = 0; k < all.size(); ++k) result.push_back(all[k] | all[(k + 3) % all.size()] << bits);
+    return result;
+  };
+  const auto floats = [](const Format& f) {
+    return std::vector<Bits>{f.one(),
+                             f.sign() | f.one(),
+                             0,
+                             f.sign(),
+                             f.one() + f.min_normal() / 2,
+                             f.inf(),
+                             f.sign() | f.inf(),
+                             f.nan(),
+                             f.inf() | 1,
+                             1,
+                             f.sign() | (f.min_normal() - 1),
+                             f.min_normal(),
+                             f.max_finite(),
+                             f.sign() | f.max_finite(),
+                             f.one() - 1,
+                             f.one() + (f.min_normal() << 1) + f.min_normal() / 4};
+  };
+  const auto ints = [](unsigned bits) {
+    const Bits mask = (Bits{1} << bits) - 1;
+    return std::vector<Bits>{0,
+                             1,
+                             2,
+                             mask,
+                             mask - 1,
+                             mask >> 1,
+                             (mask >> 1) + 1,
+                             31,
+                             0x7f,
+                             0x12345678 & mask,
+                             15,
+                             33 & mask,
+                             0xff,
+                             0x80,
+                             0x7fff & mask,
+                             (Bits{0x8765432112345678} & mask)};
+  };
+  switch (type) {
+    case Type::f16:
+      return floats(kF16);
+    case Type::f32:
+      return floats(kF32);
+    case Type::f64:
+      return floats(kF64);
+    case Type::v2f16:
+      return halves(floats(kF16), 16);
+    case Type::v2f32:
+      return halves(floats(kF32), 32);
+    case Type::b16:
+    case Type::i16:
+    case Type::u16:
+      return ints(16);
+    case Type::v2b16:
+    case Type::v2i16:
+    case Type::v2u16:
+      return halves(ints(16), 16);
+    case Type::b64:
+    case Type::i64:
+    case Type::u64:
+      return ints(64);
+    case Type::b128:
+      return halves(ints(64), 64);
+    default:
+      return ints(32);
+  }
+}
+
+}  // namespace wavejit::model

@@ -1,0 +1,12 @@
+// Writes the files of tests/isa for instructions of the vector ALU: corner values, modifiers and modes, with what the
+// model expects.
+#pragma once
+
+#include <string>
+
+namespace wavejit::model {
+
+// A file <directory>/<format>/<opcode>.isa for each opcode that `only` matches; the number of files.
+[[nodiscard]] unsigned write_directed(const std::string& directory, const std::string& only);
+
+}  // namespace wavejit::model

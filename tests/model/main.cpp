@@ -1,0 +1,61 @@
+// wavejit_model: every engine against the model.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+
+#include "tests/model/directed.h"
+#include "tests/model/runner.h"
+
+namespace {
+
+using namespace wavejit;
+
+int report(std::string_view what, const model::RunSummary& s, std::chrono::steady_clock::time_point start) {
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+  fmt::print("{}: {} opcodes, {} forms, {} values of the model, {} comparisons, {} failures, {:.0f} s\n", what,
+             s.opcodes, s.forms, s.lanes, s.comparisons, s.failures, seconds.count());
+  return s.failures != 0 ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Compares the engines with an independent model of arithmetic instructions"};
+  model::RunOptions options;
+  std::vector<std::string> targets{"gfx906"};
+  std::string part = "all";
+  app.add_option("--targets", targets, "processors")->delimiter(',');
+  app.add_option("--engines", options.engines, "engines, as failures name them")->delimiter(',');
+  app.add_option("--lanes", options.lanes, "values for each opcode and class of modifiers");
+  app.add_flag("--each-mode", options.each_mode, "so many for each MODE of a class, not for all together");
+  app.add_option("--seed", options.seed);
+  app.add_option("--only", options.only, "opcodes, a regular expression");
+  app.add_option("--class", options.only_class, "classes of modifiers, a regular expression");
+  app.add_option("--part", part, "vector, scalar or all")->check(CLI::IsMember({"vector", "scalar", "all"}));
+  app.add_flag("--verbose", options.verbose);
+  std::string directed;
+  app.add_option("--directed", directed, "write files of tests/isa for the opcodes of --only to this folder instead");
+  CLI11_PARSE(app, argc, argv);
+  if (!directed.empty()) {
+    fmt::print("{} files\n", model::write_directed(directed, options.only));
+    return 0;
+  }
+  for (const std::string& name : targets) {
+    const auto target = isa::parse_target(name);
+    if (!target) {
+      fmt::print(stderr, "no such processor: {}\n", name);
+      return 2;
+    }
+    options.targets.push_back(*target);
+  }
+  fmt::print("seed {}\n", options.seed);
+  int failed = 0;
+  const auto run = [&](std::string_view name, model::RunSummary (*function)(const model::RunOptions&)) {
+    const auto start = std::chrono::steady_clock::now();
+    if (part == "all" || part == name) failed |= report(name, function(options), start);
+  };
+  run("vector", model::run_vector);
+  run("scalar", model::run_scalar);
+  return failed;
+}

@@ -1,0 +1,46 @@
+#include "tests/model/programs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "tests/support/assembler.h"
+
+namespace wavejit::model {
+
+std::vector<test::EngineConfig> chosen_engines(const RunOptions& options) {
+  std::vector<test::EngineConfig> chosen;
+  for (const test::EngineConfig& engine : test::host_engines()) {
+    const bool usual = engine.kind == test::EngineKind::interp || engine.optimise;
+    const bool named =
+        std::find(options.engines.begin(), options.engines.end(), engine.name()) != options.engines.end();
+    if (options.engines.empty() ? usual : named) chosen.push_back(engine);
+  }
+  return chosen;
+}
+
+Expected<std::vector<std::vector<uint8_t>>> assemble_programs(isa::Target target,
+                                                              const std::vector<std::string>& programs) {
+  constexpr uint64_t kMarker = 0x5ca1ab1e0ddba11ull;  // between programs
+  std::string source = ".text\n";
+  for (const std::string& p : programs) source += p + fmt::format(".quad {:#x}\n", kMarker);
+  const auto bytes = test::assemble(target, source);
+  if (!bytes) return tl::make_unexpected(bytes.error());
+  std::vector<std::vector<uint8_t>> result;
+  size_t begin = 0;
+  for (size_t at = 0; at + 8 <= bytes->size(); at += 4) {
+    uint64_t word;
+    std::memcpy(&word, bytes->data() + at, 8);
+    if (word != kMarker) continue;
+    result.emplace_back(bytes->begin() + static_cast<std::ptrdiff_t>(begin),
+                        bytes->begin() + static_cast<std::ptrdiff_t>(at));
+    begin = at + 8;
+    at += 4;
+  }
+  if (result.size() != programs.size())
+    return make_error(ErrorCode::kInternal, fmt::format("{} of {} programs", result.size(), programs.size()));
+  return result;
+}
+
+}  // namespace wavejit::model
