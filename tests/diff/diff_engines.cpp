@@ -2,219 +2,284 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <memory>
+#include <span>
+#include <string_view>
 
 #include "backend-x86/compiler.h"
 #include "frontend/isa/decoder.h"
-#include "tests/diff/nan_taint.h"
+#include "frontend/isa/info.h"
+#include "tests/diff/random_memory.h"
 #include "tests/diff/random_program.h"
 #include "tests/support/engine_runner.h"
 
 namespace wavejit::test {
 namespace {
 
-constexpr uint32_t kLdsBytes = 4096, kGdsBytes = 65536;
+constexpr size_t kScratchBytes = size_t{kScratchBytesPerLane} * kWaveSize;
+constexpr size_t kAlignment = 256;  // of images
 
-// FLOAT_MODE values a dispatch can start with, plus other rounding modes: f32 flush / keep, f16-f64 keep, IEEE on and
-// off.
-constexpr uint32_t kModes[] = {0x3f0, 0x3c0, 0x1f0, 0x1c0, 0x0f0, 0x300, 0x3f5, 0x3ca, 0x3ff};
-
-// How often VGPR indexing is on, which takes long to translate, and vector instructions are skipped.
-constexpr unsigned kIndexedOneIn = 40, kSkippedOneIn = 100;
-
-using Sequence = std::vector<std::vector<uint32_t>>;
-
-std::vector<uint8_t> flatten(const Sequence& sequence) {
-  std::vector<uint8_t> bytes;
-  for (const auto& words : sequence)
-    bytes.insert(bytes.end(), reinterpret_cast<const uint8_t*>(words.data()),
-                 reinterpret_cast<const uint8_t*>(words.data() + words.size()));
-  return bytes;
+std::span<const uint8_t> bytes_of(const Words& words) {
+  return {reinterpret_cast<const uint8_t*>(words.data()), words.size() * 4};
 }
 
-std::vector<uint8_t> flatten(const std::vector<uint32_t>& words) {
-  return flatten(Sequence{words});
+// Calls use(instruction, its first word, number of words), with 0 words where there is no instruction.
+template <typename Use>
+void for_each_instruction(const Words& words, isa::Target target, Use use) {
+  for (size_t at = 0; at < words.size();) {
+    isa::Instruction inst;
+    const bool ok = isa::decode(target, bytes_of(words).subspan(at * 4), at * 4, inst) == isa::DecodeStatus::ok;
+    const size_t size = ok ? inst.size / 4 : 0;
+    use(inst, at, size);
+    at += std::max<size_t>(size, 1);
+  }
 }
+
+// All memory that instructions reach, at one address for all engines.
+struct Memory {
+  std::vector<uint8_t> bytes =
+      std::vector<uint8_t>(kMemoryBytes + kScratchBytes + kGdsBytes + kLdsBytes + kAlignment + 2 * backend::kLdsSlack);
+  uint8_t* memory = bytes.data() + (kAlignment - reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment) % kAlignment;
+  uint8_t* scratch = memory + kMemoryBytes;
+  uint8_t* gds = scratch + kScratchBytes;
+  uint8_t* lds = gds + kGdsBytes;  // with slack behind it
+  static constexpr size_t kUsed = kMemoryBytes + kScratchBytes + kGdsBytes + kLdsBytes;
+};
 
 struct Arena {
   WavePtr initial = make_wave(), expected = make_wave(), actual = make_wave();
-  std::vector<uint8_t> lds_initial = std::vector<uint8_t>(kLdsBytes + backend::kLdsSlack), lds_expected, lds_actual;
-  std::vector<uint8_t> gds_initial = std::vector<uint8_t>(kGdsBytes), gds = gds_initial, gds_expected;
-  // Programs address it, so all engines work on the same bytes.
-  std::vector<uint8_t> memory = std::vector<uint8_t>(kProgramMemoryBytes), memory_initial = memory, memory_expected;
+  Memory memory;
+  std::vector<uint8_t> memory_initial = std::vector<uint8_t>(Memory::kUsed), memory_expected = memory_initial;
 };
 
-void compare_bytes(std::string_view name, const std::vector<uint8_t>& expected, const std::vector<uint8_t>& actual,
-                   bool floats, std::string& text) {
+bool same_floats(uint32_t a, uint32_t b) {
   const auto nan = [](uint32_t v) { return (v & 0x7fffffffu) > 0x7f800000u; };
-  for (size_t i = 0; i + 4 <= expected.size() && text.size() < 2000; i += 4) {
-    uint32_t a, b;
-    std::memcpy(&a, &expected[i], 4);
-    std::memcpy(&b, &actual[i], 4);
-    if (a != b && !(floats && nan(a) && nan(b)))
-      text += fmt::format("  {}[{}]: expected {:#x}, got {:#x}\n", name, i, a, b);
-  }
-}
-
-// Empty if the engines agree on `code` from the state of `state_seed`, which has the registers of set_addresses().
-std::string difference(Arena& arena, const DiffOptions& options, const std::vector<uint8_t>& code, uint64_t state_seed,
-                       bool is_program, bool floats, std::string* engine_name) {
-  const isa::Target target = options.target;
-  Rng rng(state_seed);
-  std::memset(static_cast<void*>(arena.initial.get()), 0, sizeof(WaveState));
-  uint32_t mode = kModes[rng() % std::size(kModes)];
-  // Programs need the registers that they name for their addresses.
-  if (!is_program && rng() % kIndexedOneIn == 0) mode |= mode::kGprIdxEn;
-  if (!is_program && rng() % kSkippedOneIn == 0) mode |= mode::kVskip;
-  randomise(*arena.initial, rng, mode);
-  for (uint8_t& byte : arena.lds_initial) byte = static_cast<uint8_t>(rng());
-  for (size_t i = 0; i < arena.gds_initial.size(); ++i) arena.gds_initial[i] = arena.lds_initial[i % kLdsBytes];
-  set_addresses(*arena.initial, reinterpret_cast<uint64_t>(arena.memory.data()), rng);
-  for (uint8_t& byte : arena.memory_initial) byte = static_cast<uint8_t>(rng());
-  const Snippet snippet(target, code);
-  std::vector<EngineConfig> engines = host_engines();
-  const bool count = state_seed % 2 != 0;
-  Rng switches(~state_seed);
-  for (EngineConfig& engine : engines) {
-    engine.count_instructions = count;
-    if (!options.random_switches || engine.kind == EngineKind::interp || engine.optimise) continue;
-    engine.optimise = true;
-    const uint64_t one_in = switches() % 2 == 0 ? 8 : 2;  // few off, or half of them
-    for (const std::string& name : switch_names())
-      if (switches() % one_in == 0) engine.disabled.push_back(name);
-  }
-
-  const auto run_on = [&](const EngineConfig& engine, WaveState& wave, std::vector<uint8_t>& lds) -> std::string {
-    std::memcpy(static_cast<void*>(&wave), arena.initial.get(), sizeof(WaveState));
-    lds = arena.lds_initial;
-    std::copy(arena.memory_initial.begin(), arena.memory_initial.end(), arena.memory.begin());
-    wave.lds_base = reinterpret_cast<uint64_t>(lds.data());
-    wave.lds_size = kLdsBytes;
-    wave.gds_base = reinterpret_cast<uint64_t>(arena.gds.data());
-    wave.gds_size = kGdsBytes;
-    arena.gds = arena.gds_initial;
-    auto result = run(engine, snippet, wave);
-    return result ? "" : result.error().message;
+  if (nan(a) && nan(b)) return true;
+  const auto half = [&](unsigned shift) {
+    const uint32_t p = a >> shift & 0xffff, q = b >> shift & 0xffff;
+    const auto nan16 = [](uint32_t v) { return (v & 0x7fff) > 0x7c00; };
+    return p == q || (nan16(p) && nan16(q));
   };
-  *engine_name = "interp";
-  if (std::string error = run_on(engines[0], *arena.expected, arena.lds_expected); !error.empty()) return error + "\n";
-  arena.memory_expected = arena.memory;
-  arena.gds_expected = arena.gds;
-  for (const EngineConfig& engine : engines) {
-    if (engine.kind == EngineKind::interp) continue;
-    *engine_name = engine.name();
-    if (std::string error = run_on(engine, *arena.actual, arena.lds_actual); !error.empty()) return error + "\n";
-    std::string text = compare(*arena.expected, *arena.actual);
-    if (count && arena.expected->instructions != arena.actual->instructions)
-      text += fmt::format("  instructions: expected {}, got {}\n", arena.expected->instructions,
-                          arena.actual->instructions);
-    compare_bytes("lds", arena.lds_expected, arena.lds_actual, floats, text);
-    compare_bytes("gds", arena.gds_expected, arena.gds, floats, text);
-    compare_bytes("memory", arena.memory_expected, arena.memory, floats, text);
-    if (!text.empty()) return text;
-  }
-  return {};
+  return half(0) && half(16);
 }
 
-std::string print(const std::vector<uint32_t>& words, isa::Target target) {
-  std::string text;
-  for (size_t at = 0; at < words.size();) {
-    isa::Instruction inst;
-    const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(words.data() + at), (words.size() - at) * 4);
-    const bool ok = isa::decode(target, bytes, at * 4, inst) == isa::DecodeStatus::ok;
-    const size_t size = ok ? inst.size / 4 : 1;
-    text += fmt::format("  {:4}: {:<60} //", at * 4, ok ? isa::disassemble(inst) : "illegal");
-    for (size_t i = 0; i < size; ++i) text += fmt::format(" {:#010x}", words[at + i]);
-    text += '\n';
-    at += size;
+uint32_t dword(const uint8_t* bytes, size_t at) {
+  uint32_t value;
+  std::memcpy(&value, bytes + at, 4);
+  return value;
+}
+
+void compare_bytes(const uint8_t* expected, const uint8_t* actual, bool floats, std::string& text) {
+  if (std::memcmp(expected, actual, Memory::kUsed) == 0) return;
+  const auto name = [](size_t at) {
+    if (at < kMemoryBytes) return fmt::format("memory[{}]", static_cast<int64_t>(at) - kMemoryBytes / 2);
+    at -= kMemoryBytes;
+    if (at < kScratchBytes) return fmt::format("scratch[{}]", at);
+    at -= kScratchBytes;
+    return at < kGdsBytes ? fmt::format("gds[{}]", at) : fmt::format("lds[{}]", at - kGdsBytes);
+  };
+  const auto nan64 = [](const uint8_t* bytes, size_t at) {
+    return (dword(bytes, at + 4) & 0x7fffffff) >= 0x7ff00000 &&
+           ((dword(bytes, at + 4) & 0xfffff) != 0 || dword(bytes, at) != 0);
+  };
+  for (size_t i = 0; i < Memory::kUsed && text.size() < 2000; i += 4) {
+    const uint32_t a = dword(expected, i), b = dword(actual, i);
+    if (a == b) continue;
+    if (floats && (same_floats(a, b) || (nan64(expected, i & ~size_t{7}) && nan64(actual, i & ~size_t{7})))) continue;
+    text += fmt::format("  {}: expected {:#x}, got {:#x}\n", name(i), a, b);
   }
+}
+
+// Where a state starts otherwise than at random.
+struct Simpler {
+  bool full_exec = false, usual_mode = false;
+};
+
+// The engines' code of one sequence or program, and how they differ on it.
+class Trial {
+ public:
+  Trial(Arena& arena, const DiffOptions& options, const Words& code, uint32_t mode, bool floats, uint64_t seed)
+      : arena_(arena),
+        options_(options),
+        snippet_(options.target, bytes_of(code)),
+        mode_(mode),
+        floats_(floats),
+        count_(seed % 2 != 0) {
+    Rng rng(~seed);
+    std::vector<EngineConfig> engines = host_engines();
+    if (options.alternate)
+      std::erase_if(engines, [chosen = std::array{rng() % 3 != 0, rng() % 3 != 0}](const EngineConfig& engine) {
+        return engine.kind != EngineKind::interp && engine.optimise != chosen[engine.kind == EngineKind::avx2];
+      });
+    // asmjit's allocator takes minutes for indexed registers.
+    const bool may_lack_allocator = rng() % 8 == 0 && !has_indices(code);
+    for (EngineConfig& engine : engines) {
+      engine.count_instructions = count_;
+      // With both kinds of code it is the unoptimised one that gets the rest of the optimisations.
+      const bool change = options.random_switches && engine.kind != EngineKind::interp &&
+                          (options.alternate ? engine.optimise && rng() % 2 == 0 : !engine.optimise);
+      if (change) {
+        engine.optimise = true;
+        const uint64_t one_in = rng() % 2 == 0 ? 8 : 2;  // few off, or half of them
+        for (const std::string& name : switch_names())
+          if (rng() % one_in == 0 && (name != "own-allocator" || may_lack_allocator)) engine.disabled.push_back(name);
+      }
+      runners_.push_back(std::make_unique<SnippetRunner>(engine, snippet_));
+    }
+  }
+
+  // Empty if the engines agree from the state of `state_seed`; otherwise `engine` differs.
+  std::string difference(uint64_t state_seed, Simpler simpler, std::string* engine, uint64_t* executed) {
+    make_state(state_seed, simpler);
+    *engine = "interp";
+    if (std::string error = run(*runners_[0], *arena_.expected); !error.empty()) return error + "\n";
+    std::memcpy(arena_.memory_expected.data(), arena_.memory.memory, Memory::kUsed);
+    if (executed != nullptr) *executed += arena_.expected->instructions - 2;  // those at the end of the snippet
+    for (size_t i = 1; i < runners_.size(); ++i) {
+      *engine = runners_[i]->engine().name();
+      if (std::string error = run(*runners_[i], *arena_.actual); !error.empty()) return error + "\n";
+      std::string text = compare(*arena_.expected, *arena_.actual);
+      if (count_ && arena_.expected->instructions != arena_.actual->instructions)
+        text += fmt::format("  instructions: expected {}, got {}\n", arena_.expected->instructions,
+                            arena_.actual->instructions);
+      compare_bytes(arena_.memory_expected.data(), arena_.memory.memory, floats_, text);
+      if (!text.empty()) return text;
+    }
+    return {};
+  }
+
+ private:
+  void make_state(uint64_t seed, Simpler simpler) {
+    WaveState& wave = *arena_.initial;
+    Rng rng(seed);
+    std::memset(static_cast<void*>(&wave), 0, sizeof wave);
+    randomise(wave, rng, mode_);
+    if (simpler.full_exec) wave.set_exec(~uint64_t{0});
+    if (simpler.usual_mode) wave.mode = (wave.mode & ~0x3ffu) | 0x3c0;
+    const Memory& memory = arena_.memory;
+    set_addresses(
+        wave,
+        {.memory = reinterpret_cast<uint64_t>(memory.memory), .scratch = reinterpret_cast<uint64_t>(memory.scratch)},
+        options_.target, rng);
+    for (size_t i = 0; i < Memory::kUsed; i += 8) {
+      const uint64_t value = rng();
+      std::memcpy(&arena_.memory_initial[i], &value, 8);
+    }
+    wave.lds_base = reinterpret_cast<uint64_t>(memory.lds);
+    wave.lds_size = kLdsBytes;
+    wave.gds_base = reinterpret_cast<uint64_t>(memory.gds);
+    wave.gds_size = kGdsBytes;
+  }
+
+  [[nodiscard]] bool has_indices(const Words& code) const {
+    if ((mode_ & mode::kGprIdxEn) != 0) return true;
+    bool found = false;
+    for_each_instruction(code, options_.target, [&](const isa::Instruction& inst, size_t, size_t) {
+      const std::string_view name = isa::info(inst.opcode).name;
+      found |= name.starts_with("s_set_gpr_idx") || name.find("movrel") != name.npos;
+    });
+    return found;
+  }
+
+  std::string run(SnippetRunner& runner, WaveState& wave) {
+    std::memcpy(static_cast<void*>(&wave), arena_.initial.get(), sizeof(WaveState));
+    std::memcpy(arena_.memory.memory, arena_.memory_initial.data(), Memory::kUsed);
+    auto result = runner.run(wave);
+    return result ? "" : result.error().message;
+  }
+
+  Arena& arena_;
+  const DiffOptions& options_;
+  Snippet snippet_;
+  uint32_t mode_;
+  bool floats_;
+  bool count_;
+  std::vector<std::unique_ptr<SnippetRunner>> runners_;
+};
+
+std::string print(const Words& words, isa::Target target) {
+  std::string text;
+  for_each_instruction(words, target, [&](const isa::Instruction& inst, size_t at, size_t size) {
+    text += fmt::format("  {:4}: {:<60} //", at * 4, size != 0 ? isa::disassemble(inst) : "illegal");
+    for (size_t i = 0; i < std::max<size_t>(size, 1); ++i) text += fmt::format(" {:#010x}", words[at + i]);
+    text += '\n';
+  });
   return text;
 }
 
-std::vector<uint32_t> joined(const Sequence& sequence) {
-  std::vector<uint32_t> all;
-  for (const auto& words : sequence) all.insert(all.end(), words.begin(), words.end());
-  return all;
+uint64_t count_instructions(const Words& words, isa::Target target) {
+  uint64_t count = 0;
+  for_each_instruction(words, target, [&](const isa::Instruction&, size_t, size_t) { ++count; });
+  return count;
+}
+
+// Tries a sequence or program from all states, and shrinks it where engines differ.
+template <typename Item, typename WordsOf, typename Shrink>
+std::string diff(const DiffOptions& options, Item item, uint64_t seed, std::string_view what, WordsOf words_of,
+                 Shrink shrink, DiffCounts* counts) {
+  static thread_local Arena arena;
+  Trial trial(arena, options, words_of(item), item.mode, item.floats, seed);
+  if (options.print)
+    fmt::print("{} {} seed {}\n{}", isa::to_string(options.target), what, seed, print(words_of(item), options.target));
+  if (counts != nullptr) counts->generated += count_instructions(words_of(item), options.target);
+  for (unsigned state = 0; state < options.states; ++state) {
+    const uint64_t state_seed = seed * 1000 + state;
+    std::string engine;
+    std::string text = trial.difference(state_seed, {}, &engine, counts != nullptr ? &counts->executed : nullptr);
+    if (text.empty()) continue;
+    Simpler simpler;
+    const auto smaller = [&](const Item& candidate, Simpler start) {
+      std::string name;
+      std::string found = Trial(arena, options, words_of(candidate), candidate.mode, candidate.floats, seed)
+                              .difference(state_seed, start, &name, nullptr);
+      if (found.empty()) return false;
+      text = std::move(found);
+      engine = std::move(name);
+      return true;
+    };
+    for (bool again = true; again;) {
+      again = false;
+      for (Item& candidate : shrink(item)) {
+        if (!smaller(candidate, simpler)) continue;
+        item = std::move(candidate);
+        again = true;
+        break;
+      }
+    }
+    if (smaller(item, {.full_exec = true})) simpler.full_exec = true;
+    if (smaller(item, {.full_exec = simpler.full_exec, .usual_mode = true})) simpler.usual_mode = true;
+    (void)smaller(item, simpler);  // arena.initial is that of the report
+    return fmt::format(
+        "{} {} seed {} state {}: {} differs from interp (exec {:#x}, mode {:#x}, vcc {:#x}, m0 {:#x})\n{}{}",
+        isa::to_string(options.target), what, seed, state_seed, engine, arena.initial->exec(), arena.initial->mode,
+        arena.initial->vcc(), arena.initial->sgpr[sreg::kM0], print(words_of(item), options.target), text);
+  }
+  return {};
 }
 
 }  // namespace
 
-std::string diff_once(const DiffOptions& options, const std::vector<Candidate>& pool, uint64_t seed) {
-  static thread_local Arena arena;
-  Rng rng(seed);
-  Sequence sequence;
-  NanTaint taint;
-  while (sequence.size() < options.length) {
-    const Candidate& candidate = pool[rng() % pool.size()];
-    if (options.length > 1 && (stores_several_dwords(candidate.opcode) || needs_addresses(candidate.opcode))) continue;
-    auto words = random_words(candidate, options.target, rng);
-    if (words.empty()) continue;
-    isa::Instruction inst;
-    const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(words.data()), words.size() * 4);
-    if (isa::decode(options.target, bytes, 0, inst) != isa::DecodeStatus::ok || !taint.accept(inst)) continue;
-    sequence.push_back(std::move(words));
-  }
-  for (unsigned state = 0; state < options.states; ++state) {
-    const uint64_t state_seed = seed * 1000 + state;
-    std::string engine;
-    const auto try_sequence = [&](const Sequence& s, std::string* name) {
-      return difference(arena, options, flatten(s), state_seed, false, false, name);
-    };
-    std::string text = try_sequence(sequence, &engine);
-    if (text.empty()) continue;
-    // Shrink: drop instructions one by one as long as some difference remains.
-    for (size_t i = 0; i < sequence.size() && sequence.size() > 1;) {
-      Sequence shorter = sequence;
-      shorter.erase(shorter.begin() + static_cast<std::ptrdiff_t>(i));
-      std::string shorter_engine;
-      if (std::string shorter_text = try_sequence(shorter, &shorter_engine); !shorter_text.empty()) {
-        sequence = std::move(shorter);
-        text = std::move(shorter_text);
-        engine = shorter_engine;
-      } else {
-        ++i;
-      }
-    }
-    return fmt::format("{} seed {} state {}: {} differs from interp (exec {:#x}, mode {:#x}, vcc {:#x})\n{}{}",
-                       isa::to_string(options.target), seed, state_seed, engine, arena.initial->exec(),
-                       arena.initial->mode, arena.initial->vcc(), print(joined(sequence), options.target), text);
-  }
-  return {};
+std::string diff_sequence(const DiffOptions& options, Sequence sequence, uint64_t seed, DiffCounts* counts) {
+  return diff(
+      options, std::move(sequence), seed, "sequence", [](const Sequence& s) { return flatten(s); },
+      [&](const Sequence& s) { return shrunk(s, options.target); }, counts);
 }
 
-std::string program_once(const DiffOptions& options, const std::vector<Candidate>& pool, uint64_t seed) {
-  static thread_local Arena arena;
+std::string diff_once(const DiffOptions& options, const std::vector<Candidate>& pool, uint64_t seed,
+                      DiffCounts* counts) {
   Rng rng(seed);
-  Program program = random_program(options.target, pool, rng);
-  for (unsigned state = 0; state < options.states; ++state) {
-    const uint64_t state_seed = seed * 1000 + state;
-    const auto attempt = [&](const Program& p, std::string* name) {
-      return difference(arena, options, flatten(encode(p, options.target)), state_seed, true, p.floats, name);
-    };
-    std::string engine;
-    std::string text = attempt(program, &engine);
-    if (text.empty()) continue;
-    for (bool smaller = true; smaller;) {
-      smaller = false;
-      for (Program& candidate : shrunk(program)) {
-        std::string name;
-        std::string difference_of_it = attempt(candidate, &name);
-        if (difference_of_it.empty()) continue;
-        program = std::move(candidate);
-        text = std::move(difference_of_it);
-        engine = std::move(name);
-        smaller = true;
-        break;
-      }
-    }
-    std::string again;
-    (void)attempt(program, &again);  // arena.initial is that of the program printed
-    return fmt::format("{} program seed {} state {}: {} differs from interp (exec {:#x}, mode {:#x}, vcc {:#x})\n{}{}",
-                       isa::to_string(options.target), seed, state_seed, engine, arena.initial->exec(),
-                       arena.initial->mode, arena.initial->vcc(),
-                       print(encode(program, options.target), options.target), text);
-  }
-  return {};
+  return diff_sequence(options, random_sequence(pool, options.target, options.length, rng), seed, counts);
+}
+
+std::string program_once(const DiffOptions& options, const std::vector<Candidate>& pool, uint64_t seed,
+                         DiffCounts* counts) {
+  Rng rng(seed);
+  return diff(
+      options, random_program(options.target, pool, rng), seed, "program",
+      [&](const Program& p) { return encode(p, options.target); }, [](const Program& p) { return shrunk(p); }, counts);
 }
 
 }  // namespace wavejit::test

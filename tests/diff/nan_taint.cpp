@@ -1,5 +1,6 @@
 #include "tests/diff/nan_taint.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include "frontend/isa/info.h"
@@ -15,7 +16,41 @@ unsigned index_of(const isa::Operand& operand, unsigned dword) {
   return (operand.kind == isa::OperandKind::agpr ? 256u : 0u) + (operand.reg + dword) % 256;
 }
 
+bool is_memory(const isa::OpcodeInfo& info) {
+  return info.is_memory || info.is_atomic || info.is_store;
+}
+
+// The type of an atomic that computes with floating-point numbers, else none.
+isa::Type float_atomic(const isa::Instruction& inst) {
+  const isa::OpcodeInfo& info = isa::info(inst.opcode);
+  const std::string_view name = info.name;
+  if (!info.is_atomic) return isa::Type::none;
+  const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
+  if (has("bf16")) return isa::Type::v2b16;
+  if (has("_f64") || (has("atomic_f") && has("_x2")) || has("image_atomic_f")) return isa::Type::f64;
+  if (has("_f32") || has("atomic_f")) return isa::Type::f32;
+  return has("_f16") ? isa::Type::v2f16 : isa::Type::none;
+}
+
 }  // namespace
+
+bool NanTaint::memory_allows(const isa::Instruction& inst) const {
+  const isa::OpcodeInfo& info = isa::info(inst.opcode);
+  if (memory_ == Content::exact || !is_memory(info)) return true;
+  if (const isa::Type type = float_atomic(inst); type != isa::Type::none)
+    return memory_ == content_of(type, 0) && memory_ != Content::mixed;
+  const std::string_view name = info.name;
+  const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
+  if (info.is_atomic || name.starts_with("s_") || inst.lds) return false;
+  // Half of a double would be part of a payload.
+  if (info.is_store)
+    return memory_ != Content::f64_lo && !has("src2") && (has("store_dword") || has("write_b32") || has("write2_b32"));
+  return has("load_dword") || has("read_b32") || has("read2_b32") || has("read_b64") || has("read_b128");
+}
+
+bool NanTaint::registers_are_exact() const {
+  return std::all_of(registers_.begin(), registers_.end(), [](Content c) { return c == Content::exact; });
+}
 
 NanTaint::Content NanTaint::content_of(isa::Type type, unsigned dword) {
   switch (type) {
@@ -34,6 +69,7 @@ NanTaint::Content NanTaint::content_of(isa::Type type, unsigned dword) {
 }
 
 bool NanTaint::accept(const isa::Instruction& inst) {
+  if (!memory_allows(inst)) return false;
   const std::string_view name = isa::info(inst.opcode).name;
   const bool is_float = name.find("_f16") != name.npos || name.find("_f32") != name.npos ||
                         name.find("_f64") != name.npos || name.find("bf16") != name.npos;
@@ -59,16 +95,28 @@ bool NanTaint::accept(const isa::Instruction& inst) {
       const Content content = registers_[index_of(operand, d)];
       if ((content == Content::f64_lo || content == Content::f64_hi) && content != content_of(operand.type, d))
         return false;
+      // The same, of a double in registers that have held something else before.
+      const auto beside = [&](unsigned other) {
+        return registers_[other] == Content::f64_lo || registers_[other] == Content::f64_hi ||
+               registers_[other] == Content::mixed;
+      };
+      const unsigned index = index_of(operand, d), file = index & 256;
+      if (content == Content::mixed && ((d == 0 && beside(file + (index + 255) % 256)) ||
+                                        (d + 1 == operand.dwords && beside(file + (index + 1) % 256))))
+        return false;
       // What is left of these accumulators later could not be told.
       if (content == Content::mixed && name.starts_with("v_mfma_f64")) return false;
     }
   }
+  const bool from_memory = memory_ != Content::exact && is_memory(isa::info(inst.opcode));
+  if (const isa::Type type = float_atomic(inst); type != isa::Type::none)
+    memory_ = type == isa::Type::v2b16 ? Content::mixed : content_of(type, 0);
   for (unsigned i = 0; i < inst.num_operands; ++i) {
     const isa::Operand& operand = inst.operands[i];
     if (!is_vector(operand) || !operand.is_dst) continue;
     for (unsigned d = 0; d < operand.dwords; ++d) {
       Content& content = registers_[index_of(operand, d)];
-      Content written = content_of(operand.type, d);
+      Content written = from_memory ? Content::mixed : content_of(operand.type, d);
       const bool is_integer = operand.type == isa::Type::i32 || operand.type == isa::Type::u32 ||
                               operand.type == isa::Type::i16 || operand.type == isa::Type::u16;
       if (is_float && !is_integer && (opaque || written == Content::exact)) written = Content::mixed;

@@ -12,7 +12,7 @@
 #include "frontend/lift/handlers.h"
 #include "frontend/lift/lifter.h"
 #include "internal/data_format.h"
-#include "tests/diff/random_program.h"
+#include "tests/diff/random_memory.h"
 #include "tests/support/engine_runner.h"
 
 namespace wavejit::test {
@@ -30,6 +30,13 @@ uint32_t scalar_dst(Rng& rng) {
   if (r < 12) return static_cast<uint32_t>(rng() % 10) * 2;
   if (r == 12) return 106;
   return static_cast<uint32_t>(rng() % 20);
+}
+
+// Of SALU instructions: EXEC and M0, too.
+uint32_t salu_dst(Rng& rng) {
+  const uint64_t r = rng() % 32;
+  if (r == 0) return 126 + static_cast<uint32_t>(rng() % 4 == 0);
+  return r == 1 ? 124 : scalar_dst(rng);
 }
 
 // 8-bit scalar source: SGPRs, vcc, exec, m0, inline constants, rarely a literal.
@@ -100,86 +107,52 @@ bool usable(isa::Opcode opcode, isa::Target target) {
   const isa::OpcodeInfo& info = isa::info(opcode);
   if (!isa::available(opcode, target)) return false;
   if (!interp::Interpreter::supports(opcode) || !lift::supports(static_cast<uint16_t>(opcode))) return false;
-  if (info.control_flow != isa::ControlFlow::none || info.is_graphics) return false;
-  switch (info.format) {
-    case Format::sop1:
-    case Format::sop2:
-    case Format::sopc:
-    case Format::sopk:
-    case Format::vop1:
-    case Format::vop2:
-    case Format::vopc:
-    case Format::vop3:
-    case Format::vop3b:
-    case Format::vop3p:
-    case Format::mai:
-    case Format::ds:
-    case Format::flat:
-    case Format::mubuf:
-    case Format::mtbuf:
-      break;
-    default:
-      return false;
-  }
-  // Results that differ between runs by nature, or that address memory or code. The order of partly overlapping LDS
-  // stores of several elements is unspecified (docs/isa-decisions.md).
-  const std::string_view name = info.name;
-  for (std::string_view prefix :
-       {"s_getpc", "s_setreg", "s_getreg", "s_set_gpr", "s_cbranch", "s_mov_fed", "v_mov_fed", "s_rfe", "s_movreld",
-        "s_setvskip", "ds_gws", "ds_ordered", "v_clrexcp", "ds_write2", "ds_wrxchg2"})
-    if (name.starts_with(prefix)) return false;
-  const bool vector_memory =
-      info.format == Format::flat || info.format == Format::mubuf || info.format == Format::mtbuf;
-  // Scratch is nowhere here; NaNs that atomics leave in memory have a payload; dwords of lanes may overlap.
-  const bool several = name.find("store_dwordx") != std::string_view::npos;
-  const bool is_float = name.ends_with("_f16") || name.ends_with("_f32") || name.ends_with("_f64");
-  const bool compares_floats = name.find("atomic_f") != std::string_view::npos;
-  return !vector_memory ||
-         !(name.starts_with("scratch_") || is_float || compares_floats || (several && info.format == Format::mubuf) ||
-           name.starts_with("buffer_wb") || name.starts_with("buffer_inv"));
+  return !info.is_graphics && unfit_reason(opcode).empty();
 }
 
-// FLAT and GLOBAL with the addresses of set_addresses(): pairs that step by 16 bytes where several dwords are stored.
-std::vector<uint32_t> flat_words(const isa::OpcodeInfo& info, isa::Target target, uint32_t op, Rng& rng) {
-  const bool several = info.name.find("store_dwordx") != std::string_view::npos;
-  const bool global = info.name.starts_with("global_");
-  const bool scalar = global && rng() % 2 == 0;
-  const uint32_t pair = several ? 32 : 24 + 2 * static_cast<uint32_t>(rng() % 3);
-  const uint32_t offset = several ? 36 : 20 + static_cast<uint32_t>(rng() % 4);
-  const uint32_t imm = isa::family_of(target) >= isa::Family::gfx9 ? static_cast<uint32_t>(rng()) & 0x7c : 0;
-  uint32_t word0 = 0xdc000000u | op << 18 | (global ? 2u << 14 : 0) | imm | (rng() % 2 == 0 ? 1u << 16 : 0);
-  if (rng() % 8 == 0) word0 |= 1u << 13;
-  const uint32_t saddr = !global ? 0 : scalar ? kAddressSgpr : 0x7f;
-  return {word0, vgpr(rng) << 24 | saddr << 16 | vgpr(rng) << 8 | (scalar ? offset : pair)};
+// SOPP instructions that neither branch nor end the wave, with immediates that they accept.
+uint32_t sopp_immediate(std::string_view name, Rng& rng) {
+  if (name.starts_with("s_sendmsg")) return pick(rng, {1, 4, 9, 10});
+  if (name == "s_sethalt" || name == "s_setkill") return 0;
+  if (name == "s_set_gpr_idx_mode") return static_cast<uint32_t>(rng() % 16);
+  if (name == "s_sleep" || name == "s_nop" || name == "s_setprio" || name == "s_waitcnt" ||
+      name.find("perflevel") != name.npos)
+    return static_cast<uint32_t>(rng() % 4);
+  return 0;
 }
 
-// MUBUF and MTBUF with the descriptor of set_addresses(). Offsets are multiples of four: elements of lanes that overlap
-// in part are written in no particular order.
-std::vector<uint32_t> buffer_words(const isa::OpcodeInfo& info, uint32_t op, Rng& rng) {
-  const auto modes = static_cast<uint32_t>(rng() % 4);  // offen, idxen
-  const uint32_t address = modes == 1 ? 36 : 34;
-  const uint32_t word1 =
-      (128 + 4 * static_cast<uint32_t>(rng() % 9)) << 24 | (kDescriptorSgpr / 4) << 16 | vgpr(rng) << 8 | address;
-  const uint32_t common = modes << 12 | (rng() % 2 == 0 ? 1u << 14 : 0) | (static_cast<uint32_t>(rng()) & 0x7c);
-  if (info.format == Format::mubuf)
-    return {0xe0000000u | op << 18 | common | (rng() % 8 == 0 ? 1u << 16 : 0), word1 | (rng() % 8 == 0 ? 1u << 23 : 0)};
-  const uint32_t formats = valid_format(rng);
-  return {0xe8000000u | op << 15 | common | (formats & 15) << 19 | (formats >> 4) << 23, word1};
+// Fields of MODE that may have any value: rounding, denormals, clamp of NaNs, IEEE, overflow of f16.
+constexpr uint32_t kModeFields[] = {0 | 3 << 5, 4 | 3 << 5, 0 | 7 << 5, 4 | 1 << 5, 6 | 1 << 5,
+                                    8,          9,          8 | 1 << 5, 23,         0 | 9 << 5};
+
+bool has_hwreg(std::string_view name) {
+  return name.starts_with("s_setreg") || name.starts_with("s_getreg");
+}
+
+// id, offset, size - 1 of a hardware register.
+uint32_t hardware_register(std::string_view name, Rng& rng) {
+  const bool sets = name.starts_with("s_setreg");
+  if (sets ? rng() % 8 != 0 : rng() % 2 != 0) return 1 | kModeFields[rng() % std::size(kModeFields)] << 6;
+  const auto bits = static_cast<uint32_t>(rng()) & 0xffc0;
+  return bits | (sets ? pick(rng, {4, 5, 6, 7}) : pick(rng, {1, 2, 4, 5, 6, 7, 15}));
 }
 
 std::vector<uint32_t> encode(const Candidate& candidate, isa::Target target, Rng& rng) {
   const isa::OpcodeInfo& info = isa::info(candidate.opcode);
+  if (is_memory_format(info.format)) return random_memory_words(candidate.opcode, target, rng);
   const auto op = static_cast<uint32_t>(base_number(info, target));
   const bool vop3_only = op >= kVop3Only;
   const auto literal = corner_value(rng);
   std::vector<uint32_t> words;
+  // Fields of sources that the instruction does not have must be 0.
+  const auto source_mask = [&] { return pick(rng, {~0u, ~0u, 0x1ffu << 9, 0}); };
   const auto vop3_words = [&](uint32_t number) {
     const uint32_t modifiers =
         static_cast<uint32_t>(rng()) & (rng() % 2 == 0 ? before_gfx8(target) ? 0xf00u : 0xff00u : 0u);
     const uint32_t high = (static_cast<uint32_t>(rng()) & (rng() % 2 == 0 ? 0xf8000000u : 0u));
     uint32_t word0 = 0xd0000000u | (number << (before_gfx8(target) ? 17 : 16)) | modifiers | vgpr(rng);
     if (rng() % 2 == 0 && info.format == Format::vop3b) word0 = (word0 & ~0x7f00u) | (scalar_dst(rng) << 8);
-    words = {word0, high | (vector_src(rng) << 18) | (vector_src(rng) << 9) | vector_src(rng)};
+    words = {word0, high | ((vector_src(rng) << 18 | vector_src(rng) << 9) & source_mask()) | vector_src(rng)};
   };
   if (candidate.form == Form::e64 || vop3_only) {
     vop3_words(static_cast<uint32_t>(vop3_number(info, target)));
@@ -193,13 +166,15 @@ std::vector<uint32_t> encode(const Candidate& candidate, isa::Target target, Rng
   const uint32_t src0 = candidate.form == Form::sdwa ? 0xf9u : candidate.form == Form::dpp ? 0xfau : vector_src(rng);
   switch (info.format) {
     case Format::sop2:
-      words = {0x80000000u | (op << 23) | (scalar_dst(rng) << 16) | (scalar_src(rng) << 8) | scalar_src(rng), literal};
+      words = {0x80000000u | (op << 23) | (salu_dst(rng) << 16) | (scalar_src(rng) << 8) | scalar_src(rng), literal};
       break;
     case Format::sopk:
-      words = {0xb0000000u | (op << 23) | (scalar_dst(rng) << 16) | (static_cast<uint32_t>(rng()) & 0xffffu)};
+      words = {0xb0000000u | (op << 23) | (salu_dst(rng) << 16) |
+               (has_hwreg(info.name) ? hardware_register(info.name, rng) : static_cast<uint32_t>(rng()) & 0xffffu)};
+      if (info.name == "s_setreg_imm32_b32") words = {words[0] & ~0x7f0000u, static_cast<uint32_t>(rng())};
       break;
     case Format::sop1:
-      words = {0xbe800000u | (scalar_dst(rng) << 16) | (op << 8) | scalar_src(rng), literal};
+      words = {0xbe800000u | (salu_dst(rng) << 16) | (op << 8) | scalar_src(rng), literal};
       break;
     case Format::sopc:
       words = {0xbf000000u | (op << 16) | (scalar_src(rng) << 8) | scalar_src(rng), literal};
@@ -220,27 +195,17 @@ std::vector<uint32_t> encode(const Candidate& candidate, isa::Target target, Rng
     case Format::vop3p:
     case Format::mai:
       words = {0xd3800000u | (op << 16) | (static_cast<uint32_t>(rng()) & 0xff00u) | vgpr(rng),
-               (static_cast<uint32_t>(rng()) & 0xf8000000u) | (vector_src(rng) << 18) | (vector_src(rng) << 9) |
-                   vector_src(rng)};
+               (static_cast<uint32_t>(rng()) & 0xf8000000u) |
+                   ((vector_src(rng) << 18 | vector_src(rng) << 9) & source_mask()) | vector_src(rng)};
       if (rng() % 2 == 0) words = {(words[0] & ~0xbf00u) | 0x4000u, (words[1] & 0x07ffffffu) | 0x18000000u};
       // Half of the rest without CBSZ and ABID, which few forms have.
       else if (rng() % 2 == 0)
         words[0] &= ~0x7f00u;
+      // Many forms have no BLGP, either.
+      if (info.format == Format::mai && rng() % 2 == 0) words = {words[0] & ~0x7f00u, words[1] & 0x1fffffffu};
       break;
-    case Format::ds:
-      words = {0xd8000000u | (op << (before_gfx8(target) ? 18 : 17)) | (static_cast<uint32_t>(rng()) & 0x00fcu),
-               (vgpr(rng) << 24) | (vgpr(rng) << 16) | (vgpr(rng) << 8) | static_cast<uint32_t>(rng() % 3)};
-      // Modes of swizzle, distances of the two-source forms; sometimes the GDS. Fields that must be 0 without operand.
-      if (info.is_cross_lane || info.name.find("src2") != std::string_view::npos) words[0] |= rng() & 0xff00u;
-      if (rng() % 8 == 0) words[0] |= 0x10000u;
-      if (rng() % 2 == 0) words[1] &= pick(rng, {0xff00ffffu, 0xff0000ffu, 0xff000000u, 0x000000ffu, 0x0000ff00u});
-      break;
-    case Format::flat:
-      words = flat_words(info, target, op, rng);
-      break;
-    case Format::mubuf:
-    case Format::mtbuf:
-      words = buffer_words(info, op, rng);
+    case Format::sopp:
+      words = {0xbf800000u | op << 16 | sopp_immediate(info.name, rng)};
       break;
     default:
       break;
@@ -251,6 +216,8 @@ std::vector<uint32_t> encode(const Candidate& candidate, isa::Target target, Rng
     if (rng() % 4 == 0) sdwa |= static_cast<uint32_t>(rng()) & 0xc000u;
     if (rng() % 8 == 0 && isa::family_of(target) != isa::Family::gfx8)
       sdwa = (sdwa & ~0xffu) | 0x800000u | scalar_dst(rng);
+    if (info.format == Format::vopc && isa::family_of(target) != isa::Family::gfx8)
+      sdwa = (sdwa & ~0xff00u) | (rng() % 2 == 0 ? 0x8000u | scalar_dst(rng) << 8 : 0u);
     words = {words[0], sdwa};
   } else if (candidate.form == Form::dpp) {
     static constexpr std::array<uint32_t, 4> kWave{0x130, 0x134, 0x138, 0x13c};
@@ -283,15 +250,26 @@ std::vector<uint32_t> encode(const Candidate& candidate, isa::Target target, Rng
   return words;
 }
 
-bool touches_return_pair(const isa::Instruction& inst) {
+// Writes registers of addresses, of control flow or the runner's return pair.
+bool writes_reserved(const isa::Instruction& inst) {
   for (unsigned i = 0; i < inst.num_operands; ++i) {
     const isa::Operand& operand = inst.operands[i];
-    if (operand.kind == isa::OperandKind::sgpr && operand.is_dst && operand.reg < kReturnSgpr + 2u &&
-        operand.reg + operand.dwords > kReturnSgpr)
+    const unsigned end = operand.reg + operand.dwords;
+    if (operand.kind == isa::OperandKind::sgpr && operand.is_dst && operand.reg < kReturnSgpr + 2u && end > kImageSgpr)
       return true;
+    if (operand.kind == isa::OperandKind::vgpr && operand.is_dst && end > kAddressVgpr) return true;
     if (operand.kind == isa::OperandKind::special && operand.reg == static_cast<uint16_t>(isa::Special::lds_direct))
       return true;
   }
+  return false;
+}
+
+// Two results in one register, which no document orders.
+bool writes_exec_twice(const isa::Instruction& inst) {
+  if (!isa::info(inst.opcode).implicit.writes_exec) return false;
+  for (unsigned i = 0; i < inst.num_operands; ++i)
+    if (inst.operands[i].is_dst && inst.operands[i].kind == isa::OperandKind::sgpr && inst.operands[i].reg >= 126)
+      return true;
   return false;
 }
 
@@ -347,14 +325,21 @@ std::vector<Candidate> candidates(isa::Target target) {
   return list;
 }
 
-bool needs_addresses(isa::Opcode opcode) {
-  const Format format = isa::info(opcode).format;
-  return format == Format::flat || format == Format::mubuf || format == Format::mtbuf;
+std::string_view unfit_reason(isa::Opcode opcode) {
+  const isa::OpcodeInfo& info = isa::info(opcode);
+  const std::string_view name = info.name;
+  if (name == "s_sendmsghalt") return "ends the wave";
+  if (info.control_flow != isa::ControlFlow::none) return "control flow";
+  if (name == "s_getpc_b64") return "addresses differ from run to run";
+  if (name == "s_memtime" || name == "s_memrealtime") return "clocks";
+  if (name.starts_with("ds_gws_") || name == "ds_ordered_count") return "work-groups with each other";
+  return {};
 }
 
-bool stores_several_dwords(isa::Opcode opcode) {
+bool needs_region(isa::Opcode opcode) {
   const std::string_view name = isa::info(opcode).name;
-  return name == "ds_write_b64" || name == "ds_write_b96" || name == "ds_write_b128";
+  return name == "s_set_gpr_idx_on" || name == "s_setvskip" || name.find("movreld") != name.npos ||
+         name.find("movrelsd") != name.npos;
 }
 
 std::vector<uint32_t> random_words(const Candidate& candidate, isa::Target target, Rng& rng) {
@@ -363,7 +348,7 @@ std::vector<uint32_t> random_words(const Candidate& candidate, isa::Target targe
     isa::Instruction inst;
     const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(words.data()), words.size() * 4);
     if (isa::decode(target, bytes, 0, inst) != isa::DecodeStatus::ok) continue;
-    if (inst.opcode != candidate.opcode || touches_return_pair(inst)) continue;
+    if (inst.opcode != candidate.opcode || writes_reserved(inst) || writes_exec_twice(inst)) continue;
     if ((candidate.form == Form::sdwa) != inst.is_sdwa || (candidate.form == Form::dpp) != inst.is_dpp) continue;
     if (selects_part_of_nan(inst)) continue;
     if (inst.format == Format::mai && !lift::can_lift(inst)) continue;  // a broadcast of blocks that do not exist
@@ -443,6 +428,9 @@ std::string compare(const WaveState& expected, const WaveState& actual) {
   if (expected.vccz != actual.vccz) differ("vccz", expected.vccz, actual.vccz);
   if (expected.mode != actual.mode) differ("mode", expected.mode, actual.mode);
   for (unsigned row = 0; row < kNumVgprs; ++row) {
+    if (std::memcmp(expected.vgpr[row], actual.vgpr[row], sizeof expected.vgpr[row]) == 0 &&
+        std::memcmp(expected.agpr[row], actual.agpr[row], sizeof expected.agpr[row]) == 0)
+      continue;
     for (unsigned lane = 0; lane < kWaveSize; ++lane) {
       if (!same_vgpr(expected.vgpr, actual.vgpr, row, lane))
         differ(fmt::format("v{} lane {}", row, lane), expected.vgpr[row][lane], actual.vgpr[row][lane]);

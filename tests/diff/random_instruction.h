@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "frontend/isa/instruction.h"
@@ -17,20 +18,20 @@ using Rng = std::mt19937_64;
 // Which encodings of a row to generate.
 enum class Form : uint8_t { base, e64, sdwa, dpp };
 
-// One way to encode an instruction that all engines claim to support and whose effects stay within registers and LDS.
+// One way to encode an instruction that all engines claim to support and whose effects stay within registers and
+// memory.
 struct Candidate {
   isa::Opcode opcode;
   Form form;
 };
 [[nodiscard]] std::vector<Candidate> candidates(isa::Target target);
 
-// Stores of several dwords, whose order is unspecified where lanes overlap in part (docs/isa-decisions.md). Alone they
-// get addresses that do not; behind other instructions they may have any.
-[[nodiscard]] bool stores_several_dwords(isa::Opcode opcode);
+// Why no candidate has this opcode, although engines may execute it; empty for others.
+[[nodiscard]] std::string_view unfit_reason(isa::Opcode opcode);
 
-// Vector memory instructions, which access what the registers of set_addresses() say: other instructions of a sequence
-// might change those, by results of many registers or by VGPR indexing.
-[[nodiscard]] bool needs_addresses(isa::Opcode opcode);
+// Instructions that may stand only where M0 is small, or only together with one that ends their effect: what they do
+// otherwise would write the registers of addresses, or skip everything (random_sequence.h has both).
+[[nodiscard]] bool needs_region(isa::Opcode opcode);
 
 // Random operand fields for `candidate`, retried until the decoder accepts them. Empty if no try was legal. Registers
 // are drawn from small sets so that instructions of a sequence meet each other's results: s0..s19, vcc, exec (as a

@@ -1,5 +1,6 @@
 #include "tests/diff/random_program.h"
 
+#include <algorithm>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -9,6 +10,8 @@
 #include "frontend/isa/decoder.h"
 #include "frontend/isa/info.h"
 #include "internal/check.h"
+#include "tests/diff/random_memory.h"
+#include "tests/diff/random_sequence.h"
 
 namespace wavejit::test {
 namespace {
@@ -17,7 +20,8 @@ using Kind = ProgramNode::Kind;
 
 constexpr uint32_t kVcc = 106, kExec = 126, kZero = 128, kOne = 129, kVgpr0 = 256;
 constexpr uint32_t kControlSgprs = 60, kControlSgprsPerLevel = 8, kMaxDepth = 3;
-constexpr uint32_t kMemorySgpr = 90;
+constexpr uint32_t kMemorySgpr = kAddressSgpr;
+constexpr uint32_t kOffsets = kProgramVgpr, kPairs = kProgramVgpr + 4, kScratchVgpr = kProgramVgpr + 10;
 
 // The opcode number of a row.
 uint32_t number(std::string_view name, isa::Target target) {
@@ -216,7 +220,7 @@ bool is_harmless(const std::vector<uint32_t>& words, isa::Target target) {
     const unsigned end = operand.reg + operand.dwords;
     if (!operand.is_dst) continue;
     if (operand.kind == isa::OperandKind::sgpr && end > kControlSgprs && operand.reg < kMemorySgpr + 2) return false;
-    if (operand.kind == isa::OperandKind::vgpr && end > 20) return false;
+    if (operand.kind == isa::OperandKind::vgpr && end > kAddressVgpr) return false;
   }
   return true;
 }
@@ -224,11 +228,13 @@ bool is_harmless(const std::vector<uint32_t>& words, isa::Target target) {
 class Generator {
  public:
   Generator(isa::Target target, const std::vector<Candidate>& pool, Rng& rng) : target_(target), rng_(rng) {
+    program_.mode = random_mode(rng);
     program_.floats = chance(4);
     cross_ = chance(3);
     lds_ = chance(2);
     memory_ = !chance(3);
     masks_ = chance(2);
+    modes_ = chance(3);
     choose(pool);
   }
 
@@ -275,7 +281,8 @@ class Generator {
     }
     take(14, [&](const isa::OpcodeInfo& info, const Candidate& c) { return vector(info, c) && !is_float(info); });
     take(masks_ ? 8 : 3, [&](const isa::OpcodeInfo& info, const Candidate&) {
-      return scalar(info) && (masks_ || has(info, "_i32") || has(info, "_u32") || has(info, "_b32"));
+      return scalar(info) && info.format != isa::Format::sopp &&
+             (masks_ || has(info, "_i32") || has(info, "_u32") || has(info, "_b32"));
     });
     if (cross_)
       take(3, [&](const isa::OpcodeInfo& info, const Candidate&) {
@@ -283,19 +290,42 @@ class Generator {
       });
     if (lds_)
       take(3, [&](const isa::OpcodeInfo& info, const Candidate& c) {
-        return info.format == isa::Format::ds && !info.is_cross_lane && !is_float(info) &&
-               !stores_several_dwords(c.opcode);
+        return info.format == isa::Format::ds && !info.is_cross_lane && !is_float(info) && !needs_addresses(c.opcode);
+      });
+    if (memory_)
+      take(6, [&](const isa::OpcodeInfo& info, const Candidate& c) {
+        return needs_addresses(c.opcode) && !scalar(info) && !is_float(info) && !has(info, "atomic_f") &&
+               !(info.format == isa::Format::mimg && info.is_atomic);  // those images are in registers of control flow
       });
   }
 
   std::vector<uint32_t> instruction() {
     for (unsigned tries = 0; tries < 20; ++tries) {
-      std::vector<uint32_t> words = random_words(chosen_[rng_() % chosen_.size()], target_, rng_);
-      if (!words.empty() && is_harmless(words, target_)) return words;
+      NanTaint taint;  // nothing chosen makes NaNs, or all of it does
+      const Step step = random_step(chosen_[rng_() % chosen_.size()], chosen_, target_, taint, rng_);
+      const bool harmless = std::all_of(step.instructions.begin(), step.instructions.end(),
+                                        [&](const Words& words) { return is_harmless(words, target_); });
+      if (!step.instructions.empty() && harmless) return flatten(step);
     }
     Assembler out(target_);
     out.vop1("v_mov_b32", vgpr(), kVgpr0 + vgpr());
     return out.take();
+  }
+
+  // MODE, VGPR indexing or skipped vector instructions.
+  std::vector<uint32_t> mode_change() {
+    static constexpr isa::Opcode kOpcodes[] = {isa::Opcode::s_setreg_imm32_b32, isa::Opcode::s_setreg_imm32_b32,
+                                               isa::Opcode::s_setreg_b32, isa::Opcode::s_setvskip,
+                                               isa::Opcode::s_set_gpr_idx_on};
+    const unsigned kinds = isa::family_of(target_) >= isa::Family::gfx8 && !program_.floats ? 5 : 4;
+    for (unsigned tries = 0; tries < 20; ++tries) {
+      NanTaint taint;
+      const Step step = random_step({kOpcodes[pick(kinds)], Form::base}, chosen_, target_, taint, rng_);
+      if (!step.instructions.empty() && std::all_of(step.instructions.begin(), step.instructions.end(),
+                                                    [&](const Words& words) { return is_harmless(words, target_); }))
+        return flatten(step);
+    }
+    return instruction();
   }
 
   // The compares and logic that compilers emit, more often than the pool has them.
@@ -326,19 +356,19 @@ class Generator {
       out.vopc(chance(2) ? "v_cmp_lt_f32" : "v_cmp_nge_f32", kVgpr0 + vgpr(), vgpr());
     } else {
       const uint32_t source = chance(3) ? kZero + pick(65) : kVgpr0 + vgpr();
-      out.vopc(kNames[rng_() % std::size(kNames)], source, chance(4) ? 20 + pick(4) : vgpr());
+      out.vopc(kNames[rng_() % std::size(kNames)], source, chance(4) ? kOffsets + pick(4) : vgpr());
     }
     return out.take();
   }
 
-  // v20 and v[24:25] again, this time from the lane's number.
+  // The first offset and address again, this time from the lane's number.
   ProgramNode known_addresses() {
     Assembler out(target_);
-    out.mbcnt(20);
-    out.vop2("v_lshlrev_b32", 20, kZero + 2, 20);
-    out.vop1("v_mov_b32", 25, kMemorySgpr + 1);
-    out.vop2("v_add_co_u32", 24, kMemorySgpr, 20);
-    out.vop2("v_addc_co_u32", 25, kZero, 25);
+    out.mbcnt(kOffsets);
+    out.vop2("v_lshlrev_b32", kOffsets, kZero + 2, kOffsets);
+    out.vop1("v_mov_b32", kPairs + 1, kMemorySgpr + 1);
+    out.vop2("v_add_co_u32", kPairs, kMemorySgpr, kOffsets);
+    out.vop2("v_addc_co_u32", kPairs + 1, kZero, kPairs + 1);
     ProgramNode n;
     n.words = out.take();
     return n;
@@ -349,9 +379,9 @@ class Generator {
     Assembler out(target_);
     ++bumps_;
     if (chance(2)) {
-      out.vop2("v_add_co_u32", 20 + pick(4), kZero + 4 * (1 + pick(4)), 20 + pick(2));
+      out.vop2("v_add_co_u32", kOffsets + pick(4), kZero + 4 * (1 + pick(4)), kOffsets + pick(2));
     } else {
-      const uint32_t address = 24 + 2 * pick(3);
+      const uint32_t address = kPairs + 2 * pick(3);
       out.vop2("v_add_co_u32", address, kZero + 4 * (1 + pick(4)), address);
       out.vop2("v_addc_co_u32", address + 1, kZero, address + 1);
     }
@@ -368,7 +398,7 @@ class Generator {
   std::vector<uint32_t> access() {
     Assembler out(target_);
     if (lds_ && (!memory_ || chance(2))) {
-      const uint32_t address = 20 + pick(4), offset = pick(16) * 4 * pick(16);
+      const uint32_t address = kOffsets + pick(4), offset = pick(16) * 4 * pick(16);
       switch (program_.floats ? pick(2) : pick(5)) {
         case 0:
           out.ds("ds_read_b32", vgpr(), address, 0, offset);
@@ -389,22 +419,22 @@ class Generator {
       return out.take();
     }
     if (!memory_ || isa::family_of(target_) == isa::Family::gfx6) return instruction();  // GFX6 has no flat_load
-    uint32_t address = 24 + 2 * pick(3);
+    uint32_t address = kPairs + 2 * pick(3);
     if (chance(2)) {
       // Base plus an offset from the lane's number, or from data.
       if (chance(2)) {
-        out.mbcnt(30);
-        out.vop2("v_lshlrev_b32", 30, kZero + 2 + pick(3), 30);
-        if (chance(3)) out.vop2_literal("v_xor_b32", 30, 4u << pick(8), 30);
+        out.mbcnt(kScratchVgpr);
+        out.vop2("v_lshlrev_b32", kScratchVgpr, kZero + 2 + pick(3), kScratchVgpr);
+        if (chance(3)) out.vop2_literal("v_xor_b32", kScratchVgpr, 4u << pick(8), kScratchVgpr);
       } else if (!program_.floats) {
-        out.vop2_literal("v_and_b32", 30, 0xffc, vgpr());
+        out.vop2_literal("v_and_b32", kScratchVgpr, 0xffc, vgpr());
       } else {
-        out.vop1("v_mov_b32", 30, kVgpr0 + 20 + pick(4));
+        out.vop1("v_mov_b32", kScratchVgpr, kVgpr0 + kOffsets + pick(4));
       }
-      out.vop1("v_mov_b32", 31, kMemorySgpr + 1);
-      out.vop2("v_add_co_u32", 30, kMemorySgpr, 30);
-      out.vop2("v_addc_co_u32", 31, kZero, 31);
-      address = 30;
+      out.vop1("v_mov_b32", kScratchVgpr + 1, kMemorySgpr + 1);
+      out.vop2("v_add_co_u32", kScratchVgpr, kMemorySgpr, kScratchVgpr);
+      out.vop2("v_addc_co_u32", kScratchVgpr + 1, kZero, kScratchVgpr + 1);
+      address = kScratchVgpr;
     }
     switch (program_.floats ? pick(2) : pick(6)) {
       case 0:
@@ -441,6 +471,16 @@ class Generator {
     if (depth >= kMaxDepth || !chance(depth == 0 ? 2 : 5)) {
       if (depth != 0 && bumps_ < 3 && chance(6)) {
         n.words = bump();
+        return n;
+      }
+      if (modes_ && chance(6)) {
+        n.words = mode_change();
+        return n;
+      }
+      if (chance(40)) {
+        Assembler out(target_);
+        out.sop1("s_mov_b64", kExec, 193);
+        n.words = out.take();
         return n;
       }
       switch (pick(6)) {
@@ -506,7 +546,7 @@ class Generator {
   const isa::Target target_;
   Rng& rng_;
   Program program_;
-  bool cross_ = false, lds_ = false, memory_ = false, masks_ = false;
+  bool cross_ = false, lds_ = false, memory_ = false, masks_ = false, modes_ = false;
   unsigned bumps_ = 0;
   std::vector<Candidate> chosen_;
 };
@@ -553,44 +593,10 @@ std::vector<uint32_t> encode(const Program& program, isa::Target target) {
   return out.take();
 }
 
-void set_addresses(WaveState& wave, uint64_t memory, Rng& rng) {
-  memory += kProgramMemoryBytes / 2;
-  wave.set_sgpr64(kMemorySgpr, memory);
-  static_assert(kMemorySgpr == kAddressSgpr);
-  static constexpr uint64_t kStrides[] = {0, 0, 4, 12, 16, 24};
-  const uint64_t high = kStrides[rng() % std::size(kStrides)] << 16 | (rng() % 3 == 0 ? 1u << 31 : 0);
-  wave.set_sgpr64(kDescriptorSgpr, (memory & 0xffffffffffff) | high << 32);
-  wave.sgpr[kDescriptorSgpr + 2] =
-      rng() % 2 == 0 ? static_cast<uint32_t>(rng() % 64) : static_cast<uint32_t>(rng() % 2000);
-  // Selects, formats, element size (4 or 16 bytes: elements of two would split dwords of several lanes) and index
-  // stride (8 or 16 lanes: more would swizzle to behind the memory). Lanes are not added to the index: the format would
-  // be a stride.
-  const uint32_t formats = random_format(rng);
-  wave.sgpr[kDescriptorSgpr + 3] =
-      (static_cast<uint32_t>(rng()) & 0x00380fff) | 1u << 19 | (formats & 15) << 15 | (formats >> 4) << 12;
-  for (unsigned lane = 0; lane < kWaveSize; ++lane) {
-    wave.vgpr[20][lane] = 4 * lane;
-    wave.vgpr[21][lane] = static_cast<uint32_t>(rng()) & 0xffc;
-    wave.vgpr[22][lane] = 4 * (63 - lane);
-    wave.vgpr[23][lane] = 4 * (lane ^ 17);
-    const uint64_t addresses[] = {memory + 4 * lane, memory + (rng() & 0xffc), memory + 4 * (63 - lane) + 60};
-    for (unsigned i = 0; i < 3; ++i) {
-      wave.vgpr[24 + 2 * i][lane] = static_cast<uint32_t>(addresses[i]);
-      wave.vgpr[25 + 2 * i][lane] = static_cast<uint32_t>(addresses[i] >> 32);
-    }
-    const uint64_t apart = memory + 16 * ((lane * 13 + 5) % 64);
-    wave.vgpr[32][lane] = static_cast<uint32_t>(apart);
-    wave.vgpr[33][lane] = static_cast<uint32_t>(apart >> 32);
-    wave.vgpr[34][lane] = (lane * 5 + 3) % 64;  // index and offset of buffers
-    wave.vgpr[35][lane] = 4 * (lane % 11);
-    wave.vgpr[36][lane] = 16 * (lane ^ 9);
-  }
-}
-
 std::vector<Program> shrunk(const Program& program) {
   std::vector<Program> result;
   each_smaller(program.nodes, [&](const std::vector<ProgramNode>& nodes) {
-    result.push_back({.nodes = nodes, .floats = program.floats});
+    result.push_back({.nodes = nodes, .mode = program.mode, .floats = program.floats});
   });
   return result;
 }

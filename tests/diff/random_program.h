@@ -32,23 +32,17 @@ struct ProgramNode {
 
 struct Program {
   std::vector<ProgramNode> nodes;
+  uint32_t mode = 0;    // at the start
   bool floats = false;  // computes with f32 and moves whole dwords only: NaN payloads may differ
 };
 
 // Programs draw from a random part of the instruction set each, so that some have no cross-lane operation, no memory
 // access, no numeric use of masks, and optimisations that these forbid are tried too.
-// Registers: instructions use those of random_instruction.h. v20 to v23 hold byte offsets, v[24:25] to v[28:29]
-// addresses of the memory at s[90:91] (see set_addresses()); v30 to v33 are scratch of address computations; s60 to s89
-// control flow.
+// Registers: instructions use those of random_instruction.h, memory accesses those of random_memory.h; s60 to s89 are
+// of control flow.
 [[nodiscard]] Program random_program(isa::Target target, const std::vector<Candidate>& pool, Rng& rng);
 
 [[nodiscard]] std::vector<uint32_t> encode(const Program& program, isa::Target target);
-
-// What set_addresses() sets besides the registers that programs use: a buffer descriptor of four registers.
-inline constexpr uint32_t kAddressSgpr = 90, kDescriptorSgpr = 92;
-
-inline constexpr unsigned kProgramMemoryBytes = 64 * 1024;
-void set_addresses(WaveState& wave, uint64_t memory, Rng& rng);
 
 // All programs that are `program` without one node, or with a node replaced by its body.
 [[nodiscard]] std::vector<Program> shrunk(const Program& program);
