@@ -7,27 +7,12 @@ add_library(wavejit_shared SHARED $<TARGET_OBJECTS:wavejit_runtime>)
 add_library(wavejit::wavejit ALIAS wavejit_shared)
 target_link_libraries(wavejit_shared PRIVATE wavejit_codeobject wavejit_isa wavejit_interp wavejit_lift wavejit_ir wavejit_backend
                                       Threads::Threads)
-# A static asmjit is linked as a copy without references to variables of other libraries, see runtime/asmjit_stderr.cpp.
-# It comes first and as a whole, so nothing is taken from the original.
-get_target_property(asmjit_library asmjit::asmjit LOCATION)
-if(asmjit_library MATCHES "\\.a$")
-  set(asmjit_copy "${PROJECT_BINARY_DIR}/libasmjit-shared.a")
-  add_custom_command(OUTPUT "${asmjit_copy}" DEPENDS "${asmjit_library}" VERBATIM
-                     COMMAND "${CMAKE_OBJCOPY}" --redefine-sym stderr=wavejit_asmjit_stderr "${asmjit_library}" "${asmjit_copy}")
-  add_custom_target(wavejit_asmjit_copy DEPENDS "${asmjit_copy}")
-  add_dependencies(wavejit_shared wavejit_asmjit_copy)
-  target_link_options(wavejit_shared PRIVATE -Wl,--whole-archive "${asmjit_copy}" -Wl,--no-whole-archive)
-  set_property(TARGET wavejit_shared APPEND PROPERTY LINK_DEPENDS "${asmjit_copy}")
-endif()
+wavejit_link_shared(wavejit_shared)
 target_include_directories(wavejit_shared INTERFACE "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>"
                                              "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 set_target_properties(wavejit_shared PROPERTIES OUTPUT_NAME wavejit EXPORT_NAME wavejit VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR} LINKER_LANGUAGE CXX)
-# Signal handlers of the library stay installed: it must not be unloaded.
-target_link_options(wavejit_shared PRIVATE -Wl,-z,nodelete -Wl,--build-id=sha1 "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/wavejit.map")
+target_link_options(wavejit_shared PRIVATE "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/wavejit.map")
 set_property(TARGET wavejit_shared APPEND PROPERTY LINK_DEPENDS "${PROJECT_SOURCE_DIR}/cmake/wavejit.map")
-if(NOT WAVEJIT_SANITIZE)
-  target_link_options(wavejit_shared PRIVATE -Wl,-z,defs)
-endif()
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/wavejit")
 install(TARGETS wavejit_shared EXPORT wavejit-targets COMPONENT library LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")

@@ -1,0 +1,380 @@
+#include "runtime/hsa/agent.h"
+
+#include <fmt/format.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+#include "runtime/arena.h"
+#include "runtime/hsa/status.h"
+#include "runtime/thread_pool.h"
+
+namespace wavejit::hsa {
+namespace {
+
+using isa::Target;
+
+// Chip ids are the PCI device ids that ROCm's tools print.
+constexpr Board kBoards[] = {
+    {Target::gfx803, "AMD Radeon RX 580 (wavejit)", 0x67df, 36, 1340, 2000, 256, 2 << 20, 4},
+    {Target::gfx900, "AMD Radeon RX Vega 64 (wavejit)", 0x687f, 64, 1630, 945, 2048, 4 << 20, 4},
+    {Target::gfx906, "AMD Radeon VII (wavejit)", 0x66af, 60, 1800, 1000, 4096, 4 << 20, 4},
+    {Target::gfx908, "AMD Instinct MI100 (wavejit)", 0x738c, 120, 1502, 1200, 4096, 8 << 20, 8},
+    {Target::gfx90a, "AMD Instinct MI210 (wavejit)", 0x740f, 104, 1700, 1600, 4096, 8 << 20, 8},
+};
+
+std::vector<std::unique_ptr<Agent>>& list() {
+  static auto* const instance = new std::vector<std::unique_ptr<Agent>>;
+  return *instance;
+}
+
+std::string cpu_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name")) continue;
+    const size_t colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "x86-64 CPU";
+}
+
+void add_pool(Agent& agent, hsa_amd_segment_t segment, uint32_t flags, uint64_t bytes) {
+  agent.pools.push_back(std::make_unique<Pool>(Pool{&agent, segment, flags, bytes}));
+}
+
+std::unique_ptr<Agent> make_cpu() {
+  auto cpu = std::make_unique<Agent>();
+  cpu->device = HSA_DEVICE_TYPE_CPU;
+  cpu->caches = {{"L1", 1, static_cast<uint32_t>(std::max(0l, sysconf(_SC_LEVEL1_DCACHE_SIZE)))},
+                 {"L2", 2, static_cast<uint32_t>(std::max(0l, sysconf(_SC_LEVEL2_CACHE_SIZE)))}};
+  const uint64_t bytes = host_memory_bytes();
+  add_pool(*cpu, HSA_AMD_SEGMENT_GLOBAL, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED, bytes);
+  add_pool(*cpu, HSA_AMD_SEGMENT_GLOBAL,
+           HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT | HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED, bytes);
+  add_pool(*cpu, HSA_AMD_SEGMENT_GLOBAL, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED, bytes);
+  return cpu;
+}
+
+// Features as the processor's code objects are usually built for: without XNACK, and with the settings of ECC that
+// compilers assume.
+codeobject::TargetId target_id_of(Target target) {
+  using codeobject::FeatureSetting;
+  codeobject::TargetId id;
+  id.processor = isa::to_string(target);
+  const bool has_xnack = target != Target::gfx803;
+  const bool has_ecc = target == Target::gfx906 || target == Target::gfx908 || target == Target::gfx90a;
+  id.xnack = has_xnack ? FeatureSetting::off : FeatureSetting::unsupported;
+  id.sramecc = !has_ecc                   ? FeatureSetting::unsupported
+               : target == Target::gfx906 ? FeatureSetting::off
+                                          : FeatureSetting::on;
+  return id;
+}
+
+std::unique_ptr<Agent> make_gpu(const Board& board, uint32_t index) {
+  auto gpu = std::make_unique<Agent>();
+  gpu->device = HSA_DEVICE_TYPE_GPU;
+  gpu->node = index + 1;
+  gpu->gpu_index = index;
+  gpu->board = &board;
+  gpu->target_id = target_id_of(board.target);
+  gpu->isa_name = "amdgcn-amd-amdhsa--" + gpu->target_id.to_string();
+  gpu->caches = {{"L1", 1, 16 << 10}, {"L2", 2, board.l2_bytes}};
+  add_pool(*gpu, HSA_AMD_SEGMENT_GLOBAL, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED, host_memory_bytes());
+  add_pool(*gpu, HSA_AMD_SEGMENT_GROUP, 0, runtime::kMaxLdsBytes);
+  return gpu;
+}
+
+}  // namespace
+
+uint64_t host_memory_bytes() {
+  struct sysinfo info {};
+  sysinfo(&info);
+  return uint64_t{info.totalram} * info.mem_unit / 4096 * 4096;
+}
+
+std::span<const std::unique_ptr<Agent>> agents() {
+  return list();
+}
+
+Agent* agent_of(hsa_agent_t handle) {
+  for (const auto& agent : list())
+    if (agent->handle().handle == handle.handle) return agent.get();
+  return nullptr;
+}
+
+Pool* pool_of(uint64_t handle) {
+  for (const auto& agent : list())
+    for (const auto& pool : agent->pools)
+      if (reinterpret_cast<uint64_t>(pool.get()) == handle) return pool.get();
+  return nullptr;
+}
+
+Agent* gpu_of_isa(hsa_isa_t handle) {
+  Agent* agent = agent_of({handle.handle});
+  return agent && agent->is_gpu() ? agent : nullptr;
+}
+
+bool make_agents(std::string& problem) {
+  if (!list().empty()) return true;
+  const char* wanted = std::getenv("WAVEJIT_TARGET");
+  std::string names = wanted && *wanted ? wanted : "gfx906";
+  std::vector<const Board*> boards;
+  for (size_t at = 0; at <= names.size();) {
+    const size_t end = std::min(names.find(',', at), names.size());
+    const std::string name = names.substr(at, end - at);
+    at = end + 1;
+    const auto* board = std::find_if(std::begin(kBoards), std::end(kBoards),
+                                     [&](const Board& b) { return isa::to_string(b.target) == name; });
+    if (board == std::end(kBoards)) {
+      problem = fmt::format("WAVEJIT_TARGET: '{}' is not one of gfx803, gfx900, gfx906, gfx908, gfx90a.", name);
+      return false;
+    }
+    boards.push_back(board);
+  }
+  list().push_back(make_cpu());
+  for (size_t i = 0; i < boards.size(); ++i) list().push_back(make_gpu(*boards[i], static_cast<uint32_t>(i)));
+  return true;
+}
+
+}  // namespace wavejit::hsa
+
+using namespace wavejit::hsa;
+namespace runtime = wavejit::runtime;
+
+namespace {
+
+constexpr uint32_t kQueueMinPackets = 64, kQueueMaxPackets = 131072, kMaxQueues = 128;
+
+uint32_t device_id(const Agent& a) {
+  return a.board ? a.board->chip_id : 0;
+}
+
+hsa_status_t cpu_or_gpu(const Agent& a, uint32_t attribute, void* value) {
+  const bool gpu = a.is_gpu();
+  switch (attribute) {
+    case HSA_AGENT_INFO_NAME:
+      return give_text(value, gpu ? a.target_id.processor : cpu_name(), 64);
+    case HSA_AGENT_INFO_VENDOR_NAME:
+      return give_text(value, gpu ? "AMD" : "CPU", 64);
+    case HSA_AGENT_INFO_FEATURE:
+      return give(value, gpu ? HSA_AGENT_FEATURE_KERNEL_DISPATCH : hsa_agent_feature_t{});
+    case HSA_AGENT_INFO_MACHINE_MODEL:
+      return give(value, HSA_MACHINE_MODEL_LARGE);
+    case HSA_AGENT_INFO_PROFILE:
+      return give(value, gpu ? HSA_PROFILE_BASE : HSA_PROFILE_FULL);
+    case HSA_AGENT_INFO_DEFAULT_FLOAT_ROUNDING_MODE:
+      return give(value, HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR);
+    case HSA_AGENT_INFO_BASE_PROFILE_DEFAULT_FLOAT_ROUNDING_MODES:
+      return give(value, gpu ? HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR : hsa_default_float_rounding_mode_t{});
+    case HSA_AGENT_INFO_FAST_F16_OPERATION:
+      return give(value, gpu);
+    case HSA_AGENT_INFO_WAVEFRONT_SIZE:
+      return give(value, uint32_t{gpu ? 64u : 0u});
+    case HSA_AGENT_INFO_WORKGROUP_MAX_DIM: {
+      const uint16_t most = gpu ? 1024 : 0;
+      return give(value, std::array<uint16_t, 3>{most, most, most});
+    }
+    case HSA_AGENT_INFO_WORKGROUP_MAX_SIZE:
+      return give(value, uint32_t{gpu ? 1024u : 0u});
+    case HSA_AGENT_INFO_GRID_MAX_DIM: {
+      const uint32_t most = gpu ? UINT32_MAX : 0;
+      return give(value, hsa_dim3_t{most, most, most});
+    }
+    case HSA_AGENT_INFO_GRID_MAX_SIZE:
+      return give(value, uint32_t{gpu ? UINT32_MAX : 0});
+    case HSA_AGENT_INFO_FBARRIER_MAX_SIZE:
+      return give(value, uint32_t{gpu ? 32u : 0u});
+    case HSA_AGENT_INFO_QUEUES_MAX:
+      return give(value, uint32_t{gpu ? kMaxQueues : 0});
+    case HSA_AGENT_INFO_QUEUE_MIN_SIZE:
+      return give(value, uint32_t{gpu ? kQueueMinPackets : 0});
+    case HSA_AGENT_INFO_QUEUE_MAX_SIZE:
+      return give(value, uint32_t{gpu ? kQueueMaxPackets : 0});
+    case HSA_AGENT_INFO_QUEUE_TYPE:
+      return give(value, HSA_QUEUE_TYPE_MULTI);
+    case HSA_AGENT_INFO_NODE:
+      return give(value, a.node);
+    case HSA_AGENT_INFO_DEVICE:
+      return give(value, a.device);
+    case HSA_AGENT_INFO_CACHE_SIZE: {
+      std::array<uint32_t, 4> sizes{};
+      for (const Cache& c : a.caches) sizes[c.level - 1u] = c.bytes;
+      return give(value, sizes);
+    }
+    case HSA_AGENT_INFO_ISA:
+      return give(value, hsa_isa_t{gpu ? const_cast<Agent&>(a).handle().handle : 0});
+    case HSA_AGENT_INFO_EXTENSIONS: {
+      std::array<uint8_t, 128> bits{};
+      const auto set = [&](unsigned bit) { bits[bit / 8] |= static_cast<uint8_t>(1u << bit % 8); };
+      if (gpu) set(HSA_EXTENSION_IMAGES);
+      set(HSA_EXTENSION_AMD_LOADER);
+      return give(value, bits);
+    }
+    case HSA_AGENT_INFO_VERSION_MAJOR:
+    case HSA_AGENT_INFO_VERSION_MINOR:
+      return give(value, uint16_t{1});
+    default:
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+}
+
+hsa_status_t amd_info(const Agent& a, uint32_t attribute, void* value) {
+  const Board* board = a.board;
+  const uint32_t cpus = runtime::available_cpus();
+  switch (attribute) {
+    case HSA_AMD_AGENT_INFO_CHIP_ID:
+      return give(value, device_id(a));
+    case HSA_AMD_AGENT_INFO_CACHELINE_SIZE:
+      return give(value, uint32_t{64});
+    case HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT:
+      return give(value, board ? board->compute_units : cpus);
+    case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT:
+      return give(value, board ? board->compute_units : 0);
+    case HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY:
+      return give(value, board ? board->clock_mhz : 0);
+    case HSA_AMD_AGENT_INFO_DRIVER_NODE_ID:
+      return give(value, a.node);
+    case HSA_AMD_AGENT_INFO_MAX_ADDRESS_WATCH_POINTS:
+      return give(value, uint32_t{0});
+    case HSA_AMD_AGENT_INFO_BDFID:
+      return give(value, board ? (a.gpu_index + 1) << 8 : 0u);
+    case HSA_AMD_AGENT_INFO_MEMORY_WIDTH:
+      return give(value, board ? board->memory_bus_bits : 0);
+    case HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY:
+      return give(value, board ? board->memory_clock_mhz : 0);
+    case HSA_AMD_AGENT_INFO_PRODUCT_NAME:
+      return give_text(value, board ? board->product : cpu_name(), 64);
+    case HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU:
+      return give(value, uint32_t{board ? 40u : 0u});
+    case HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU:
+      return give(value, uint32_t{board ? 4u : 0u});
+    case HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES:
+      return give(value, board ? board->shader_engines : 0);
+    case HSA_AMD_AGENT_INFO_NUM_SHADER_ARRAYS_PER_SE:
+      return give(value, uint32_t{board ? 1u : 0u});
+    case HSA_AMD_AGENT_INFO_HDP_FLUSH:
+      return give(value, hsa_amd_hdp_flush_t{});
+    case HSA_AMD_AGENT_INFO_DOMAIN:
+      return give(value, uint32_t{0});
+    case HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES:
+      return give(value, board && wavejit::isa::family_of(board->target) >= wavejit::isa::Family::gfx9);
+    case HSA_AMD_AGENT_INFO_UUID:
+      return give_text(value, board ? fmt::format("GPU-{:016x}", 0x77610000u + a.gpu_index) : "CPU-XX", 21);
+    case HSA_AMD_AGENT_INFO_ASIC_REVISION:
+      return give(value, uint32_t{board ? 1u : 0u});
+    case HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS:
+      return give(value, true);
+    default:
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+}
+
+// Limits of images: those of the GFX9 descriptors.
+hsa_status_t image_info(const Agent& a, uint32_t attribute, void* value) {
+  if (!a.is_gpu()) return give(value, uint32_t{0});
+  switch (attribute) {
+    case HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS:
+    case HSA_EXT_AGENT_INFO_IMAGE_1DA_MAX_ELEMENTS:
+      return give(value, uint32_t{16384});
+    case HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS:
+      return give(value, uint32_t{UINT32_MAX});
+    case HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS:
+    case HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS:
+    case HSA_EXT_AGENT_INFO_IMAGE_2DDEPTH_MAX_ELEMENTS:
+    case HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS:
+      return give(value, std::array<uint32_t, 2>{16384, 16384});
+    case HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS:
+      return give(value, std::array<uint32_t, 3>{16384, 16384, 8192});
+    case HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS:
+      return give(value, uint32_t{8192});
+    case HSA_EXT_AGENT_INFO_MAX_IMAGE_RD_HANDLES:
+      return give(value, uint32_t{128});
+    case HSA_EXT_AGENT_INFO_MAX_IMAGE_RORW_HANDLES:
+      return give(value, uint32_t{64});
+    case HSA_EXT_AGENT_INFO_MAX_SAMPLER_HANDLERS:
+      return give(value, uint32_t{16});
+    case HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT:
+      return give(value, size_t{256});
+    default:
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+}
+
+}  // namespace
+
+WAVEJIT_HSA_API hsa_status_t hsa_iterate_agents(hsa_status_t (*callback)(hsa_agent_t, void*), void* data) {
+  return entry([&] {
+    if (!callback) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    for (const auto& agent : agents())
+      if (const hsa_status_t status = callback(agent->handle(), data); status != HSA_STATUS_SUCCESS) return status;
+    return HSA_STATUS_SUCCESS;
+  });
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_agent_get_info(hsa_agent_t handle, hsa_agent_info_t attribute, void* value) {
+  return entry([&] {
+    const Agent* agent = agent_of(handle);
+    if (!agent) return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const auto a = static_cast<uint32_t>(attribute);
+    if (a >= 0xA000) return amd_info(*agent, a, value);
+    if (a >= 0x3000) return image_info(*agent, a, value);
+    return cpu_or_gpu(*agent, a, value);
+  });
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_agent_get_exception_policies(hsa_agent_t handle, hsa_profile_t, uint16_t* mask) {
+  return entry([&] {
+    if (!agent_of(handle)) return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (!mask) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    *mask = 0;
+    return HSA_STATUS_SUCCESS;
+  });
+}
+
+// ------------------------------------------------------------------------------------------------ caches
+
+namespace {
+Cache* cache_of(hsa_cache_t handle) {
+  for (const auto& agent : agents())
+    for (Cache& c : agent->caches)
+      if (reinterpret_cast<uint64_t>(&c) == handle.handle) return &c;
+  return nullptr;
+}
+}  // namespace
+
+WAVEJIT_HSA_API hsa_status_t hsa_agent_iterate_caches(hsa_agent_t handle, hsa_status_t (*callback)(hsa_cache_t, void*),
+                                                      void* data) {
+  return entry([&] {
+    Agent* agent = agent_of(handle);
+    if (!agent) return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (!callback) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    for (Cache& c : agent->caches)
+      if (const hsa_status_t status = callback({reinterpret_cast<uint64_t>(&c)}, data); status != HSA_STATUS_SUCCESS)
+        return status;
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_cache_get_info(hsa_cache_t handle, hsa_cache_info_t attribute, void* value) {
+  return entry([&] {
+    const Cache* cache = cache_of(handle);
+    if (!cache) return HSA_STATUS_ERROR_INVALID_CACHE;
+    if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    switch (attribute) {
+      case HSA_CACHE_INFO_NAME_LENGTH:
+        return give(value, static_cast<uint32_t>(cache->name.size()));
+      case HSA_CACHE_INFO_NAME:
+        std::memcpy(value, cache->name.c_str(), cache->name.size() + 1);
+        return HSA_STATUS_SUCCESS;
+      case HSA_CACHE_INFO_LEVEL:
+        return give(value, cache->level);
+      case HSA_CACHE_INFO_SIZE:
+        return give(value, cache->bytes);
+    }
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  });
+}

@@ -1,0 +1,74 @@
+// Agents: the host CPU, and one GPU for each processor that WAVEJIT_TARGET names (default gfx906).
+#pragma once
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "frontend/codeobject/code_object.h"
+#include "frontend/isa/target.h"
+
+namespace wavejit::hsa {
+
+struct Agent;
+
+// A memory pool of the AMD extension; the same object is a region of the core API.
+struct Pool {
+  Agent* agent = nullptr;
+  hsa_amd_segment_t segment = HSA_AMD_SEGMENT_GLOBAL;
+  uint32_t flags = 0;  // hsa_amd_memory_pool_global_flag_t; their values are those of regions
+  uint64_t bytes = 0;
+
+  [[nodiscard]] bool can_allocate() const { return segment == HSA_AMD_SEGMENT_GLOBAL; }
+};
+
+// What is said of a processor: the figures of the usual board with it.
+struct Board {
+  isa::Target target;
+  const char* product;
+  uint32_t chip_id;
+  uint32_t compute_units;
+  uint32_t clock_mhz;
+  uint32_t memory_clock_mhz;
+  uint32_t memory_bus_bits;
+  uint32_t l2_bytes;
+  uint32_t shader_engines;
+};
+
+struct Cache {
+  std::string name;
+  uint8_t level = 1;
+  uint32_t bytes = 0;
+};
+
+struct Agent {
+  hsa_device_type_t device = HSA_DEVICE_TYPE_CPU;
+  uint32_t node = 0;               // counts agents
+  uint32_t gpu_index = 0;          // counts GPUs
+  const Board* board = nullptr;    // GPUs
+  codeobject::TargetId target_id;  // GPUs: with what features its code objects may have
+  std::string isa_name;            // "amdgcn-amd-amdhsa--gfx906:sramecc-:xnack-"
+  std::vector<std::unique_ptr<Pool>> pools;
+  std::vector<Cache> caches;
+
+  [[nodiscard]] bool is_gpu() const { return device == HSA_DEVICE_TYPE_GPU; }
+  [[nodiscard]] hsa_agent_t handle() { return {reinterpret_cast<uint64_t>(this)}; }
+};
+
+// Made by the first hsa_init and kept until the process ends, so that handles stay good.
+[[nodiscard]] std::span<const std::unique_ptr<Agent>> agents();
+[[nodiscard]] Agent* agent_of(hsa_agent_t handle);  // nullptr if there is no such
+[[nodiscard]] Pool* pool_of(uint64_t handle);       // of a pool or region
+[[nodiscard]] Agent* gpu_of_isa(hsa_isa_t handle);  // an ISA handle is its agent's
+[[nodiscard]] uint64_t host_memory_bytes();
+
+// Fails with a message if WAVEJIT_TARGET names what wavejit does not run.
+[[nodiscard]] bool make_agents(std::string& problem);
+
+}  // namespace wavejit::hsa

@@ -1,0 +1,234 @@
+// Copies and fills that wait for signals: on threads of their own, as a GPU's DMA engines do them.
+#include <hsa/hsa_ext_amd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "runtime/hsa/agent.h"
+#include "runtime/hsa/memory.h"
+#include "runtime/hsa/signal.h"
+#include "runtime/hsa/status.h"
+
+namespace wavejit::hsa {
+namespace {
+
+// What is no longer than waking another thread takes is done by the caller.
+constexpr size_t kInlineBytes = 256 << 10;
+
+struct Copy {
+  std::vector<Condition> after{};  // all of them
+  Signal* completion = nullptr;
+  std::function<void()> work;
+
+  [[nodiscard]] bool is_ready() const {
+    return std::all_of(after.begin(), after.end(),
+                       [](const Condition& c) { return holds(c.condition, c.signal->load(), c.compare); });
+  }
+  void run() const {
+    const uint64_t start = timestamp();
+    work();
+    if (!completion) return;
+    completion->start_ts = start;
+    completion->end_ts = timestamp();
+    completion->subtract(1);
+  }
+};
+
+// Copies that are ready run in the order in which they were given; those that wait hold up nothing.
+class CopyEngine {
+ public:
+  void give(Copy copy) {
+    {
+      const std::lock_guard lock(mutex_);
+      pending_.push_back(std::move(copy));
+      ++given_;
+      if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    }
+    wake_all_observers();
+    changed_.notify_one();
+  }
+  [[nodiscard]] bool is_idle() {
+    const std::lock_guard lock(mutex_);
+    return pending_.empty() && !busy_;
+  }
+  void stop() {
+    std::thread thread;
+    {
+      const std::lock_guard lock(mutex_);
+      stop_.store(true, std::memory_order_release);
+      thread = std::move(thread_);
+    }
+    changed_.notify_all();
+    wake_all_observers();
+    if (thread.joinable()) thread.join();
+    const std::lock_guard lock(mutex_);
+    pending_.clear();
+    stop_.store(false, std::memory_order_release);
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (!stop_.load(std::memory_order_acquire)) {
+      const auto ready = std::find_if(pending_.begin(), pending_.end(), [](const Copy& c) { return c.is_ready(); });
+      if (ready != pending_.end()) {
+        const Copy copy = std::move(*ready);
+        pending_.erase(ready);
+        busy_ = true;
+        lock.unlock();
+        copy.run();
+        lock.lock();
+        busy_ = false;
+        continue;
+      }
+      if (pending_.empty()) {
+        changed_.wait(lock);
+        continue;
+      }
+      std::vector<Condition> open;
+      for (const Copy& c : pending_)
+        for (const Condition& after : c.after)
+          if (!holds(after.condition, after.signal->load(), after.compare)) open.push_back(after);
+      lock.unlock();
+      // Not for ever: another copy may have come that need not wait.
+      (void)wait_any(open, Clock::now() + Signal::kPollInterval, &stop_);
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::list<Copy> pending_;
+  uint64_t given_ = 0;
+  bool busy_ = false;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+// To devices, from devices.
+CopyEngine& engine(bool from_device) {
+  static auto* const engines = new CopyEngine[2];
+  return engines[from_device];
+}
+
+hsa_status_t conditions_of(uint32_t count, const hsa_signal_t* signals, std::vector<Condition>& out) {
+  if (count != 0 && !signals) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  for (uint32_t i = 0; i < count; ++i) {
+    Signal* signal = signal_of(signals[i]);
+    if (!signal) return HSA_STATUS_ERROR_INVALID_SIGNAL;
+    out.push_back({signal, HSA_SIGNAL_CONDITION_EQ, 0});
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t start_copy(size_t bytes, bool from_device, uint32_t count, const hsa_signal_t* dependencies,
+                        hsa_signal_t completion, std::function<void()> work) {
+  Copy copy{.work = std::move(work)};
+  if (const hsa_status_t status = conditions_of(count, dependencies, copy.after); status != HSA_STATUS_SUCCESS)
+    return status;
+  if (completion.handle != 0 && !(copy.completion = signal_of(completion))) return HSA_STATUS_ERROR_INVALID_SIGNAL;
+  if (bytes <= kInlineBytes && copy.is_ready() && engine(from_device).is_idle())
+    copy.run();
+  else
+    engine(from_device).give(std::move(copy));
+  return HSA_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+void stop_copies() {
+  engine(false).stop();
+  engine(true).stop();
+}
+
+}  // namespace wavejit::hsa
+
+using namespace wavejit::hsa;
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t to_agent, const void* from,
+                                                       hsa_agent_t from_agent, size_t bytes, uint32_t count,
+                                                       const hsa_signal_t* dependencies, hsa_signal_t completion) {
+  return entry([&] {
+    const Agent *a = agent_of(to_agent), *b = agent_of(from_agent);
+    if (!a || !b) return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (bytes != 0 && (!to || !from)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return start_copy(bytes, b->is_gpu(), count, dependencies, completion, [=] { copy_bytes(to, from, bytes); });
+  });
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_offset,
+                                                            const hsa_pitched_ptr_t* from,
+                                                            const hsa_dim3_t* from_offset, const hsa_dim3_t* range,
+                                                            hsa_agent_t agent, hsa_amd_copy_direction_t direction,
+                                                            uint32_t count, const hsa_signal_t* dependencies,
+                                                            hsa_signal_t completion) {
+  return entry([&] {
+    if (!agent_of(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (!to || !from || !to_offset || !from_offset || !range || !to->base || !from->base)
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const auto start = [](const hsa_pitched_ptr_t& p, const hsa_dim3_t& offset) {
+      return static_cast<uint8_t*>(p.base) + offset.z * p.slice + offset.y * p.pitch + offset.x;
+    };
+    const size_t bytes = size_t{range->x} * range->y * range->z;
+    const bool from_device = direction == hsaDeviceToHost || direction == hsaDeviceToDevice;
+    return start_copy(bytes, from_device, count, dependencies, completion,
+                      [t = start(*to, *to_offset), f = start(*from, *from_offset), tp = to->pitch, fp = from->pitch,
+                       ts = to->slice, fs = from->slice, size = *range] {
+                        for (uint32_t z = 0; z < size.z; ++z)
+                          for (uint32_t y = 0; y < size.y; ++y)
+                            copy_bytes(t + z * ts + y * tp, f + z * fs + y * fp, size.x);
+                      });
+  });
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_fill(void* pointer, uint32_t value, size_t count) {
+  return entry([&] {
+    if (count == 0) return HSA_STATUS_SUCCESS;
+    if (!pointer || reinterpret_cast<uint64_t>(pointer) % sizeof value != 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    std::fill_n(static_cast<uint32_t*>(pointer), count, value);
+    return HSA_STATUS_SUCCESS;
+  });
+}
+
+// ------------------------------------------------------------------------------------------------ times
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_profiling_async_copy_enable(bool) {
+  return entry([] { return HSA_STATUS_SUCCESS; });  // times are always taken
+}
+namespace {
+template <typename Time>
+hsa_status_t times_of(hsa_signal_t handle, Time* time) {
+  const Signal* signal = signal_of(handle);
+  if (!signal) return HSA_STATUS_ERROR_INVALID_SIGNAL;
+  if (!time) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  time->start = signal->start_ts;
+  time->end = signal->end_ts;
+  return HSA_STATUS_SUCCESS;
+}
+}  // namespace
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_profiling_get_async_copy_time(hsa_signal_t signal,
+                                                                   hsa_amd_profiling_async_copy_time_t* time) {
+  return entry([&] { return times_of(signal, time); });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_profiling_get_dispatch_time(hsa_agent_t agent, hsa_signal_t signal,
+                                                                 hsa_amd_profiling_dispatch_time_t* time) {
+  return entry([&] { return agent_of(agent) ? times_of(signal, time) : HSA_STATUS_ERROR_INVALID_AGENT; });
+}
+// Ticks of agents are those of the system.
+WAVEJIT_HSA_API hsa_status_t hsa_amd_profiling_convert_tick_to_system_domain(hsa_agent_t agent, uint64_t tick,
+                                                                             uint64_t* system) {
+  return entry([&] {
+    if (!agent_of(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (!system) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    *system = tick;
+    return HSA_STATUS_SUCCESS;
+  });
+}

@@ -1,0 +1,100 @@
+#include "runtime/hsa/dispatch.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "backend-x86/compiler.h"
+#include "runtime/hsa/loader.h"
+#include "runtime/hsa/queue.h"
+#include "runtime/hsa/status.h"
+#include "runtime/launch.h"
+#include "runtime/thread_pool.h"
+
+namespace wavejit::hsa {
+namespace {
+
+// How kernels are run: environment variables, read once.
+struct Settings {
+  runtime::Engine engine = runtime::Engine::tiered;
+  backend::Tier tier = backend::Tier::avx512;
+  uint32_t threads = 1;
+  uint64_t timeout_ns = 0;
+};
+
+const Settings& settings() {
+  static const Settings all = [] {
+    Settings s;
+    const auto text = [](const char* name) {
+      const char* value = std::getenv(name);
+      return std::string_view(value ? value : "");
+    };
+    const auto number = [&](const char* name, double otherwise) {
+      const std::string value(text(name));
+      if (value.empty()) return otherwise;
+      char* end = nullptr;
+      const double n = std::strtod(value.c_str(), &end);
+      if (*end == 0 && n >= 0) return n;
+      say(fmt::format("{}: '{}' is not a number.", name, value));
+      return otherwise;
+    };
+    s.tier = backend::host_supports(backend::Tier::avx512) ? backend::Tier::avx512 : backend::Tier::avx2;
+    const std::string_view engine = text("WAVEJIT_ENGINE");
+    if (engine == "interp") {
+      s.engine = runtime::Engine::interpreter;
+    } else if (engine == "jit" || engine == "avx2" || engine == "avx512") {
+      s.engine = runtime::Engine::jit;
+      if (engine == "avx2") s.tier = backend::Tier::avx2;
+    } else if (!engine.empty() && engine != "auto") {
+      say(fmt::format("WAVEJIT_ENGINE: '{}' is not one of auto, interp, jit, avx2, avx512.", engine));
+    }
+    if (!backend::host_supports(s.tier)) s.engine = runtime::Engine::interpreter;
+    s.threads = static_cast<uint32_t>(number("WAVEJIT_THREADS", 0));
+    if (s.threads == 0) s.threads = runtime::available_cpus();
+    s.timeout_ns = static_cast<uint64_t>(number("WAVEJIT_TIMEOUT", 0) * 1e9);
+    return s;
+  }();
+  return all;
+}
+
+Expected<void> bad_packet(const Queue&, uint64_t index, std::string_view why) {
+  return make_error(ErrorCode::kInvalidArgument, fmt::format("Dispatch packet {}: {}", index, why));
+}
+
+}  // namespace
+
+Expected<void> run_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& packet, uint64_t index) {
+  const std::shared_ptr<const KernelCode> code = kernel_of(packet.kernel_object);
+  if (!code)
+    return bad_packet(queue, index,
+                      fmt::format("{:#x} is not the kernel object of a loaded executable.", packet.kernel_object));
+  if (code->agent != &queue.agent()) return bad_packet(queue, index, "the kernel is loaded for another agent.");
+  runtime::LaunchRequest request;
+  request.module = code->module;
+  request.kernel = code->kernel;
+  const unsigned dimensions = packet.setup & 3;
+  if (dimensions == 0) return bad_packet(queue, index, "it has no dimensions.");
+  const uint32_t grid[3] = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
+  const uint16_t workgroup[3] = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
+  for (unsigned i = 0; i < dimensions; ++i) {
+    request.shape.grid[i] = grid[i];
+    request.shape.workgroup[i] = workgroup[i];
+  }
+  request.kernarg = reinterpret_cast<uint64_t>(packet.kernarg_address);
+  request.lds_bytes = packet.group_segment_size;
+  static_assert(sizeof packet == sizeof(runtime::DispatchPacket));
+  runtime::DispatchPacket copy;
+  std::memcpy(static_cast<void*>(&copy), &packet, sizeof copy);
+  request.packet = &copy;
+  request.queue = reinterpret_cast<uint64_t>(&queue.amd());
+  const Settings& s = settings();
+  request.engine = s.engine;
+  request.tier = s.tier;
+  request.threads = s.threads;
+  request.timeout_ns = s.timeout_ns;
+  runtime::LaunchStats stats;
+  return runtime::launch(request, stats);
+}
+
+}  // namespace wavejit::hsa

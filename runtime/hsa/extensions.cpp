@@ -1,0 +1,232 @@
+// Extension tables, and the AMD extension's functions that have little to do where memory is the host's.
+#include <fmt/format.h>
+#include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ext_finalize.h>
+#include <hsa/hsa_ext_image.h>
+#include <hsa/hsa_ven_amd_loader.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/hsa/agent.h"
+#include "runtime/hsa/loader.h"
+#include "runtime/hsa/memory.h"
+#include "runtime/hsa/signal.h"
+#include "runtime/hsa/status.h"
+
+using namespace wavejit::hsa;
+
+namespace {
+
+bool supports(uint16_t extension, uint16_t major, uint16_t* minor) {
+  switch (extension) {
+    case HSA_EXTENSION_IMAGES:
+      *minor = 0;
+      return major == 1;
+    case HSA_EXTENSION_AMD_LOADER:
+      *minor = 3;
+      return major == 1;
+    default:
+      return false;
+  }
+}
+
+const hsa_ven_amd_loader_1_03_pfn_t kLoaderTable = {
+    query_host_address,      query_segment_descriptors, query_executable,    iterate_loaded_code_objects,
+    loaded_code_object_info, reader_from_file_part,     iterate_executables,
+};
+const hsa_ext_images_1_pfn_t kImageTable = {
+    hsa_ext_image_get_capability,
+    hsa_ext_image_data_get_info,
+    hsa_ext_image_create,
+    hsa_ext_image_destroy,
+    hsa_ext_image_copy,
+    hsa_ext_image_import,
+    hsa_ext_image_export,
+    hsa_ext_image_clear,
+    hsa_ext_sampler_create,
+    hsa_ext_sampler_destroy,
+    hsa_ext_image_get_capability_with_layout,
+    hsa_ext_image_data_get_info_with_layout,
+    hsa_ext_image_create_with_layout,
+};
+
+}  // namespace
+
+WAVEJIT_HSA_API hsa_status_t hsa_extension_get_name(uint16_t extension, const char** name) {
+  return entry([&] {
+    if (!name) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    switch (extension) {
+      case HSA_EXTENSION_FINALIZER:
+        *name = "HSA_EXTENSION_FINALIZER";
+        break;
+      case HSA_EXTENSION_IMAGES:
+        *name = "HSA_EXTENSION_IMAGES";
+        break;
+      case HSA_EXTENSION_PERFORMANCE_COUNTERS:
+        *name = "HSA_EXTENSION_PERFORMANCE_COUNTERS";
+        break;
+      case HSA_EXTENSION_PROFILING_EVENTS:
+        *name = "HSA_EXTENSION_PROFILING_EVENTS";
+        break;
+      case HSA_EXTENSION_AMD_PROFILER:
+        *name = "HSA_EXTENSION_AMD_PROFILER";
+        break;
+      case HSA_EXTENSION_AMD_LOADER:
+        *name = "HSA_EXTENSION_AMD_LOADER";
+        break;
+      default:
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    }
+    return HSA_STATUS_SUCCESS;
+  });
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_system_major_extension_supported(uint16_t extension, uint16_t major, uint16_t* minor,
+                                                                  bool* result) {
+  return entry([&] {
+    if (!minor || !result) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    *result = supports(extension, major, minor);
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_system_extension_supported(uint16_t extension, uint16_t major, uint16_t minor,
+                                                            bool* result) {
+  uint16_t have = 0;
+  const hsa_status_t status = hsa_system_major_extension_supported(extension, major, &have, result);
+  if (status == HSA_STATUS_SUCCESS) *result = *result && minor <= have;
+  return status;
+}
+WAVEJIT_HSA_API hsa_status_t hsa_agent_major_extension_supported(uint16_t extension, hsa_agent_t agent, uint16_t major,
+                                                                 uint16_t* minor, bool* result) {
+  return entry([&] {
+    const Agent* a = agent_of(agent);
+    if (!a) return HSA_STATUS_ERROR_INVALID_AGENT;
+    const hsa_status_t status = hsa_system_major_extension_supported(extension, major, minor, result);
+    if (status == HSA_STATUS_SUCCESS && extension == HSA_EXTENSION_IMAGES) *result = *result && a->is_gpu();
+    return status;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_agent_extension_supported(uint16_t extension, hsa_agent_t agent, uint16_t major,
+                                                           uint16_t minor, bool* result) {
+  uint16_t have = 0;
+  const hsa_status_t status = hsa_agent_major_extension_supported(extension, agent, major, &have, result);
+  if (status == HSA_STATUS_SUCCESS) *result = *result && minor <= have;
+  return status;
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_system_get_major_extension_table(uint16_t extension, uint16_t major, size_t bytes,
+                                                                  void* table) {
+  return entry([&] {
+    uint16_t minor = 0;
+    if (!table || bytes == 0 || !supports(extension, major, &minor)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (extension == HSA_EXTENSION_IMAGES)
+      std::memcpy(table, &kImageTable, std::min(bytes, sizeof kImageTable));
+    else
+      std::memcpy(table, &kLoaderTable, std::min(bytes, sizeof kLoaderTable));
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_system_get_extension_table(uint16_t extension, uint16_t major, uint16_t minor,
+                                                            void* table) {
+  const size_t bytes = extension == HSA_EXTENSION_IMAGES ? sizeof(hsa_ext_images_1_00_pfn_t)
+                       : minor == 0                      ? sizeof(hsa_ven_amd_loader_1_00_pfn_t)
+                       : minor == 1                      ? sizeof(hsa_ven_amd_loader_1_01_pfn_t)
+                       : minor == 2                      ? sizeof(hsa_ven_amd_loader_1_02_pfn_t)
+                                                         : sizeof(hsa_ven_amd_loader_1_03_pfn_t);
+  return hsa_system_get_major_extension_table(extension, major, bytes, table);
+}
+
+// ------------------------------------------------------------------------------------------------ shared virtual
+// memory
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_svm_attributes_set(void*, size_t, hsa_amd_svm_attribute_pair_t* list,
+                                                        size_t count) {
+  // Every agent reaches all memory where it is: there is nothing to prefer or to keep away.
+  return entry([&] { return count == 0 || list ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT; });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_svm_attributes_get(void*, size_t, hsa_amd_svm_attribute_pair_t* list,
+                                                        size_t count) {
+  return entry([&] {
+    if (count != 0 && !list) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    for (size_t i = 0; i < count; ++i) {
+      switch (list[i].attribute) {
+        case HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG:
+          list[i].value = HSA_AMD_SVM_GLOBAL_FLAG_FINE_GRAINED;
+          break;
+        case HSA_AMD_SVM_ATTRIB_ACCESS_QUERY:
+          list[i].attribute = HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE;
+          break;
+        case HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION:
+        case HSA_AMD_SVM_ATTRIB_PREFETCH_LOCATION:
+          list[i].value = agents()[0]->handle().handle;
+          break;
+        default:
+          list[i].value = 0;
+      }
+    }
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_svm_prefetch_async(void*, size_t, hsa_agent_t agent, uint32_t count,
+                                                        const hsa_signal_t* dependencies, hsa_signal_t completion) {
+  if (is_open() && !agent_of(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
+  static uint8_t nothing;
+  return hsa_amd_memory_async_copy(&nothing, agent, &nothing, agent, 0, count, dependencies, completion);
+}
+
+// ------------------------------------------------------------------------------------------------ events, graphics
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_register_system_event_handler(hsa_amd_system_event_callback_t callback, void*) {
+  // Faults are reported through the callback of the queue.
+  return entry([&] { return callback ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT; });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_interop_map_buffer(uint32_t, hsa_agent_t*, int, uint32_t, size_t*, void**, size_t*,
+                                                        const void**) {
+  return entry([] { return not_implemented("hsa_amd_interop_map_buffer", HSA_STATUS_ERROR_OUT_OF_RESOURCES); });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_interop_unmap_buffer(void*) {
+  return entry([] { return not_implemented("hsa_amd_interop_unmap_buffer", HSA_STATUS_ERROR_INVALID_ARGUMENT); });
+}
+
+// ------------------------------------------------------------------------------------------------ other processes
+
+// What is in an IPC handle. The process that owns the memory has to live.
+struct IpcHandle {
+  uint64_t magic;
+  int32_t pid;
+  int32_t file;
+  uint64_t bytes;
+  uint64_t reserved;
+};
+static_assert(sizeof(IpcHandle) == sizeof(hsa_amd_ipc_memory_t));
+static constexpr uint64_t kIpcMagic = 0x776a69742d697063ull;
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_ipc_memory_create(void* pointer, size_t bytes, hsa_amd_ipc_memory_t* handle) {
+  return entry([&] {
+    if (!pointer || bytes == 0 || !handle) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const int file = share(pointer, bytes);
+    if (file < 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return give(handle, IpcHandle{kIpcMagic, getpid(), file, bytes, 0});
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size_t bytes, uint32_t,
+                                                       const hsa_agent_t*, void** pointer) {
+  return entry([&] {
+    if (!handle || !pointer) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    IpcHandle ipc;
+    std::memcpy(&ipc, handle, sizeof ipc);
+    if (ipc.magic != kIpcMagic || bytes > ipc.bytes) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return attach(ipc.pid, ipc.file, ipc.bytes, pointer);
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_ipc_memory_detach(void* pointer) {
+  return entry([&] { return pointer ? detach(pointer) : HSA_STATUS_ERROR_INVALID_ARGUMENT; });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_ipc_signal_create(hsa_signal_t, hsa_amd_ipc_signal_t*) {
+  return entry([] { return not_implemented("hsa_amd_ipc_signal_create", HSA_STATUS_ERROR_OUT_OF_RESOURCES); });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_ipc_signal_attach(const hsa_amd_ipc_signal_t*, hsa_signal_t*) {
+  return entry([] { return not_implemented("hsa_amd_ipc_signal_attach", HSA_STATUS_ERROR_OUT_OF_RESOURCES); });
+}

@@ -1,0 +1,484 @@
+#include "runtime/hsa/memory.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "runtime/hsa/status.h"
+#include "runtime/memory_registry.h"
+
+namespace wavejit::hsa {
+namespace {
+
+constexpr size_t kPage = 4096, kHugePage = 2 << 20;
+
+size_t round_up(size_t bytes, size_t to) {
+  return (bytes + to - 1) / to * to;
+}
+
+// By address. Ranges do not overlap.
+class Allocations {
+ public:
+  std::mutex mutex;
+  std::map<uint64_t, Allocation> all;
+
+  // Of the range that holds `address`; mutex held.
+  Allocation* find(uint64_t address) {
+    auto it = all.upper_bound(address);
+    if (it == all.begin()) return nullptr;
+    Allocation& a = std::prev(it)->second;
+    return address - a.address < std::max<size_t>(a.bytes, 1) ? &a : nullptr;
+  }
+};
+
+Allocations& allocations() {
+  static auto* const instance = new Allocations;
+  return *instance;
+}
+
+std::string label(const Pool& pool, size_t bytes) {
+  return fmt::format("{} allocation of {} bytes", pool.agent->is_gpu() ? "device" : "host", bytes);
+}
+
+}  // namespace
+
+hsa_status_t allocate(const Pool& pool, size_t bytes, void** out) {
+  if (bytes == 0 || !out) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (!pool.can_allocate()) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  if (bytes > pool.bytes) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  // An inaccessible page behind each: kernels that run past the end fault instead of changing the next allocation.
+  const size_t mapped = round_up(bytes, kPage) + kPage;
+  const size_t slack = bytes >= kHugePage ? kHugePage : 0;
+  void* memory = mmap(nullptr, mapped + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  auto begin = reinterpret_cast<uint64_t>(memory);
+  if (slack != 0) {  // large ones start at a huge page
+    const uint64_t aligned = round_up(begin, kHugePage);
+    if (aligned != begin) munmap(memory, aligned - begin);
+    if (const size_t rest = begin + slack - aligned; rest != 0) munmap(reinterpret_cast<void*>(aligned + mapped), rest);
+    begin = aligned;
+  }
+  void* const usable = reinterpret_cast<void*>(begin);
+  if (mprotect(usable, mapped - kPage, PROT_READ | PROT_WRITE) != 0) {
+    munmap(usable, mapped);
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  }
+  if (slack != 0) madvise(usable, mapped - kPage, MADV_HUGEPAGE);
+  runtime::register_memory(begin, bytes, label(pool, bytes));
+  const std::lock_guard lock(allocations().mutex);
+  allocations().all[begin] = {.address = begin, .bytes = bytes, .mapped_bytes = mapped, .pool = &pool};
+  *out = usable;
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t release(void* pointer) {
+  if (!pointer) return HSA_STATUS_SUCCESS;
+  Allocation gone;
+  {
+    const std::lock_guard lock(allocations().mutex);
+    const auto it = allocations().all.find(reinterpret_cast<uint64_t>(pointer));
+    if (it == allocations().all.end() || it->second.type != HSA_EXT_POINTER_TYPE_HSA)
+      return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+    gone = std::move(it->second);
+    allocations().all.erase(it);
+  }
+  for (const Allocation::Callback& c : gone.on_free) c.function(pointer, c.user_data);
+  runtime::unregister_memory(gone.address);
+  munmap(pointer, gone.mapped_bytes);
+  if (gone.shared_file >= 0) close(gone.shared_file);
+  return HSA_STATUS_SUCCESS;
+}
+
+std::optional<Allocation> find_allocation(uint64_t address) {
+  const std::lock_guard lock(allocations().mutex);
+  const Allocation* a = allocations().find(address);
+  return a ? std::optional(*a) : std::nullopt;
+}
+
+int share(void* pointer, size_t bytes) {
+  const std::lock_guard lock(allocations().mutex);
+  const auto it = allocations().all.find(reinterpret_cast<uint64_t>(pointer));
+  if (it == allocations().all.end() || it->second.type != HSA_EXT_POINTER_TYPE_HSA || bytes > it->second.bytes)
+    return -1;
+  Allocation& a = it->second;
+  if (a.shared_file >= 0) return a.shared_file;
+  const size_t size = a.mapped_bytes - kPage;
+  const int file = memfd_create("wavejit", MFD_CLOEXEC);
+  if (file < 0) return -1;
+  void* copy = ftruncate(file, static_cast<off_t>(size)) == 0
+                   ? mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+                   : MAP_FAILED;
+  if (copy == MAP_FAILED) {
+    close(file);
+    return -1;
+  }
+  std::memcpy(copy, pointer, size);
+  // The new mapping takes the old one's place in one step.
+  if (mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, pointer) == MAP_FAILED) {
+    munmap(copy, size);
+    close(file);
+    return -1;
+  }
+  return a.shared_file = file;
+}
+
+hsa_status_t attach(int pid, int file, size_t bytes, void** out) {
+  const int own = open(fmt::format("/proc/{}/fd/{}", pid, file).c_str(), O_RDWR | O_CLOEXEC);
+  if (own < 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  struct stat info {};
+  const size_t size = round_up(bytes, kPage);
+  void* memory = MAP_FAILED;
+  if (fstat(own, &info) == 0 && static_cast<size_t>(info.st_size) >= size)
+    memory = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, own, 0);
+  close(own);
+  if (memory == MAP_FAILED) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const auto address = reinterpret_cast<uint64_t>(memory);
+  runtime::register_memory(address, bytes, fmt::format("memory of process {}", pid));
+  const std::lock_guard lock(allocations().mutex);
+  allocations().all[address] = {
+      .address = address, .bytes = bytes, .mapped_bytes = size, .type = HSA_EXT_POINTER_TYPE_IPC};
+  *out = memory;
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t detach(void* pointer) {
+  const auto address = reinterpret_cast<uint64_t>(pointer);
+  const std::lock_guard lock(allocations().mutex);
+  const auto it = allocations().all.find(address);
+  if (it == allocations().all.end() || it->second.type != HSA_EXT_POINTER_TYPE_IPC)
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  runtime::unregister_memory(address);
+  munmap(pointer, it->second.mapped_bytes);
+  allocations().all.erase(it);
+  return HSA_STATUS_SUCCESS;
+}
+
+void copy_bytes(void* to, const void* from, size_t bytes) {
+  const auto a = reinterpret_cast<uint64_t>(to), b = reinterpret_cast<uint64_t>(from);
+  if (a - b >= bytes && b - a >= bytes)
+    std::memcpy(to, from, bytes);
+  else
+    std::memmove(to, from, bytes);
+}
+
+namespace {
+
+// Locked memory is the host's own: the agents' address is the host's.
+hsa_status_t lock_memory(void* host, size_t bytes, void** agent_pointer) {
+  if (!host || bytes == 0 || !agent_pointer) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  *agent_pointer = host;
+  const auto address = reinterpret_cast<uint64_t>(host);
+  const std::lock_guard lock(allocations().mutex);
+  if (Allocation* known = allocations().find(address)) {
+    if (known->address != address) return HSA_STATUS_SUCCESS;  // part of what is known
+    ++known->locks;
+    known->bytes = std::max(known->bytes, bytes);
+    return HSA_STATUS_SUCCESS;
+  }
+  allocations().all[address] = {.address = address, .bytes = bytes, .type = HSA_EXT_POINTER_TYPE_LOCKED, .locks = 1};
+  runtime::register_memory(address, bytes, fmt::format("locked host memory of {} bytes", bytes));
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t unlock_memory(void* host) {
+  const auto address = reinterpret_cast<uint64_t>(host);
+  const std::lock_guard lock(allocations().mutex);
+  const auto it = allocations().all.find(address);
+  if (it == allocations().all.end() || it->second.type != HSA_EXT_POINTER_TYPE_LOCKED)
+    return allocations().find(address) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (--it->second.locks == 0) {
+    allocations().all.erase(it);
+    runtime::unregister_memory(address);
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t pool_info(const Pool& pool, uint32_t attribute, void* value) {
+  if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const bool global = pool.can_allocate();
+  switch (attribute) {
+    case HSA_AMD_MEMORY_POOL_INFO_SEGMENT:
+      return give(value, pool.segment);
+    case HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS:
+      return give(value, pool.flags);
+    case HSA_AMD_MEMORY_POOL_INFO_SIZE:
+    case HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE:
+      return give(value, static_cast<size_t>(pool.bytes));
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED:
+      return give(value, global);
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE:
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT:
+      return give(value, size_t{global ? kPage : 0});
+    case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL:
+      return give(value, global && !pool.agent->is_gpu());
+    default:
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+}
+
+hsa_status_t region_info(const Pool& pool, uint32_t attribute, void* value) {
+  if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const bool global = pool.can_allocate();
+  switch (attribute) {
+    case HSA_REGION_INFO_SEGMENT:
+      return give(value, global ? HSA_REGION_SEGMENT_GLOBAL : HSA_REGION_SEGMENT_GROUP);
+    case HSA_REGION_INFO_GLOBAL_FLAGS:
+      return give(value, pool.flags);
+    case HSA_REGION_INFO_SIZE:
+    case HSA_REGION_INFO_ALLOC_MAX_SIZE:
+      return give(value, static_cast<size_t>(pool.bytes));
+    case HSA_REGION_INFO_ALLOC_MAX_PRIVATE_WORKGROUP_SIZE:
+      return give(value, uint32_t{0});
+    case HSA_REGION_INFO_RUNTIME_ALLOC_ALLOWED:
+      return give(value, global);
+    case HSA_REGION_INFO_RUNTIME_ALLOC_GRANULE:
+    case HSA_REGION_INFO_RUNTIME_ALLOC_ALIGNMENT:
+      return give(value, size_t{global ? kPage : 0});
+    case HSA_AMD_REGION_INFO_HOST_ACCESSIBLE:
+      return give(value, global);
+    case HSA_AMD_REGION_INFO_BASE:
+      return give(value, static_cast<void*>(nullptr));
+    case HSA_AMD_REGION_INFO_BUS_WIDTH:
+      return give(value, pool.agent->board ? pool.agent->board->memory_bus_bits : 0);
+    case HSA_AMD_REGION_INFO_MAX_CLOCK_FREQUENCY:
+      return give(value, pool.agent->board ? pool.agent->board->memory_clock_mhz : 0);
+    default:
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+}
+
+template <typename Handle>
+hsa_status_t each_pool(hsa_agent_t handle, hsa_status_t (*callback)(Handle, void*), void* data) {
+  const Agent* agent = agent_of(handle);
+  if (!agent) return HSA_STATUS_ERROR_INVALID_AGENT;
+  if (!callback) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  for (const auto& pool : agent->pools) {
+    const hsa_status_t status = callback({reinterpret_cast<uint64_t>(pool.get())}, data);
+    if (status != HSA_STATUS_SUCCESS) return status;
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+}  // namespace
+}  // namespace wavejit::hsa
+
+using namespace wavejit::hsa;
+
+constexpr auto kInvalidPool = static_cast<hsa_status_t>(HSA_STATUS_ERROR_INVALID_MEMORY_POOL);
+
+// ------------------------------------------------------------------------------------------------ pools and regions
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t agent,
+                                                                hsa_status_t (*callback)(hsa_amd_memory_pool_t, void*),
+                                                                void* data) {
+  return entry([&] { return each_pool(agent, callback, data); });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t handle,
+                                                          hsa_amd_memory_pool_info_t attribute, void* value) {
+  return entry([&] {
+    const Pool* pool = pool_of(handle.handle);
+    return pool ? pool_info(*pool, attribute, value) : kInvalidPool;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memory_pool_t handle,
+                                                                hsa_amd_agent_memory_pool_info_t attribute,
+                                                                void* value) {
+  return entry([&] {
+    const Agent* a = agent_of(agent);
+    if (!a) return HSA_STATUS_ERROR_INVALID_AGENT;
+    const Pool* pool = pool_of(handle.handle);
+    if (!pool) return kInvalidPool;
+    if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const bool own = pool->agent == a;
+    switch (attribute) {
+      case HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS:
+        if (!pool->can_allocate())
+          return give(value,
+                      own ? HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT : HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
+        // As with a large BAR: the host may access device memory, too.
+        return give(value, own || !pool->agent->is_gpu() || !a->is_gpu()
+                               ? HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT
+                               : HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
+      case HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS:
+        return give(value, uint32_t{own ? 0u : 1u});
+      case HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO: {
+        if (own) return HSA_STATUS_SUCCESS;
+        hsa_amd_memory_pool_link_info_t link{};
+        link.atomic_support_32bit = link.atomic_support_64bit = link.coherent_support = true;
+        link.link_type = HSA_AMD_LINK_INFO_TYPE_PCIE;
+        link.numa_distance = 20;
+        return give(value, link);
+      }
+      default:
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    }
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t handle, size_t bytes, uint32_t,
+                                                          void** out) {
+  return entry([&] {
+    const Pool* pool = pool_of(handle.handle);
+    return pool ? allocate(*pool, bytes, out) : kInvalidPool;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_pool_free(void* pointer) {
+  return entry([&] { return release(pointer); });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_pool_can_migrate(hsa_amd_memory_pool_t from, hsa_amd_memory_pool_t to,
+                                                             bool* result) {
+  return entry([&] {
+    if (!pool_of(from.handle) || !pool_of(to.handle)) return kInvalidPool;
+    if (!result) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    *result = false;
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_migrate(const void*, hsa_amd_memory_pool_t, uint32_t) {
+  return entry([&] { return not_implemented("hsa_amd_memory_migrate", HSA_STATUS_ERROR_OUT_OF_RESOURCES); });
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_agent_iterate_regions(hsa_agent_t agent, hsa_status_t (*callback)(hsa_region_t, void*),
+                                                       void* data) {
+  return entry([&] { return each_pool(agent, callback, data); });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_region_get_info(hsa_region_t handle, hsa_region_info_t attribute, void* value) {
+  return entry([&] {
+    const Pool* pool = pool_of(handle.handle);
+    return pool ? region_info(*pool, attribute, value) : HSA_STATUS_ERROR_INVALID_REGION;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_memory_allocate(hsa_region_t handle, size_t bytes, void** out) {
+  return entry([&] {
+    const Pool* pool = pool_of(handle.handle);
+    return pool ? allocate(*pool, bytes, out) : HSA_STATUS_ERROR_INVALID_REGION;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_memory_free(void* pointer) {
+  return entry([&] { return release(pointer); });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_memory_copy(void* to, const void* from, size_t bytes) {
+  return entry([&] {
+    if (bytes != 0 && (!to || !from)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    copy_bytes(to, from, bytes);
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_memory_assign_agent(void* pointer, hsa_agent_t agent, hsa_access_permission_t) {
+  return entry([&] {
+    if (!pointer) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return agent_of(agent) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_AGENT;
+  });
+}
+// Full-profile registration is a hint.
+WAVEJIT_HSA_API hsa_status_t hsa_memory_register(void* pointer, size_t) {
+  return entry([&] { return pointer ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT; });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_memory_deregister(void*, size_t) {
+  return entry([&] { return HSA_STATUS_SUCCESS; });
+}
+
+// ------------------------------------------------------------------------------------------------ access and queries
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_agents_allow_access(uint32_t count, const hsa_agent_t* list, const uint32_t*,
+                                                         const void* pointer) {
+  return entry([&] {
+    if (count == 0 || !list || !pointer) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    for (uint32_t i = 0; i < count; ++i)
+      if (!agent_of(list[i])) return HSA_STATUS_ERROR_INVALID_AGENT;
+    return find_allocation(reinterpret_cast<uint64_t>(pointer)) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR;
+  });
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_lock(void* host, size_t bytes, hsa_agent_t*, int, void** agent_pointer) {
+  return entry([&] { return lock_memory(host, bytes, agent_pointer); });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_lock_to_pool(void* host, size_t bytes, hsa_agent_t*, int,
+                                                         hsa_amd_memory_pool_t pool, uint32_t, void** agent_pointer) {
+  return entry([&] { return pool_of(pool.handle) ? lock_memory(host, bytes, agent_pointer) : kInvalidPool; });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_unlock(void* host) {
+  return entry([&] { return unlock_memory(host); });
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_pointer_info(const void* pointer, hsa_amd_pointer_info_t* info,
+                                                  void* (*alloc)(size_t), uint32_t* accessible_count,
+                                                  hsa_agent_t** accessible) {
+  return entry([&] {
+    if (!pointer || !info || info->size == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    hsa_amd_pointer_info_t full{};
+    full.size = static_cast<uint32_t>(std::min<size_t>(info->size, sizeof full));
+    const auto found = find_allocation(reinterpret_cast<uint64_t>(pointer));
+    full.type = HSA_EXT_POINTER_TYPE_UNKNOWN;
+    if (found) {
+      full.type = found->type;
+      full.agentBaseAddress = full.hostBaseAddress = reinterpret_cast<void*>(found->address);
+      full.sizeInBytes = found->bytes;
+      full.userData = found->user_data;
+      full.agentOwner = found->pool ? found->pool->agent->handle() : agents()[0]->handle();
+      full.global_flags = found->pool ? found->pool->flags : uint32_t{HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED};
+    }
+    std::memcpy(info, &full, full.size);
+    if (alloc && accessible_count && accessible) {
+      *accessible_count = found ? static_cast<uint32_t>(agents().size()) : 0;
+      *accessible = nullptr;
+      if (found) {
+        *accessible = static_cast<hsa_agent_t*>(alloc(agents().size() * sizeof(hsa_agent_t)));
+        if (!*accessible) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+        for (size_t i = 0; i < agents().size(); ++i) (*accessible)[i] = agents()[i]->handle();
+      }
+    }
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_pointer_info_set_userdata(const void* pointer, void* user_data) {
+  return entry([&] {
+    const std::lock_guard lock(allocations().mutex);
+    Allocation* a = allocations().find(reinterpret_cast<uint64_t>(pointer));
+    if (!a) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    a->user_data = user_data;
+    return HSA_STATUS_SUCCESS;
+  });
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_register_deallocation_callback(void* pointer,
+                                                                    hsa_amd_deallocation_callback_t callback,
+                                                                    void* user_data) {
+  return entry([&] {
+    if (!pointer || !callback) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const std::lock_guard lock(allocations().mutex);
+    Allocation* a = allocations().find(reinterpret_cast<uint64_t>(pointer));
+    if (!a) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+    a->on_free.push_back({callback, user_data});
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_deregister_deallocation_callback(void* pointer,
+                                                                      hsa_amd_deallocation_callback_t callback) {
+  return entry([&] {
+    if (!pointer || !callback) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const std::lock_guard lock(allocations().mutex);
+    Allocation* a = allocations().find(reinterpret_cast<uint64_t>(pointer));
+    const auto gone = a ? std::erase_if(a->on_free, [&](const auto& c) { return c.function == callback; }) : 0;
+    return gone != 0 ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  });
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_coherency_get_type(hsa_agent_t agent, hsa_amd_coherency_type_t* type) {
+  return entry([&] {
+    if (!agent_of(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (!type) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    *type = HSA_AMD_COHERENCY_TYPE_COHERENT;
+    return HSA_STATUS_SUCCESS;
+  });
+}
+// The host's memory is coherent whatever is asked for.
+WAVEJIT_HSA_API hsa_status_t hsa_amd_coherency_set_type(hsa_agent_t agent, hsa_amd_coherency_type_t) {
+  return entry([&] { return agent_of(agent) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_AGENT; });
+}

@@ -1,0 +1,332 @@
+#include "runtime/hsa/queue.h"
+
+#include <fmt/format.h>
+#include <hsa/hsa_ext_amd.h>
+#include <immintrin.h>
+#include <sys/mman.h>
+
+#include <bit>
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "internal/wave_state.h"
+#include "runtime/hsa/dispatch.h"
+#include "runtime/hsa/status.h"
+
+namespace wavejit::hsa {
+namespace {
+
+constexpr size_t kPacketBytes = 64;
+// How long a queue without packets looks for the next one before its thread sleeps: longer than a program takes between
+// two launches, as waking a thread takes as long as a small kernel.
+constexpr std::chrono::microseconds kIdleSpin{60};
+
+std::mutex& queues_mutex() {
+  static auto* const mutex = new std::mutex;
+  return *mutex;
+}
+std::unordered_map<const hsa_queue_t*, std::unique_ptr<Queue>>& queues() {
+  static auto* const all = new std::unordered_map<const hsa_queue_t*, std::unique_ptr<Queue>>;
+  return *all;
+}
+
+std::atomic_ref<uint16_t> header_of(uint8_t* packet) {
+  return std::atomic_ref(*reinterpret_cast<uint16_t*>(packet));
+}
+unsigned type_of(uint16_t header) {
+  return header >> HSA_PACKET_HEADER_TYPE & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
+}
+template <typename T>
+std::atomic_ref<T> atomic(volatile T& value) {
+  return std::atomic_ref<T>(const_cast<T&>(value));
+}
+
+}  // namespace
+
+std::unique_ptr<Queue> Queue::create(Agent& agent, uint32_t packets, hsa_queue_type32_t type, QueueCallback callback,
+                                     void* data) {
+  static std::atomic<uint64_t> next_id{0};
+  std::unique_ptr<Queue> queue(new Queue(agent, callback, data));
+  const size_t bytes = (sizeof(amd_queue_t) + kPacketBytes - 1) / kPacketBytes * kPacketBytes + kPacketBytes * packets;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+  queue->memory_ = memory;
+  queue->memory_bytes_ = bytes;
+  amd_queue_t& amd = *new (memory) amd_queue_t{};
+  queue->amd_ = &amd;
+  auto* ring = static_cast<uint8_t*>(memory) + (bytes - kPacketBytes * packets);
+  for (uint32_t i = 0; i < packets; ++i)
+    header_of(ring + kPacketBytes * i).store(HSA_PACKET_TYPE_INVALID, std::memory_order_relaxed);
+  queue->doorbell_ = create_signal(-1);
+  queue->doorbell_->queue_ptr = &amd;
+  amd.hsa_queue.type = type;
+  amd.hsa_queue.features = HSA_QUEUE_FEATURE_KERNEL_DISPATCH;
+  amd.hsa_queue.base_address = ring;
+  amd.hsa_queue.doorbell_signal = queue->doorbell_->handle();
+  amd.hsa_queue.size = packets;
+  amd.hsa_queue.id = next_id.fetch_add(1, std::memory_order_relaxed);
+  amd.group_segment_aperture_base_hi = kSharedApertureHi;
+  amd.private_segment_aperture_base_hi = kPrivateApertureHi;
+  amd.max_cu_id = agent.board->compute_units - 1;
+  amd.max_wave_id = 39;
+  amd.read_dispatch_id_field_base_byte_offset = offsetof(amd_queue_t, read_dispatch_id);
+  amd.queue_properties = AMD_QUEUE_PROPERTIES_IS_PTR64 | AMD_QUEUE_PROPERTIES_ENABLE_PROFILING;
+  queue->thread_ = std::thread([q = queue.get()] { q->run(); });
+  return queue;
+}
+
+Queue::~Queue() {
+  inactivate();
+  if (thread_.joinable()) thread_.join();
+  if (doorbell_) destroy_signal(doorbell_);
+  if (memory_) munmap(memory_, memory_bytes_);
+}
+
+void Queue::inactivate() {
+  stop_.store(true, std::memory_order_release);
+  if (doorbell_) doorbell_->wake();
+  wake_all_observers();
+}
+
+void Queue::run() {
+  auto* ring = static_cast<uint8_t*>(amd_->hsa_queue.base_address);
+  const uint64_t mask = amd_->hsa_queue.size - 1;
+  uint64_t index = 0;
+  while (!stop_.load(std::memory_order_acquire)) {
+    uint8_t* packet = ring + kPacketBytes * (index & mask);
+    const auto has_packet = [&] {
+      return type_of(header_of(packet).load(std::memory_order_acquire)) != HSA_PACKET_TYPE_INVALID;
+    };
+    if (!has_packet()) {
+      const int64_t rung = doorbell_->load(std::memory_order_seq_cst);
+      const Clock::time_point end = Clock::now() + kIdleSpin;
+      bool found = false;
+      while (!(found = has_packet()) && !stop_.load(std::memory_order_relaxed) && Clock::now() < end)
+        for (int i = 0; i < 16; ++i) _mm_pause();
+      // A packet may be there without the doorbell having been rung again, if kernels write them.
+      if (!found)
+        (void)wait(*doorbell_, HSA_SIGNAL_CONDITION_NE, rung, Clock::now() + std::chrono::milliseconds(20), &stop_);
+      continue;
+    }
+    const hsa_status_t status = process(packet, index);
+    if (stop_.load(std::memory_order_acquire)) return;
+    if (status != HSA_STATUS_SUCCESS) {
+      active_.store(false, std::memory_order_release);
+      if (callback_) callback_(status, handle(), data_);
+      return;
+    }
+    header_of(packet).store(HSA_PACKET_TYPE_INVALID, std::memory_order_release);
+    atomic(amd_->read_dispatch_id).store(++index, std::memory_order_release);
+  }
+}
+
+hsa_status_t Queue::process(uint8_t* packet, uint64_t index) {
+  switch (type_of(header_of(packet).load(std::memory_order_acquire))) {
+    case HSA_PACKET_TYPE_KERNEL_DISPATCH:
+      return dispatch(*reinterpret_cast<const hsa_kernel_dispatch_packet_t*>(packet), index);
+    case HSA_PACKET_TYPE_BARRIER_AND:
+      return wait_for(*reinterpret_cast<const hsa_barrier_and_packet_t*>(packet), false);
+    case HSA_PACKET_TYPE_BARRIER_OR:
+      return wait_for(*reinterpret_cast<const hsa_barrier_and_packet_t*>(packet), true);
+    case HSA_PACKET_TYPE_VENDOR_SPECIFIC:
+      return vendor_packet(packet);
+    default:
+      say(fmt::format("Packet {} of queue {} is of a type that GPUs do not process.", index, amd_->hsa_queue.id));
+      return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
+  }
+}
+
+void Queue::complete(hsa_signal_t handle, uint64_t start) {
+  Signal* signal = signal_of(handle);
+  if (!signal) return;
+  signal->start_ts = start;
+  signal->end_ts = timestamp();
+  signal->subtract(1);
+}
+
+hsa_status_t Queue::dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t index) {
+  const uint64_t start = timestamp();
+  const Expected<void> result = run_dispatch(*this, packet, index);
+  if (!result) {
+    if (stop_.load(std::memory_order_acquire)) return HSA_STATUS_SUCCESS;
+    say(result.error().message);
+    return to_status(result.error());
+  }
+  complete(packet.completion_signal, start);
+  return HSA_STATUS_SUCCESS;
+}
+
+// Both barrier packets have the same layout.
+hsa_status_t Queue::wait_for(const hsa_barrier_and_packet_t& packet, bool any) {
+  const uint64_t start = timestamp();
+  std::vector<Condition> conditions;
+  for (const hsa_signal_t handle : packet.dep_signal)
+    if (Signal* signal = signal_of(handle)) conditions.push_back({signal, HSA_SIGNAL_CONDITION_EQ, 0});
+  if (any && !conditions.empty()) {
+    (void)wait_any(conditions, Clock::time_point::max(), &stop_);
+  } else {
+    for (const Condition& c : conditions)
+      (void)wait(*c.signal, c.condition, c.compare, Clock::time_point::max(), &stop_);
+  }
+  if (!stop_.load(std::memory_order_acquire)) complete(packet.completion_signal, start);
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t Queue::vendor_packet(const uint8_t* bytes) {
+  const auto& packet = *reinterpret_cast<const hsa_amd_barrier_value_packet_t*>(bytes);
+  if (packet.header.AmdFormat != HSA_AMD_PACKET_TYPE_BARRIER_VALUE) {
+    say(fmt::format("Vendor packets of format {} are not implemented.", packet.header.AmdFormat));
+    return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
+  }
+  const uint64_t start = timestamp();
+  if (Signal* signal = signal_of(packet.signal)) {
+    while (!stop_.load(std::memory_order_acquire)) {
+      const int64_t value = signal->load();
+      if (holds(static_cast<hsa_signal_condition_t>(packet.cond), value & packet.mask, packet.value)) break;
+      (void)wait(*signal, HSA_SIGNAL_CONDITION_NE, value, Clock::now() + std::chrono::seconds(1), &stop_);
+    }
+  }
+  if (!stop_.load(std::memory_order_acquire)) complete(packet.completion_signal, start);
+  return HSA_STATUS_SUCCESS;
+}
+
+Queue* queue_of(const hsa_queue_t* handle) {
+  const std::lock_guard lock(queues_mutex());
+  const auto it = queues().find(handle);
+  return it == queues().end() ? nullptr : it->second.get();
+}
+
+void destroy_all_queues() {
+  std::unordered_map<const hsa_queue_t*, std::unique_ptr<Queue>> gone;
+  const std::lock_guard lock(queues_mutex());
+  gone.swap(queues());
+}
+
+}  // namespace wavejit::hsa
+
+using namespace wavejit::hsa;
+
+WAVEJIT_HSA_API hsa_status_t hsa_queue_create(hsa_agent_t agent_handle, uint32_t packets, hsa_queue_type32_t type,
+                                              QueueCallback callback, void* data, uint32_t, uint32_t,
+                                              hsa_queue_t** out) {
+  return entry([&] {
+    Agent* agent = agent_of(agent_handle);
+    if (!agent) return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (!agent->is_gpu()) return HSA_STATUS_ERROR_INVALID_QUEUE_CREATION;
+    if (!out || !std::has_single_bit(packets) || packets > 131072 || type > HSA_QUEUE_TYPE_COOPERATIVE)
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    std::unique_ptr<Queue> queue = Queue::create(*agent, packets, type, callback, data);
+    if (!queue) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    *out = queue->handle();
+    const std::lock_guard lock(queues_mutex());
+    queues()[*out] = std::move(queue);
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_soft_queue_create(hsa_region_t, uint32_t, hsa_queue_type32_t, uint32_t, hsa_signal_t,
+                                                   hsa_queue_t**) {
+  return entry([] { return not_implemented("hsa_soft_queue_create", HSA_STATUS_ERROR_INVALID_QUEUE_CREATION); });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_queue_destroy(hsa_queue_t* handle) {
+  return entry([&] {
+    if (!handle) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    std::unique_ptr<Queue> queue;
+    {
+      const std::lock_guard lock(queues_mutex());
+      const auto it = queues().find(handle);
+      if (it == queues().end()) return HSA_STATUS_ERROR_INVALID_QUEUE;
+      queue = std::move(it->second);
+      queues().erase(it);
+    }
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_queue_inactivate(hsa_queue_t* handle) {
+  return entry([&] {
+    Queue* queue = queue_of(handle);
+    if (!queue) return HSA_STATUS_ERROR_INVALID_QUEUE;
+    queue->inactivate();
+    return HSA_STATUS_SUCCESS;
+  });
+}
+
+// ------------------------------------------------------------------------------------------------ indices
+
+namespace {
+amd_queue_t& amd_of(const hsa_queue_t* handle) {
+  return *reinterpret_cast<amd_queue_t*>(const_cast<hsa_queue_t*>(handle));
+}
+}  // namespace
+
+#define WAVEJIT_INDEX_LOAD(suffix, order)                                                  \
+  WAVEJIT_HSA_API uint64_t hsa_queue_load_read_index_##suffix(const hsa_queue_t* queue) {  \
+    return atomic(amd_of(queue).read_dispatch_id).load(order);                             \
+  }                                                                                        \
+  WAVEJIT_HSA_API uint64_t hsa_queue_load_write_index_##suffix(const hsa_queue_t* queue) { \
+    return atomic(amd_of(queue).write_dispatch_id).load(order);                            \
+  }
+WAVEJIT_INDEX_LOAD(relaxed, std::memory_order_relaxed)
+WAVEJIT_INDEX_LOAD(acquire, std::memory_order_acquire)
+WAVEJIT_INDEX_LOAD(scacquire, std::memory_order_acquire)
+
+#define WAVEJIT_INDEX_STORE(suffix, order)                                                          \
+  WAVEJIT_HSA_API void hsa_queue_store_write_index_##suffix(const hsa_queue_t* queue, uint64_t v) { \
+    atomic(amd_of(queue).write_dispatch_id).store(v, order);                                        \
+  }                                                                                                 \
+  WAVEJIT_HSA_API void hsa_queue_store_read_index_##suffix(const hsa_queue_t* queue, uint64_t v) {  \
+    atomic(amd_of(queue).read_dispatch_id).store(v, order);                                         \
+  }
+WAVEJIT_INDEX_STORE(relaxed, std::memory_order_relaxed)
+WAVEJIT_INDEX_STORE(release, std::memory_order_release)
+WAVEJIT_INDEX_STORE(screlease, std::memory_order_release)
+
+#define WAVEJIT_INDEX_CHANGE(suffix, order)                                                                \
+  WAVEJIT_HSA_API uint64_t hsa_queue_add_write_index_##suffix(const hsa_queue_t* queue, uint64_t v) {      \
+    return atomic(amd_of(queue).write_dispatch_id).fetch_add(v, order);                                    \
+  }                                                                                                        \
+  WAVEJIT_HSA_API uint64_t hsa_queue_cas_write_index_##suffix(const hsa_queue_t* queue, uint64_t expected, \
+                                                              uint64_t v) {                                \
+    atomic(amd_of(queue).write_dispatch_id).compare_exchange_strong(expected, v);                          \
+    return expected;                                                                                       \
+  }
+WAVEJIT_INDEX_CHANGE(relaxed, std::memory_order_relaxed)
+WAVEJIT_INDEX_CHANGE(acquire, std::memory_order_acquire)
+WAVEJIT_INDEX_CHANGE(release, std::memory_order_release)
+WAVEJIT_INDEX_CHANGE(acq_rel, std::memory_order_acq_rel)
+WAVEJIT_INDEX_CHANGE(scacquire, std::memory_order_acquire)
+WAVEJIT_INDEX_CHANGE(screlease, std::memory_order_release)
+WAVEJIT_INDEX_CHANGE(scacq_screl, std::memory_order_acq_rel)
+
+// ------------------------------------------------------------------------------------------------ attributes
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_profiling_set_profiler_enabled(hsa_queue_t* queue, int) {
+  return entry([&] { return queue_of(queue) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_QUEUE; });
+}
+// Each queue has a thread; the host's scheduler shares the CPUs among them.
+WAVEJIT_HSA_API hsa_status_t hsa_amd_queue_set_priority(hsa_queue_t* queue, hsa_amd_queue_priority_t priority) {
+  return entry([&] {
+    if (!queue_of(queue)) return HSA_STATUS_ERROR_INVALID_QUEUE;
+    return priority <= HSA_AMD_QUEUE_PRIORITY_HIGH ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  });
+}
+// Masks of compute units mean nothing here: all are taken to be enabled.
+WAVEJIT_HSA_API hsa_status_t hsa_amd_queue_cu_set_mask(const hsa_queue_t* queue, uint32_t bits, const uint32_t*) {
+  return entry([&] {
+    if (bits % 32 != 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return queue_of(queue) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_QUEUE;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_queue_cu_get_mask(const hsa_queue_t* queue, uint32_t bits, uint32_t* mask) {
+  return entry([&] {
+    Queue* q = queue_of(queue);
+    if (!q) return HSA_STATUS_ERROR_INVALID_QUEUE;
+    if (!mask || bits % 32 != 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    for (uint32_t i = 0; i < bits / 32; ++i) {
+      const uint32_t units = q->agent().board->compute_units, first = 32 * i;
+      mask[i] = units >= first + 32 ? UINT32_MAX : units > first ? (1u << (units - first)) - 1 : 0;
+    }
+    return HSA_STATUS_SUCCESS;
+  });
+}

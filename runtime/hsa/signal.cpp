@@ -1,0 +1,461 @@
+#include "runtime/hsa/signal.h"
+
+#include <immintrin.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "runtime/hsa/status.h"
+
+namespace wavejit::hsa {
+namespace {
+
+// How long threads look at a signal before they sleep: about what waking one takes.
+constexpr std::chrono::microseconds kSpin{30};
+
+void futex_wait(const void* word, uint32_t seen, Clock::duration limit) {
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(limit).count();
+  const timespec time{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
+  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, &time, nullptr, 0);
+}
+void futex_wake(const void* word) {
+  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+}
+
+// Changes whenever a signal with observers does.
+std::atomic<uint32_t> observed_changes{0};
+
+class SignalPool {
+ public:
+  Signal* take() {
+    const std::lock_guard lock(mutex_);
+    if (free_.empty()) {
+      constexpr size_t kSlab = 256;
+      slabs_.push_back(std::make_unique<Signal[]>(kSlab));
+      for (size_t i = kSlab; i-- > 0;) free_.push_back(&slabs_.back()[i]);
+    }
+    Signal* signal = free_.back();
+    free_.pop_back();
+    return signal;
+  }
+  void give_back(Signal* signal) {
+    const std::lock_guard lock(mutex_);
+    free_.push_back(signal);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Signal[]>> slabs_;
+  std::vector<Signal*> free_;
+};
+
+// Never destroyed: programs destroy signals at their exit.
+SignalPool& pool() {
+  static auto* const instance = new SignalPool;
+  return *instance;
+}
+
+bool is_stopped(const std::atomic<bool>* stop) {
+  return stop && stop->load(std::memory_order_acquire);
+}
+
+// How long to sleep: until the deadline, and no longer than until it is time to look for what kernels have written.
+Clock::duration sleep_time(Clock::time_point now, Clock::time_point deadline) {
+  return std::min<Clock::duration>(deadline - now, Signal::kPollInterval);
+}
+
+}  // namespace
+
+void Signal::wake() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (waiters.load(std::memory_order_relaxed) != 0) futex_wake(const_cast<int64_t*>(&value));
+  if (observers.load(std::memory_order_relaxed) != 0) wake_all_observers();
+}
+
+void wake_all_observers() {
+  observed_changes.fetch_add(1, std::memory_order_seq_cst);
+  futex_wake(&observed_changes);
+}
+
+Signal* create_signal(int64_t initial) {
+  Signal* signal = pool().take();
+  signal->kind = AMD_SIGNAL_KIND_USER;
+  std::atomic_ref(const_cast<int64_t&>(signal->value)).store(initial, std::memory_order_relaxed);
+  signal->event_mailbox_ptr = 0;
+  signal->event_id = 0;
+  signal->start_ts = signal->end_ts = 0;
+  signal->queue_ptr = nullptr;
+  signal->magic = Signal::kMagic;
+  return signal;
+}
+
+void destroy_signal(Signal* signal) {
+  signal->kind = AMD_SIGNAL_KIND_INVALID;
+  signal->magic = 0;
+  wake_all_observers();
+  pool().give_back(signal);
+}
+
+Signal* signal_of(hsa_signal_t handle) {
+  if (handle.handle == 0 || handle.handle % alignof(Signal) != 0) return nullptr;
+  auto* signal = static_cast<Signal*>(reinterpret_cast<amd_signal_t*>(handle.handle));
+  return signal->magic == Signal::kMagic ? signal : nullptr;
+}
+
+int64_t wait(Signal& signal, hsa_signal_condition_t condition, int64_t compare, Clock::time_point deadline,
+             const std::atomic<bool>* stop) {
+  int64_t value = signal.load();
+  if (holds(condition, value, compare)) return value;
+  Clock::time_point now = Clock::now();
+  const Clock::time_point spin_end = std::min(deadline, now + kSpin);
+  for (; now < spin_end; now = Clock::now()) {
+    for (int i = 0; i < 32; ++i) {
+      value = signal.load();
+      if (holds(condition, value, compare)) return value;
+      _mm_pause();
+    }
+  }
+  signal.waiters.fetch_add(1, std::memory_order_seq_cst);
+  for (;;) {
+    value = signal.load(std::memory_order_seq_cst);
+    now = Clock::now();
+    if (holds(condition, value, compare) || now >= deadline || is_stopped(stop)) break;
+    futex_wait(const_cast<int64_t*>(&signal.value), static_cast<uint32_t>(value), sleep_time(now, deadline));
+  }
+  signal.waiters.fetch_sub(1, std::memory_order_seq_cst);
+  return value;
+}
+
+size_t wait_any(std::span<const Condition> conditions, Clock::time_point deadline, const std::atomic<bool>* stop) {
+  const auto find = [&] {
+    size_t i = 0;
+    while (i < conditions.size() &&
+           !holds(conditions[i].condition, conditions[i].signal->load(), conditions[i].compare))
+      ++i;
+    return i;
+  };
+  size_t found = find();
+  if (found < conditions.size()) return found;
+  for (const Condition& c : conditions) c.signal->observers.fetch_add(1, std::memory_order_seq_cst);
+  for (;;) {
+    const uint32_t seen = observed_changes.load(std::memory_order_seq_cst);
+    found = find();
+    const Clock::time_point now = Clock::now();
+    if (found < conditions.size() || now >= deadline || is_stopped(stop)) break;
+    futex_wait(&observed_changes, seen, sleep_time(now, deadline));
+  }
+  for (const Condition& c : conditions) c.signal->observers.fetch_sub(1, std::memory_order_seq_cst);
+  return found;
+}
+
+// ------------------------------------------------------------------------------------------------ handlers
+
+namespace {
+
+class AsyncHandlers {
+ public:
+  void add(const Condition& condition, hsa_amd_signal_handler handler, void* argument) {
+    condition.signal->observers.fetch_add(1, std::memory_order_seq_cst);
+    const std::lock_guard lock(mutex_);
+    added_.push_back({condition, handler, argument});
+    start();
+  }
+  void call(void (*function)(void*), void* argument) {
+    const std::lock_guard lock(mutex_);
+    calls_.push_back({function, argument});
+    start();
+  }
+  void stop() {
+    std::thread thread;
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+      thread = std::move(thread_);
+    }
+    wake_all_observers();
+    if (!thread.joinable()) return;
+    thread.get_id() == std::this_thread::get_id() ? thread.detach() : thread.join();
+    const std::lock_guard lock(mutex_);
+    stop_ = false;
+  }
+
+ private:
+  struct Handler {
+    Condition condition;
+    hsa_amd_signal_handler function;
+    void* argument;
+  };
+  struct Call {
+    void (*function)(void*);
+    void* argument;
+  };
+
+  void start() {
+    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    wake_all_observers();
+  }
+
+  void run() {
+    std::vector<Handler> handlers;
+    for (;;) {
+      const uint32_t seen = observed_changes.load(std::memory_order_seq_cst);
+      std::deque<Call> calls;
+      {
+        const std::lock_guard lock(mutex_);
+        if (stop_) break;
+        handlers.insert(handlers.end(), added_.begin(), added_.end());
+        added_.clear();
+        calls.swap(calls_);
+      }
+      bool called = !calls.empty();
+      for (const Call& c : calls) c.function(c.argument);
+      std::erase_if(handlers, [&](const Handler& h) {
+        Signal& signal = *h.condition.signal;
+        const int64_t value = signal.load();
+        if (signal.magic == Signal::kMagic) {
+          if (!holds(h.condition.condition, value, h.condition.compare)) return false;
+          called = true;
+          if (h.function(value, h.argument)) return false;
+        }
+        signal.observers.fetch_sub(1, std::memory_order_seq_cst);
+        return true;
+      });
+      if (!called) futex_wait(&observed_changes, seen, handlers.empty() ? std::chrono::seconds(1) : limit());
+    }
+    for (const Handler& h : handlers) h.condition.signal->observers.fetch_sub(1, std::memory_order_seq_cst);
+  }
+  static Clock::duration limit() { return Signal::kPollInterval; }
+
+  std::mutex mutex_;
+  std::vector<Handler> added_;
+  std::deque<Call> calls_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+AsyncHandlers& handlers() {
+  static auto* const instance = new AsyncHandlers;
+  return *instance;
+}
+
+Clock::time_point deadline_after(uint64_t ns) {
+  const Clock::time_point now = Clock::now();
+  const auto most = static_cast<uint64_t>((Clock::time_point::max() - now).count());
+  return ns >= most ? Clock::time_point::max() : now + std::chrono::nanoseconds(ns);
+}
+
+}  // namespace
+
+void add_async_handler(const Condition& condition, hsa_amd_signal_handler handler, void* argument) {
+  handlers().add(condition, handler, argument);
+}
+void run_async(void (*function)(void*), void* argument) {
+  handlers().call(function, argument);
+}
+void stop_async_handlers() {
+  handlers().stop();
+}
+
+}  // namespace wavejit::hsa
+
+using namespace wavejit::hsa;
+
+// ------------------------------------------------------------------------------------------------ entry points
+
+WAVEJIT_HSA_API hsa_status_t hsa_signal_create(hsa_signal_value_t initial, uint32_t count, const hsa_agent_t* consumers,
+                                               hsa_signal_t* out) {
+  return entry([&] {
+    if (!out || (count != 0 && !consumers)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    *out = create_signal(initial)->handle();
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_signal_create(hsa_signal_value_t initial, uint32_t count,
+                                                   const hsa_agent_t* consumers, uint64_t, hsa_signal_t* out) {
+  return hsa_signal_create(initial, count, consumers, out);
+}
+WAVEJIT_HSA_API hsa_status_t hsa_signal_destroy(hsa_signal_t handle) {
+  return entry([&] {
+    if (handle.handle == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    Signal* signal = signal_of(handle);
+    if (!signal) return HSA_STATUS_ERROR_INVALID_SIGNAL;
+    destroy_signal(signal);
+    return HSA_STATUS_SUCCESS;
+  });
+}
+
+// The functions that have no way to report an error ignore what is not a signal.
+#define WAVEJIT_SIGNAL_READ(suffix, order)                                      \
+  WAVEJIT_HSA_API hsa_signal_value_t hsa_signal_load_##suffix(hsa_signal_t s) { \
+    const Signal* signal = signal_of(s);                                        \
+    return signal ? signal->load(order) : 0;                                    \
+  }
+WAVEJIT_SIGNAL_READ(relaxed, std::memory_order_relaxed)
+WAVEJIT_SIGNAL_READ(acquire, std::memory_order_acquire)
+WAVEJIT_SIGNAL_READ(scacquire, std::memory_order_acquire)
+
+#define WAVEJIT_SIGNAL_STORE(suffix, order)                                              \
+  WAVEJIT_HSA_API void hsa_signal_store_##suffix(hsa_signal_t s, hsa_signal_value_t v) { \
+    if (Signal* signal = signal_of(s))                                                   \
+      signal->update([v](std::atomic_ref<int64_t> r) { return r.store(v, order), 0; });  \
+  }
+WAVEJIT_SIGNAL_STORE(relaxed, std::memory_order_relaxed)
+WAVEJIT_SIGNAL_STORE(release, std::memory_order_release)
+WAVEJIT_SIGNAL_STORE(screlease, std::memory_order_release)
+
+// Without waking anybody.
+#define WAVEJIT_SIGNAL_SILENT(suffix, order)                                                                 \
+  WAVEJIT_HSA_API void hsa_signal_silent_store_##suffix(hsa_signal_t s, hsa_signal_value_t v) {              \
+    if (Signal* signal = signal_of(s)) std::atomic_ref(const_cast<int64_t&>(signal->value)).store(v, order); \
+  }
+WAVEJIT_SIGNAL_SILENT(relaxed, std::memory_order_relaxed)
+WAVEJIT_SIGNAL_SILENT(screlease, std::memory_order_release)
+
+#define WAVEJIT_SIGNAL_CHANGE(name, member, suffix, order)                                                             \
+  WAVEJIT_HSA_API void hsa_signal_##name##_##suffix(hsa_signal_t s, hsa_signal_value_t v) {                            \
+    if (Signal* signal = signal_of(s)) signal->update([v](std::atomic_ref<int64_t> r) { return r.member(v, order); }); \
+  }
+#define WAVEJIT_SIGNAL_CHANGES(name, member)                                \
+  WAVEJIT_SIGNAL_CHANGE(name, member, relaxed, std::memory_order_relaxed)   \
+  WAVEJIT_SIGNAL_CHANGE(name, member, acquire, std::memory_order_acquire)   \
+  WAVEJIT_SIGNAL_CHANGE(name, member, release, std::memory_order_release)   \
+  WAVEJIT_SIGNAL_CHANGE(name, member, acq_rel, std::memory_order_acq_rel)   \
+  WAVEJIT_SIGNAL_CHANGE(name, member, scacquire, std::memory_order_acquire) \
+  WAVEJIT_SIGNAL_CHANGE(name, member, screlease, std::memory_order_release) \
+  WAVEJIT_SIGNAL_CHANGE(name, member, scacq_screl, std::memory_order_acq_rel)
+WAVEJIT_SIGNAL_CHANGES(add, fetch_add)
+WAVEJIT_SIGNAL_CHANGES(subtract, fetch_sub)
+WAVEJIT_SIGNAL_CHANGES(and, fetch_and)
+WAVEJIT_SIGNAL_CHANGES(or, fetch_or)
+WAVEJIT_SIGNAL_CHANGES(xor, fetch_xor)
+
+#define WAVEJIT_SIGNAL_EXCHANGE(suffix, order)                                                            \
+  WAVEJIT_HSA_API hsa_signal_value_t hsa_signal_exchange_##suffix(hsa_signal_t s, hsa_signal_value_t v) { \
+    Signal* signal = signal_of(s);                                                                        \
+    return signal ? signal->update([v](std::atomic_ref<int64_t> r) { return r.exchange(v, order); }) : 0; \
+  }                                                                                                       \
+  WAVEJIT_HSA_API hsa_signal_value_t hsa_signal_cas_##suffix(hsa_signal_t s, hsa_signal_value_t expected, \
+                                                             hsa_signal_value_t v) {                      \
+    if (Signal* signal = signal_of(s))                                                                    \
+      signal->update([&](std::atomic_ref<int64_t> r) { return r.compare_exchange_strong(expected, v); }); \
+    return expected;                                                                                      \
+  }
+WAVEJIT_SIGNAL_EXCHANGE(relaxed, std::memory_order_relaxed)
+WAVEJIT_SIGNAL_EXCHANGE(acquire, std::memory_order_acquire)
+WAVEJIT_SIGNAL_EXCHANGE(release, std::memory_order_release)
+WAVEJIT_SIGNAL_EXCHANGE(acq_rel, std::memory_order_acq_rel)
+WAVEJIT_SIGNAL_EXCHANGE(scacquire, std::memory_order_acquire)
+WAVEJIT_SIGNAL_EXCHANGE(screlease, std::memory_order_release)
+WAVEJIT_SIGNAL_EXCHANGE(scacq_screl, std::memory_order_acq_rel)
+
+#define WAVEJIT_SIGNAL_WAIT(suffix)                                                                             \
+  WAVEJIT_HSA_API hsa_signal_value_t hsa_signal_wait_##suffix(hsa_signal_t s, hsa_signal_condition_t condition, \
+                                                              hsa_signal_value_t compare, uint64_t timeout,     \
+                                                              hsa_wait_state_t) {                               \
+    Signal* signal = signal_of(s);                                                                              \
+    return signal ? wait(*signal, condition, compare, deadline_after(timeout)) : 0;                             \
+  }
+WAVEJIT_SIGNAL_WAIT(relaxed)
+WAVEJIT_SIGNAL_WAIT(acquire)
+WAVEJIT_SIGNAL_WAIT(scacquire)
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_signal_async_handler(hsa_signal_t s, hsa_signal_condition_t condition,
+                                                          hsa_signal_value_t compare, hsa_amd_signal_handler handler,
+                                                          void* argument) {
+  return entry([&] {
+    if (!handler) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    Signal* signal = signal_of(s);
+    if (!signal) return HSA_STATUS_ERROR_INVALID_SIGNAL;
+    add_async_handler({signal, condition, compare}, handler, argument);
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_async_function(void (*function)(void*), void* argument) {
+  return entry([&] {
+    if (!function) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    run_async(function, argument);
+    return HSA_STATUS_SUCCESS;
+  });
+}
+
+WAVEJIT_HSA_API uint32_t hsa_amd_signal_wait_any(uint32_t count, hsa_signal_t* signals,
+                                                 hsa_signal_condition_t* conditions, hsa_signal_value_t* values,
+                                                 uint64_t timeout, hsa_wait_state_t, hsa_signal_value_t* satisfying) {
+  std::vector<Condition> all;
+  std::vector<uint32_t> index;
+  for (uint32_t i = 0; i < count; ++i) {
+    Signal* signal = signal_of(signals[i]);
+    if (!signal) continue;
+    all.push_back({signal, conditions[i], values[i]});
+    index.push_back(i);
+  }
+  const size_t found = wait_any(all, deadline_after(timeout));
+  if (found == all.size()) return UINT32_MAX;
+  if (satisfying) *satisfying = all[found].signal->load();
+  return index[found];
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_signal_value_pointer(hsa_signal_t s, volatile hsa_signal_value_t** pointer) {
+  return entry([&] {
+    if (!pointer) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    Signal* signal = signal_of(s);
+    if (!signal) return HSA_STATUS_ERROR_INVALID_SIGNAL;
+    *pointer = &signal->value;
+    return HSA_STATUS_SUCCESS;
+  });
+}
+
+// ------------------------------------------------------------------------------------------------ groups
+
+namespace {
+struct SignalGroup {
+  std::vector<hsa_signal_t> signals;
+};
+}  // namespace
+
+WAVEJIT_HSA_API hsa_status_t hsa_signal_group_create(uint32_t count, const hsa_signal_t* signals, uint32_t consumers,
+                                                     const hsa_agent_t* agents, hsa_signal_group_t* out) {
+  return entry([&] {
+    if (count == 0 || !signals || !out || (consumers != 0 && !agents)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    auto group = std::make_unique<SignalGroup>(SignalGroup{{signals, signals + count}});
+    out->handle = reinterpret_cast<uint64_t>(group.release());
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_signal_group_destroy(hsa_signal_group_t group) {
+  return entry([&] {
+    if (group.handle == 0) return HSA_STATUS_ERROR_INVALID_SIGNAL_GROUP;
+    delete reinterpret_cast<SignalGroup*>(group.handle);
+    return HSA_STATUS_SUCCESS;
+  });
+}
+static hsa_status_t wait_any_of(hsa_signal_group_t handle, const hsa_signal_condition_t* conditions,
+                                const hsa_signal_value_t* values, hsa_signal_t* signal, hsa_signal_value_t* value) {
+  return entry([&] {
+    if (handle.handle == 0) return HSA_STATUS_ERROR_INVALID_SIGNAL_GROUP;
+    if (!conditions || !values || !signal || !value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    auto& group = *reinterpret_cast<SignalGroup*>(handle.handle);
+    const uint32_t found =
+        hsa_amd_signal_wait_any(static_cast<uint32_t>(group.signals.size()), group.signals.data(),
+                                const_cast<hsa_signal_condition_t*>(conditions),
+                                const_cast<hsa_signal_value_t*>(values), UINT64_MAX, HSA_WAIT_STATE_BLOCKED, value);
+    if (found >= group.signals.size()) return HSA_STATUS_ERROR;
+    *signal = group.signals[found];
+    return HSA_STATUS_SUCCESS;
+  });
+}
+#define WAVEJIT_GROUP_WAIT(suffix)                                                                          \
+  WAVEJIT_HSA_API hsa_status_t hsa_signal_group_wait_any_##suffix(                                          \
+      hsa_signal_group_t group, const hsa_signal_condition_t* conditions, const hsa_signal_value_t* values, \
+      hsa_wait_state_t, hsa_signal_t* signal, hsa_signal_value_t* value) {                                  \
+    return wait_any_of(group, conditions, values, signal, value);                                           \
+  }
+WAVEJIT_GROUP_WAIT(relaxed)
+WAVEJIT_GROUP_WAIT(scacquire)

@@ -1,0 +1,100 @@
+// HSA signals: 64-bit values in memory that the host, queues and kernels change, and that threads wait for.
+//
+// A signal handle is the address of an amd_signal_t, whose layout kernels know (amd_hsa_signal.h). Changes made through
+// the API wake waiting threads at once. Kernels change the value in memory only, so a waiting thread also looks by
+// itself every kPollInterval.
+#pragma once
+
+#include <hsa/amd_hsa_signal.h>
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+namespace wavejit::hsa {
+
+using Clock = std::chrono::steady_clock;  // of timestamps, too: its ticks are nanoseconds
+
+// Memory of signals is never given back, only used again: who has changed the value may still look for waiters when the
+// thread that waited has destroyed the signal.
+struct alignas(64) Signal : amd_signal_t {
+  std::atomic<uint32_t> waiters{0};    // threads asleep on `value`
+  std::atomic<uint32_t> observers{0};  // threads that watch several signals
+  uint64_t magic = 0;
+
+  static constexpr uint64_t kMagic = 0x776a6974'7369676eull;
+  // Threads of the runtime: how long a signal that only the guest changes may go unnoticed.
+  static constexpr std::chrono::microseconds kPollInterval{500};
+
+  [[nodiscard]] int64_t load(std::memory_order order = std::memory_order_acquire) const {
+    return std::atomic_ref(const_cast<int64_t&>(value)).load(order);
+  }
+  // Applies `change` to an atomic reference of the value, and wakes who waits for it.
+  template <typename Change>
+  auto update(Change&& change) {
+    std::atomic_ref<int64_t> reference(const_cast<int64_t&>(value));
+    auto result = change(reference);
+    wake();
+    return result;
+  }
+  void store(int64_t v) {
+    update([v](std::atomic_ref<int64_t> r) { return r.store(v, std::memory_order_seq_cst), 0; });
+  }
+  void subtract(int64_t v) {
+    update([v](std::atomic_ref<int64_t> r) { return r.fetch_sub(v, std::memory_order_seq_cst); });
+  }
+  void wake();
+
+  [[nodiscard]] hsa_signal_t handle() { return {reinterpret_cast<uint64_t>(static_cast<amd_signal_t*>(this))}; }
+};
+
+[[nodiscard]] Signal* create_signal(int64_t initial);
+void destroy_signal(Signal* signal);
+// nullptr for handles that are not of a signal (0 among them).
+[[nodiscard]] Signal* signal_of(hsa_signal_t handle);
+
+[[nodiscard]] inline bool holds(hsa_signal_condition_t condition, int64_t value, int64_t compare) {
+  switch (condition) {
+    case HSA_SIGNAL_CONDITION_EQ:
+      return value == compare;
+    case HSA_SIGNAL_CONDITION_NE:
+      return value != compare;
+    case HSA_SIGNAL_CONDITION_LT:
+      return value < compare;
+    case HSA_SIGNAL_CONDITION_GTE:
+      return value >= compare;
+  }
+  return false;
+}
+
+// Waits until the condition holds, `deadline` has passed or `*stop` is set; returns the value seen last.
+int64_t wait(Signal& signal, hsa_signal_condition_t condition, int64_t compare, Clock::time_point deadline,
+             const std::atomic<bool>* stop = nullptr);
+
+struct Condition {
+  Signal* signal;
+  hsa_signal_condition_t condition;
+  int64_t compare;
+};
+// Index of the first condition that holds, or conditions.size() after the deadline or when `*stop` is set.
+size_t wait_any(std::span<const Condition> conditions, Clock::time_point deadline,
+                const std::atomic<bool>* stop = nullptr);
+
+// Makes threads in wait() and wait_any() look at their stop flags.
+void wake_all_observers();
+
+// Calls handlers when conditions hold, on one thread. A handler that returns true is kept.
+void add_async_handler(const Condition& condition, hsa_amd_signal_handler handler, void* argument);
+// `function(argument)` soon, on the same thread.
+void run_async(void (*function)(void*), void* argument);
+void stop_async_handlers();
+
+[[nodiscard]] inline uint64_t timestamp() {
+  return static_cast<uint64_t>(Clock::now().time_since_epoch().count());
+}
+
+}  // namespace wavejit::hsa

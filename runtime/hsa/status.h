@@ -1,0 +1,52 @@
+// What every entry point of the HSA library shares: results, diagnostics, the check that the runtime is open.
+#pragma once
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include <exception>
+#include <new>
+#include <string_view>
+
+#include "internal/error.h"
+
+#define WAVEJIT_HSA_API extern "C" __attribute__((visibility("default")))
+
+namespace wavejit::hsa {
+
+// One line on stderr, "wavejit: ...". WAVEJIT_HSA_QUIET=1 turns it off.
+void say(std::string_view text);
+
+// The error of a function that is exported for completeness; says so once for each name.
+hsa_status_t not_implemented(const char* function, hsa_status_t status = HSA_STATUS_ERROR);
+
+[[nodiscard]] hsa_status_t to_status(const Error& error);
+
+// Between the first hsa_init and the last hsa_shut_down.
+[[nodiscard]] bool is_open();
+
+// Runs an entry point's body: HSA_STATUS_ERROR_NOT_INITIALIZED outside hsa_init ... hsa_shut_down, and no exception
+// gets out.
+template <typename Body>
+hsa_status_t entry(Body&& body) noexcept {
+  if (!is_open()) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  } catch (const std::exception& e) {
+    say(e.what());
+    return HSA_STATUS_ERROR;
+  }
+}
+
+// Stores an attribute of type T; `value` is the caller's buffer.
+template <typename T>
+hsa_status_t give(void* value, const T& what) {
+  __builtin_memcpy(value, &what, sizeof what);
+  return HSA_STATUS_SUCCESS;
+}
+// Text of a fixed size, padded with zeros.
+hsa_status_t give_text(void* value, std::string_view text, size_t bytes);
+
+}  // namespace wavejit::hsa

@@ -1,0 +1,96 @@
+// hsa_init, hsa_shut_down, and what the system as a whole is asked.
+#include <fmt/format.h>
+#include <hsa/hsa_ext_image.h>
+#include <hsa/hsa_ven_amd_loader.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <string>
+
+#include "runtime/hsa/agent.h"
+#include "runtime/hsa/memory.h"
+#include "runtime/hsa/queue.h"
+#include "runtime/hsa/signal.h"
+#include "runtime/hsa/status.h"
+
+namespace wavejit::hsa {
+namespace {
+std::atomic<uint32_t> references{0};
+std::mutex& open_mutex() {
+  static auto* const mutex = new std::mutex;
+  return *mutex;
+}
+}  // namespace
+
+bool is_open() {
+  return references.load(std::memory_order_acquire) != 0;
+}
+
+}  // namespace wavejit::hsa
+
+using namespace wavejit::hsa;
+
+WAVEJIT_HSA_API hsa_status_t hsa_init() {
+  const std::lock_guard lock(open_mutex());
+  if (references.load(std::memory_order_relaxed) == INT32_MAX) return HSA_STATUS_ERROR_REFCOUNT_OVERFLOW;
+  std::string problem;
+  try {
+    if (!make_agents(problem)) {
+      say(problem);
+      return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    }
+  } catch (const std::bad_alloc&) {
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  }
+  references.fetch_add(1, std::memory_order_release);
+  return HSA_STATUS_SUCCESS;
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_shut_down() {
+  {
+    const std::lock_guard lock(open_mutex());
+    if (references.load(std::memory_order_relaxed) == 0) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+    if (references.fetch_sub(1, std::memory_order_acq_rel) != 1) return HSA_STATUS_SUCCESS;
+  }
+  destroy_all_queues();
+  stop_copies();
+  stop_async_handlers();
+  return HSA_STATUS_SUCCESS;
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value) {
+  return entry([&] {
+    if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    switch (static_cast<uint32_t>(attribute)) {
+      case HSA_SYSTEM_INFO_VERSION_MAJOR:
+      case HSA_SYSTEM_INFO_VERSION_MINOR:
+        return give(value, uint16_t{1});
+      case HSA_SYSTEM_INFO_TIMESTAMP:
+        return give(value, timestamp());
+      case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY:
+        return give(value, uint64_t{1'000'000'000});
+      case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT:
+        return give(value, uint64_t{UINT64_MAX});
+      case HSA_SYSTEM_INFO_ENDIANNESS:
+        return give(value, HSA_ENDIANNESS_LITTLE);
+      case HSA_SYSTEM_INFO_MACHINE_MODEL:
+        return give(value, HSA_MACHINE_MODEL_LARGE);
+      case HSA_SYSTEM_INFO_EXTENSIONS: {
+        std::array<uint8_t, 128> bits{};
+        for (const unsigned bit : {unsigned{HSA_EXTENSION_IMAGES}, unsigned{HSA_EXTENSION_AMD_LOADER}})
+          bits[bit / 8] |= static_cast<uint8_t>(1u << bit % 8);
+        return give(value, bits);
+      }
+      case HSA_AMD_SYSTEM_INFO_BUILD_VERSION:
+        return give(value, "wavejit");
+      case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED:
+      case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT:
+        return give(value, true);
+      default:
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    }
+  });
+}

@@ -1,0 +1,75 @@
+// `wavejit exec`: runs a HIP or HSA program of the system with wavejit's HSA runtime in the place of ROCm's.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/command.h"
+
+namespace wavejit::tools {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ExecOptions {
+  std::string target, engine;
+  unsigned threads = 0;
+  double timeout = 0;
+  std::vector<std::string> command;
+};
+
+// The folder with libhsa-runtime64.so.1: beside the command in a build folder, ../lib/wavejit when installed.
+fs::path library_folder() {
+  std::error_code error;
+  const fs::path self = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const fs::path& folder : {self / "hsa", self.parent_path() / WAVEJIT_LIBDIR / "wavejit"})
+    if (fs::exists(folder / "libhsa-runtime64.so.1", error)) return folder;
+  throw InputError(fmt::format("There is no libhsa-runtime64.so.1 that belongs to {}/wavejit.", self.string()));
+}
+
+void prepend(const char* variable, const std::string& what, char separator) {
+  const char* before = std::getenv(variable);
+  setenv(variable, before && *before ? fmt::format("{}{}{}", what, separator, before).c_str() : what.c_str(), 1);
+}
+
+void run(const ExecOptions& options) {
+  const fs::path folder = library_folder();
+  prepend("LD_LIBRARY_PATH", folder.string(), ':');
+  prepend("LD_PRELOAD", (folder / "libwavejit-kfd.so").string(), ':');
+  const auto set = [](const char* variable, const std::string& value) { setenv(variable, value.c_str(), 1); };
+  if (!options.target.empty()) set("WAVEJIT_TARGET", options.target);
+  if (!options.engine.empty()) set("WAVEJIT_ENGINE", options.engine);
+  if (options.threads != 0) set("WAVEJIT_THREADS", std::to_string(options.threads));
+  if (options.timeout != 0) set("WAVEJIT_TIMEOUT", fmt::format("{}", options.timeout));
+  std::vector<char*> arguments;
+  for (const std::string& a : options.command) arguments.push_back(const_cast<char*>(a.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  throw InputError(fmt::format("Cannot run '{}': {}.", options.command[0], std::strerror(errno)));
+}
+
+}  // namespace
+
+void add_exec(CLI::App& app) {
+  auto options = std::make_shared<ExecOptions>();
+  CLI::App* command = app.add_subcommand("exec", "Run a HIP or HSA program of this system on the CPU");
+  command->add_option("--target", options->target,
+                      "Processors of the devices it finds, comma-separated: gfx803, gfx900, gfx906 (default), gfx908, "
+                      "gfx90a");
+  command->add_option("--engine", options->engine, "auto, interp, avx2 or avx512")
+      ->check(CLI::IsMember({"auto", "interp", "jit", "avx2", "avx512"}));
+  command->add_option("--threads", options->threads, "Host threads of a kernel (default: all CPUs)");
+  command->add_option("--timeout", options->timeout, "Seconds after which a kernel is stopped with an error")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("command", options->command, "The program and its arguments, behind --")->required();
+  command->positionals_at_end();
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace wavejit::tools
