@@ -27,8 +27,9 @@ class EntryStub : public Xbyak::CodeGenerator {
   }
 };
 
+// Stubs are never destroyed: threads that run kernels may outlive static destruction.
 StubFn entry_stub() {
-  static const EntryStub stub;
+  static const EntryStub& stub = *new EntryStub;
   return stub.getCode<StubFn>();
 }
 
@@ -62,7 +63,7 @@ ExitReason enter(const CompiledCode& code, WaveState& wave, uint32_t entry_index
 }
 
 PlainEntryFn plain_entry() {
-  static const PlainEntryStub stub;
+  static const PlainEntryStub& stub = *new PlainEntryStub;
   return stub.getCode<PlainEntryFn>();
 }
 

@@ -87,7 +87,8 @@ HelperFn find_helper(const ir::Inst& inst) {
 }
 
 std::span<const uintptr_t> callable_functions() {
-  static const std::vector<uintptr_t> functions = [] {
+  // Never destroyed: threads that translate may outlive static destruction.
+  static const std::vector<uintptr_t>& functions = *new std::vector<uintptr_t>([] {
     std::vector<uintptr_t> all{reinterpret_cast<uintptr_t>(&steady_clock_100mhz)};
     const auto add = [&](HelperFn function) { all.push_back(reinterpret_cast<uintptr_t>(function)); };
 #define HELPER(name, ...) add(name);
@@ -99,7 +100,7 @@ std::span<const uintptr_t> callable_functions() {
     for (unsigned call = 0; call < static_cast<unsigned>(ir::Call::kCount); ++call)
       all.push_back(reinterpret_cast<uintptr_t>(find_call(static_cast<ir::Call>(call))));
     return all;
-  }();
+  }());
   return functions;
 }
 

@@ -1,6 +1,5 @@
 #include "backend-x86/instruction_access.h"
 
-#include <memory>
 
 #include "backend-x86/allocation_lives.h"
 
@@ -91,17 +90,36 @@ bool look_up(const InstNode& node, InstructionAccess& access) {
   return true;
 }
 
+using Entries = std::array<Entry, kEntries>;
+
+// The thread's, made anew for destructors that translate when the thread's own variables are gone.
+Entries& thread_entries() {
+  thread_local Entries* entries = nullptr;
+  if (entries == nullptr) {
+    entries = new Entries;
+    struct Owner {
+      Entries*& pointer;
+      ~Owner() {
+        delete pointer;
+        pointer = nullptr;
+      }
+    };
+    thread_local const Owner owner{entries};
+    static_cast<void>(owner);
+  }
+  return *entries;
+}
+
 }  // namespace
 
 const InstructionAccess* instruction_access(const InstNode& node) {
-  thread_local const auto entries = std::make_unique<std::array<Entry, kEntries>>();
   if (!x86::Inst::isDefinedId(node.id()) || node.opCount() > InstructionAccess::kMaxOperands) return nullptr;
   Form form{.id = node.id(),
             .options = static_cast<uint32_t>(node.options() & (asmjit::InstOptions::kX86_ZMask | kOwnRounding)),
             .count = node.opCount()};
   if (node.hasExtraReg()) form.extra = node.extraReg().signature().bits() | (node.extraReg().id() != 0 ? 1u << 31 : 0);
   for (uint32_t i = 0; i < form.count; ++i) form.signatures[i] = node.op(i).signature().bits();
-  Entry& entry = (*entries)[slot_of(form)];
+  Entry& entry = thread_entries()[slot_of(form)];
   if (entry.form == form) return &entry.access;
   if (!look_up(node, entry.access)) {
     entry.form = {};

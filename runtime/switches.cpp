@@ -34,7 +34,8 @@ std::vector<Switch> make_list() {
 }  // namespace
 
 std::span<const Switch> switches() {
-  static const std::vector<Switch> list = make_list();
+  // Never destroyed: threads that translate may outlive static destruction.
+  static const std::vector<Switch>& list = *new std::vector<Switch>(make_list());
   return list;
 }
 

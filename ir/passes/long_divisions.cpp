@@ -267,7 +267,8 @@ PassResult long_divisions(Function& function, const PassContext&) {
     }
   }
   if (!reciprocals) return {};
-  static const Pattern pattern;
+  // Never destroyed: threads that translate may outlive static destruction.
+  static const Pattern& pattern = *new Pattern;
   bool changed = false;
   for (Inst* low : candidates) changed |= replace(function, pattern, low);
   if (changed) function.sweep();

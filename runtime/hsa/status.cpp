@@ -22,7 +22,7 @@ void say(std::string_view text) {
 
 hsa_status_t not_implemented(const char* function, hsa_status_t status) {
   static std::mutex mutex;
-  static std::set<std::string> said;
+  static std::set<std::string>& said = *new std::set<std::string>;  // HIP's own destructors may still call
   const std::lock_guard lock(mutex);
   if (said.insert(function).second) say(fmt::format("{} is not implemented.", function));
   return status;
