@@ -65,26 +65,55 @@ bool next_is_exit(const FuncNode& function, const BaseNode* node) {
   return false;
 }
 
-// 64 places of the stack, and where in the code they are taken.
+// 64 places of the stack, and where in the code they are taken. Long spans are looked up and taken by blocks of runs.
 class Places {
  public:
-  explicit Places(uint32_t positions) : taken_(positions / kRun + 1) { offsets.fill(-1); }
+  explicit Places(uint32_t positions) : runs_(positions / kRun + 1), blocks_(runs_.size() / kBlock + 1) {
+    offsets.fill(-1);
+  }
 
   // Those of `candidates` that are free all through the span.
   [[nodiscard]] uint64_t free(const LiveSpan& span, uint64_t candidates) const {
-    for (uint32_t run = span.begin / kRun; run <= last_run(span) && candidates != 0; ++run) candidates &= ~taken_[run];
+    const uint32_t end = end_of(span);
+    for (uint32_t run = span.begin / kRun; run < end && candidates != 0;) {
+      const Block& block = blocks_[run / kBlock];
+      if (run % kBlock == 0 && run + kBlock <= end) {
+        candidates &= ~block.somewhere;
+        run += kBlock;
+      } else {
+        candidates &= ~(runs_[run++] | block.everywhere);
+      }
+    }
     return candidates;
   }
   void take(const LiveSpan& span, uint32_t place) {
-    for (uint32_t run = span.begin / kRun; run <= last_run(span); ++run) taken_[run] |= uint64_t{1} << place;
+    const uint64_t bit = uint64_t{1} << place;
+    const uint32_t end = end_of(span);
+    for (uint32_t run = span.begin / kRun; run < end;) {
+      Block& block = blocks_[run / kBlock];
+      block.somewhere |= bit;
+      if (run % kBlock == 0 && run + kBlock <= end) {
+        block.everywhere |= bit;
+        run += kBlock;
+      } else {
+        runs_[run++] |= bit;
+      }
+    }
   }
 
   std::array<int32_t, 64> offsets;  // negative: not used yet
 
  private:
-  static uint32_t last_run(const LiveSpan& span) { return (std::max(span.end, span.begin + 1) - 1) / kRun; }
-  static constexpr uint32_t kRun = 8;  // positions
-  std::vector<uint64_t> taken_;
+  struct Block {
+    uint64_t somewhere = 0;   // places that are taken in it
+    uint64_t everywhere = 0;  // all through it; their runs do not say so
+  };
+  // Behind its last run.
+  static uint32_t end_of(const LiveSpan& span) { return (std::max(span.end, span.begin + 1) - 1) / kRun + 1; }
+  static constexpr uint32_t kRun = 8;     // positions
+  static constexpr uint32_t kBlock = 64;  // runs
+  std::vector<uint64_t> runs_;
+  std::vector<Block> blocks_;
 };
 
 }  // namespace
