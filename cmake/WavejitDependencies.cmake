@@ -24,6 +24,12 @@ find_path(WAVEJIT_XXHASH_INCLUDE xxhash.h)  # used as a header only
 if(NOT WAVEJIT_XXHASH_INCLUDE)
   message(FATAL_ERROR "wavejit needs xxhash: apt-get install libxxhash-dev (or run scripts/setup.sh)")
 endif()
+find_library(WAVEJIT_DW dw)  # source lines of code objects with debug information
+find_library(WAVEJIT_ELF elf)
+find_path(WAVEJIT_DW_INCLUDE elfutils/libdw.h)
+if(NOT WAVEJIT_DW OR NOT WAVEJIT_ELF OR NOT WAVEJIT_DW_INCLUDE)
+  message(FATAL_ERROR "wavejit needs elfutils: apt-get install libdw-dev (or run scripts/setup.sh)")
+endif()
 if(WAVEJIT_BUILD_TOOLS OR WAVEJIT_BUILD_TESTS)
   wavejit_require(CLI11 libcli11-dev)
 endif()

@@ -19,6 +19,7 @@
 #include "runtime/names.h"
 #include "runtime/specialisation.h"
 #include "runtime/switches.h"
+#include "runtime/symbols.h"
 
 namespace wavejit::runtime {
 namespace {

@@ -24,6 +24,7 @@
 #include "runtime/memory_registry.h"
 #include "runtime/specialisation.h"
 #include "runtime/switches.h"
+#include "runtime/symbols.h"
 #include "runtime/thread_pool.h"
 #include "runtime/watchdog.h"
 
@@ -126,17 +127,20 @@ struct Shared {
   }
 };
 
+std::string kernel_name(const Shared& shared) {
+  return demangled(shared.request.kernel->name);
+}
+
 std::string where(const Shared& shared, const WaveState& wave) {
-  return fmt::format("{} (pc {:#x}), work-group ({}, {}, {}), wave {}",
-                     symbolise(shared.request.module->object(), wave.pc), wave.pc, wave.workgroup_id[0],
-                     wave.workgroup_id[1], wave.workgroup_id[2], wave.wave_in_group);
+  return fmt::format("{}, work-group ({}, {}, {}), wave {}", describe_place(shared.request.module->object(), wave.pc),
+                     wave.workgroup_id[0], wave.workgroup_id[1], wave.workgroup_id[2], wave.wave_in_group);
 }
 
 Error fault_error(const Shared& shared, const WaveState& wave, bool address_known) {
   const bool has_lane = wave.fault_lane < kWaveSize;
   const std::string address = address_known ? fmt::format("address {:#x}", wave.fault_address)
                                             : std::string("an address beyond the host's 48 bits");
-  std::string message = fmt::format("Kernel '{}' {} memory it may not access at {}: {}", shared.request.kernel->name,
+  std::string message = fmt::format("Kernel '{}' {} memory it may not access at {}: {}", kernel_name(shared),
                                     wave.fault_write ? "wrote" : "read", address, where(shared, wave));
   message += has_lane ? fmt::format(", lane {}", wave.fault_lane) : std::string(", scalar access");
   const std::string near = address_known ? describe_address(wave.fault_address) : std::string();
@@ -417,7 +421,7 @@ class Worker {
         shared_.fail({.code = ErrorCode::kTimeout,
                       .message = fmt::format("Kernel '{}' cannot end: more than {} waves wait for each other, which is "
                                              "more than a device holds at a time, at {} in {}.",
-                                             shared_.request.kernel->name, GlobalSync::kMaxWaiting, isa::describe(inst),
+                                             kernel_name(shared_), GlobalSync::kMaxWaiting, isa::describe(inst),
                                              where(shared_, wave)),
                       .pc = wave.pc});
         return false;
@@ -499,7 +503,7 @@ class Worker {
     shared_.fail({.code = ErrorCode::kTimeout,
                   .message = fmt::format("Kernel '{}' cannot end: {} waves wait at global wave sync or ordered counts, "
                                          "and nothing is running that could release them. One is behind {}.",
-                                         shared_.request.kernel->name, waiting.size(), where(shared_, wave)),
+                                         kernel_name(shared_), waiting.size(), where(shared_, wave)),
                   .pc = wave.pc});
   }
 
@@ -620,11 +624,10 @@ class Worker {
   void trap(const WaveState& wave) {
     _mm_setcsr(host_mxcsr_);
     if (wave.trap_id >= trap_id::kException) return exception(wave);
-    shared_.fail(
-        {.code = ErrorCode::kGuestTrap,
-         .message = fmt::format("Kernel '{}' executed s_trap {}{}: {}.", shared_.request.kernel->name, wave.trap_id,
-                                wave.trap_id == 2 ? " (abort or failed assertion)" : "", where(shared_, wave)),
-         .pc = wave.pc});
+    shared_.fail({.code = ErrorCode::kGuestTrap,
+                  .message = fmt::format("Kernel '{}' executed s_trap {}{}: {}.", kernel_name(shared_), wave.trap_id,
+                                         wave.trap_id == 2 ? " (abort or failed assertion)" : "", where(shared_, wave)),
+                  .pc = wave.pc});
   }
 
   // There is no trap handler to tell, so the dispatch ends (AMDGPUUsage, "Trap Handler ABI").
@@ -644,7 +647,7 @@ class Worker {
       what = isa::describe(inst);
     shared_.fail({.code = ErrorCode::kGuestTrap,
                   .message = fmt::format("Kernel '{}': {} raised an exception that MODE has trap ({}): {}.",
-                                         shared_.request.kernel->name, what, names, where(shared_, wave)),
+                                         kernel_name(shared_), what, names, where(shared_, wave)),
                   .pc = wave.pc});
   }
 
@@ -698,7 +701,7 @@ class Worker {
 Error timeout_error(const LaunchRequest& request, const Shared& shared) {
   return {.code = ErrorCode::kTimeout,
           .message = fmt::format("Kernel '{}' did not end within {:g} s; {} of {} work-groups had ended.",
-                                 request.kernel->name, static_cast<double>(request.timeout_ns) / 1e9,
+                                 kernel_name(shared), static_cast<double>(request.timeout_ns) / 1e9,
                                  shared.done_groups.load(), shared.total_groups),
           .kernel = request.kernel->name};
 }
@@ -756,7 +759,7 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   alignas(64) std::atomic<uint64_t> done_groups{0};
   std::function<void()> progress;
   if (request.progress) progress = [&] { request.progress(done_groups.load(std::memory_order_relaxed), total_groups); };
-  Watch watch(request.timeout_ns, std::move(progress));
+  Watch watch(request.timeout_ns, std::move(progress), request.cancellation);
   Shared shared{.request = request,
                 .state = state,
                 .watch = watch,
@@ -824,6 +827,10 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   stats = shared.stats;
   if (request.executed) *request.executed = profile.total();
   if (shared.error) return tl::unexpected<Error>(std::move(*shared.error));
+  if (request.cancellation && request.cancellation->cancelled() && done_groups < total_groups)
+    return tl::unexpected<Error>(Error{.code = ErrorCode::kTimeout,
+                                       .message = fmt::format("Kernel '{}' was stopped.", kernel_name(shared)),
+                                       .kernel = kernel.name});
   if (watch.timed_out() && done_groups < total_groups) return tl::unexpected<Error>(timeout_error(request, shared));
   return {};
 }

@@ -14,6 +14,7 @@
 #include "runtime/dispatch_state.h"
 #include "runtime/execution_profile.h"
 #include "runtime/module.h"
+#include "runtime/watchdog.h"
 
 namespace wavejit::runtime {
 
@@ -29,7 +30,8 @@ struct LaunchRequest {
   Shape shape;
   uint64_t kernarg = 0;    // address of the complete kernarg segment, hidden arguments included
   uint32_t lds_bytes = 0;  // per work-group: static, argument and dynamic
-  // The AQL packet and the queue (an amd_queue_t) that the kernel can look at. Without them it finds ones of the engine's.
+  // The AQL packet and the queue (an amd_queue_t) that the kernel can look at. Without them it finds ones of the
+  // engine's.
   const DispatchPacket* packet = nullptr;
   uint64_t queue = 0;
   Engine engine = Engine::interpreter;
@@ -38,6 +40,7 @@ struct LaunchRequest {
   bool count_instructions = false;           // in translated code; the interpreter alone always does
   OpcodeCounts* executed = nullptr;          // not null: filled in, by code that is translated for this launch alone
   uint32_t threads = 1;
+  Cancellation* cancellation = nullptr;                         // of the caller's, to end it by
   uint64_t timeout_ns = 0;                                      // 0: none
   std::function<void(uint64_t done, uint64_t total)> progress;  // see wavejit_progress_fn
 };

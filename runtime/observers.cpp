@@ -8,6 +8,7 @@
 
 #include "frontend/isa/decoder.h"
 #include "frontend/isa/exceptions.h"
+#include "runtime/symbols.h"
 #include "runtime/translation_cache.h"
 
 namespace wavejit::runtime {

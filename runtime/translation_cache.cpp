@@ -12,6 +12,7 @@
 #include "runtime/execution_profile.h"
 #include "runtime/stored_unit.h"
 #include "runtime/switches.h"
+#include "runtime/symbols.h"
 
 namespace wavejit::runtime {
 
@@ -411,33 +412,6 @@ Expected<TranslationCache::Entry> TranslationCache::find_general(const Query& qu
     root = pc;
   }
   return make_error(ErrorCode::kInternal, fmt::format("The translation from {:#x} has no entry there.", pc));
-}
-
-std::string symbolise(const codeobject::CodeObject& object, uint64_t pc) {
-  const codeobject::FunctionSymbol* function = nullptr;
-  for (const codeobject::FunctionSymbol& f : object.functions())
-    if (f.address <= pc && (!function || f.address > function->address)) function = &f;
-  std::string_view name;
-  uint64_t begin = 0;
-  if (function) {
-    name = function->name;
-    begin = function->address;
-  }
-  for (const codeobject::Kernel& k : object.kernels())
-    if (k.descriptor.entry <= pc && k.descriptor.entry >= begin) {
-      name = k.name;
-      begin = k.descriptor.entry;
-    }
-  if (name.empty()) return fmt::format("{:#x}", pc);
-  return pc == begin ? std::string(name) : fmt::format("{}+{:#x}", name, pc - begin);
-}
-
-std::span<const uint8_t> code_region(const codeobject::CodeObject& object, uint64_t pc) {
-  for (const std::span<const uint8_t> region : object.code()) {
-    const auto base = reinterpret_cast<uint64_t>(region.data());
-    if (pc >= base && pc < base + region.size()) return region;
-  }
-  return {};
 }
 
 }  // namespace wavejit::runtime

@@ -140,9 +140,4 @@ class TranslationCache {
   std::set<std::pair<uint32_t, uint64_t>> jump_entries_;
 };
 
-// Name and offset of a code address: "kernel+0x34".
-[[nodiscard]] std::string symbolise(const codeobject::CodeObject& object, uint64_t pc);
-// The executable region holding `pc`, empty when none does.
-[[nodiscard]] std::span<const uint8_t> code_region(const codeobject::CodeObject& object, uint64_t pc);
-
 }  // namespace wavejit::runtime

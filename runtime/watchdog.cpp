@@ -76,17 +76,31 @@ class Watchdog {
   bool started_ = false;
 };
 
-Watch::Watch(uint64_t timeout_ns, std::function<void()> progress)
-    : has_deadline_(timeout_ns != 0), progress_(std::move(progress)) {
+void Cancellation::cancel() {
+  const std::lock_guard lock(mutex_);
+  cancelled_.store(true, std::memory_order_release);
+  if (watch_) watch_->stop();
+}
+
+void Cancellation::attach(Watch* watch) {
+  const std::lock_guard lock(mutex_);
+  watch_ = watch;
+  if (watch && cancelled()) watch->stop();
+}
+
+Watch::Watch(uint64_t timeout_ns, std::function<void()> progress, Cancellation* cancellation)
+    : has_deadline_(timeout_ns != 0), progress_(std::move(progress)), cancellation_(cancellation) {
   // Centuries are as good as no limit and must not overflow the clock.
   constexpr uint64_t kMaxNs = uint64_t{1} << 60;
   const auto now = Clock::now();
   deadline_ = now + std::chrono::nanoseconds(std::min(timeout_ns, kMaxNs));
   next_progress_ = now + kProgressInterval;
   if (has_deadline_ || progress_) watch();
+  if (cancellation_) cancellation_->attach(this);
 }
 
 Watch::~Watch() {
+  if (cancellation_) cancellation_->attach(nullptr);
   if (watched_.load(std::memory_order_acquire)) Watchdog::get().remove(this);
 }
 

@@ -12,12 +12,29 @@
 
 namespace wavejit::runtime {
 
+class Watch;
+
+// Ends launches from another thread: the one that has been given it, if it is under way, and later ones at once. For
+// one launch at a time; it outlives them.
+class Cancellation {
+ public:
+  void cancel();
+  [[nodiscard]] bool cancelled() const { return cancelled_.load(std::memory_order_acquire); }
+
+ private:
+  friend class Watch;
+  void attach(Watch* watch);
+  std::mutex mutex_;
+  Watch* watch_ = nullptr;
+  std::atomic<bool> cancelled_{false};
+};
+
 // One launch as the watchdog sees it. The stop flag is what wave.stop_flag points to.
 class Watch {
  public:
   using Clock = std::chrono::steady_clock;
   // timeout_ns 0: no limit. `progress`, if set, is called about twice a second on the watchdog's thread.
-  Watch(uint64_t timeout_ns, std::function<void()> progress);
+  Watch(uint64_t timeout_ns, std::function<void()> progress, Cancellation* cancellation = nullptr);
   ~Watch();
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
@@ -46,6 +63,7 @@ class Watch {
   Clock::time_point deadline_;
   Clock::time_point next_progress_;
   const std::function<void()> progress_;
+  Cancellation* const cancellation_;
   std::mutex workers_mutex_;
   std::vector<pid_t> workers_;
 };

@@ -14,6 +14,7 @@
 #include "frontend/codeobject/kernel_descriptor.h"
 #include "frontend/codeobject/metadata.h"
 #include "frontend/codeobject/processors.h"
+#include "frontend/codeobject/source_line.h"
 
 namespace wavejit::codeobject {
 namespace {
@@ -81,6 +82,11 @@ class LoadedCodeObject final : public CodeObject {
     return {addresses.begin, addresses.end};
   }
 
+  std::optional<std::string> source_line(uint64_t address) const override {
+    if (debug_elf_.empty()) return std::nullopt;
+    return find_source_line(debug_elf_, address - image_.bias());
+  }
+
   Expected<const Kernel*> find_kernel(std::string_view name) const override {
     for (const std::string_view key :
          {name, name.ends_with(kDescriptorSuffix) ? name.substr(0, name.size() - 3) : name}) {
@@ -105,6 +111,7 @@ class LoadedCodeObject final : public CodeObject {
   uint64_t code_end(uint64_t entry) const;
   void add_functions_and_variables();
   void build_indices();
+  [[nodiscard]] bool has_source_lines() const;
 
   // Parsing state; empty afterwards, as it points into the caller's bytes.
   ElfFile elf_;
@@ -122,6 +129,7 @@ class LoadedCodeObject final : public CodeObject {
   std::vector<Variable> variables_;
   std::vector<FunctionSymbol> functions_;
   std::vector<std::span<const uint8_t>> code_;
+  std::vector<uint8_t> debug_elf_;  // the whole file, if it has source lines
   std::unordered_map<std::string_view, size_t> kernel_index_, variable_index_;
 };
 
@@ -143,6 +151,7 @@ Expected<void> LoadedCodeObject::load_from(ByteView bytes) {
   if (auto done = image_.protect(elf_); !done) return done;
   add_functions_and_variables();
   build_indices();
+  if (has_source_lines()) debug_elf_.assign(bytes.data(), bytes.data() + bytes.size());
   elf_ = {};
   notes_ = {};
   symbols_ = {};
@@ -150,6 +159,13 @@ Expected<void> LoadedCodeObject::load_from(ByteView bytes) {
   code_starts_ = {};
   metadata_ = {};
   return {};
+}
+
+bool LoadedCodeObject::has_source_lines() const {
+  return std::ranges::any_of(elf_.sections(), [&](const Elf64_Shdr& section) {
+    const auto name = elf_.section_name(section);
+    return name && *name == ".debug_line";
+  });
 }
 
 Expected<void> LoadedCodeObject::identify() {

@@ -155,9 +155,11 @@ class CodeObject {
   // Executable segments at their loaded host addresses.
   [[nodiscard]] virtual std::span<const std::span<const uint8_t>> code() const = 0;
   [[nodiscard]] virtual uint64_t load_bias() const = 0;  // loaded address minus ELF virtual address
-  // The addresses [first, second) that hold the object, if the same object is going to have them in other processes, too;
-  // else nothing.
+  // The addresses [first, second) that hold the object, if the same object is going to have them in other processes,
+  // too; else nothing.
   [[nodiscard]] virtual std::pair<uint64_t, uint64_t> lasting_addresses() const = 0;
+  // "file:line" of the code at a loaded address, if the object has debug information that says so. Slow.
+  [[nodiscard]] virtual std::optional<std::string> source_line(uint64_t address) const = 0;
   // By metadata name or symbol, with or without ".kd"; the error suggests the nearest name.
   [[nodiscard]] virtual Expected<const Kernel*> find_kernel(std::string_view name) const = 0;
   [[nodiscard]] virtual Expected<const Variable*> find_variable(std::string_view name) const = 0;
