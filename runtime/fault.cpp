@@ -2,6 +2,7 @@
 
 #include <immintrin.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -30,6 +31,10 @@ struct ThreadState : GuestMark {
 // Initial-exec: the handlers read it in threads that never called wavejit, where a lazily allocated TLS block would
 // mean malloc inside a signal handler.
 __attribute__((tls_model("initial-exec"))) thread_local ThreadState* t_state = nullptr;
+
+// Begun and ended, so odd while one is under way; and those that the thread has tried again after.
+std::atomic<uint32_t> g_page_moves{0};
+__attribute__((tls_model("initial-exec"))) thread_local uint32_t t_page_moves = 0;
 
 constexpr int kFaultSignals[] = {SIGSEGV, SIGBUS, SIGFPE};
 int interrupt_signal() {
@@ -113,7 +118,19 @@ void describe_translated_fault(ThreadState& state, const ucontext_t& context) {
   }
 }
 
+// Pages of which a thread may not know yet that they can be written again.
+bool is_moved_page(int signal, const siginfo_t& info) {
+  if (signal != SIGSEGV || info.si_code != SEGV_ACCERR) return false;
+  uint32_t moves;
+  while ((moves = g_page_moves.load(std::memory_order_acquire)) % 2 != 0) sched_yield();
+  // A thread tries again once after each move: what faults then is a fault.
+  if (t_page_moves == moves) return false;
+  t_page_moves = moves;
+  return true;
+}
+
 void on_fault(int signal, siginfo_t* info, void* context) {
+  if (is_moved_page(signal, *info)) return;
   ThreadState* state = t_state;
   if (!state || !state->executing) {
     for (unsigned i = 0; i < 3; ++i)
@@ -162,6 +179,11 @@ void install_handlers() {
   action.sa_flags |= SA_RESTART;
   action.sa_sigaction = on_interrupt;
   WAVEJIT_CHECK(sigaction(interrupt_signal(), &action, &g_previous_interrupt) == 0, "cannot install a signal handler");
+}
+
+void ensure_handlers() {
+  static std::once_flag once;
+  std::call_once(once, install_handlers);
 }
 
 // The thread's alternate stack. A stack that the application has set up is kept if it is large enough for an AVX-512
@@ -214,8 +236,7 @@ ThreadState& thread_state() {
 }  // namespace
 
 GuestThread::GuestThread() {
-  static std::once_flag once;
-  std::call_once(once, install_handlers);
+  ensure_handlers();
   thread_state();
   sigset_t wanted, saved;
   sigemptyset(&wanted);
@@ -245,6 +266,15 @@ GuestOutcome run_guest(void (*body)(void*), void* context, GuestFault& fault) {
 
 GuestMark& guest_mark() {
   return *t_state;
+}
+
+PageMove::PageMove() {
+  ensure_handlers();
+  g_page_moves.fetch_add(1, std::memory_order_acq_rel);
+}
+
+PageMove::~PageMove() {
+  g_page_moves.fetch_add(1, std::memory_order_acq_rel);
 }
 
 pid_t current_thread_id() {

@@ -86,6 +86,17 @@ class GuestScope {
   GuestMark& mark_;
 };
 
+// While it lives, the process may take away the permission to write to pages of its own, in order to put others in
+// their place: threads that write to them wait for its end and try again. One at a time; its own thread must not write
+// to such pages.
+class PageMove {
+ public:
+  PageMove();
+  ~PageMove();
+  PageMove(const PageMove&) = delete;
+  PageMove& operator=(const PageMove&) = delete;
+};
+
 [[nodiscard]] pid_t current_thread_id();
 void interrupt_thread(pid_t thread);
 

@@ -93,6 +93,7 @@ Expected<void> run_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& pa
   request.tier = s.tier;
   request.threads = s.threads;
   request.timeout_ns = s.timeout_ns;
+  request.cancellation = &queue.cancellation();
   runtime::LaunchStats stats;
   return runtime::launch(request, stats);
 }

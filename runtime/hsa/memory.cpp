@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 
+#include "runtime/hsa/alias.h"
 #include "runtime/hsa/status.h"
 #include "runtime/memory_registry.h"
 
@@ -29,9 +30,20 @@ class Allocations {
   std::mutex mutex;
   std::map<uint64_t, Allocation> all;
 
+  std::map<uint64_t, uint64_t> aliases;  // addresses of those that have two, by the other one
+
   // Of the range that holds `address`; mutex held.
   Allocation* find(uint64_t address) {
-    auto it = all.upper_bound(address);
+    if (Allocation* a = holding(address, address)) return a;
+    const auto it = aliases.upper_bound(address);
+    if (it == aliases.begin()) return nullptr;
+    return holding(std::prev(it)->second, std::prev(it)->second + (address - std::prev(it)->first));
+  }
+
+ private:
+  // The last one that begins at or before `base`, if it holds `address`.
+  Allocation* holding(uint64_t base, uint64_t address) {
+    const auto it = all.upper_bound(base);
     if (it == all.begin()) return nullptr;
     Allocation& a = std::prev(it)->second;
     return address - a.address < std::max<size_t>(a.bytes, 1) ? &a : nullptr;
@@ -43,8 +55,8 @@ Allocations& allocations() {
   return *instance;
 }
 
-std::string label(const Pool& pool, size_t bytes) {
-  return fmt::format("{} allocation of {} bytes", pool.agent->is_gpu() ? "device" : "host", bytes);
+const char* label(const Pool& pool) {
+  return pool.agent->is_gpu() ? "device memory" : "host memory";
 }
 
 }  // namespace
@@ -71,7 +83,7 @@ hsa_status_t allocate(const Pool& pool, size_t bytes, void** out) {
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   }
   if (slack != 0) madvise(usable, mapped - kPage, MADV_HUGEPAGE);
-  runtime::register_memory(begin, bytes, label(pool, bytes));
+  runtime::register_memory(begin, bytes, label(pool));
   const std::lock_guard lock(allocations().mutex);
   allocations().all[begin] = {.address = begin, .bytes = bytes, .mapped_bytes = mapped, .pool = &pool};
   *out = usable;
@@ -105,11 +117,11 @@ std::optional<Allocation> find_allocation(uint64_t address) {
 int share(void* pointer, size_t bytes) {
   const std::lock_guard lock(allocations().mutex);
   const auto it = allocations().all.find(reinterpret_cast<uint64_t>(pointer));
-  if (it == allocations().all.end() || it->second.type != HSA_EXT_POINTER_TYPE_HSA || bytes > it->second.bytes)
-    return -1;
+  if (it == allocations().all.end() || it->second.type != HSA_EXT_POINTER_TYPE_HSA) return -1;
   Allocation& a = it->second;
-  if (a.shared_file >= 0) return a.shared_file;
   const size_t size = a.mapped_bytes - kPage;
+  if (bytes > size) return -1;  // what callers give is mostly rounded up to whole pages
+  if (a.shared_file >= 0) return a.shared_file;
   const int file = memfd_create("wavejit", MFD_CLOEXEC);
   if (file < 0) return -1;
   void* copy = ftruncate(file, static_cast<off_t>(size)) == 0
@@ -119,9 +131,7 @@ int share(void* pointer, size_t bytes) {
     close(file);
     return -1;
   }
-  std::memcpy(copy, pointer, size);
-  // The new mapping takes the old one's place in one step.
-  if (mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, pointer) == MAP_FAILED) {
+  if (!replace_pages(pointer, size, copy)) {
     munmap(copy, size);
     close(file);
     return -1;
@@ -170,20 +180,33 @@ void copy_bytes(void* to, const void* from, size_t bytes) {
 
 namespace {
 
-// Locked memory is the host's own: the agents' address is the host's.
-hsa_status_t lock_memory(void* host, size_t bytes, void** agent_pointer) {
+// Locked memory is the host's own. `apart`: the agents' address should be another one than the host's.
+hsa_status_t lock_memory(void* host, size_t bytes, bool apart, void** agent_pointer) {
   if (!host || bytes == 0 || !agent_pointer) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  *agent_pointer = host;
   const auto address = reinterpret_cast<uint64_t>(host);
   const std::lock_guard lock(allocations().mutex);
-  if (Allocation* known = allocations().find(address)) {
-    if (known->address != address) return HSA_STATUS_SUCCESS;  // part of what is known
+  Allocation* known = allocations().find(address);
+  // What is locked for a copy may be registered as well, in part or whole.
+  if (known && (known->alias != 0 || !apart || known->type != HSA_EXT_POINTER_TYPE_LOCKED)) {
+    const uint64_t offset = address - known->address;
+    *agent_pointer = known->alias != 0 ? reinterpret_cast<void*>(known->alias + offset) : host;
+    if (offset != 0) return HSA_STATUS_SUCCESS;  // part of what is known
     ++known->locks;
-    known->bytes = std::max(known->bytes, bytes);
+    if (known->alias == 0) known->bytes = std::max(known->bytes, bytes);
     return HSA_STATUS_SUCCESS;
   }
-  allocations().all[address] = {.address = address, .bytes = bytes, .type = HSA_EXT_POINTER_TYPE_LOCKED, .locks = 1};
-  runtime::register_memory(address, bytes, fmt::format("locked host memory of {} bytes", bytes));
+  Allocation& locked = allocations().all[address];
+  locked.address = address;
+  locked.bytes = std::max(locked.bytes, bytes);
+  locked.type = HSA_EXT_POINTER_TYPE_LOCKED;
+  ++locked.locks;
+  runtime::register_memory(address, locked.bytes, "locked host memory");
+  void* const alias = apart ? add_alias(host, locked.bytes) : nullptr;
+  *agent_pointer = alias ? alias : host;
+  if (!alias) return HSA_STATUS_SUCCESS;
+  locked.alias = reinterpret_cast<uint64_t>(alias);
+  allocations().aliases[locked.alias] = address;
+  runtime::register_memory(locked.alias, locked.bytes, "locked host memory");
   return HSA_STATUS_SUCCESS;
 }
 
@@ -193,10 +216,14 @@ hsa_status_t unlock_memory(void* host) {
   const auto it = allocations().all.find(address);
   if (it == allocations().all.end() || it->second.type != HSA_EXT_POINTER_TYPE_LOCKED)
     return allocations().find(address) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  if (--it->second.locks == 0) {
-    allocations().all.erase(it);
-    runtime::unregister_memory(address);
+  if (--it->second.locks != 0) return HSA_STATUS_SUCCESS;
+  if (const uint64_t alias = it->second.alias; alias != 0) {
+    allocations().aliases.erase(alias);
+    runtime::unregister_memory(alias);
+    remove_alias(reinterpret_cast<void*>(alias));
   }
+  allocations().all.erase(it);
+  runtime::unregister_memory(address);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -397,11 +424,17 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_agents_allow_access(uint32_t count, const h
 }
 
 WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_lock(void* host, size_t bytes, hsa_agent_t*, int, void** agent_pointer) {
-  return entry([&] { return lock_memory(host, bytes, agent_pointer); });
+  return entry([&] { return lock_memory(host, bytes, false, agent_pointer); });
 }
+// libamdhip64 locks memory for copies to the coarse-grained pool, and what programs register to the fine-grained one.
 WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_lock_to_pool(void* host, size_t bytes, hsa_agent_t*, int,
-                                                         hsa_amd_memory_pool_t pool, uint32_t, void** agent_pointer) {
-  return entry([&] { return pool_of(pool.handle) ? lock_memory(host, bytes, agent_pointer) : kInvalidPool; });
+                                                         hsa_amd_memory_pool_t handle, uint32_t, void** agent_pointer) {
+  return entry([&] {
+    const Pool* pool = pool_of(handle.handle);
+    if (!pool) return kInvalidPool;
+    const bool fine = (pool->flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED) != 0;
+    return lock_memory(host, bytes, fine, agent_pointer);
+  });
 }
 WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_unlock(void* host) {
   return entry([&] { return unlock_memory(host); });
@@ -418,7 +451,8 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_pointer_info(const void* pointer, hsa_amd_p
     full.type = HSA_EXT_POINTER_TYPE_UNKNOWN;
     if (found) {
       full.type = found->type;
-      full.agentBaseAddress = full.hostBaseAddress = reinterpret_cast<void*>(found->address);
+      full.hostBaseAddress = reinterpret_cast<void*>(found->address);
+      full.agentBaseAddress = reinterpret_cast<void*>(found->alias != 0 ? found->alias : found->address);
       full.sizeInBytes = found->bytes;
       full.userData = found->user_data;
       full.agentOwner = found->pool ? found->pool->agent->handle() : agents()[0]->handle();

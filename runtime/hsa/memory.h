@@ -21,6 +21,7 @@ struct Allocation {
   const Pool* pool = nullptr;  // null for locked host memory
   void* user_data = nullptr;
   unsigned locks = 0;    // of locked host memory
+  uint64_t alias = 0;    // its address for agents, where it is another one (alias.h)
   int shared_file = -1;  // of memory that other processes may attach
 
   struct Callback {
@@ -36,7 +37,7 @@ struct Allocation {
 [[nodiscard]] std::optional<Allocation> find_allocation(uint64_t address);
 
 // Makes an allocation one that other processes can map, from the file that is returned (of this process; -1: there is
-// no such allocation, or no memory). Its contents stay; nothing may write to it meanwhile.
+// no such allocation, or no memory). Its contents stay.
 [[nodiscard]] int share(void* pointer, size_t bytes);
 // Memory of another process: the file `file` of process `pid`.
 [[nodiscard]] hsa_status_t attach(int pid, int file, size_t bytes, void** out);

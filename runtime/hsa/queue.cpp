@@ -86,6 +86,7 @@ Queue::~Queue() {
 
 void Queue::inactivate() {
   stop_.store(true, std::memory_order_release);
+  cancellation_.cancel();
   if (doorbell_) doorbell_->wake();
   wake_all_observers();
 }

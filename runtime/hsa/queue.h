@@ -12,6 +12,7 @@
 
 #include "runtime/hsa/agent.h"
 #include "runtime/hsa/signal.h"
+#include "runtime/watchdog.h"
 
 namespace wavejit::hsa {
 
@@ -22,7 +23,7 @@ class Queue {
   // nullptr when out of memory.
   [[nodiscard]] static std::unique_ptr<Queue> create(Agent& agent, uint32_t packets, hsa_queue_type32_t type,
                                                      QueueCallback callback, void* data);
-  // Returns when what is being processed has ended; packets behind it are dropped.
+  // Stops the kernel that is running; packets behind it are dropped.
   ~Queue();
   Queue(const Queue&) = delete;
   Queue& operator=(const Queue&) = delete;
@@ -31,6 +32,7 @@ class Queue {
   [[nodiscard]] hsa_queue_t* handle() { return &amd_->hsa_queue; }
   [[nodiscard]] Agent& agent() { return agent_; }
   void inactivate();
+  [[nodiscard]] runtime::Cancellation& cancellation() { return cancellation_; }
 
  private:
   Queue(Agent& agent, QueueCallback callback, void* data) : agent_(agent), callback_(callback), data_(data) {}
@@ -50,6 +52,7 @@ class Queue {
   Signal* doorbell_ = nullptr;
   void* memory_ = nullptr;
   size_t memory_bytes_ = 0;
+  runtime::Cancellation cancellation_;
   std::atomic<bool> stop_{false};
   std::atomic<bool> active_{true};
   std::thread thread_;

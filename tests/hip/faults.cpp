@@ -47,7 +47,8 @@ int main() {
     write_at<<<1, 1>>>(p, 1024 + 16);
     if (hipDeviceSynchronize() != hipSuccess) _exit(1);
   });
-  CHECK(has(outside, "write_at") && has(outside, "wrote"));
+  CHECK(has(outside, "'write_at(int*, long)' wrote") && has(outside, "faults.cpp:11)"));
+  CHECK(has(outside, "lane 0; the address is 64 bytes past the end of buffer 'device memory' (4096 bytes"));
 
   const std::string trap = message_of([] {
     stop<<<1, 64>>>();

@@ -1,0 +1,147 @@
+// Memory: what pointers are known as, locked host memory, and memory of other processes.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <thread>
+
+#include "fixture.h"
+
+namespace wavejit::test {
+namespace {
+
+hsa_amd_pointer_info_t info_of(const void* pointer) {
+  hsa_amd_pointer_info_t info{};
+  info.size = sizeof info;
+  EXPECT_EQ(hsa_amd_pointer_info(pointer, &info, nullptr, nullptr, nullptr), HSA_STATUS_SUCCESS);
+  return info;
+}
+
+TEST_F(HsaTest, Allocations) {
+  auto* memory = static_cast<uint8_t*>(allocate(1000));
+  const hsa_amd_pointer_info_t info = info_of(memory + 999);
+  EXPECT_EQ(info.type, HSA_EXT_POINTER_TYPE_HSA);
+  EXPECT_EQ(info.agentBaseAddress, memory);
+  EXPECT_EQ(info.hostBaseAddress, memory);
+  EXPECT_EQ(info.sizeInBytes, 1000u);
+  EXPECT_EQ(info.agentOwner.handle, gpu_.handle);
+  EXPECT_EQ(info_of(memory + 1000).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
+  memory_.clear();
+  EXPECT_EQ(hsa_amd_memory_pool_free(memory + 1), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(hsa_amd_memory_pool_free(memory), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_amd_memory_pool_free(memory), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+}
+
+// What is registered for devices has a second address; both are the same memory.
+TEST_F(HsaTest, RegisteredMemoryHasTwoAddresses) {
+  constexpr size_t bytes = 3 * 4096;
+  const auto host = std::make_unique<uint32_t[]>(bytes / 4 + 32);
+  uint32_t* const middle = host.get() + 16;  // shares its first and last page with the heap
+  middle[0] = 41;
+  void* agent = nullptr;
+  HSA(hsa_amd_memory_lock_to_pool(middle, bytes, nullptr, 0, host_pool_, 0, &agent));
+  auto* device = static_cast<uint32_t*>(agent);
+  ASSERT_NE(device, middle);
+  EXPECT_EQ(device[0], 41u);
+  device[1] = 5;
+  EXPECT_EQ(middle[1], 5u);
+  middle[bytes / 4 - 1] = 6;
+  EXPECT_EQ(device[bytes / 4 - 1], 6u);
+  EXPECT_EQ(info_of(middle + 3).type, HSA_EXT_POINTER_TYPE_LOCKED);
+  EXPECT_EQ(info_of(device + 3).hostBaseAddress, middle);
+  EXPECT_EQ(info_of(middle + 3).agentBaseAddress, device);
+
+  // A second part of the same pages.
+  void* inner = nullptr;
+  const auto more = std::make_unique<uint32_t[]>(64);
+  HSA(hsa_amd_memory_lock_to_pool(more.get(), 256, nullptr, 0, host_pool_, 0, &inner));
+  static_cast<uint32_t*>(inner)[7] = 8;
+  EXPECT_EQ(more[7], 8u);
+  HSA(hsa_amd_memory_unlock(more.get()));
+  EXPECT_EQ(device[1], 5u);
+
+  // Kernels reach it by either.
+  const hsa_signal_t done = signal(2);
+  hsa_queue_t* queue = make_queue();
+  dispatch(queue, kernel("add"), 64, {reinterpret_cast<uint64_t>(device), 1}, done);
+  dispatch(queue, kernel("add"), 64, {reinterpret_cast<uint64_t>(middle), 1}, done);
+  ASSERT_TRUE(completes(done));
+  EXPECT_EQ(middle[0], 43u);
+
+  // A child has memory of its own.
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    middle[2] = 99;
+    _exit(middle[0] == 43 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_NE(middle[2], 99u);
+
+  HSA(hsa_amd_memory_unlock(middle));
+  EXPECT_EQ(middle[0], 43u);
+  EXPECT_EQ(middle[bytes / 4 - 1], 6u);
+  EXPECT_EQ(info_of(middle).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
+  EXPECT_EQ(hsa_amd_memory_unlock(middle), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+}
+
+// No write of another thread to the pages is lost while they are moved.
+TEST_F(HsaTest, RegisteringWhileAnotherThreadWrites) {
+  constexpr size_t count = 1 << 18;
+  const auto memory = std::make_unique<std::atomic<uint64_t>[]>(count);
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> rounds{0};
+  std::thread writer([&] {
+    while (!stop) {
+      for (size_t i = 0; i < count; i += 61) memory[i].fetch_add(1, std::memory_order_relaxed);
+      ++rounds;
+    }
+  });
+  for (int i = 0; i < 100; ++i) {
+    void* agent = nullptr;
+    EXPECT_EQ(hsa_amd_memory_lock_to_pool(memory.get(), count * 8, nullptr, 0, host_pool_, 0, &agent),
+              HSA_STATUS_SUCCESS);
+    EXPECT_EQ(hsa_amd_memory_unlock(memory.get()), HSA_STATUS_SUCCESS);
+  }
+  stop = true;
+  writer.join();
+  for (size_t i = 0; i < count; i += 61) ASSERT_EQ(memory[i], rounds) << i;
+}
+
+TEST_F(HsaTest, MemoryOfAnotherProcess) {
+  auto* memory = static_cast<uint32_t*>(allocate(10'000));
+  memory[0] = 1;
+  memory[2499] = 2;
+  hsa_amd_ipc_memory_t handle;
+  HSA(hsa_amd_ipc_memory_create(memory, 12'288, &handle));
+  EXPECT_EQ(memory[2499], 2u);
+  hsa_amd_ipc_memory_t same;
+  HSA(hsa_amd_ipc_memory_create(memory, 12'288, &same));
+  EXPECT_EQ(std::memcmp(&handle, &same, sizeof same), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    void* attached = nullptr;
+    if (hsa_amd_ipc_memory_attach(&handle, 12'288, 1, &gpu_, &attached) != HSA_STATUS_SUCCESS) _exit(1);
+    auto* seen = static_cast<uint32_t*>(attached);
+    if (seen == memory || seen[2499] != 2 || info_of(seen).type != HSA_EXT_POINTER_TYPE_IPC) _exit(2);
+    seen[0] = 77;
+    _exit(hsa_amd_ipc_memory_detach(seen) == HSA_STATUS_SUCCESS ? 0 : 3);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(memory[0], 77u);
+
+  hsa_amd_ipc_memory_t wrong{};
+  void* attached = nullptr;
+  EXPECT_EQ(hsa_amd_ipc_memory_attach(&wrong, 4096, 1, &gpu_, &attached), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_amd_ipc_memory_create(memory + 1, 4096, &handle), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+}
+
+}  // namespace
+}  // namespace wavejit::test

@@ -1,0 +1,166 @@
+// Queues: order, barriers, doorbells, errors, and queues that end while a kernel runs.
+#include <hsa/amd_hsa_signal.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "fixture.h"
+
+namespace wavejit::test {
+namespace {
+
+constexpr uint16_t barrier_and = HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE;
+constexpr uint16_t barrier_or = HSA_PACKET_TYPE_BARRIER_OR << HSA_PACKET_HEADER_TYPE;
+
+uint64_t address(const void* pointer) {
+  return reinterpret_cast<uint64_t>(pointer);
+}
+
+TEST_F(HsaTest, MorePacketsThanTheQueueHolds) {
+  hsa_queue_t* queue = make_queue(16);
+  auto* out = static_cast<uint32_t*>(allocate(256));
+  std::memset(out, 0, 256);
+  const KernelObject add = kernel("add");
+  const hsa_signal_t done = signal(100);
+  for (uint32_t i = 0; i < 100; ++i) dispatch(queue, add, 64, {address(out), i}, done);
+  ASSERT_TRUE(completes(done));
+  for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(out[i], 99u * 100 / 2);
+  EXPECT_EQ(hsa_queue_load_read_index_scacquire(queue), 100u);
+}
+
+// Programs may write the doorbell's value themselves.
+TEST_F(HsaTest, DoorbellByDirectStore) {
+  hsa_queue_t* queue = make_queue();
+  auto* out = static_cast<uint32_t*>(allocate(256));
+  std::memset(out, 0, 256);
+  const hsa_signal_t done = signal(1);
+  const uint64_t index = dispatch(queue, kernel("add"), 64, {address(out), 3}, done, false);
+  auto* doorbell = reinterpret_cast<amd_signal_t*>(queue->doorbell_signal.handle);
+  std::atomic_ref(const_cast<int64_t&>(doorbell->value)).store(static_cast<int64_t>(index), std::memory_order_release);
+  ASSERT_TRUE(completes(done));
+  EXPECT_EQ(out[63], 3u);
+}
+
+TEST_F(HsaTest, Barriers) {
+  hsa_queue_t* queue = make_queue();
+  auto* out = static_cast<uint32_t*>(allocate(256));
+  std::memset(out, 0, 256);
+  const hsa_signal_t a = signal(1), b = signal(1), passed = signal(1), done = signal(1);
+  hsa_barrier_and_packet_t both{};
+  both.dep_signal[0] = a;
+  both.dep_signal[4] = b;
+  both.completion_signal = passed;
+  write_packet(queue, barrier_and, &both);
+  dispatch(queue, kernel("add"), 64, {address(out), 1}, done);
+  hsa_signal_store_screlease(a, 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(hsa_signal_load_scacquire(passed), 1);
+  EXPECT_EQ(out[0], 0u);
+  hsa_signal_store_screlease(b, 0);
+  ASSERT_TRUE(completes(done));
+  EXPECT_EQ(hsa_signal_load_scacquire(passed), 0);
+  EXPECT_EQ(out[0], 1u);
+
+  const hsa_signal_t never = signal(1), soon = signal(1), either = signal(1);
+  hsa_barrier_or_packet_t any{};
+  any.dep_signal[1] = never;
+  any.dep_signal[2] = soon;
+  any.completion_signal = either;
+  const uint64_t index = write_packet(queue, barrier_or, &any);
+  hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(hsa_signal_load_scacquire(either), 1);
+  hsa_signal_subtract_screlease(soon, 1);
+  EXPECT_TRUE(completes(either));
+}
+
+// A kernel in one queue waits for a kernel in another one.
+TEST_F(HsaTest, QueuesRunBesideEachOther) {
+  auto* flag = static_cast<uint32_t*>(allocate(256));
+  auto* out = static_cast<uint32_t*>(allocate(256));
+  std::memset(flag, 0, 256);
+  out[0] = 0;
+  const hsa_signal_t waited = signal(1), set = signal(1);
+  dispatch(make_queue(), kernel("until"), 1, {address(flag), address(out)}, waited);
+  dispatch(make_queue(), kernel("add"), 64, {address(flag), 1}, set);
+  EXPECT_TRUE(completes(waited));
+  EXPECT_TRUE(completes(set));
+  EXPECT_EQ(out[0], 1u);
+}
+
+TEST_F(HsaTest, DestructionStopsTheKernel) {
+  hsa_queue_t* queue = make_queue();
+  auto* flag = static_cast<uint32_t*>(allocate(256));
+  flag[0] = 0;
+  const hsa_signal_t done = signal(2);
+  dispatch(queue, kernel("until"), 64, {address(flag), address(flag)}, done);
+  dispatch(queue, kernel("add"), 64, {address(flag), 1}, done);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  queues_.clear();
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_SUCCESS);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+  EXPECT_EQ(hsa_signal_load_scacquire(done), 2);
+  EXPECT_EQ(flag[0], 0u);
+  EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_ERROR_INVALID_QUEUE);
+  EXPECT_EQ(error_.status, HSA_STATUS_SUCCESS);
+}
+
+// A fault ends its queue; the client goes on with others.
+TEST_F(HsaTest, FaultsEndTheirQueueOnly) {
+  hsa_queue_t* queue = make_queue();
+  auto* out = static_cast<uint32_t*>(allocate(4096));
+  std::memset(out, 0, 4096);
+  const hsa_signal_t done = signal(1);
+  dispatch(queue, kernel("write_at"), 1, {address(out), 1024}, done);
+  for (int i = 0; i < 10'000 && !error_.queue; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(error_.queue, queue);
+  EXPECT_EQ(error_.status, HSA_STATUS_ERROR_MEMORY_FAULT);
+  EXPECT_EQ(hsa_signal_load_scacquire(done), 1);
+
+  hsa_queue_t* other = make_queue();
+  dispatch(other, kernel("add"), 64, {address(out), 7}, done);
+  ASSERT_TRUE(completes(done));
+  EXPECT_EQ(out[0], 7u);
+
+  error_.queue = nullptr;
+  out[0] = 0;
+  dispatch(other, kernel("trap"), 1, {address(out)}, signal(1));
+  for (int i = 0; i < 10'000 && !error_.queue; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(error_.queue, other);
+  EXPECT_EQ(error_.status, HSA_STATUS_ERROR_EXCEPTION);
+}
+
+TEST_F(HsaTest, BadPackets) {
+  hsa_queue_t* queue = make_queue();
+  hsa_kernel_dispatch_packet_t packet{};
+  packet.setup = 1;
+  packet.grid_size_x = packet.grid_size_y = packet.grid_size_z = 1;
+  packet.workgroup_size_x = packet.workgroup_size_y = packet.workgroup_size_z = 1;
+  packet.kernel_object = address(&packet);
+  const uint64_t index = write_packet(queue, HSA_PACKET_TYPE_KERNEL_DISPATCH, &packet);
+  hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
+  for (int i = 0; i < 10'000 && !error_.queue; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(error_.status, HSA_STATUS_ERROR_INVALID_ARGUMENT);
+}
+
+TEST_F(HsaTest, ProfilingTimes) {
+  hsa_queue_t* queue = make_queue();
+  HSA(hsa_amd_profiling_set_profiler_enabled(queue, 1));
+  auto* out = static_cast<uint32_t*>(allocate(256));
+  uint64_t before = 0, after = 0;
+  HSA(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &before));
+  const hsa_signal_t done = signal(1);
+  dispatch(queue, kernel("add"), 64, {address(out), 1}, done);
+  ASSERT_TRUE(completes(done));
+  HSA(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &after));
+  hsa_amd_profiling_dispatch_time_t time{};
+  HSA(hsa_amd_profiling_get_dispatch_time(gpu_, done, &time));
+  EXPECT_LE(before, time.start);
+  EXPECT_LT(time.start, time.end);
+  EXPECT_LE(time.end, after);
+}
+
+}  // namespace
+}  // namespace wavejit::test
