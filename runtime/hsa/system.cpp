@@ -87,8 +87,12 @@ WAVEJIT_HSA_API hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, vo
       case HSA_AMD_SYSTEM_INFO_BUILD_VERSION:
         return give(value, "wavejit");
       case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED:
-      case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT:
         return give(value, true);
+      // As ROCm has it for agents without XNACK, which is what all agents' ISA names say. Kernels may access all of the
+      // process's memory nevertheless. HIP takes every address for an allocation if this is true: hipFree accepts any,
+      // pointer attributes call any pointer the host's, and copies of unregistered memory are kernels.
+      case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT:
+        return give(value, false);
       default:
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }
