@@ -8,7 +8,8 @@ set -euo pipefail
 build=(g++ cmake ninja-build pkg-config libasmjit-dev libxbyak-dev libhwy-dev libfmt-dev libexpected-dev libyaml-cpp-dev
        libmsgpack-cxx-dev libxxhash-dev libzstd-dev zlib1g-dev nlohmann-json3-dev libcli11-dev libpng-dev libhsa-runtime-dev libdw-dev)
 tests=(libgtest-dev libgmock-dev libbenchmark-dev libmpfr-dev python3 clang-14 clang-15 clang-19 llvm-14 llvm-15 llvm-19 llvm-15-dev lld-14 lld-15 lld-19
-       clang-tools-15 libclang-rt-14-dev rocm-device-libs hipcc librocrand-dev librocprim-dev rocminfo clang-format-14 clang-tidy-14)
+       clang-tools-15 libclang-rt-14-dev rocm-device-libs hipcc librocrand-dev librocprim-dev rocminfo openmpi-bin libopenmpi-dev gdb
+       clang-format-14 clang-tidy-14)
 perf=(pocl-opencl-icd ocl-icd-opencl-dev opencl-headers)
 
 libraries=(librocrand1 librocsparse0 time)
