@@ -15,7 +15,7 @@ Step read(Context& c, const Op& op) {
   const DataShare share = data_share(c, op);
   constexpr unsigned kBytes = shape_bytes(shape);
   const uint64_t exec = c.wave.exec();
-  const uint64_t offset = static_cast<uint32_t>(op.inst.offset);
+  const auto offset = static_cast<uint32_t>(op.inst.offset);
   uint32_t* rows = c.row(op.dst_reg);
   // The destination may overlap the address.
   for (unsigned l = 0; l < kWaveSize; ++l) c.addresses[l] = c.row(op.addr_row)[l] + offset;
@@ -35,9 +35,9 @@ Step read(Context& c, const Op& op) {
   return Step::next;
 }
 
-// One element per lane at address + offset.
+// One element per lane at address + offset, a sum of 32 bits.
 template <Shape shape>
-void write_element(const Context& c, const DataShare& share, const uint32_t* addresses, uint64_t offset,
+void write_element(const Context& c, const DataShare& share, const uint32_t* addresses, uint32_t offset,
                    const uint32_t* rows) {
   constexpr unsigned kBytes = shape_bytes(shape);
   for_each_store<kBytes>(c.wave.exec(), [&](unsigned l, unsigned b) {
@@ -59,14 +59,14 @@ Step read2(Context& c, const Op& op) {
   const DataShare share = data_share(c, op);
   constexpr unsigned kBytes = shape_bytes(shape);
   const unsigned scale = kBytes * op.param;
-  const uint64_t offset0 = (static_cast<uint32_t>(op.inst.offset) & 0xff) * scale;
-  const uint64_t offset1 = (static_cast<uint32_t>(op.inst.offset) >> 8 & 0xff) * scale;
+  const uint32_t offset0 = (static_cast<uint32_t>(op.inst.offset) & 0xff) * scale;
+  const uint32_t offset1 = (static_cast<uint32_t>(op.inst.offset) >> 8 & 0xff) * scale;
   uint32_t* rows = c.row(op.dst_reg);
   for (unsigned l = 0; l < kWaveSize; ++l) c.addresses[l] = c.row(op.addr_row)[l];
   for (uint64_t m = c.wave.exec(); m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
-    const void* p0 = share.at(c.addresses[l] + offset0, kBytes);
-    const void* p1 = share.at(c.addresses[l] + offset1, kBytes);
+    const void* p0 = share.at(static_cast<uint32_t>(c.addresses[l] + offset0), kBytes);
+    const void* p1 = share.at(static_cast<uint32_t>(c.addresses[l] + offset1), kBytes);
     lane_from_memory<shape>(rows, l, p0 != nullptr ? p0 : kZeros);
     lane_from_memory<shape>(rows + kBytes / 4 * kWaveSize, l, p1 != nullptr ? p1 : kZeros);
   }
@@ -78,8 +78,8 @@ Step write2(Context& c, const Op& op) {
   const DataShare share = data_share(c, op);
   constexpr unsigned kBytes = shape_bytes(shape);
   const unsigned scale = kBytes * op.param;
-  const uint64_t offset0 = (static_cast<uint32_t>(op.inst.offset) & 0xff) * scale;
-  const uint64_t offset1 = (static_cast<uint32_t>(op.inst.offset) >> 8 & 0xff) * scale;
+  const uint32_t offset0 = (static_cast<uint32_t>(op.inst.offset) & 0xff) * scale;
+  const uint32_t offset1 = (static_cast<uint32_t>(op.inst.offset) >> 8 & 0xff) * scale;
   write_element<shape>(c, share, c.row(op.addr_row), offset0, c.row(op.data_row));
   write_element<shape>(c, share, c.row(op.addr_row), offset1, c.row(op.data1_row));
   return Step::next;

@@ -21,7 +21,7 @@ Step atomic(Context& c, const Op& op) {
   const bool packed = kind == AtomicOp::pk_add_f16 || kind == AtomicOp::pk_add_bf16;
   if (kind >= AtomicOp::fadd) c.use(share.shared || packed ? Env::rn : sizeof(T) == 8 ? Env::f64 : Env::f32);
   const bool compare = kind == AtomicOp::cmpswap || kind == AtomicOp::fcmpswap;
-  const uint64_t offset = static_cast<uint32_t>(op.inst.offset);
+  const auto offset = static_cast<uint32_t>(op.inst.offset);
   const uint32_t* addresses = c.row(op.addr_row);
   const uint32_t* data0 = c.row(op.data_row);
   const uint32_t* data1 = op.data1_row != Op::kNone ? c.row(op.data1_row) : data0;
@@ -29,7 +29,7 @@ Step atomic(Context& c, const Op& op) {
   T old[kWaveSize];
   for (uint64_t m = exec; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
-    const uint64_t address = addresses[l] + offset;
+    const uint32_t address = addresses[l] + offset;
     old[l] = 0;
     uint8_t* p = share.at(address, sizeof(T));
     if (p == nullptr) continue;
@@ -52,7 +52,7 @@ template <typename T>
 Step exchange2(Context& c, const Op& op) {
   const DataShare share = data_share(c, op);
   const unsigned scale = sizeof(T) * op.param;
-  const uint64_t offsets[2] = {(static_cast<uint32_t>(op.inst.offset) & 0xff) * scale,
+  const uint32_t offsets[2] = {(static_cast<uint32_t>(op.inst.offset) & 0xff) * scale,
                                (static_cast<uint32_t>(op.inst.offset) >> 8 & 0xff) * scale};
   const uint32_t* addresses = c.row(op.addr_row);
   const uint32_t* data[2] = {c.row(op.data_row), c.row(op.data1_row)};
@@ -62,7 +62,7 @@ Step exchange2(Context& c, const Op& op) {
   for (unsigned i = 0; i < 2; ++i) {
     for (uint64_t m = exec; m != 0; m &= m - 1) {
       const auto l = static_cast<unsigned>(std::countr_zero(m));
-      const uint64_t address = addresses[l] + offsets[i];
+      const uint32_t address = addresses[l] + offsets[i];
       old[i][l] = 0;
       uint8_t* p = share.at(address, sizeof(T));
       if (p == nullptr) continue;
@@ -87,7 +87,7 @@ Step conditional_exchange(Context& c, const Op& op) {
   for (unsigned i = 0; i < 2; ++i) {
     for (uint64_t m = exec; m != 0; m &= m - 1) {
       const auto l = static_cast<unsigned>(std::countr_zero(m));
-      const uint64_t address = ((uint64_t{addresses[l]} + static_cast<uint32_t>(op.inst.offset)) & ~uint64_t{7});
+      const uint32_t address = (addresses[l] + static_cast<uint32_t>(op.inst.offset)) & ~uint32_t{7};
       old[i][l] = 0;
       uint8_t* p = share.at(address, 8);
       if (p == nullptr) continue;

@@ -30,7 +30,9 @@ GdsRange gds_range(Context& c) {
 
 Access lds_access(Context& c, Inst* addr, uint32_t offset, unsigned bytes, Inst* limit) {
   Access access;
-  access.mem.imm = offset;
+  // The sum has 32 bits: addresses below 0 are brought into range by the offset. Pass `address` makes it a displacement
+  // where it cannot wrap around.
+  if (offset != 0) addr = c.add(addr, c.v(offset));
   if (c.inst->gds) {
     const GdsRange gds = gds_range(c);
     access.mem.space = ir::Space::global;
@@ -44,7 +46,7 @@ Access lds_access(Context& c, Inst* addr, uint32_t offset, unsigned bytes, Inst*
     if (limit == nullptr) limit = lds_limit(c);
   }
   // In range means addr < max(limit, before) - before.
-  const uint32_t before = offset + bytes - 1;
+  const uint32_t before = bytes - 1;
   Inst* end = c.b.op(Op::sub, {c.b.op(Op::umax, {limit, c.b.i32(before)}), c.b.i32(before)});
   access.mask = c.and_(c.exec(), c.b.icmp(ICmp::ult, addr, c.b.op(Op::splat, {end})));
   return access;
@@ -197,15 +199,12 @@ void append_consume(Context& c) {
 // Two dwords at an address that is a multiple of 8: each is written, less its highest bit, if that is set.
 void conditional_exchange(Context& c) {
   Inst* addr = address(c);
-  Inst* at = c.add(addr, c.v(static_cast<uint32_t>(c.inst->offset)));
-  Inst* no_carry = c.b.icmp(ICmp::uge, at, addr);
-  Inst* aligned = c.and_(at, c.v(~7u));
+  Inst* aligned = c.and_(c.add(addr, c.v(static_cast<uint32_t>(c.inst->offset))), c.v(~7u));
   const Operand& data = c.operand(Slot::data0);
   Inst* value[2] = {c.row(data, 0), c.row(data, 1)};
   const Operand& dst = c.operand(Slot::vdst);
   for (unsigned i = 0; i < 2; ++i) {
     Access access = lds_access(c, aligned, 0, 8);
-    access.mask = c.and_(access.mask, no_carry);
     access.mem.imm = 4 * i;
     Inst* writes = c.b.icmp(ICmp::slt, value[i], c.v(0));
     Operand result = dst;
