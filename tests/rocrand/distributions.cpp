@@ -46,7 +46,7 @@ Pair box_muller_half(uint16_t x, uint16_t y) {
   const double u = as_half(k2Pow16 + x * k2Pow16);
   const double v = as_half(as_float(as_float(k2Pow16 * 6.2831855f) + as_float(y * as_float(k2Pow16 * 6.2831855f))));
   const double s = as_half(std::sqrt(-2 * as_half(std::log(u))));
-  return {std::numeric_limits<double>::quiet_NaN(), as_half(as_half(std::cos(v)) * s), s * 1.5e-3 + 1e-4};
+  return {std::numeric_limits<double>::quiet_NaN(), as_half(as_half(std::cos(v)) * s), s * 2e-3 + 1e-4};
 }
 
 // rocRAND's approximation of the inverse error function (S. Winitzki), with its constants.

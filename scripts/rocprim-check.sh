@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# The programs of tests/rocprim with all types, for each of the five targets, up to many elements. Compiling them takes most of the
+# time. ctest runs samples of them.
+#   scripts/rocprim-check.sh [BUILD] [ELEMENTS]   defaults: build/release, 10,000,000
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+build=${1:-build/release}
+elements=${2:-10000000}
+programs=$build/rocprim-check
+mkdir -p "$programs"
+failed=0
+for target in gfx803 gfx900 gfx906 gfx908 gfx90a; do
+  for name in block reduce scan search select sort; do
+    program=$programs/$name.$target
+    source=tests/rocprim/$name.cpp
+    if [[ ! $program -nt $source || ! $program -nt tests/rocprim/check.h ]]; then
+      hipcc -std=c++17 -O2 -w --offload-arch="$target" "$source" -o "$program"
+    fi
+    printf '%s, %s: ' "$target" "$name"
+    timeout 1800 "$build/wavejit" exec --target "$target" -- "$program" "$elements" || failed=1
+  done
+done
+exit $failed
