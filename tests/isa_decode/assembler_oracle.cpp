@@ -36,12 +36,23 @@ constexpr const char* kTriple = "amdgcn-amd-amdhsa";
 
 using Bytes = std::vector<uint8_t>;
 
+// Empty for what LLVM prints as invalid ("/*invalid immediate*/").
+std::string printed(llvm::MCInstPrinter& printer, const llvm::MCInst& inst, const llvm::MCSubtargetInfo& subtarget) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  printer.printInst(&inst, 0, "", subtarget, out);
+  out.flush();
+  text.erase(0, text.find_first_not_of(" \t"));
+  text.erase(text.find_last_not_of(" \t") + 1);
+  return text.find("/*") == std::string::npos ? text : std::string();
+}
+
 // Keeps the encoding of each instruction by the line it stands in.
 class Recorder : public llvm::MCStreamer {
  public:
   Recorder(llvm::MCContext& context, const llvm::SourceMgr& sources, const llvm::MCCodeEmitter& emitter,
-           std::vector<Assembled>& lines)
-      : MCStreamer(context), sources_(sources), emitter_(emitter), lines_(lines) {}
+           llvm::MCInstPrinter& printer, std::vector<Assembled>& lines)
+      : MCStreamer(context), sources_(sources), emitter_(emitter), printer_(printer), lines_(lines) {}
 
   bool emitSymbolAttribute(llvm::MCSymbol*, llvm::MCSymbolAttr) override { return true; }
   void emitCommonSymbol(llvm::MCSymbol*, uint64_t, unsigned) override {}
@@ -51,12 +62,17 @@ class Recorder : public llvm::MCStreamer {
     llvm::SmallVector<llvm::MCFixup, 4> fixups;
     llvm::raw_svector_ostream out(code);
     emitter_.encodeInstruction(inst, out, fixups, subtarget);
-    lines_.at(sources_.FindLineNumber(inst.getLoc()) - 1).code = Bytes(code.begin(), code.end());
+    if (!fixups.empty()) return;  // a symbol
+    Assembled& line = lines_.at(sources_.FindLineNumber(inst.getLoc()) - 1);
+    line.code = Bytes(code.begin(), code.end());
+    line.text = printed(printer_, inst, subtarget);
+    line.machine_opcode = inst.getOpcode();
   }
 
  private:
   const llvm::SourceMgr& sources_;
   const llvm::MCCodeEmitter& emitter_;
+  llvm::MCInstPrinter& printer_;
   std::vector<Assembled>& lines_;
 };
 
@@ -70,13 +86,13 @@ const llvm::Target& amdgpu() {
   return *target;
 }
 
-// LLVM names its encodings of one generation by suffixes; one instruction is the same in all.
+// LLVM names its encodings of one generation by suffixes; few instructions and most images are the same in all.
 const char* encodings_of(Family family) {
   switch (family) {
     case Family::gfx6:
-      return "_(si|gfx6|gfx6_gfx7\\w*)$|^V_READFIRSTLANE_B32$";
+      return "_(si|gfx6|gfx6_gfx7\\w*)$|^V_READFIRSTLANE_B32$|^IMAGE_\\w+_V\\d_V\\d+$";
     case Family::gfx7:
-      return "_(si|ci|gfx7|gfx6_gfx7\\w*|gfx7_gfx10)$|^V_READFIRSTLANE_B32$";
+      return "_(si|ci|gfx7|gfx6_gfx7\\w*|gfx7_gfx10)$|^V_READFIRSTLANE_B32$|^IMAGE_\\w+_V\\d_V\\d+$";
     default:
       throw std::runtime_error("the assembler is the oracle for GFX6 and GFX7 only");
   }
@@ -94,7 +110,15 @@ struct AssemblerOracle::Machine {
         subtarget(target.createMCSubtargetInfo(kTriple, std::string(to_string(processor)), "")),
         context(llvm::Triple(kTriple), asm_info.get(), registers.get(), subtarget.get()),
         emitter(target.createMCCodeEmitter(*instructions, context)),
-        printer(target.createMCInstPrinter(llvm::Triple(kTriple), 0, *asm_info, *instructions, *registers)) {}
+        printer(target.createMCInstPrinter(llvm::Triple(kTriple), 0, *asm_info, *instructions, *registers)) {
+    const std::regex wanted(encodings_of(family));
+    for (unsigned opcode = 0; opcode < instructions->getNumOpcodes(); ++opcode) {
+      std::string name = instructions->getName(opcode).str();
+      if (!std::regex_search(name, wanted)) continue;
+      if (name.find("_pad_s_nop") != std::string::npos) continue;  // two instructions
+      machine_opcodes.emplace(opcode, std::move(name));
+    }
+  }
 
   // Registers of a class whose number is the same in all generations.
   const std::vector<unsigned>& registers_of(unsigned register_class) {
@@ -131,10 +155,15 @@ struct AssemblerOracle::Machine {
   std::unique_ptr<llvm::MCCodeEmitter> emitter;
   std::unique_ptr<llvm::MCInstPrinter> printer;
   std::map<unsigned, std::vector<unsigned>> usable;
+  std::map<unsigned, std::string> machine_opcodes;
 };
 
 AssemblerOracle::AssemblerOracle(Target target) : machine_(std::make_unique<Machine>(target)) {}
 AssemblerOracle::~AssemblerOracle() = default;
+
+const std::map<unsigned, std::string>& AssemblerOracle::machine_opcodes() const {
+  return machine_->machine_opcodes;
+}
 
 std::vector<Assembled> AssemblerOracle::assemble(std::span<const std::string> lines) {
   Machine& m = *machine_;
@@ -153,7 +182,7 @@ std::vector<Assembled> AssemblerOracle::assemble(std::span<const std::string> li
   llvm::MCContext context(llvm::Triple(kTriple), m.asm_info.get(), m.registers.get(), m.subtarget.get(), &sources);
   std::unique_ptr<llvm::MCObjectFileInfo> object_info(m.target.createMCObjectFileInfo(context, false));
   context.setObjectFileInfo(object_info.get());
-  Recorder recorder(context, sources, *m.emitter, result);
+  Recorder recorder(context, sources, *m.emitter, *m.printer, result);
   llvm::formatted_raw_ostream nowhere(llvm::nulls());
   m.target.createAsmTargetStreamer(recorder, nowhere, m.printer.get(), false);  // owned by the streamer
   std::unique_ptr<llvm::MCAsmParser> parser(llvm::createMCAsmParser(sources, context, recorder, *m.asm_info));
@@ -169,13 +198,10 @@ std::vector<KnownInstruction> AssemblerOracle::instructions(uint64_t seed, unsig
   Machine& m = *machine_;
   std::mt19937_64 random(seed);
   const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };
-  const std::regex wanted(encodings_of(m.family));
   std::vector<KnownInstruction> result;
-  for (unsigned opcode = 0; opcode < m.instructions->getNumOpcodes(); ++opcode) {
-    const std::string name = m.instructions->getName(opcode).str();
+  for (const auto& [opcode, name] : m.machine_opcodes) {
     // The data and address registers of images depend on the resource; `assemble` has them.
-    if (!std::regex_search(name, wanted) || name.starts_with("IMAGE_")) continue;
-    if (name.find("_pad_s_nop") != std::string::npos) continue;  // two instructions
+    if (name.starts_with("IMAGE_")) continue;
     const llvm::MCInstrDesc& description = m.instructions->get(opcode);
     for (unsigned repeat = 0; repeat < each; ++repeat) {
       llvm::MCInst inst;
@@ -201,13 +227,8 @@ std::vector<KnownInstruction> AssemblerOracle::instructions(uint64_t seed, unsig
       llvm::SmallVector<llvm::MCFixup, 4> fixups;
       llvm::raw_svector_ostream out(code);
       m.emitter->encodeInstruction(inst, out, fixups, *m.subtarget);
-      KnownInstruction known{Bytes(code.begin(), code.end()), {}};
-      llvm::raw_string_ostream text(known.text);
-      m.printer->printInst(&inst, 0, "", *m.subtarget, text);
-      text.flush();
-      known.text.erase(0, known.text.find_first_not_of(" \t"));
-      known.text.erase(known.text.find_last_not_of(" \t") + 1);
-      if (known.text.find("/*") == std::string::npos) result.push_back(std::move(known));
+      KnownInstruction known{Bytes(code.begin(), code.end()), printed(*m.printer, inst, *m.subtarget)};
+      if (!known.text.empty()) result.push_back(std::move(known));
     }
   }
   return result;

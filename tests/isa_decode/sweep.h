@@ -28,6 +28,7 @@ struct ExceptionRule {
 struct Mismatch {
   std::array<uint32_t, 3> words;
   std::string kind, expected, actual;
+  std::string source;  // what the assembler was given, if anything
 };
 
 struct SweepResult {
@@ -46,6 +47,20 @@ struct SweepOptions {
 [[nodiscard]] SweepResult sweep(Target target, const SweepOptions& options, std::vector<ExceptionRule>& exceptions);
 // The same for GFX6 and GFX7, which LLVM can assemble but not disassemble.
 [[nodiscard]] SweepResult sweep_assembled(Target target, const SweepOptions& options,
+                                          std::vector<ExceptionRule>& exceptions);
+
+// What of LLVM's assembler has been seen with sweep_texts().
+struct TextSweepResult : SweepResult {
+  uint64_t mnemonics = 0;           // tried: LLVM's, of all generations, and wavejit's
+  uint64_t accepted_mnemonics = 0;  // of them, those that LLVM takes for the target with some operands
+  uint64_t other_spellings = 0;     // the texts differ, and LLVM assembles both to the same bits
+  // Machine instructions of the generation that no text has come to, although LLVM's assembler has one for them.
+  std::vector<std::string> unreached;
+};
+// GFX6 and GFX7: every mnemonic of LLVM's assembler and of wavejit's tables, of all generations, with operands and
+// modifiers as instructions of all generations have them. What LLVM assembles must be decoded to the text that LLVM
+// prints for it. `encodings` of the options limits the number of texts.
+[[nodiscard]] TextSweepResult sweep_texts(Target target, const SweepOptions& options,
                                           std::vector<ExceptionRule>& exceptions);
 
 }  // namespace wavejit::isa::test
