@@ -1,15 +1,13 @@
-// MRG32k3a: P. L'Ecuyer, "Good parameters and implementations for combined multiple recursive random number
-// generators", 1999.
-#include <array>
-
+// MRG32k3a's engines.
+#include "engine_source.h"
 #include "engines.h"
 
 namespace wavejit::rocrand {
 namespace {
 
-constexpr uint64_t kM1 = 4294967087, kM2 = 4294944443;
+using Vector = Mrg32k3a::Vector;
+constexpr uint64_t kM1 = Mrg32k3a::kM1, kM2 = Mrg32k3a::kM2;
 
-using Vector = std::array<uint64_t, 3>;
 using Matrix = std::array<Vector, 3>;
 
 constexpr Matrix kStep1 = {{{0, 1, 0}, {0, 0, 1}, {kM1 - 810728, 1403580, 0}}};
@@ -35,17 +33,6 @@ Matrix steps_2_to_the_76(Matrix a, uint64_t m) {
   }
   return a;
 }
-
-struct Mrg32k3a {
-  Vector s1, s2;
-  uint32_t next() {
-    const uint64_t p1 = (1403580 * s1[1] + 810728 * (kM1 - s1[0])) % kM1;
-    s1 = {s1[1], s1[2], p1};
-    const uint64_t p2 = (527612 * s2[2] + 1370589 * (kM2 - s2[0])) % kM2;
-    s2 = {s2[1], s2[2], p2};
-    return static_cast<uint32_t>(p1 > p2 ? p1 - p2 : p1 + kM1 - p2);
-  }
-};
 
 }  // namespace
 

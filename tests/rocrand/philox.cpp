@@ -1,19 +1,7 @@
-// Philox4x32-10: J. K. Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011.
+#include "engines.h"
 #include "source.h"
 
 namespace wavejit::rocrand {
-
-PhiloxBlock philox4x32_10(PhiloxBlock c, uint32_t key0, uint32_t key1) {
-  for (int round = 0; round < 10; ++round) {
-    const uint64_t a = 0xD2511F53ull * c.word[0];
-    const uint64_t b = 0xCD9E8D57ull * c.word[2];
-    c = {static_cast<uint32_t>(b >> 32) ^ c.word[1] ^ key0, static_cast<uint32_t>(b),
-         static_cast<uint32_t>(a >> 32) ^ c.word[3] ^ key1, static_cast<uint32_t>(a)};
-    key0 += 0x9E3779B9u;
-    key1 += 0xBB67AE85u;
-  }
-  return c;
-}
 
 namespace {
 

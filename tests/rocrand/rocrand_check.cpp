@@ -15,6 +15,7 @@
 #include <string>
 
 #include "distributions.h"
+#include "engines.h"
 #include "sobol.h"
 #include "source.h"
 
@@ -325,6 +326,8 @@ void check_references() {
   const PhiloxBlock pi = philox4x32_10({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0xa4093822, 0x299f31d0);
   same(pi.word[0] == 0xd16cfe09 && pi.word[1] == 0x94fdcceb && pi.word[2] == 0x5001e420 && pi.word[3] == 0x24126ea1,
        "Philox");
+  Mrg32k3a mrg{{12345, 12345, 12345}, {12345, 12345, 12345}};
+  same(std::abs(mrg.next() / 4294967088.0 - 0.127011122046577) < 1e-14, "MRG32k3a");
   constexpr uint64_t kFirstPoints[] = {0, 1, 3, 2, 6, 7, 5, 4};
   for (size_t i = 0; i < std::size(kFirstPoints); ++i) {
     uint64_t reversed = 0;

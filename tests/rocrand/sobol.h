@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 
 namespace wavejit::rocrand {
@@ -14,6 +15,10 @@ class Sobol {
   // `bits` is 32 or 64, `dimension` begins with 0.
   Sobol(unsigned bits, unsigned dimension);
   [[nodiscard]] uint64_t at(uint64_t index) const;
+  // The point behind the one at `index`.
+  [[nodiscard]] uint64_t after(uint64_t index, uint64_t point) const {
+    return point ^ directions_[std::countr_one(index)];
+  }
 
  private:
   unsigned bits_;

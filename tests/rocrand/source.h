@@ -27,10 +27,4 @@ class Source {
 // It has no offset.
 [[nodiscard]] std::unique_ptr<Source> make_mtgp32(uint64_t seed);
 
-// Philox4x32-10's ten rounds, for the vectors of known answers that Random123 publishes.
-struct PhiloxBlock {
-  uint32_t word[4];
-};
-[[nodiscard]] PhiloxBlock philox4x32_10(PhiloxBlock counter, uint32_t key0, uint32_t key1);
-
 }  // namespace wavejit::rocrand

@@ -1,18 +1,12 @@
-// XORWOW: G. Marsaglia, "Xorshift RNGs", 2003, section 3.1. The distance of 2^67 numbers between engines is a power of
-// the step's matrix over GF(2), computed here by squaring it.
-#include <array>
-
+// XORWOW's engines. The distance of 2^67 numbers between them is a power of the step's matrix over GF(2), computed here
+// by squaring it.
+#include "engine_source.h"
 #include "engines.h"
 
 namespace wavejit::rocrand {
 namespace {
 
-using Bits = std::array<uint32_t, 5>;
-
-void step(Bits& x) {
-  const uint32_t t = x[0] ^ (x[0] >> 2);
-  x = {x[1], x[2], x[3], x[4], (x[4] ^ (x[4] << 4)) ^ (t ^ (t << 1))};
-}
+using Bits = Xorwow::Bits;
 
 // A linear map of the 160 bits: the images of each bit.
 using Map = std::array<Bits, 160>;
@@ -30,7 +24,7 @@ Map steps_2_to_the_67() {
   Map map{};
   for (size_t bit = 0; bit < map.size(); ++bit) {
     map[bit][bit / 32] = uint32_t{1} << bit % 32;
-    step(map[bit]);
+    Xorwow::step(map[bit]);
   }
   for (int i = 0; i < 67; ++i) {
     const Map once = map;
@@ -38,16 +32,6 @@ Map steps_2_to_the_67() {
   }
   return map;
 }
-
-struct Xorwow {
-  Bits x;
-  uint32_t d;
-  uint32_t next() {
-    step(x);
-    d += 362437;
-    return x[4] + d;
-  }
-};
 
 }  // namespace
 
