@@ -64,11 +64,11 @@ one_slice() {  # target, kind, length of sequences
   [ "$status" = 0 ] || printf '%s %s length %s\n%s\n' "$target" "$kind" "$length" "$output" >>"$state/differences.log"
 }
 
-started=$(date +%s) before=$(total) lengths=(12 20 30 6) round=0
+started=$(date +%s) before=$(total) lengths=(20 40 60 6) round=0
 while [ "$(total)" -lt "$instructions" ]; do
   for target in "${targets[@]}"; do
     one_slice "$target" sequences "${lengths[round % 4]}"
-    one_slice "$target" programs 1
+    [ $((round % 4)) != 0 ] || one_slice "$target" programs 1
     [ "$(total)" -lt "$instructions" ] || break
   done
   round=$((round + 1))

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ExecOptions {
-  std::string target, engine;
+  std::string target, engine, report;
   unsigned threads = 0;
   double timeout = 0;
   std::vector<std::string> command;
@@ -45,6 +45,8 @@ void run(const ExecOptions& options) {
   const auto set = [](const char* variable, const std::string& value) { setenv(variable, value.c_str(), 1); };
   if (!options.target.empty()) set("WAVEJIT_TARGET", options.target);
   if (!options.engine.empty()) set("WAVEJIT_ENGINE", options.engine);
+  // Programs may change their folder, and their children have reports of their own only by name.
+  if (!options.report.empty()) set("WAVEJIT_REPORT", fs::absolute(options.report).string());
   if (options.threads != 0) set("WAVEJIT_THREADS", std::to_string(options.threads));
   if (options.timeout != 0) set("WAVEJIT_TIMEOUT", fmt::format("{}", options.timeout));
   std::vector<char*> arguments;
@@ -67,6 +69,8 @@ void add_exec(CLI::App& app) {
   command->add_option("--threads", options->threads, "Host threads of a kernel (default: all CPUs)");
   command->add_option("--timeout", options->timeout, "Seconds after which a kernel is stopped with an error")
       ->check(CLI::NonNegativeNumber);
+  command->add_option("--report", options->report,
+                      "File for what its kernels executed, exact or not, as JSON; %p becomes the process's number");
   command->add_option("command", options->command, "The program and its arguments, behind --")->required();
   command->positionals_at_end();
   command->callback([options] { run(*options); });

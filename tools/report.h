@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "tools/command.h"
+#include "wavejit/wavejit.hpp"
 
 namespace wavejit::tools {
 

@@ -8,6 +8,7 @@
 #include "backend-x86/compiler.h"
 #include "runtime/hsa/loader.h"
 #include "runtime/hsa/queue.h"
+#include "runtime/hsa/report.h"
 #include "runtime/hsa/status.h"
 #include "runtime/launch.h"
 #include "runtime/thread_pool.h"
@@ -95,7 +96,12 @@ Expected<void> run_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& pa
   request.timeout_ns = s.timeout_ns;
   request.cancellation = &queue.cancellation();
   runtime::LaunchStats stats;
-  return runtime::launch(request, stats);
+  if (!reports()) return runtime::launch(request, stats);
+  runtime::OpcodeCounts executed{};
+  request.executed = &executed;
+  Expected<void> result = runtime::launch(request, stats);
+  add_to_report(request, executed);
+  return result;
 }
 
 }  // namespace wavejit::hsa

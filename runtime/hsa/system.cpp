@@ -13,6 +13,7 @@
 #include "runtime/hsa/agent.h"
 #include "runtime/hsa/memory.h"
 #include "runtime/hsa/queue.h"
+#include "runtime/hsa/report.h"
 #include "runtime/hsa/signal.h"
 #include "runtime/hsa/status.h"
 
@@ -58,6 +59,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_shut_down() {
   destroy_all_queues();
   stop_copies();
   stop_async_handlers();
+  write_report();
   return HSA_STATUS_SUCCESS;
 }
 

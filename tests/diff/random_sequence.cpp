@@ -20,7 +20,7 @@ using isa::Opcode;
 constexpr uint32_t kModes[] = {0x3f0, 0x3c0, 0x1f0, 0x1c0, 0x0f0, 0x300, 0x3f5, 0x3ca, 0x3ff};
 
 // How often sequences start with VGPR indexing on, which takes long to translate, or skip vector instructions.
-constexpr unsigned kIndexedOneIn = 40, kSkippedOneIn = 100;
+constexpr unsigned kIndexedOneIn = 200, kSkippedOneIn = 100;
 // How often a step turns all lanes on, changes MODE, opens a region, branches.
 constexpr unsigned kFullExecOneIn = 16, kModeOneIn = 24, kRegionOneIn = 60, kControlOneIn = 60;
 

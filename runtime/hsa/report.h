@@ -1,0 +1,19 @@
+// WAVEJIT_REPORT=FILE: what the kernels of the process have executed, and how faithful that is, as JSON.
+#pragma once
+
+#include <string_view>
+
+#include "runtime/launch.h"
+
+namespace wavejit::hsa {
+
+// Whether a report is wanted.
+[[nodiscard]] bool reports();
+
+// Adds a dispatch that has ended, well or not. Thread-safe.
+void add_to_report(const runtime::LaunchRequest& request, const runtime::OpcodeCounts& executed);
+
+// Writes the file with what has been added so far; done at the last hsa_shut_down and at the end of the process.
+void write_report();
+
+}  // namespace wavejit::hsa
