@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <hsa/hsa_ext_amd.h>
 #include <immintrin.h>
+#include <sched.h>
 #include <sys/mman.h>
 
 #include <bit>
@@ -20,8 +21,8 @@ namespace {
 
 constexpr size_t kPacketBytes = 64;
 // How long a queue without packets looks for the next one before its thread sleeps: longer than a program takes between
-// two launches, as waking a thread takes as long as a small kernel.
-constexpr std::chrono::microseconds kIdleSpin{60};
+// two launches, as waking a thread takes as long as a small kernel. At first without giving the CPU to others.
+constexpr std::chrono::microseconds kIdleSpin{60}, kIdleAwake{140};
 
 std::mutex& queues_mutex() {
   static auto* const mutex = new std::mutex;
@@ -102,10 +103,13 @@ void Queue::run() {
     };
     if (!has_packet()) {
       const int64_t rung = doorbell_->load(std::memory_order_seq_cst);
-      const Clock::time_point end = Clock::now() + kIdleSpin;
+      const Clock::time_point spin_end = Clock::now() + kIdleSpin, awake_end = spin_end + kIdleAwake;
       bool found = false;
-      while (!(found = has_packet()) && !stop_.load(std::memory_order_relaxed) && Clock::now() < end)
+      for (Clock::time_point now;
+           !(found = has_packet()) && !stop_.load(std::memory_order_relaxed) && (now = Clock::now()) < awake_end;) {
+        if (now >= spin_end) sched_yield();
         for (int i = 0; i < 16; ++i) _mm_pause();
+      }
       // A packet may be there without the doorbell having been rung again, if kernels write them.
       if (!found)
         (void)wait(*doorbell_, HSA_SIGNAL_CONDITION_NE, rung, Clock::now() + std::chrono::milliseconds(20), &stop_);

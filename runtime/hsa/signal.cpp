@@ -2,6 +2,7 @@
 
 #include <immintrin.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,8 +18,12 @@
 namespace wavejit::hsa {
 namespace {
 
-// How long threads look at a signal before they sleep: about what waking one takes.
-constexpr std::chrono::microseconds kSpin{30};
+// How long threads look at a signal before they sleep, first without giving the CPU to others. To wake a thread costs
+// the waker some 2 us, on virtual machines 40: longer than that, or programs that launch and wait sleep each time
+// because they have slept before.
+constexpr std::chrono::microseconds kSpin{20}, kAwake{60};
+// How long the thread of the handlers stays awake after a call: programs that launch and wait add one with each launch.
+constexpr std::chrono::microseconds kHandlersAwake{300};
 
 void futex_wait(const void* word, uint32_t seen, Clock::duration limit) {
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(limit).count();
@@ -29,8 +34,14 @@ void futex_wake(const void* word) {
   syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
 }
 
-// Changes whenever a signal with observers does.
-std::atomic<uint32_t> observed_changes{0};
+// Changes whenever a signal with observers does; and how many threads sleep until then.
+std::atomic<uint32_t> observed_changes{0}, sleeping_observers{0};
+
+void sleep_until_change(uint32_t seen, Clock::duration limit) {
+  sleeping_observers.fetch_add(1, std::memory_order_seq_cst);
+  futex_wait(&observed_changes, seen, limit);
+  sleeping_observers.fetch_sub(1, std::memory_order_seq_cst);
+}
 
 class SignalPool {
  public:
@@ -81,7 +92,7 @@ void Signal::wake() {
 
 void wake_all_observers() {
   observed_changes.fetch_add(1, std::memory_order_seq_cst);
-  futex_wake(&observed_changes);
+  if (sleeping_observers.load(std::memory_order_seq_cst) != 0) futex_wake(&observed_changes);
 }
 
 Signal* create_signal(int64_t initial) {
@@ -114,8 +125,9 @@ int64_t wait(Signal& signal, hsa_signal_condition_t condition, int64_t compare, 
   int64_t value = signal.load();
   if (holds(condition, value, compare)) return value;
   Clock::time_point now = Clock::now();
-  const Clock::time_point spin_end = std::min(deadline, now + kSpin);
-  for (; now < spin_end; now = Clock::now()) {
+  const Clock::time_point spin_end = now + kSpin, awake_end = std::min(deadline, now + kAwake);
+  for (; now < awake_end; now = Clock::now()) {
+    if (now >= spin_end) sched_yield();
     for (int i = 0; i < 32; ++i) {
       value = signal.load();
       if (holds(condition, value, compare)) return value;
@@ -149,7 +161,7 @@ size_t wait_any(std::span<const Condition> conditions, Clock::time_point deadlin
     found = find();
     const Clock::time_point now = Clock::now();
     if (found < conditions.size() || now >= deadline || is_stopped(stop)) break;
-    futex_wait(&observed_changes, seen, sleep_time(now, deadline));
+    sleep_until_change(seen, sleep_time(now, deadline));
   }
   for (const Condition& c : conditions) c.signal->observers.fetch_sub(1, std::memory_order_seq_cst);
   return found;
@@ -161,16 +173,24 @@ namespace {
 
 class AsyncHandlers {
  public:
+  // Nobody needs to be woken before the condition holds.
   void add(const Condition& condition, hsa_amd_signal_handler handler, void* argument) {
     condition.signal->observers.fetch_add(1, std::memory_order_seq_cst);
-    const std::lock_guard lock(mutex_);
-    added_.push_back({condition, handler, argument});
-    start();
+    {
+      const std::lock_guard lock(mutex_);
+      added_.push_back({condition, handler, argument});
+      start();
+    }
+    if (holds(condition.condition, condition.signal->load(std::memory_order_seq_cst), condition.compare))
+      wake_all_observers();
   }
   void call(void (*function)(void*), void* argument) {
-    const std::lock_guard lock(mutex_);
-    calls_.push_back({function, argument});
-    start();
+    {
+      const std::lock_guard lock(mutex_);
+      calls_.push_back({function, argument});
+      start();
+    }
+    wake_all_observers();
   }
   void stop() {
     std::thread thread;
@@ -199,11 +219,11 @@ class AsyncHandlers {
 
   void start() {
     if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
-    wake_all_observers();
   }
 
   void run() {
     std::vector<Handler> handlers;
+    Clock::time_point asleep_from = Clock::now();
     for (;;) {
       const uint32_t seen = observed_changes.load(std::memory_order_seq_cst);
       std::deque<Call> calls;
@@ -227,11 +247,20 @@ class AsyncHandlers {
         signal.observers.fetch_sub(1, std::memory_order_seq_cst);
         return true;
       });
-      if (!called) futex_wait(&observed_changes, seen, handlers.empty() ? std::chrono::seconds(1) : limit());
+      const Clock::time_point now = Clock::now();
+      if (called) {
+        asleep_from = now + kHandlersAwake;
+      } else if (now < asleep_from) {
+        sched_yield();
+      } else {
+        sleep_until_change(seen, handlers.empty() ? kIdleSleep : Signal::kPollInterval);
+      }
     }
     for (const Handler& h : handlers) h.condition.signal->observers.fetch_sub(1, std::memory_order_seq_cst);
   }
-  static Clock::duration limit() { return Signal::kPollInterval; }
+
+  // Handlers that are added are seen that late if only kernels change their signals.
+  static constexpr std::chrono::milliseconds kIdleSleep{20};
 
   std::mutex mutex_;
   std::vector<Handler> added_;
