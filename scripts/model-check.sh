@@ -1,6 +1,7 @@
 #!/bin/sh
-# Compares the engines with the model of arithmetic instructions (tests/model): vector and scalar ALU, every class of modifiers, 102,400 values of
-# each opcode and class, and of each MODE in a class, on all processors. The seed is printed; another one with --seed.
+# Compares the engines with the model of arithmetic instructions (tests/model): vector and scalar ALU and matrix products, every class of modifiers,
+# 102,400 values of each opcode and class, and of each MODE (of matrix products, each form) in a class, on all processors. The seed is printed;
+# another one with --seed.
 # Usage: scripts/model-check.sh [arguments of wavejit_model]. BUILD_DIR chooses the build folder.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -9,4 +10,4 @@ if [ ! -f "$build/CMakeCache.txt" ]; then
   cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release >&2
 fi
 cmake --build "$build" --target wavejit_model >&2
-exec "$build/wavejit_model" --targets gfx600,gfx700,gfx803,gfx900,gfx906,gfx908,gfx90a --each-mode "$@"
+exec "$build/wavejit_model" --targets gfx600,gfx700,gfx803,gfx900,gfx906,gfx908,gfx90a,gfx942 --each-mode "$@"

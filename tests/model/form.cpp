@@ -48,6 +48,10 @@ bool is_64bit(const Instruction& i) {
 bool takes_neg(const Instruction& i) {
   return std::any_of(i.sources.begin(), i.sources.end(), [](const Source& s) { return s.takes_neg; });
 }
+// Conversions to eight bits, which replace the part of the destination that op_sel says.
+bool replaces_part(const Instruction& i) {
+  return i.row->has(flag::op_sel) && i.result == Type::b32 && i.sources.back().is_old;
+}
 // The assembler takes no modifiers of them.
 bool without_modifiers(const Instruction& i) {
   return is_one_of(i.name(), {"v_cvt_pk_u8_f32", "v_cvt_pkaccum_u8_f32", "v_cvt_pknorm_i16_f32", "v_cvt_pknorm_u16_f32",
@@ -143,16 +147,17 @@ bool has_class(const Instruction& i, Class cls, isa::Target target) {
       if (!float_result) return family >= isa::Family::gfx8 && !i.row->has(flag::reads_mode);
       return true;
     case Class::omod:
-      return i.row->has(flag::omod) && has_e64 && float_result && !isa::is_packed(i.result) && !without_modifiers(i);
+      return i.row->has(flag::omod) && has_e64 && float_result &&
+             (!isa::is_packed(i.result) || i.row->has(flag::fp8)) && !without_modifiers(i);
     case Class::op_sel:
       return (i.row->has(flag::op_sel) && gfx9) ||
-             (is_vop3p(i) &&
+             (is_vop3p(i) && !(family == isa::Family::gfx940 && i.name().starts_with("v_dot")) &&
               !is_one_of(i.name(), {"v_dot4_i32_i8", "v_dot4_u32_u8", "v_dot8_i32_i4", "v_dot8_u32_u4"}));
     case Class::sdwa:
       return (i.row->has(flag::sdwa) || (i.row->has(flag::sdwa8) && family == isa::Family::gfx8)) &&
              family >= isa::Family::gfx8 && !only_e64;
     case Class::dpp:
-      if (i.row->has(flag::dpp90a)) return family == isa::Family::gfx90a && i.row->has(flag::dpp90a) && !only_e64;
+      if (i.row->has(flag::dpp90a)) return family >= isa::Family::gfx90a && !only_e64;
       return i.row->has(flag::dpp) && family >= isa::Family::gfx8 && !only_e64;
   }
   return false;
@@ -262,6 +267,9 @@ Modifiers random_modifiers(const Instruction& i, Class cls, isa::Target target, 
         } else {
           m.op_sel &= m.op_sel_hi;  // of binary32 there are no halves
         }
+      } else if (replaces_part(i)) {
+        m.op_sel = i.row->has(flag::stochastic) ? static_cast<unsigned>(rng() % 4) << 2
+                                                : static_cast<unsigned>(rng() % 2) << 3;
       } else {
         m.op_sel = random_bits(rng, count, [&](unsigned s) { return isa::is_16bit(i.sources[s].type); });
         if (isa::is_16bit(i.result)) m.op_sel |= static_cast<unsigned>(rng() % 2) << 3;
@@ -273,6 +281,7 @@ Modifiers random_modifiers(const Instruction& i, Class cls, isa::Target target, 
     case Class::sdwa: {
       m.encoding = Encoding::sdwa;
       for (unsigned& select : m.select) select = static_cast<unsigned>(rng() % 7);
+      if (i.row->has(flag::fp8)) break;  // nothing else
       if (i.result != Type::none && !(i.sources.back().is_old)) {
         m.dst_select = static_cast<unsigned>(rng() % 7);
         m.dst_unused = static_cast<unsigned>(rng() % 3);
@@ -280,6 +289,8 @@ Modifiers random_modifiers(const Instruction& i, Class cls, isa::Target target, 
       for (unsigned s = 0; s < count; ++s) {
         if (i.sources[s].is_old) continue;
         if (!i.sources[s].takes_neg || !isa::is_float(i.sources[s].type)) {
+          // GFX940's v_cndmask has the modifiers of floating-point numbers (LLVM).
+          if (family == isa::Family::gfx940 && i.name() == "v_cndmask_b32") continue;
           m.sext |= static_cast<unsigned>(rng() % 2) << s;
         } else if (variant % 2 != 0) {
           m.neg |= static_cast<unsigned>(rng() % 2) << s;
@@ -431,12 +442,13 @@ std::string assembly(const Instruction& i, const Modifiers& m, isa::Target targe
     text += " op_sel:" + bit_list(m.op_sel & 7, count);
     // The destination's bit follows those of the sources.
     text.back() = ',';
+    if (i.row->has(flag::stochastic)) text += fmt::format("{},", m.op_sel >> 2 & 1);
     text += fmt::format("{}]", m.op_sel >> 3 & 1);
   }
   if (m.clamp) text += " clamp";
   if (m.omod != 0) text += m.omod == 1 ? " mul:2" : m.omod == 2 ? " mul:4" : " div:2";
   if (m.encoding == Encoding::sdwa) {
-    if (i.result != Type::none)
+    if (i.result != Type::none && !i.row->has(flag::fp8))
       text += fmt::format(" dst_sel:{} dst_unused:{}", kSelects[m.dst_select], kUnused[m.dst_unused]);
     for (unsigned s = 0; s < std::min(count, 2u); ++s) text += fmt::format(" src{}_sel:{}", s, kSelects[m.select[s]]);
   }
@@ -572,6 +584,7 @@ void place(const Instruction& i, const Modifiers& m, const Lane& l, Bits value, 
     Bits result = 0;
     for (unsigned half = 0; half < 2; ++half) {
       auto x = static_cast<uint64_t>(value >> bits * half) & mask_of(bits);
+      x = omod_result(env_of_type(l, i.result), x, m.omod);
       if (m.clamp) x = clamp_result(env_of_type(l, i.result), x);
       if (f->is_nan(x))
         out.nans |= static_cast<uint8_t>((bits == 16 ? LaneResult::kNan16Low : LaneResult::kNan32Low) << half);
@@ -644,6 +657,7 @@ void evaluate(const Instruction& i, const Modifiers& m, isa::Family family, cons
   common.f64 = env_of(kF64, input.mode);
   common.clamp = m.clamp;
   common.exact_only = input.exact_only;
+  common.op_sel = m.op_sel;
   const unsigned result_dwords = i.result == Type::none ? 0 : dwords_of(i.result);
   Bits old = 0;
   for (unsigned d = 0; d < result_dwords; ++d) old |= Bits{kOld} << 32 * d;

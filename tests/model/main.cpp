@@ -32,11 +32,15 @@ int main(int argc, char** argv) {
   app.add_option("--seed", options.seed);
   app.add_option("--only", options.only, "opcodes, a regular expression");
   app.add_option("--class", options.only_class, "classes of modifiers, a regular expression");
-  app.add_option("--part", part, "vector, scalar or all")->check(CLI::IsMember({"vector", "scalar", "all"}));
+  app.add_option("--part", part, "vector, scalar, matrix or all")
+      ->check(CLI::IsMember({"vector", "scalar", "matrix", "all"}));
   app.add_flag("--verbose", options.verbose);
   std::string directed;
   app.add_option("--directed", directed, "write files of tests/isa for the opcodes of --only to this folder instead");
+  bool complete = false;
+  app.add_flag("--complete", complete, "list arithmetic instructions without a model instead");
   CLI11_PARSE(app, argc, argv);
+  if (complete) return model::check_completeness();
   if (!directed.empty()) {
     fmt::print("{} files\n", model::write_directed(directed, options.only));
     return 0;
@@ -57,5 +61,6 @@ int main(int argc, char** argv) {
   };
   run("vector", model::run_vector);
   run("scalar", model::run_scalar);
+  run("matrix", model::run_matrix);
   return failed;
 }

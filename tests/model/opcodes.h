@@ -19,6 +19,7 @@ struct Lane {
   Env f16, f32, f64;
   unsigned number = 0;
   bool clamp = false;     // for integer results; floating-point results are clamped by whoever calls
+  unsigned op_sel = 0;    // for instructions that choose with it what they replace
   bool carry_in = false;  // the lane's bit of a mask that is read: VCC, carry in
   bool carry_out = false;
   // Where the documents only bound the result: the greatest value. The function returns the least.
@@ -43,6 +44,7 @@ struct Entry {
 [[nodiscard]] std::span<const Entry> integer_opcodes();
 [[nodiscard]] std::span<const Entry> packed_opcodes();
 [[nodiscard]] std::span<const Entry> compare_opcodes();
+[[nodiscard]] std::span<const Entry> gfx940_opcodes();
 
 // On GFX9 with a 16-bit result that leaves the other half of the register alone (docs/isa-decisions.md, "16-bit
 // results").

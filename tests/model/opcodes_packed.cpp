@@ -260,7 +260,8 @@ std::span<const Entry> compare_opcodes() {
 }
 
 const Entry* find(std::string_view opcode) {
-  for (const std::span<const Entry> entries : {float_opcodes(), integer_opcodes(), packed_opcodes(), compare_opcodes()})
+  for (const std::span<const Entry> entries :
+       {float_opcodes(), integer_opcodes(), packed_opcodes(), compare_opcodes(), gfx940_opcodes()})
     for (const Entry& entry : entries)
       if (entry.name == opcode) return &entry;
   return nullptr;

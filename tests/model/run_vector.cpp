@@ -27,7 +27,7 @@ constexpr uint32_t kOmodModes[] = {0x100, 0x000, 0x105, 0x3c0};
 // Processors with the same meaning of instructions.
 unsigned group_of(isa::Target target) {
   const isa::Family family = isa::family_of(target);
-  return family <= isa::Family::gfx7 ? 0 : family == isa::Family::gfx8 ? 1 : 2;
+  return family <= isa::Family::gfx7 ? 0 : family == isa::Family::gfx8 ? 1 : family < isa::Family::gfx940 ? 2 : 3;
 }
 
 struct Unit {

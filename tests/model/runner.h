@@ -31,5 +31,9 @@ struct RunSummary {
 
 [[nodiscard]] RunSummary run_vector(const RunOptions& options);
 [[nodiscard]] RunSummary run_scalar(const RunOptions& options);
+[[nodiscard]] RunSummary run_matrix(const RunOptions& options);
+
+// Prints arithmetic instructions that have no model; 0 if there are none.
+[[nodiscard]] int check_completeness();
 
 }  // namespace wavejit::model
