@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <complex>
+#include <cstdint>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,11 @@ inline std::vector<Size> sizes() {
 inline std::vector<Size> small_sizes() {
   if (full()) return {{1, 1, 1}, {7, 9, 2}, {130, 200, 6}, {1000, 777, 5}, {4000, 4000, 6}};
   return {{7, 9, 2}, {400, 300, 5}};
+}
+
+// Whether the matrix has a reasonable number of elements when each of its own may be in a block of its own.
+inline bool fits_blocks(const Size& size, int dim) {
+  return static_cast<int64_t>(size.rows) * size.usual * dim * dim <= 15'000'000;
 }
 
 using Types = ::testing::Types<float, double, std::complex<float>, std::complex<double>>;

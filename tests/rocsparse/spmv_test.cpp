@@ -126,6 +126,7 @@ TYPED_TEST(Spmv, Bsr) {
   using T = TypeParam;
   for (const Size& size : sizes()) {
     for (const int dim : {1, 2, 3, 5, 8, 16, 20, 33}) {
+      if (!fits_blocks(size, dim)) continue;
       // Whole blocks, and a kernel of its own for each dimension.
       const Size whole{(size.rows + dim - 1) / dim * dim, (size.cols + dim - 1) / dim * dim, size.usual};
       const Problem<T> p(whole, Op::none);
