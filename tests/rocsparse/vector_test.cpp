@@ -127,10 +127,13 @@ TYPED_TEST(Vector, Dot) {
       sum.add(p.x[k], p.y[p.at[k]]);
       conjugated.add(conjugate(p.x[k]), p.y[p.at[k]]);
     }
-    T result{};
-    OK(doti<T>(handle(), p.count(), x.data(), indices.data(), y.data(), &result, index_base(p.base)));
-    expect_sums<T>({result}, {sum}, "doti " + what);
+    // Results stay on the device.
+    OK(rocsparse_set_pointer_mode(handle(), rocsparse_pointer_mode_device));
+    const Device<T> result(1);
+    OK(doti<T>(handle(), p.count(), x.data(), indices.data(), y.data(), result.data(), index_base(p.base)));
+    expect_sums(result.host(), {sum}, "doti " + what);
     for (const bool conjugate_x : {false, true}) {
+      const Device<T> result2(1);
       SparseVector vx;
       DenseVector vy;
       OK(rocsparse_create_spvec_descr(&vx.raw, p.size, p.count(), indices.data(), x.data(), rocsparse_indextype_i32,
@@ -139,14 +142,14 @@ TYPED_TEST(Vector, Dot) {
       size_t bytes = 0;
       const auto call = [&](size_t* size, void* buffer) {
         OK(rocsparse_spvv(handle(), conjugate_x ? rocsparse_operation_conjugate_transpose : rocsparse_operation_none,
-                          vx, vy, &result, kDatatype<T>, size, buffer));
+                          vx, vy, result2.data(), kDatatype<T>, size, buffer));
       };
       call(&bytes, nullptr);
       const Buffer buffer(std::max<size_t>(bytes, 4));
-      result = T{};
       call(&bytes, buffer.data());
-      expect_sums<T>({result}, {conjugate_x ? conjugated : sum}, "spvv " + what);
+      expect_sums(result2.host(), {conjugate_x ? conjugated : sum}, "spvv " + what);
     }
+    OK(rocsparse_set_pointer_mode(handle(), rocsparse_pointer_mode_host));
   }
 }
 
