@@ -53,6 +53,13 @@ Sums<T> multiply_sparse(const Csr<T>& a, const Csr<T>& b, T alpha, const Csr<T>*
 }
 
 template <typename T>
+int longest_row(const Csr<T>& m) {
+  int longest = 0;
+  for (int i = 0; i < m.rows; ++i) longest = std::max(longest, m.row_ptr[i + 1] - m.row_ptr[i]);
+  return longest;
+}
+
+template <typename T>
 void expect_sparse(const Csr<T>& got, const Sums<T>& wanted, std::string_view what) {
   expect_equal(got.row_ptr, wanted.pattern.row_ptr, fmt::format("{}, rows", what));
   expect_equal(got.col, wanted.pattern.col, fmt::format("{}, columns", what));
@@ -115,8 +122,11 @@ TYPED_TEST(Spgemm, Csrgemm) {
       expect_sparse(
           Csr<T>{.rows = a.rows, .cols = b.cols, .row_ptr = row_ptr.host(), .col = col.host(), .val = val.host()},
           wanted, what);
-      if (!added) {
-        // The pattern first, then the numbers, twice with the same pattern.
+      // rocSPARSE 5.3 forgets rows of 2049 to 4096 elements here if they are complex numbers of 64 bits: _symbolic
+      // counts them among those of group 6, which _numeric leaves out for this type (`exceeding_smem`).
+      const bool forgotten = Scalar<T>::kLetter == 'z' && longest_row(wanted.pattern) > 2048;
+      if (!added && !forgotten) {
+        // The pattern first, then the numbers.
         const Device<int> col2(static_cast<size_t>(nnz));
         const Device<T> val2(static_cast<size_t>(nnz));
         OK(rocsparse_csrgemm_symbolic(handle(), kNone, kNone, a.rows, b.cols, a.cols, da, a.nnz, a.row_ptr.data(),
