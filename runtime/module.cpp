@@ -58,8 +58,9 @@ Expected<std::vector<const ContainerEntry*>> candidates(const Container& contain
 
 }  // namespace
 
-Expected<std::shared_ptr<Module>> Module::load(std::span<const uint8_t> image) {
-  Expected<std::shared_ptr<const CodeObject>> object = CodeObject::load(image);
+Expected<std::shared_ptr<Module>> Module::load(std::span<const uint8_t> image,
+                                               const codeobject::SymbolResolver& resolver) {
+  Expected<std::shared_ptr<const CodeObject>> object = CodeObject::load(image, resolver);
   if (!object) return tl::unexpected<Error>(std::move(object.error()));
   const std::optional<isa::Target> target = runnable_target((*object)->target().processor);
   if (!target)

@@ -22,7 +22,8 @@ class Module {
  public:
   // Loads `image`, one ELF. kTargetMismatch when wavejit does not run its processor (what it holds can still be listed
   // through codeobject::CodeObject).
-  [[nodiscard]] static Expected<std::shared_ptr<Module>> load(std::span<const uint8_t> image);
+  [[nodiscard]] static Expected<std::shared_ptr<Module>> load(std::span<const uint8_t> image,
+                                                              const codeobject::SymbolResolver& resolver = {});
   // Chooses among a container's entries. An empty target: the first entry whose processor wavejit runs. A kernel name
   // restricts the choice to entries that define it.
   [[nodiscard]] static Expected<std::shared_ptr<Module>> load(const codeobject::Container& container,

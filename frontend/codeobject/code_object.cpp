@@ -100,7 +100,7 @@ class LoadedCodeObject final : public CodeObject {
     return tl::make_unexpected(not_found<Variable>("variable", name, variables_));
   }
 
-  Expected<void> load_from(ByteView bytes);
+  Expected<void> load_from(ByteView bytes, const SymbolResolver& resolver);
 
  private:
   Expected<void> identify();
@@ -133,7 +133,7 @@ class LoadedCodeObject final : public CodeObject {
   std::unordered_map<std::string_view, size_t> kernel_index_, variable_index_;
 };
 
-Expected<void> LoadedCodeObject::load_from(ByteView bytes) {
+Expected<void> LoadedCodeObject::load_from(ByteView bytes, const SymbolResolver& resolver) {
   auto elf = ElfFile::parse(bytes);
   if (!elf) return forward_error(std::move(elf));
   elf_ = *std::move(elf);
@@ -141,7 +141,7 @@ Expected<void> LoadedCodeObject::load_from(ByteView bytes) {
   auto image = LoadedImage::map(elf_);
   if (!image) return forward_error(std::move(image));
   image_ = *std::move(image);
-  if (auto done = image_.relocate(elf_); !done) return done;
+  if (auto done = image_.relocate(elf_, resolver); !done) return done;
   for (const auto& segment : image_.segments()) {
     if (segment.executable) code_.emplace_back(image_.at(segment.vaddr, segment.size));
   }
@@ -370,9 +370,10 @@ void LoadedCodeObject::build_indices() {
 
 }  // namespace
 
-Expected<std::shared_ptr<const CodeObject>> CodeObject::load(std::span<const uint8_t> bytes) {
+Expected<std::shared_ptr<const CodeObject>> CodeObject::load(std::span<const uint8_t> bytes,
+                                                             const SymbolResolver& resolver) {
   auto object = std::make_shared<LoadedCodeObject>();
-  if (auto done = object->load_from(ByteView(bytes)); !done) return forward_error(std::move(done));
+  if (auto done = object->load_from(ByteView(bytes), resolver); !done) return forward_error(std::move(done));
   return std::shared_ptr<const CodeObject>(std::move(object));
 }
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -138,13 +139,18 @@ struct FunctionSymbol {
   uint64_t size = 0;
 };
 
+// The loaded address of a symbol that a code object only declares; nothing if there is none.
+using SymbolResolver = std::function<std::optional<uint64_t>(std::string_view name)>;
+
 // A code object loaded into host memory, relocated; movable handle, immutable apart from the memory of writable
 // variables. The memory stays at the same address for the object's life. Executable guest code is mapped read-only (it
 // is data to us).
 class CodeObject {
  public:
-  // `bytes` is one ELF image (not a container; see containers.h). Copies what it needs.
-  [[nodiscard]] static Expected<std::shared_ptr<const CodeObject>> load(std::span<const uint8_t> bytes);
+  // `bytes` is one ELF image (not a container; see containers.h). Copies what it needs. Without `resolver` all symbols
+  // but weak ones have to be defined.
+  [[nodiscard]] static Expected<std::shared_ptr<const CodeObject>> load(std::span<const uint8_t> bytes,
+                                                                        const SymbolResolver& resolver = {});
   virtual ~CodeObject() = default;
 
   [[nodiscard]] virtual const TargetId& target() const = 0;

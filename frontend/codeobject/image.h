@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "frontend/codeobject/code_object.h"
 #include "frontend/codeobject/elf_file.h"
 
 namespace wavejit::codeobject {
@@ -27,7 +28,7 @@ class LoadedImage {
   // Copies the PT_LOAD segments, keeping their distances. Everything is writable until protect().
   [[nodiscard]] static Expected<LoadedImage> map(const ElfFile& elf);
   // Applies the relocations of the dynamic section.
-  [[nodiscard]] Expected<void> relocate(const ElfFile& elf);
+  [[nodiscard]] Expected<void> relocate(const ElfFile& elf, const SymbolResolver& resolver);
   // Gives pages the protection of their segments; code is never executable, it is data to the host.
   [[nodiscard]] Expected<void> protect(const ElfFile& elf);
 

@@ -27,7 +27,8 @@ enum Relocation : uint32_t {
 
 class Relocator {
  public:
-  Relocator(const LoadedImage& image, const DynamicTable& table) : image_(image), table_(table) {}
+  Relocator(const LoadedImage& image, const DynamicTable& table, const SymbolResolver& resolver)
+      : image_(image), table_(table), resolver_(resolver) {}
 
   Expected<void> apply(uint64_t address, uint64_t size) {
     if (size == 0) return {};
@@ -59,6 +60,8 @@ class Relocator {
     std::memcpy(&symbol, image_.at(at, sizeof(symbol)).data(), sizeof(symbol));
     if (symbol.st_shndx == SHN_ABS) return symbol.st_value;
     if (symbol.st_shndx != SHN_UNDEF) return symbol.st_value + image_.bias();
+    if (resolver_)
+      if (const std::optional<uint64_t> address = resolver_(symbol_name(symbol))) return *address;
     if (ELF64_ST_BIND(symbol.st_info) == STB_WEAK) return 0;
     return bad("The code object needs the symbol \"{}\", which it does not define.", symbol_name(symbol));
   }
@@ -140,11 +143,12 @@ class Relocator {
 
   const LoadedImage& image_;
   const DynamicTable& table_;
+  const SymbolResolver& resolver_;
 };
 
 }  // namespace
 
-Expected<void> LoadedImage::relocate(const ElfFile& elf) {
+Expected<void> LoadedImage::relocate(const ElfFile& elf, const SymbolResolver& resolver) {
   auto read = read_dynamic_table(elf);
   if (!read) return forward_error(std::move(read));
   const DynamicTable& table = *read;
@@ -155,7 +159,7 @@ Expected<void> LoadedImage::relocate(const ElfFile& elf) {
   if (table.rela_size > elf.bytes().size() || table.jump_size > elf.bytes().size()) {
     return bad("The relocation tables ({} and {} bytes) are larger than the file.", table.rela_size, table.jump_size);
   }
-  Relocator relocator(*this, table);
+  Relocator relocator(*this, table, resolver);
   if (auto done = relocator.apply(table.rela, table.rela_size); !done) return done;
   return relocator.apply(table.jump, table.jump_size);
 }

@@ -8,8 +8,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
+#include <vector>
 
 #include "runtime/hsa/agent.h"
+#include "runtime/hsa/events.h"
 #include "runtime/hsa/loader.h"
 #include "runtime/hsa/memory.h"
 #include "runtime/hsa/signal.h"
@@ -178,9 +181,46 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_svm_prefetch_async(void*, size_t, hsa_agent
 
 // ------------------------------------------------------------------------------------------------ events, graphics
 
-WAVEJIT_HSA_API hsa_status_t hsa_amd_register_system_event_handler(hsa_amd_system_event_callback_t callback, void*) {
-  // Faults are reported through the callback of the queue.
-  return entry([&] { return callback ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT; });
+namespace {
+struct EventHandler {
+  hsa_amd_system_event_callback_t function;
+  void* data;
+};
+struct EventHandlers {
+  std::mutex mutex;
+  std::vector<EventHandler> all;
+};
+EventHandlers& event_handlers() {
+  static auto* const instance = new EventHandlers;
+  return *instance;
+}
+}  // namespace
+
+namespace wavejit::hsa {
+void report_memory_fault(Agent& agent, std::optional<uint64_t> address) {
+  hsa_amd_event_t event{};
+  event.event_type = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
+  event.memory_fault.agent = agent.handle();
+  event.memory_fault.virtual_address = address.value_or(0);
+  event.memory_fault.fault_reason_mask =
+      address ? HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT : HSA_AMD_MEMORY_FAULT_IMPRECISE;
+  std::vector<EventHandler> handlers;
+  {
+    const std::lock_guard lock(event_handlers().mutex);
+    handlers = event_handlers().all;
+  }
+  for (const EventHandler& h : handlers) h.function(&event, h.data);
+}
+}  // namespace wavejit::hsa
+
+WAVEJIT_HSA_API hsa_status_t hsa_amd_register_system_event_handler(hsa_amd_system_event_callback_t callback,
+                                                                   void* data) {
+  return entry([&] {
+    if (!callback) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const std::lock_guard lock(event_handlers().mutex);
+    event_handlers().all.push_back({callback, data});
+    return HSA_STATUS_SUCCESS;
+  });
 }
 WAVEJIT_HSA_API hsa_status_t hsa_amd_interop_map_buffer(uint32_t, hsa_agent_t*, int, uint32_t, size_t*, void**, size_t*,
                                                         const void**) {

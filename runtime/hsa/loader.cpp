@@ -26,6 +26,7 @@ struct Symbol {
   std::shared_ptr<const KernelCode> code;
   uint64_t address = 0;  // of a variable
   uint64_t bytes = 0;
+  bool defined_by_program = false;  // a variable that no code object holds
 };
 
 struct LoadedObject {
@@ -47,7 +48,6 @@ struct Executable {
   hsa_profile_t profile = HSA_PROFILE_FULL;
   std::vector<std::unique_ptr<Symbol>> symbols;
   std::vector<std::unique_ptr<LoadedObject>> objects;
-  std::map<std::string, uint64_t> defined;  // variables that code objects may refer to
 
   Symbol* find(std::string_view name, const Agent* agent) {
     for (const auto& s : symbols)
@@ -139,7 +139,13 @@ hsa_executable_symbol_t handle_of(const Symbol& symbol) {
 
 hsa_status_t load(Executable& executable, Agent& agent, std::span<const uint8_t> image,
                   hsa_loaded_code_object_t* loaded) {
-  Expected<std::shared_ptr<runtime::Module>> module = runtime::Module::load(image);
+  // What the program has defined for code objects to refer to.
+  const auto defined = [&](std::string_view name) -> std::optional<uint64_t> {
+    for (const auto& s : executable.symbols)
+      if (s->defined_by_program && s->name == name && (!s->agent || s->agent == &agent)) return s->address;
+    return std::nullopt;
+  };
+  Expected<std::shared_ptr<runtime::Module>> module = runtime::Module::load(image, defined);
   if (!module) {
     say(module.error().message);
     return to_status(module.error());
@@ -424,8 +430,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_executable_validate_alt(hsa_executable_t handle
   return hsa_executable_validate(handle, result);
 }
 
-// Variables that code objects only declare. Loading refuses code objects with unresolved symbols, so what is defined
-// here is found by name only.
+// Variables that code objects only declare: the addresses are there when such an object is loaded.
 static hsa_status_t define(hsa_executable_t handle, Agent* agent, const char* name, void* address) {
   Executable* executable = state().executables.find(handle.handle);
   if (!executable) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
@@ -436,6 +441,7 @@ static hsa_status_t define(hsa_executable_t handle, Agent* agent, const char* na
   symbol->name = name;
   symbol->agent = agent;
   symbol->address = reinterpret_cast<uint64_t>(address);
+  symbol->defined_by_program = true;
   add_symbol(*executable, std::move(symbol));
   return HSA_STATUS_SUCCESS;
 }

@@ -14,6 +14,7 @@
 
 #include "internal/wave_state.h"
 #include "runtime/hsa/dispatch.h"
+#include "runtime/hsa/events.h"
 #include "runtime/hsa/status.h"
 
 namespace wavejit::hsa {
@@ -157,6 +158,7 @@ hsa_status_t Queue::dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_
   if (!result) {
     if (stop_.load(std::memory_order_acquire)) return HSA_STATUS_SUCCESS;
     say(result.error().message);
+    if (result.error().code == ErrorCode::kGuestFault) report_memory_fault(agent_, result.error().address);
     return to_status(result.error());
   }
   complete(packet.completion_signal, start);

@@ -28,14 +28,18 @@ void HsaTest::SetUp() {
   HSA(hsa_amd_agent_iterate_memory_pools(gpu_, first_pool, &device_pool_));
   HSA(hsa_amd_agent_iterate_memory_pools(cpu_, first_pool, &host_pool_));
 
-  std::ifstream file(WAVEJIT_HSA_TEST_KERNELS, std::ios::binary);
-  code_.assign(std::istreambuf_iterator<char>(file), {});
+  code_ = code_object("kernels");
   hsa_code_object_reader_t reader;
   HSA(hsa_code_object_reader_create_from_memory(code_.data(), code_.size(), &reader));
   HSA(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable_));
   HSA(hsa_executable_load_agent_code_object(executable_, gpu_, reader, nullptr, nullptr));
   HSA(hsa_code_object_reader_destroy(reader));
   HSA(hsa_executable_freeze(executable_, nullptr));
+}
+
+std::vector<uint8_t> HsaTest::code_object(const char* name) {
+  std::ifstream file(std::string(WAVEJIT_HSA_TEST_FOLDER "/") + name + ".co", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 void HsaTest::TearDown() {
@@ -61,10 +65,10 @@ hsa_queue_t* HsaTest::make_queue(uint32_t packets) {
   return queue;
 }
 
-KernelObject HsaTest::kernel(const char* name) {
+KernelObject HsaTest::kernel(hsa_executable_t executable, const char* name) {
   KernelObject kernel;
   hsa_executable_symbol_t symbol;
-  EXPECT_EQ(hsa_executable_get_symbol_by_name(executable_, (std::string(name) + ".kd").c_str(), &gpu_, &symbol),
+  EXPECT_EQ(hsa_executable_get_symbol_by_name(executable, (std::string(name) + ".kd").c_str(), &gpu_, &symbol),
             HSA_STATUS_SUCCESS);
   const auto get = [&](hsa_executable_symbol_info_t attribute, void* value) {
     EXPECT_EQ(hsa_executable_symbol_get_info(symbol, attribute, value), HSA_STATUS_SUCCESS);

@@ -23,9 +23,12 @@ class HsaTest : public testing::Test {
   void SetUp() override;
   void TearDown() override;
 
+  // The file NAME.co, compiled from NAME.cl.
+  static std::vector<uint8_t> code_object(const char* name);
   // A queue whose errors are kept in `error`.
   hsa_queue_t* make_queue(uint32_t packets = 64);
-  [[nodiscard]] KernelObject kernel(const char* name);
+  [[nodiscard]] KernelObject kernel(const char* name) { return kernel(executable_, name); }
+  [[nodiscard]] KernelObject kernel(hsa_executable_t executable, const char* name);
   // Memory of the GPU agent, or fine-grained memory of the host.
   void* allocate(size_t bytes, bool device = true);
   hsa_signal_t signal(hsa_signal_value_t value);

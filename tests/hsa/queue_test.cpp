@@ -113,10 +113,20 @@ TEST_F(HsaTest, FaultsEndTheirQueueOnly) {
   auto* out = static_cast<uint32_t*>(allocate(4096));
   std::memset(out, 0, 4096);
   const hsa_signal_t done = signal(1);
+  static std::atomic<uint64_t> event_address;
+  event_address = 0;
+  HSA(hsa_amd_register_system_event_handler(
+      [](const hsa_amd_event_t* event, void* data) {
+        if (event->event_type == HSA_AMD_GPU_MEMORY_FAULT_EVENT)
+          static_cast<std::atomic<uint64_t>*>(data)->store(event->memory_fault.virtual_address);
+        return HSA_STATUS_SUCCESS;
+      },
+      &event_address));
   dispatch(queue, kernel("write_at"), 1, {address(out), 1024}, done);
   for (int i = 0; i < 10'000 && !error_.queue; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(error_.queue, queue);
   EXPECT_EQ(error_.status, HSA_STATUS_ERROR_MEMORY_FAULT);
+  EXPECT_EQ(event_address, address(out) + 4096);
   EXPECT_EQ(hsa_signal_load_scacquire(done), 1);
 
   hsa_queue_t* other = make_queue();
