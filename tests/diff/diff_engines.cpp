@@ -137,14 +137,13 @@ class Trial {
     *engine = "interp";
     if (std::string error = run(*runners_[0], *arena_.expected); !error.empty()) return error + "\n";
     std::memcpy(arena_.memory_expected.data(), arena_.memory.memory, Memory::kUsed);
-    if (executed != nullptr) *executed += arena_.expected->instructions - 2;  // those at the end of the snippet
+    const ExitReason expected_exit = left_;
+    if (executed != nullptr)  // without those at the end of the snippet
+      *executed += arena_.expected->instructions - (left_ == ExitReason::kJump ? 2 : 0);
     for (size_t i = 1; i < runners_.size(); ++i) {
       *engine = runners_[i]->engine().name();
       if (std::string error = run(*runners_[i], *arena_.actual); !error.empty()) return error + "\n";
-      std::string text = compare(*arena_.expected, *arena_.actual);
-      if (count_ && arena_.expected->instructions != arena_.actual->instructions)
-        text += fmt::format("  instructions: expected {}, got {}\n", arena_.expected->instructions,
-                            arena_.actual->instructions);
+      std::string text = compare_left(expected_exit);
       compare_bytes(arena_.memory_expected.data(), arena_.memory.memory, floats_, text);
       if (!text.empty()) return text;
     }
@@ -152,6 +151,24 @@ class Trial {
   }
 
  private:
+  // How the waves left and, where they went on to the end, their states. Nobody sees registers after a trap.
+  std::string compare_left(ExitReason expected_exit) const {
+    const WaveState &expected = *arena_.expected, &actual = *arena_.actual;
+    if (left_ != expected_exit || expected.pc != actual.pc ||
+        (left_ == ExitReason::kTrap && expected.trap_id != actual.trap_id))
+      return fmt::format("  leaves: expected {} at {} ({:#x}), got {} at {} ({:#x})\n",
+                         static_cast<uint32_t>(expected_exit), expected.pc - snippet_.base(), expected.trap_id,
+                         static_cast<uint32_t>(left_), actual.pc - snippet_.base(), actual.trap_id);
+    if (left_ == ExitReason::kTrap)
+      return expected.trapsts == actual.trapsts
+                 ? ""
+                 : fmt::format("  trapsts: expected {:#x}, got {:#x}\n", expected.trapsts, actual.trapsts);
+    std::string text = compare(expected, actual);
+    if (count_ && expected.instructions != actual.instructions)
+      text += fmt::format("  instructions: expected {}, got {}\n", expected.instructions, actual.instructions);
+    return text;
+  }
+
   void make_state(uint64_t seed, Simpler simpler) {
     WaveState& wave = *arena_.initial;
     Rng rng(seed);
@@ -187,8 +204,12 @@ class Trial {
   std::string run(SnippetRunner& runner, WaveState& wave) {
     std::memcpy(static_cast<void*>(&wave), arena_.initial.get(), sizeof(WaveState));
     std::memcpy(arena_.memory.memory, arena_.memory_initial.data(), Memory::kUsed);
-    auto result = runner.run(wave);
-    return result ? "" : result.error().message;
+    const auto result = runner.run_to_exit(wave);
+    if (!result) return result.error().message;
+    left_ = *result;
+    // To its end, or to an exception that traps.
+    if (left_ == ExitReason::kJump || left_ == ExitReason::kTrap) return "";
+    return fmt::format("left with reason {} at {}", static_cast<uint32_t>(left_), wave.pc - snippet_.base());
   }
 
   Arena& arena_;
@@ -197,6 +218,7 @@ class Trial {
   uint32_t mode_;
   bool floats_;
   bool count_;
+  ExitReason left_{};  // of the last run
   std::vector<std::unique_ptr<SnippetRunner>> runners_;
 };
 

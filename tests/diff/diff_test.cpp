@@ -39,7 +39,7 @@ TEST_P(DiffTest, Programs) {
 INSTANTIATE_TEST_SUITE_P(Targets, DiffTest,
                          testing::Values(isa::Target::gfx600, isa::Target::gfx700, isa::Target::gfx803,
                                          isa::Target::gfx900, isa::Target::gfx906, isa::Target::gfx908,
-                                         isa::Target::gfx90a),
+                                         isa::Target::gfx90a, isa::Target::gfx942),
                          [](const auto& param) { return std::string(isa::to_string(param.param)); });
 
 }  // namespace

@@ -414,6 +414,7 @@ void randomise(WaveState& wave, Rng& rng, uint32_t mode) {
   wave.set_vcc(rng() % 4 == 0 ? 0 : rng());
   wave.scc = rng() % 2;
   wave.mode = mode;
+  if (rng() % 2 != 0) wave.trapsts = static_cast<uint32_t>(rng()) & 0x1ff;
 }
 
 std::string compare(const WaveState& expected, const WaveState& actual) {
@@ -427,6 +428,7 @@ std::string compare(const WaveState& expected, const WaveState& actual) {
   if (expected.scc != actual.scc) differ("scc", expected.scc, actual.scc);
   if (expected.vccz != actual.vccz) differ("vccz", expected.vccz, actual.vccz);
   if (expected.mode != actual.mode) differ("mode", expected.mode, actual.mode);
+  if (expected.trapsts != actual.trapsts) differ("trapsts", expected.trapsts, actual.trapsts);
   for (unsigned row = 0; row < kNumVgprs; ++row) {
     if (std::memcmp(expected.vgpr[row], actual.vgpr[row], sizeof expected.vgpr[row]) == 0 &&
         std::memcmp(expected.agpr[row], actual.agpr[row], sizeof expected.agpr[row]) == 0)

@@ -98,6 +98,11 @@ std::vector<uint32_t> flat_words(const isa::OpcodeInfo& info, isa::Target target
     word0 |= 1u << 14 | (bits & (wide ? 0xf0 : 0xff));
     word1 |= (scalar ? kSmallSgpr + (wide ? 1 : below(rng, 2)) : 0x7f) << 16;
     word1 |= kScratch + (wide ? 0 : below(rng, 2));
+    // GFX940 has a bit for whether there is a VGPR, besides an SGPR or alone. The sum stays in a lane's part.
+    if (isa::family_of(target) == isa::Family::gfx940 && chance(rng, 2)) {
+      word0 |= 1u << 13;
+      if (scalar) word0 &= ~0xd0u;
+    }
   } else if (info.name.starts_with("global_")) {
     const bool scalar = chance(rng, 2);
     word0 |= 2u << 14 | (bits & (wide ? 0x1ff0 : 0x1ffc));
@@ -170,11 +175,12 @@ std::vector<uint32_t> image_words(const isa::OpcodeInfo& info, isa::Target targe
   sometimes(8, 1u << 25);                       // slc
   if (!info.is_atomic) sometimes(8, 1u << 17);  // lwe
   if (accumulators(target, rng) || (!info.is_atomic && isa::family_of(target) < isa::Family::gfx90a && chance(rng, 8)))
-    word0 |= 1u << 16;                                                      // accumulators; TFE before
-  if (isa::family_of(target) >= isa::Family::gfx9) sometimes(4, 1u << 15);  // a16
-  sometimes(2, 1u << 14);                                                   // array
-  sometimes(2, 1u << 13);                                                   // glc
-  sometimes(2, 1u << 12);                                                   // unnormalized
+    word0 |= 1u << 16;  // accumulators; TFE before
+  // A16; before GFX9 R128: a descriptor without its second half.
+  sometimes(isa::family_of(target) >= isa::Family::gfx9 ? 4 : 8, 1u << 15);
+  sometimes(2, 1u << 14);  // array
+  sometimes(2, 1u << 13);  // glc
+  sometimes(2, 1u << 12);  // unnormalized
   uint32_t word1 = row | vgpr(rng) << 8 | resource / 4 << 16;
   if (samples) word1 |= kSamplerSgpr / 4 << 21;
   if (chance(rng, 4)) word1 |= 1u << 31;  // d16

@@ -228,7 +228,7 @@ bool is_harmless(const std::vector<uint32_t>& words, isa::Target target) {
 class Generator {
  public:
   Generator(isa::Target target, const std::vector<Candidate>& pool, Rng& rng) : target_(target), rng_(rng) {
-    program_.mode = random_mode(rng);
+    program_.mode = random_mode(rng) | random_recording(rng, true);
     program_.floats = chance(4);
     cross_ = chance(3);
     lds_ = chance(2);

@@ -7,6 +7,7 @@
 
 #include "frontend/isa/decoder.h"
 #include "frontend/isa/info.h"
+#include "internal/exceptions.h"
 #include "tests/diff/random_control.h"
 #include "tests/diff/random_memory.h"
 
@@ -21,6 +22,8 @@ constexpr uint32_t kModes[] = {0x3f0, 0x3c0, 0x1f0, 0x1c0, 0x0f0, 0x300, 0x3f5, 
 
 // How often sequences start with VGPR indexing on, which takes long to translate, or skip vector instructions.
 constexpr unsigned kIndexedOneIn = 200, kSkippedOneIn = 100;
+// How often waves record exceptions; half of them have some trap.
+constexpr unsigned kRecordsOneIn = 8;
 // How often a step turns all lanes on, changes MODE, opens a region, branches.
 constexpr unsigned kFullExecOneIn = 16, kModeOneIn = 24, kRegionOneIn = 60, kControlOneIn = 60;
 
@@ -132,6 +135,12 @@ uint32_t random_mode(Rng& rng) {
   return kModes[rng() % std::size(kModes)];
 }
 
+uint32_t random_recording(Rng& rng, bool traps) {
+  if (rng() % kRecordsOneIn != 0) return 0;
+  const auto enabled = static_cast<uint32_t>(traps && rng() % 2 != 0 ? rng() & rng() & exceptions::kAll : 0);
+  return exceptions::kRecords | enabled << exceptions::kEnableShift;
+}
+
 Step random_step(const Candidate& candidate, const std::vector<Candidate>& pool, isa::Target target, NanTaint& taint,
                  Rng& rng) {
   if (candidate.opcode == Opcode::s_set_gpr_idx_on) return indexed_region(pool, target, taint, rng);
@@ -152,6 +161,7 @@ Sequence random_sequence(const std::vector<Candidate>& pool, isa::Target target,
   const bool indexed = rng() % kIndexedOneIn == 0;
   if (indexed) sequence.mode |= mode::kGprIdxEn;
   if (rng() % kSkippedOneIn == 0) sequence.mode |= mode::kVskip;
+  sequence.mode |= random_recording(rng, true);
   NanTaint taint;
   const bool float_atomics = length == 1 || rng() % 4 == 0;
   const isa::Family family = isa::family_of(target);
