@@ -262,7 +262,7 @@ TYPED_TEST(Conversion, Csr2hybAndBack) {
   for (const Size& size : sizes()) {
     for (const auto partition : {rocsparse_hyb_partition_auto, rocsparse_hyb_partition_user}) {
       const Csr<T> host = random_matrix<T>(size.rows, size.cols, size.usual);
-      const int width = std::min(3, (2 * host.nnz() - 1) / host.rows + 1);  // the largest that it takes
+      const int width = std::min(3, 2 * (host.nnz() - 1) / host.rows + 1);  // it takes no larger ones
       const DeviceCsr<T> a(host), back(host.rows, host.cols, host.nnz());
       const Descr descr;
       const Hybrid hybrid;
