@@ -386,6 +386,20 @@ void MemoryAccess::require_full_mask() {
   if (!active_.full) to_slow_if(x86::negateCond(isa_.test_all({&active_.mask, 1})));
 }
 
+// Two dwords for all lanes, in one access to memory.
+void MemoryAccess::broadcast_pair(unsigned element, Mem at, const FaultRange& range) {
+  const Gp pair = cc_.newUInt64();
+  at.setSize(8);
+  e_.faults_.mark(range);
+  cc_.mov(pair, at);
+  for (unsigned i = 0; i < 2; ++i) {
+    const Vec all = isa_.vec();
+    isa_.splat32(all, pair.r32());
+    set_loaded(element + i, all, active_);
+    if (i == 0) cc_.shr(pair, 32);
+  }
+}
+
 void MemoryAccess::uniform_load() {
   const auto at = [&](unsigned element) {
     return x86::ptr(base_, static_cast<int32_t>(disp_ + element * element_stride_));
@@ -395,10 +409,13 @@ void MemoryAccess::uniform_load() {
   whole.lanes = 1;
   whole.lane_in_state = false;
   const bool narrow = mem_.bytes < 4;
-  if (!active_.full && !fixed_lanes() && (narrow || !isa_.has_masked_narrow()))
+  if (!active_.full && !fixed_lanes() && (narrow || needs_whole_pairs() || !isa_.has_masked_narrow()))
     to_slow_if(x86::negateCond(isa_.test_any({&active_.mask, 1})));
   for (unsigned element = 0; element < mem_.count; ++element) {
-    if (narrow) {
+    if (element + 1 < mem_.count && needs_whole_pairs()) {
+      broadcast_pair(element, at(element), whole);
+      ++element;
+    } else if (narrow) {
       Gp t = cc_.newUInt32();
       Mem m = at(element);
       m.setSize(mem_.bytes);
@@ -654,7 +671,7 @@ void MemoryAccess::join_cold_path(bool may_be_equal) {
     if (served_) {
       unserve();
     } else if (e_.on(Optimisation::equal_addresses) && load_ && may_be_equal && mem_.bytes == 4 && !scratch_swizzled_ &&
-               mem_.space != Space::flat && kind_ != Kind::uniform)
+               !needs_whole_pairs() && mem_.space != Space::flat && kind_ != Kind::uniform)
       load_if_equal();
     slow();
     cc_.jmp(join_);

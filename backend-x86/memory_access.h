@@ -53,6 +53,11 @@ class MemoryAccess {
   void contiguous_narrow(const Gp& pointer, const MaskReg* lanes);
   void zero_results();
   void skip_without_lanes(const Label& done);
+  // Two dwords of a lane may be one atomic access (AMDGPUUsage, memory model: GLC on loads of wider than work-group
+  // scope), whose halves belong together. Stores, which do not say so, go through paths that take dwords of a lane
+  // together.
+  [[nodiscard]] bool needs_whole_pairs() const { return load_ && mem_.glc && mem_.bytes == 4 && mem_.count >= 2; }
+  void broadcast_pair(unsigned element, Mem at, const FaultRange& range);
   void uniform_load();
   void load_if_equal();
   void slow();

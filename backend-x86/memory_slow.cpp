@@ -119,23 +119,48 @@ void MemoryAccess::slow_flat() {
     address = isa_.vec64();
     for (Vec& part : address.part) isa_.splat64(part, base_);
   }
-  for (unsigned element = 0; element < mem_.count; ++element) {
+  const auto element_at = [&](unsigned element) {
     Gp delta = cc_.newUInt64();
     cc_.mov(delta, disp_ + element * mem_.bytes);
     Vec splat = isa_.vec();
     isa_.splat64(splat, delta);
     Vec64 own;
     for (unsigned i = 0; i < 2; ++i) own.part[i] = isa_.make(I::kIdVpaddq, address.part[i], splat);
-    MaskReg lanes = isa_.mask();
+    return own;
+  };
+  // What reaches beyond the LDS in part does nothing as a whole: up to the end of the last element.
+  const auto resolve = [&](unsigned element, const Vec64& own, MaskReg& lanes) {
     if (active_.full) {
       isa_.set_mask_const(lanes, ~0u);
     } else {
       isa_.mov_mask(lanes, active_.mask);
     }
-    // What reaches beyond the LDS in part does nothing as a whole: up to the end of the last element.
-    const Vec64 host = e_.resolve_flat(own, (mem_.count - element) * mem_.bytes, first_lane(), lanes);
+    return e_.resolve_flat(own, (mem_.count - element) * mem_.bytes, first_lane(), lanes);
+  };
+  const Label by_element = cc_.newLabel(), done = cc_.newLabel();
+  if (mem_.bytes == 4 && mem_.count >= 2 && mem_.count <= 4) {
+    // All of a lane at once, unless the chunk has lanes in scratch, where dwords are in rows of their own.
+    const Vec64 own = element_at(0);
+    const Vec high = isa_.vec();
+    isa_.hi32(high, own);
+    MaskReg in_scratch = isa_.mask();
+    isa_.cmp32(in_scratch, ICmp::eq, high, isa_.c32(kPrivateApertureHi), active_.get());
+    cc_.j(isa_.test_any({&in_scratch, 1}), by_element);
+    const Lanes active = active_;
+    MaskReg lanes = isa_.mask();
+    const Vec64 host = resolve(0, own, lanes);
+    active_ = {.full = false, .mask = lanes};
+    lanes_at({.row = stage_addresses(host, 0, active_), .first = {}});
+    active_ = active;
+    cc_.jmp(done);
+  }
+  cc_.bind(by_element);
+  for (unsigned element = 0; element < mem_.count; ++element) {
+    MaskReg lanes = isa_.mask();
+    const Vec64 host = resolve(element, element_at(element), lanes);
     slow_element(element, Kind::address64, {}, host, 0, {.full = false, .mask = lanes});
   }
+  cc_.bind(done);
 }
 
 // Byte `byte` of element `element`, as an offset in the lane's scratch.

@@ -59,7 +59,13 @@ constexpr unsigned shape_bytes(Shape s) {
 template <Shape shape>
 inline void lane_from_memory(uint32_t* rows, unsigned l, const void* p) {
   constexpr unsigned kBytes = shape_bytes(shape);
-  if constexpr (kBytes >= 4) {
+  if constexpr (kBytes == 8) {
+    // Whole, as it may be an atomic access.
+    uint64_t pair;
+    std::memcpy(&pair, p, kBytes);
+    rows[l] = static_cast<uint32_t>(pair);
+    rows[kWaveSize + l] = static_cast<uint32_t>(pair >> 32);
+  } else if constexpr (kBytes >= 4) {
     uint32_t words[kBytes / 4];
     std::memcpy(words, p, kBytes);
     for (unsigned w = 0; w < kBytes / 4; ++w) rows[w * kWaveSize + l] = words[w];
