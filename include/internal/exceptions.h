@@ -131,6 +131,23 @@ inline Environment environment_of(Number n, uint32_t mode) {
 
 // --- the host's arithmetic, f32 and f64 ---
 
+// The host's arithmetic as C++ has it, in the guest's MXCSR: exact numbers are rounded by round_to() alone, and no
+// denormal is taken for 0. Of 128-bit floats, which look at MXCSR, too.
+class Neutral {
+ public:
+  Neutral() {
+    const uint32_t wanted = Environment{}.mxcsr();
+    asm volatile("stmxcsr %0" : "=m"(saved_) : : "memory");
+    asm volatile("ldmxcsr %0" : : "m"(wanted) : "memory");
+  }
+  ~Neutral() { asm volatile("ldmxcsr %0" : : "m"(saved_) : "memory"); }
+  Neutral(const Neutral&) = delete;
+  Neutral& operator=(const Neutral&) = delete;
+
+ private:
+  uint32_t saved_ = 0;
+};
+
 template <typename F>
 struct Host {
   uint32_t saved = 0;
@@ -567,6 +584,7 @@ class Element {
 // What the active lanes raise. `rows` are the sources' registers, 64-bit ones low half first; `wide` says which are.
 inline uint32_t raised(const Rule& rule, uint32_t mode, uint64_t lanes, const uint32_t* const (&low)[3],
                        const uint32_t* const (&high)[3]) {
+  const detail::Neutral neutral;
   uint32_t flags = 0;
   const unsigned elements = rule.pair ? 2 : 1;
   for (; lanes != 0; lanes &= lanes - 1) {
