@@ -108,6 +108,17 @@ bool NanTaint::accept(const isa::Instruction& inst) {
       if (content == Content::mixed && name.starts_with("v_mfma_f64")) return false;
     }
   }
+  // So is what is left of any NaN, but of one in the half that is not replaced.
+  if (inst.is_sdwa && inst.sdwa_dst_unused == isa::SdwaUnused::preserve &&
+      inst.sdwa_dst_sel != isa::SdwaSelect::dword) {
+    const bool half = inst.sdwa_dst_sel == isa::SdwaSelect::word_0 || inst.sdwa_dst_sel == isa::SdwaSelect::word_1;
+    for (unsigned i = 0; i < inst.num_operands; ++i) {
+      const isa::Operand& operand = inst.operands[i];
+      if (!is_vector(operand) || !operand.is_dst) continue;
+      const Content content = registers_[index_of(operand, 0)];
+      if (content != Content::exact && !(half && content == Content::f16)) return false;
+    }
+  }
   const bool from_memory = memory_ != Content::exact && is_memory(isa::info(inst.opcode));
   if (const isa::Type type = float_atomic(inst); type != isa::Type::none)
     memory_ = type == isa::Type::v2b16 ? Content::mixed : content_of(type, 0);
