@@ -439,6 +439,8 @@ void Emitter::emit_prologue() {
     env_ = ~most->first;  // unknown: every bit that matters differs
     canonical_env_ = most->first;
     set_env({canonical_env_, kEnvAll});
+  } else {
+    env_ = canonical_env_ = mxcsr(0);  // nobody sets it: denormals may be taken for 0
   }
   if (on(Optimisation::idle_chunks)) plan_idle_chunks();
   plan_matrix_homes();
