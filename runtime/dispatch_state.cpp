@@ -22,6 +22,16 @@ uint32_t scratch_size(const codeobject::KernelDescriptor& descriptor) {
   return (bytes + 15) / 16 * 16;
 }
 
+// GPR_ALLOC: VGPR_SIZE 13:8 and SGPR_SIZE 27:24, both less 1 in units of the hardware's allocation (GCN3 ISA manual,
+// "GPR_ALLOC"; Linux' context save, cwsr_trap_handler_gfx8.asm and _gfx9.asm, computes the sizes to save from them).
+// The bases are 0: the host has no register file to share between waves.
+uint32_t gpr_alloc(isa::Target target, const codeobject::KernelDescriptor& descriptor) {
+  const isa::Family family = isa::family_of(target);
+  const uint32_t vgpr_unit = family >= isa::Family::gfx90a ? 8 : 4;
+  const uint32_t sgpr_unit = family >= isa::Family::gfx8 ? 16 : 8;
+  return (descriptor.vgpr_count - 1) / vgpr_unit << 8 | (descriptor.sgpr_count - 1) / sgpr_unit << 24;
+}
+
 }  // namespace
 
 Expected<void> check_shape(const Kernel& kernel, const Shape& shape) {
@@ -260,7 +270,7 @@ void DispatchState::init_template(WaveState& wave, const Arena& arena, const vol
   wave.vccz = 1;
   wave.mode = mode_;
   wave.trapsts = 0;
-  wave.status = 0;
+  wave.gpr_alloc = gpr_alloc(target_, descriptor_);
   wave.lds_base = arena.lds_base();
   wave.lds_size = arena.lds_size();
   const std::span<uint8_t> gds = device_gds();
@@ -273,6 +283,7 @@ void DispatchState::init_template(WaveState& wave, const Arena& arena, const vol
   wave.fault_address = 0;
   wave.fault_lane = kWaveSize;
   wave.fault_write = 0;
+  wave.fault_misaligned = 0;
   wave.instructions = 0;
   std::memset(wave.engine_private, 0, sizeof wave.engine_private);
 }
@@ -287,6 +298,7 @@ void DispatchState::init_wave(WaveState& wave, const Arena& arena, const Group& 
   if (layout_.group_info >= 0) wave.sgpr[layout_.group_info] = (index == 0 ? 1u << 31 : 0) | count;
   if (layout_.wave_offset >= 0) wave.sgpr[layout_.wave_offset] = static_cast<uint32_t>(wave_offset);
   wave.hw_id = index;
+  wave.status = count > 1 ? status::kInTg : 0;
   wave.wave_in_group = index;
   wave.scratch_base = arena.scratch_base() + wave_offset;
   if (architected_flat_scratch_) wave.set_sgpr64(sreg::kFlatScratchLo, wave.scratch_base);

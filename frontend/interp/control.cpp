@@ -199,6 +199,8 @@ uint32_t read_hwreg(const Context& c, unsigned id) {
       return w.trapsts;
     case kHwId:
       return w.hw_id;
+    case kGprAlloc:
+      return w.gpr_alloc;
     case kLdsAlloc:
       return (w.lds_size / 512 & 0x1ff) << 12;
     case kShMemBases:

@@ -122,6 +122,7 @@ enum HardwareRegister : unsigned {
   kHwStatus = 2,
   kHwTrapsts = 3,
   kHwId = 4,
+  kHwGprAlloc = 5,
   kHwLdsAlloc = 6,
   kHwShMemBases = 15,
 };
@@ -154,6 +155,9 @@ void s_getreg_b32(Context& c) {
       break;
     case kHwId:
       value = field32(c, offsetof(WaveState, hw_id));
+      break;
+    case kHwGprAlloc:
+      value = field32(c, offsetof(WaveState, gpr_alloc));
       break;
     case kHwLdsAlloc:  // units of 128 dwords in bits 20:12
       value = c.shl(c.and_(c.lshr(field32(c, offsetof(WaveState, lds_size)), 9), c.b.i32(0x1ff)), 12);

@@ -51,6 +51,11 @@ inline constexpr uint32_t kVskip = 1u << 28;  // vector instructions are not exe
 inline constexpr uint32_t kCspShift = 29;     // 3 bits: entries on the stack of s_cbranch_*_fork
 }  // namespace mode
 
+// STATUS register fields (Vega ISA manual, section 3.3.1 "Status register").
+namespace status {
+inline constexpr uint32_t kInTg = 1u << 11;  // the wave's work-group has more than one wave
+}  // namespace status
+
 // Apertures of the generic (flat) address space: addresses whose upper 32 bits equal these. Both are non-canonical on
 // x86-64, so no host pointer can be mistaken for them (the same values ROCm uses on Vega).
 inline constexpr uint32_t kSharedApertureHi = 0x00010000;
@@ -86,8 +91,9 @@ struct alignas(64) WaveState {
   ExitReason exit_reason;
   uint32_t trap_id;
   uint64_t fault_address;
-  uint32_t fault_lane;   // 0..63, or 64 when the access was scalar
-  uint32_t fault_write;  // 1 for a store or atomic
+  uint32_t fault_lane;        // 0..63, or 64 when the access was scalar
+  uint32_t fault_write;       // 1 for a store or atomic
+  uint32_t fault_misaligned;  // 1 for an atomic whose address is not a multiple of its size
 
   // Counters, updated by the interpreter always and by translated code when asked to: instructions executed by the
   // wave.
@@ -102,6 +108,8 @@ struct alignas(64) WaveState {
   // Global data share: memory of the device that all work-groups see, as the GDS forms of DS instructions address it.
   uint64_t gds_base;
   uint32_t gds_size;
+
+  uint32_t gpr_alloc;  // GPR_ALLOC register
 
   // One 256-byte row per register, element = lane. AGPRs follow VGPRs, so on GFX90A's unified file agpr i is row 256 +
   // i too.

@@ -415,6 +415,9 @@ void randomise(WaveState& wave, Rng& rng, uint32_t mode) {
   wave.scc = rng() % 2;
   wave.mode = mode;
   if (rng() % 2 != 0) wave.trapsts = static_cast<uint32_t>(rng()) & 0x1ff;
+  // These are only read (s_getreg).
+  wave.gpr_alloc = static_cast<uint32_t>(rng()) & 0x0f003f00;
+  wave.status = static_cast<uint32_t>(rng()) & status::kInTg;
 }
 
 std::string compare(const WaveState& expected, const WaveState& actual) {

@@ -249,6 +249,28 @@ TEST_P(InitialState, ModeComesFromTheDescriptor) {
   EXPECT_EQ(out[0] & 0x3ff, 1u | 2u << 2 | 0u << 4 | 3u << 6 | 1u << 8);
 }
 
+// GPR_ALLOC in the units of the processor, and STATUS.IN_TG in work-groups of more than one wave only.
+TEST_P(InitialState, RegisterSizesAndWorkGroupMembership) {
+  const auto& [target, engine] = GetParam();
+  const std::string body =
+      "  s_getreg_b32 s30, hwreg(HW_REG_GPR_ALLOC)\n  s_getreg_b32 s31, hwreg(HW_REG_STATUS, 11, 1)\n";
+  KernelSource k = recorder({"s30", "s31"}, "", 0);
+  k.body = body + k.body;
+  const Module module = load(target, {k});
+  const uint32_t vgpr_unit = target == "gfx90a" ? 8 : 4;
+  for (const uint32_t items : {64u, 65u}) {
+    Kernel kernel = module.kernel("k");
+    Buffer<uint32_t> out(kSlots * items), counter(1);
+    kernel.set_args(out, counter);
+    (void)kernel.launch(launch_options(engine, items, items));
+    for (uint32_t i = 0; i < items; ++i) {
+      // 64 VGPRs; 96 SGPRs with VCC, FLAT_SCRATCH and XNACK_MASK behind them: seven times 16.
+      EXPECT_EQ(out[i * kSlots], (64 / vgpr_unit - 1) << 8 | 6u << 24);
+      EXPECT_EQ(out[i * kSlots + 1], items > 64 ? 1u : 0u);
+    }
+  }
+}
+
 TEST_P(InitialState, ScratchIsPrivateToTheWorkItem) {
   const auto& [target, engine] = GetParam();
   // Each work-item writes its own number to scratch through the buffer, and reads it back after a barrier.
