@@ -30,7 +30,10 @@ class AtomicAccess {
   [[nodiscard]] std::vector<MaskReg> masks();
   // An operand that is the same for all lanes, as a scalar. The register must not be written.
   [[nodiscard]] Gp scalar(const ir::Inst* value);
-  void mark();
+  void mark(bool misaligned = false);
+  // Faults unless the address, in a register or memory_, is a multiple of `bytes`.
+  void check_alignment(const Gp& address, unsigned bytes);
+  void check_alignment();
   void set_fault_lane(const Gp& lane);
 
   // Addresses that differ (atomics.cpp).

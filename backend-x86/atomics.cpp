@@ -68,13 +68,40 @@ Gp AtomicAccess::scalar(const ir::Inst* value) {
   return d;
 }
 
-void AtomicAccess::mark() {
+void AtomicAccess::mark(bool misaligned) {
   e_.faults_.mark({.guest_pc = inst_.guest_pc,
                    .first_lane = 0,
                    .lanes = kWaveSize,
                    .element_bytes = mem_.bytes,
                    .write = true,
-                   .lane_in_state = !in_lds()});
+                   .lane_in_state = !in_lds(),
+                   .misaligned = misaligned});
+}
+
+// x86 would do what the hardware does not; an address with the wrong bit 63 makes it fault.
+void AtomicAccess::check_alignment(const Gp& address, unsigned bytes) {
+  const Label misaligned = cc_.newLabel(), go_on = cc_.newLabel();
+  cc_.test(address.r8(), bytes - 1);
+  cc_.jnz(misaligned);
+  cc_.bind(go_on);
+  e_.cold([this, address, misaligned, go_on] {
+    cc_.bind(misaligned);
+    const Gp wrong = cc_.newUInt64(), value = cc_.newUInt32();
+    cc_.mov(wrong, address);
+    cc_.btc(wrong, 63);
+    mark(true);
+    cc_.mov(value, x86::ptr(wrong, 0, 4));
+    cc_.jmp(go_on);
+  });
+}
+
+void AtomicAccess::check_alignment() {
+  if (!mem_.aligned) return;
+  const Gp address = cc_.newUInt64();
+  Mem at = memory_;
+  at.setSize(0);
+  cc_.lea(address, at);
+  check_alignment(address, mem_.bytes);
 }
 
 void AtomicAccess::set_fault_lane(const Gp& lane) {
@@ -193,6 +220,7 @@ void AtomicAccess::private_lanes() {
       set_fault_lane(index);
       const Gp at = cc_.newUInt64(), old = gp(), high = gp();
       cc_.mov(at, cell(addresses_, index, more, 8));
+      if (mem_.aligned) check_alignment(at, 4);
       const Mem low_half = x86::ptr(at, 0, 4), high_half = x86::ptr(at, sizeof(uint32_t[kWaveSize]), 4);
       mark();
       cc_.mov(old.r32(), low_half);
@@ -289,9 +317,15 @@ void AtomicAccess::one_lane(const Gp& index, unsigned more) {
   if (narrow_addresses_) {
     cc_.mov(at.r32(), cell(addresses_, index, more, 4));
     memory_ = x86::ptr(base_, at, 0, disp_, mem_.bytes);
+    check_alignment();
   } else {
     cc_.mov(at, cell(addresses_, index, more, 8));
     memory_ = x86::ptr(at, disp_, mem_.bytes);
+    if (mem_.aligned && disp_ % mem_.bytes == 0) {
+      check_alignment(at, mem_.bytes);
+    } else {
+      check_alignment();
+    }
   }
   const Gp value = value_of(first_, index, more);
   if (!wants_result() && without_result(value)) return;

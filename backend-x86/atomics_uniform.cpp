@@ -80,6 +80,7 @@ void AtomicAccess::uniform() {
     const Gp first = cc_.newUInt64();
     cc_.tzcnt(first, number);
     set_fault_lane(first);
+    check_alignment();
   }
   const bool sums = mem_.atomic_op == AtomicOp::add || mem_.atomic_op == AtomicOp::sub;
   const bool same_data = data_operand(0)->is_const() || e_.is_uniform(data_operand(0));

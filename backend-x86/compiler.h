@@ -23,7 +23,7 @@ enum class Tier : uint8_t {
 };
 [[nodiscard]] std::string_view to_string(Tier tier);
 [[nodiscard]] bool host_supports(Tier tier);
-[[nodiscard]] bool host_has_vnni();  // AVX-512 VNNI, which the AVX-512 tier uses where it is
+[[nodiscard]] bool host_has_vnni();             // AVX-512 VNNI, which the AVX-512 tier uses where it is
 [[nodiscard]] Expected<Tier> best_host_tier();  // kUnsupported when the CPU has not even AVX2/FMA/F16C/BMI2
 
 // What tells this CPU from others: its model, and what it can run.
@@ -61,6 +61,7 @@ struct FaultRange {
   bool contiguous = false;
   bool write = false;
   bool lane_in_state = false;  // a loop over lanes, which keeps the current lane in WaveState::fault_lane
+  bool misaligned = false;     // reached for a misaligned address only, whose bit 63 it inverts so that it faults
   bool paired_order = false;   // a gather of AVX2 64-bit addresses: its elements are lanes 0 1 4 5 past first_lane
 };
 

@@ -102,6 +102,7 @@ struct MemAttr {
   bool sign_extend = false;  // 1- and 2-byte loads
   bool glc = false;          // coherent (volatile or atomic access)
   bool wraps = false;        // base_offset: element k is at base + zext(offset + k * bytes) + imm, modulo 2^32 inside
+  bool aligned = false;      // atomics: an address that is not a multiple of `bytes` is a fault
   AtomicOp atomic_op = AtomicOp::swap;
   int64_t imm = 0;  // byte offset
 

@@ -351,6 +351,8 @@ class Parser {
         mem.glc = true;
       } else if (word == "wraps") {
         mem.wraps = true;
+      } else if (word == "aligned") {
+        mem.aligned = true;
       } else if (word == "imm") {
         const auto imm = line.number();
         if (!imm) return fail("a number after imm");

@@ -53,6 +53,7 @@ void print_memory(std::string& out, const Inst& inst) {
   if (mem.sign_extend) out += " sext";
   if (mem.glc) out += " glc";
   if (mem.wraps) out += " wraps";
+  if (mem.aligned) out += " aligned";
   if (mem.imm != 0) out += fmt::format(" imm {}", mem.imm);
   out += ']';
 }

@@ -116,6 +116,10 @@ void describe_translated_fault(ThreadState& state, const ucontext_t& context) {
     wave.fault_address = *fault.non_canonical;
     state.address_known = true;
   }
+  if (range->misaligned) {
+    wave.fault_misaligned = 1;
+    wave.fault_address ^= uint64_t{1} << 63;
+  }
 }
 
 // Pages of which a thread may not know yet that they can be written again.

@@ -140,12 +140,16 @@ Error fault_error(const Shared& shared, const WaveState& wave, bool address_know
   const bool has_lane = wave.fault_lane < kWaveSize;
   const std::string address = address_known ? fmt::format("address {:#x}", wave.fault_address)
                                             : std::string("an address beyond the host's 48 bits");
-  std::string message = fmt::format("Kernel '{}' {} memory it may not access at {}: {}", kernel_name(shared),
-                                    wave.fault_write ? "wrote" : "read", address, where(shared, wave));
+  const bool misaligned = wave.fault_misaligned != 0;
+  const std::string_view act = misaligned         ? "did an atomic operation, which needs alignment,"
+                               : wave.fault_write ? "wrote memory it may not access"
+                                                  : "read memory it may not access";
+  std::string message = fmt::format("Kernel '{}' {} at {}: {}", kernel_name(shared), act, address, where(shared, wave));
   message += has_lane ? fmt::format(", lane {}", wave.fault_lane) : std::string(", scalar access");
   const std::string near = address_known ? describe_address(wave.fault_address) : std::string();
   message += near.empty() ? "." : fmt::format("; the address is {}.", near);
   Error error{.code = ErrorCode::kGuestFault, .message = std::move(message), .pc = wave.pc};
+  error.misaligned = misaligned;
   if (has_lane) error.lane = wave.fault_lane;
   if (address_known) error.address = wave.fault_address;
   return error;

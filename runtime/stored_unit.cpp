@@ -34,7 +34,7 @@ struct StoredFaultRange {
   uint8_t flags = 0;
   uint8_t unused[2] = {};
 };
-constexpr uint8_t kContiguous = 1, kWrite = 2, kLaneInState = 4, kPairedOrder = 8;
+constexpr uint8_t kContiguous = 1, kWrite = 2, kLaneInState = 4, kPairedOrder = 8, kMisaligned = 16;
 
 // No padding: everything that is written is initialised. Each table keeps the next one aligned.
 static_assert(sizeof(StoredHead) == 24 && sizeof(StoredEntry) == 24 && sizeof(StoredFaultRange) == 24);
@@ -182,7 +182,7 @@ std::vector<uint8_t> pack(const StoredUnit& unit) {
     w.put(StoredEntry{.guest_pc = guest_pc, .resumed_only = resumed_only, .exec = exec});
   for (const backend::FaultRange& range : fault_ranges) {
     const auto& [begin, end, guest_pc, first_lane, lanes, element_bytes, lane_elements, skipped_elements, contiguous,
-                 write, lane_in_state, paired_order] = range;
+                 write, lane_in_state, misaligned, paired_order] = range;
     w.put(StoredFaultRange{
         .guest_pc = guest_pc,
         .begin = begin,
@@ -193,7 +193,8 @@ std::vector<uint8_t> pack(const StoredUnit& unit) {
         .lane_elements = lane_elements,
         .skipped_elements = skipped_elements,
         .flags = static_cast<uint8_t>((contiguous ? kContiguous : 0) | (write ? kWrite : 0) |
-                                      (lane_in_state ? kLaneInState : 0) | (paired_order ? kPairedOrder : 0))});
+                                      (lane_in_state ? kLaneInState : 0) | (misaligned ? kMisaligned : 0) |
+                                      (paired_order ? kPairedOrder : 0))});
   }
   for (const backend::FunctionSlot& slot : slots) w.put(slot);
   // Where functions are is not the same in the next process, and the same translation gives the same bytes.
@@ -235,6 +236,7 @@ std::optional<StoredUnit> unpack(std::span<const uint8_t> bytes) {
                                   .contiguous = (range.flags & kContiguous) != 0,
                                   .write = (range.flags & kWrite) != 0,
                                   .lane_in_state = (range.flags & kLaneInState) != 0,
+                                  .misaligned = (range.flags & kMisaligned) != 0,
                                   .paired_order = (range.flags & kPairedOrder) != 0};
   }
   return unit;

@@ -194,6 +194,9 @@ Step atomic(Context& c, const Op& op) {
     const T data = lane_value<T>(data_rows, l);
     const T extra = two ? lane_value<T>(data_rows + kDwords * kWaveSize, l) : T{};
     old[l] = 0;
+    // Scratch is swizzled by dwords.
+    const uint64_t alignment = segment == Segment::flat && is_private(address) ? 4 : sizeof(T);
+    if (address % alignment != 0) return alignment_fault(c, op, address, l);
     if (segment == Segment::flat && is_shared(address)) {
       const auto offset = static_cast<uint32_t>(address);
       if (uint64_t{offset} + sizeof(T) <= c.wave.lds_size)

@@ -137,6 +137,12 @@ inline Step memory_fault(Context& c, const Op& op, uint64_t address, unsigned la
   return c.exit(ExitReason::kFault, op);
 }
 
+// The fault of an atomic at an address that is not a multiple of its size.
+inline Step alignment_fault(Context& c, const Op& op, uint64_t address, unsigned lane) {
+  c.wave.fault_misaligned = 1;
+  return memory_fault(c, op, address, lane, true);
+}
+
 // What DS instructions access: the work-group's LDS, up to GFX8 no further than M0 allows, or the device's GDS, of
 // which M0 has base (31:16) and size (15:0).
 struct DataShare {

@@ -60,6 +60,7 @@ void atomic(Context& c) {
   const Operand& data = c.operand(Slot::vdata);
   Inst* value = data_element(c, data, kWide, 0);
   Inst* compare = ir::has_two_operands(kOp) ? data_element(c, data, kWide, kWide ? 2 : 1) : nullptr;
+  access.mem.aligned = true;
   lift_atomic(c, std::move(access), kOp, kWide, value, compare, c.inst->glc ? c.inst->find(Slot::vdst) : nullptr);
 }
 

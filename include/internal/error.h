@@ -18,9 +18,9 @@ enum class ErrorCode : uint32_t {
   kTargetMismatch = 4,   // no code object for the wanted target, or an unknown target
   kUnsupported = 5,      // instruction or feature that wavejit does not execute; the message has mnemonic and encoding
   kIllegalInstruction = 6,  // bytes that no instruction of the target decodes to
-  kGuestFault = 7,          // memory access to an address that is not mapped or not permitted
-  kGuestTrap = 8,           // s_trap 2 (abort, assert)
-  kTimeout = 9,             // the launch ran longer than its time limit
+  kGuestFault = 7,  // memory access to an address that is not mapped, not permitted, or misaligned for an atomic
+  kGuestTrap = 8,   // s_trap 2 (abort, assert)
+  kTimeout = 9,     // the launch ran longer than its time limit
   kOutOfMemory = 10,
   kIo = 11,        // reading or writing a file failed
   kInternal = 12,  // a wavejit defect that was caught
@@ -33,6 +33,7 @@ struct Error {
   std::optional<uint64_t> pc = {};       // guest program counter: byte offset as loaded (host address of the code)
   std::optional<uint32_t> lane = {};     // 0..63
   std::optional<uint64_t> address = {};  // faulting address
+  bool misaligned = false;               // kGuestFault: the address is misaligned for an atomic operation
 };
 
 template <typename T>

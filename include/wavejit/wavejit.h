@@ -56,7 +56,8 @@ typedef enum WAVEJIT_ENUM(wavejit_status) {
   WAVEJIT_TARGET_MISMATCH = 4,     /* no code object for the wanted target, or an unknown target */
   WAVEJIT_UNSUPPORTED = 5,         /* instruction or feature that wavejit does not execute */
   WAVEJIT_ILLEGAL_INSTRUCTION = 6, /* bytes that no instruction of the target decodes to */
-  WAVEJIT_GUEST_FAULT = 7,         /* the kernel accessed memory that is not mapped or not permitted */
+  WAVEJIT_GUEST_FAULT = 7,         /* the kernel accessed memory that is not mapped or not permitted, or did an atomic
+                                      operation at a misaligned address */
   WAVEJIT_GUEST_TRAP = 8,          /* the kernel executed s_trap 2 (abort, failed assertion) */
   WAVEJIT_TIMEOUT = 9,             /* the launch ran longer than its time limit, or its waves wait for each other */
   WAVEJIT_OUT_OF_MEMORY = 10,

@@ -158,7 +158,9 @@ hsa_status_t Queue::dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_
   if (!result) {
     if (stop_.load(std::memory_order_acquire)) return HSA_STATUS_SUCCESS;
     say(result.error().message);
-    if (result.error().code == ErrorCode::kGuestFault) report_memory_fault(agent_, result.error().address);
+    // System events are of pages; a misaligned atomic is an error of the queue alone.
+    if (result.error().code == ErrorCode::kGuestFault && !result.error().misaligned)
+      report_memory_fault(agent_, result.error().address);
     return to_status(result.error());
   }
   complete(packet.completion_signal, start);

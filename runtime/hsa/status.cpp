@@ -44,7 +44,9 @@ hsa_status_t to_status(const Error& error) {
     case ErrorCode::kUnsupported:
       return static_cast<hsa_status_t>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION);
     case ErrorCode::kGuestFault:
-      return static_cast<hsa_status_t>(HSA_STATUS_ERROR_MEMORY_FAULT);
+      // An atomic's misaligned address is a "memory violation" of the wave on hardware, which ROCr reports so.
+      return static_cast<hsa_status_t>(error.misaligned ? HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION
+                                                        : HSA_STATUS_ERROR_MEMORY_FAULT);
     case ErrorCode::kGuestTrap:
       return HSA_STATUS_ERROR_EXCEPTION;
     case ErrorCode::kOutOfMemory:

@@ -41,6 +41,7 @@ Parts parts() {
                                 .contiguous = true,
                                 .write = true,
                                 .lane_in_state = true,
+                                .misaligned = true,
                                 .paired_order = true}};
   return p;
 }
@@ -79,7 +80,7 @@ TEST(StoredUnit, ComesBackAsItWas) {
     const backend::FaultRange &a = unit->image.fault_ranges[i], &b = p.unit.image.fault_ranges[i];
     const auto fields = [](const backend::FaultRange& r) {
       return std::tuple(r.begin, r.end, r.guest_pc, r.first_lane, r.lanes, r.element_bytes, r.lane_elements,
-                        r.skipped_elements, r.contiguous, r.write, r.lane_in_state, r.paired_order);
+                        r.skipped_elements, r.contiguous, r.write, r.lane_in_state, r.misaligned, r.paired_order);
     };
     EXPECT_EQ(fields(a), fields(b)) << i;
   }

@@ -11,6 +11,9 @@ __global__ void endless(volatile int* p) {
   while (*p == 0) {
   }
 }
+__global__ void add_at_byte(char* p, long byte) {
+  atomicAdd(reinterpret_cast<int*>(p + byte), 1);
+}
 
 // What `body` has written in a child that must not end well.
 template <typename Body>
@@ -29,6 +32,15 @@ int main() {
   });
   CHECK(outside.has("'write_at(int*, long)' wrote") && outside.has("faults.cpp:5)"));
   CHECK(outside.has("lane 0; the address is 64 bytes past the end of buffer 'device memory' (4096 bytes"));
+
+  const ChildResult misaligned = fault_of([] {
+    char* p;
+    HIP(hipMalloc(&p, 4096));
+    add_at_byte<<<1, 1>>>(p, 102);
+    if (hipDeviceSynchronize() != hipSuccess) _exit(1);
+  });
+  CHECK(misaligned.has("'add_at_byte(char*, long)' did an atomic operation, which needs alignment, at address"));
+  CHECK(misaligned.has("faults.cpp:15)") && misaligned.has("at byte 102 of buffer 'device memory'"));
 
   const ChildResult trap = fault_of([] {
     stop<<<1, 64>>>();

@@ -94,6 +94,70 @@ TEST_P(Faults, StorePastTheEndOfABuffer) {
   expect_works(module, engine);
 }
 
+// Atomics need alignment; a lane whose address is not a multiple of the size faults, alone or with all others.
+TEST_P(Faults, MisalignedAtomics) {
+  const auto& [target, engine] = GetParam();
+  struct Atomic {
+    std::string_view name, code;  // v[6:7]: address of the work-item, v[10:11]: of the buffer + 2
+    uint32_t lane;
+    uint64_t offset;  // of the fault
+  };
+  static constexpr Atomic kAtomics[] = {
+      {"each lane", "flat_atomic_add v[6:7], v0", 5, 22},
+      {"with result", "flat_atomic_add v8, v[6:7], v0 glc", 5, 22},
+      {"8 bytes", "flat_atomic_add_x2 v[12:13], v[0:1]", 1, 4},
+      {"8 bytes with result", "flat_atomic_smax_x2 v[8:9], v[12:13], v[0:1] glc", 1, 4},
+      {"one address", "flat_atomic_umax v[10:11], v0", 0, 2},
+      {"one address with result", "flat_atomic_add v8, v[10:11], v14 glc", 0, 2},
+      {"compare and swap", "flat_atomic_cmpswap v8, v[6:7], v[0:1] glc", 5, 22},
+      {"buffer", "buffer_atomic_or v0, v15, s[8:11], 0 offen", 5, 22},
+      {"buffer, 8 bytes", "buffer_atomic_add_x2 v[0:1], v15, s[8:11], 0 offen offset:4 glc", 0, 4},
+      {"buffer, one address", "buffer_atomic_add v14, off, s[8:11], 0 offset:6", 0, 6}};
+  for (const Atomic& atomic : kAtomics) {
+    KernelSource k{.name = "misaligned", .body = kOwnAddress, .args = {{"buffer"}}};
+    // Lane 5 is two bytes off in v[6:7] and v15; v[12:13] are the same addresses without that, so not multiples of 8.
+    k.body += fmt::format(R"(
+  v_mov_b32_e32 v12, v6
+  v_mov_b32_e32 v13, v7
+  v_mov_b32_e32 v10, s4
+  v_mov_b32_e32 v11, s5
+  v_mov_b32_e32 v1, 0
+  v_mov_b32_e32 v14, 3
+  v_mov_b32_e32 v16, 2
+  v_mov_b32_e32 v17, 0
+  add_co v10, 2, v10
+  v_lshlrev_b32_e32 v15, 2, v0
+  v_cmp_eq_u32_e32 vcc, 5, v0
+  v_cndmask_b32_e32 v16, v17, v16, vcc
+  v_or_b32_e32 v6, v6, v16
+  v_or_b32_e32 v15, v15, v16
+  s_mov_b32 s8, s4
+  s_mov_b32 s9, s5
+  s_movk_i32 s10, 0x1000
+  s_mov_b32 s11, 0x00027000
+  {}
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+)",
+                          atomic.code);
+    const Module module = load(target, {k, portable_store(target)});
+    Kernel kernel = module.kernel("misaligned");
+    Buffer<uint32_t> out(1024);
+    kernel.set_args(out);
+    try {
+      (void)kernel.launch(launch_options(engine, 64, 64));
+      FAIL() << atomic.name << ": the fault went unnoticed";
+    } catch (const Exception& e) {
+      const std::string message = std::string(atomic.name) + ": " + e.what();
+      EXPECT_EQ(e.status(), WAVEJIT_GUEST_FAULT) << message;
+      EXPECT_EQ(e.lane().value_or(99), atomic.lane) << message;
+      EXPECT_EQ(e.address().value_or(0), reinterpret_cast<uint64_t>(out.data()) + atomic.offset) << message;
+      EXPECT_NE(message.find("needs alignment"), std::string::npos) << message;
+      EXPECT_NE(message.find("misaligned+0x"), std::string::npos) << message;
+    }
+    expect_works(module, engine);
+  }
+}
+
 TEST_P(Faults, LoadFromUnmappedMemory) {
   const auto& [target, engine] = GetParam();
   const Module module = load(target, {load_kernel(), portable_store(target)});
