@@ -19,8 +19,8 @@
 namespace wavejit::hsa {
 namespace {
 
-// What is no longer than waking another thread takes is done by the caller.
-constexpr size_t kInlineBytes = 256 << 10;
+// What another thread would not do sooner, as it has to be woken first, is done by the caller: less than a millisecond.
+constexpr size_t kInlineBytes = 8 << 20;
 
 struct Copy {
   std::vector<Condition> after{};  // all of them
