@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 #include <hsa/hsa_ext_amd.h>
 #include <immintrin.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "internal/wave_state.h"
@@ -21,16 +25,24 @@ namespace wavejit::hsa {
 namespace {
 
 constexpr size_t kPacketBytes = 64;
-// How long a queue without packets looks for the next one before its thread sleeps: longer than a program takes between
-// two launches, as waking a thread takes as long as a small kernel. At first without giving the CPU to others.
-constexpr std::chrono::microseconds kIdleSpin{60}, kIdleAwake{140};
+// How long a queue's thread that has processed packets looks for the next one before it sleeps: longer than a program
+// takes between two launches, as waking a thread takes as long as a small kernel.
+constexpr std::chrono::microseconds kIdleSpin{60};
+// After that it looks in these intervals, for as long as there has been a packet not long ago; then as rarely as for
+// everything that only kernels change.
+constexpr std::chrono::microseconds kAttention{100};
+constexpr std::chrono::milliseconds kAttentive{20};
+// As many packets may wait for that, or for a thread that waits for them. For more the thread is woken.
+constexpr uint64_t kUnnoticed = 32;
+// Of its stack a thread needs that much left to process packets. (Those of the engine are the system's usual ones.)
+constexpr size_t kStackBytes = size_t{1} << 20;
 
 std::mutex& queues_mutex() {
   static auto* const mutex = new std::mutex;
   return *mutex;
 }
-std::unordered_map<const hsa_queue_t*, std::unique_ptr<Queue>>& queues() {
-  static auto* const all = new std::unordered_map<const hsa_queue_t*, std::unique_ptr<Queue>>;
+std::unordered_map<const hsa_queue_t*, std::shared_ptr<Queue>>& queues() {
+  static auto* const all = new std::unordered_map<const hsa_queue_t*, std::shared_ptr<Queue>>;
   return *all;
 }
 
@@ -45,12 +57,29 @@ std::atomic_ref<T> atomic(volatile T& value) {
   return std::atomic_ref<T>(const_cast<T&>(value));
 }
 
+bool has_stack() {
+  thread_local const uintptr_t lowest = [] {
+    pthread_attr_t attributes;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return UINTPTR_MAX;
+    void* address = nullptr;
+    size_t bytes = 0;
+    const bool known = pthread_attr_getstack(&attributes, &address, &bytes) == 0;
+    pthread_attr_destroy(&attributes);
+    return known ? reinterpret_cast<uintptr_t>(address) : UINTPTR_MAX;
+  }();
+  const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  return here > lowest && here - lowest >= kStackBytes;
+}
+
+// The queue whose doorbell the thread has rung, if its thread has not been woken for that.
+thread_local const hsa_queue_t* unnoticed = nullptr;
+
 }  // namespace
 
-std::unique_ptr<Queue> Queue::create(Agent& agent, uint32_t packets, hsa_queue_type32_t type, QueueCallback callback,
+std::shared_ptr<Queue> Queue::create(Agent& agent, uint32_t packets, hsa_queue_type32_t type, QueueCallback callback,
                                      void* data) {
   static std::atomic<uint64_t> next_id{0};
-  std::unique_ptr<Queue> queue(new Queue(agent, callback, data));
+  std::shared_ptr<Queue> queue(new Queue(agent, callback, data));
   const size_t bytes = (sizeof(amd_queue_t) + kPacketBytes - 1) / kPacketBytes * kPacketBytes + kPacketBytes * packets;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
@@ -80,8 +109,7 @@ std::unique_ptr<Queue> Queue::create(Agent& agent, uint32_t packets, hsa_queue_t
 }
 
 Queue::~Queue() {
-  inactivate();
-  if (thread_.joinable()) thread_.join();
+  finish();
   if (doorbell_) destroy_signal(doorbell_);
   if (memory_) munmap(memory_, memory_bytes_);
 }
@@ -93,40 +121,145 @@ void Queue::inactivate() {
   wake_all_observers();
 }
 
+void Queue::finish() {
+  inactivate();
+  if (thread_.joinable()) thread_.join();
+  const std::lock_guard lock(processing_);
+}
+
+uint8_t* Queue::packet_at(uint64_t index) const {
+  return static_cast<uint8_t*>(amd_->hsa_queue.base_address) + kPacketBytes * (index & (amd_->hsa_queue.size - 1));
+}
+
+bool Queue::has_packet() const {
+  uint8_t* packet = packet_at(index_.load(std::memory_order_acquire));
+  return type_of(header_of(packet).load(std::memory_order_acquire)) != HSA_PACKET_TYPE_INVALID;
+}
+
 void Queue::run() {
-  auto* ring = static_cast<uint8_t*>(amd_->hsa_queue.base_address);
-  const uint64_t mask = amd_->hsa_queue.size - 1;
-  uint64_t index = 0;
+  Clock::time_point spin_end;
   while (!stop_.load(std::memory_order_acquire)) {
-    uint8_t* packet = ring + kPacketBytes * (index & mask);
-    const auto has_packet = [&] {
-      return type_of(header_of(packet).load(std::memory_order_acquire)) != HSA_PACKET_TYPE_INVALID;
-    };
-    if (!has_packet()) {
-      const int64_t rung = doorbell_->load(std::memory_order_seq_cst);
-      const Clock::time_point spin_end = Clock::now() + kIdleSpin, awake_end = spin_end + kIdleAwake;
-      bool found = false;
-      for (Clock::time_point now;
-           !(found = has_packet()) && !stop_.load(std::memory_order_relaxed) && (now = Clock::now()) < awake_end;) {
-        if (now >= spin_end) sched_yield();
-        for (int i = 0; i < 16; ++i) _mm_pause();
-      }
-      // A packet may be there without the doorbell having been rung again, if kernels write them.
-      if (!found)
-        (void)wait(*doorbell_, HSA_SIGNAL_CONDITION_NE, rung, Clock::now() + std::chrono::milliseconds(20), &stop_);
-      continue;
-    }
-    const hsa_status_t status = process(packet, index);
-    if (stop_.load(std::memory_order_acquire)) return;
-    if (status != HSA_STATUS_SUCCESS) {
-      active_.store(false, std::memory_order_release);
-      if (callback_) callback_(status, handle(), data_);
+    if (const hsa_status_t error = error_.load(std::memory_order_acquire); error != HSA_STATUS_SUCCESS) {
+      if (callback_) callback_(error, handle(), data_);
       return;
     }
-    header_of(packet).store(HSA_PACKET_TYPE_INVALID, std::memory_order_release);
-    atomic(amd_->read_dispatch_id).store(++index, std::memory_order_release);
+    const bool helped = helped_.load(std::memory_order_acquire);
+    if (!helped && has_packet()) {
+      const std::unique_lock lock(processing_, std::try_to_lock);
+      if (!lock) continue;  // a thread that waits has been quicker
+      cpu_.store(sched_getcpu(), std::memory_order_relaxed);
+      while (!stop_.load(std::memory_order_acquire) && has_packet() && process_front()) {
+      }
+      spin_end = Clock::now() + kIdleSpin;
+      continue;
+    }
+    const Clock::time_point now = Clock::now();
+    if (!helped && now < spin_end) {
+      for (int i = 0; i < 16; ++i) _mm_pause();
+      continue;
+    }
+    const bool attentive = now.time_since_epoch().count() - last_packet_.load(std::memory_order_relaxed) <
+                           Clock::duration(kAttentive).count();
+    const int64_t rung = doorbell_->load(std::memory_order_seq_cst);
+    attentive_.store(attentive, std::memory_order_seq_cst);
+    // A packet may be there without the doorbell having been rung, if kernels write them.
+    if (stop_.load(std::memory_order_acquire) || (!helped && has_packet())) continue;
+    sleep_on(*doorbell_, rung, attentive ? kAttention : Signal::kPollInterval);
   }
 }
+
+bool Queue::process_front() {
+  if (error_.load(std::memory_order_acquire) != HSA_STATUS_SUCCESS) return false;
+  const uint64_t index = index_.load(std::memory_order_relaxed);
+  uint8_t* packet = packet_at(index);
+  const hsa_status_t status = process(packet, index);
+  if (stop_.load(std::memory_order_acquire)) return false;
+  if (status != HSA_STATUS_SUCCESS) {
+    error_.store(status, std::memory_order_release);
+    return false;
+  }
+  last_packet_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+  index_.store(index + 1, std::memory_order_release);
+  header_of(packet).store(HSA_PACKET_TYPE_INVALID, std::memory_order_release);
+  atomic(amd_->read_dispatch_id).store(index + 1, std::memory_order_release);
+  return true;
+}
+
+// ------------------------------------------------------------------------------------------------ waiting threads
+
+bool Queue::will_look() const {
+  if (!attentive_.load(std::memory_order_seq_cst)) return false;
+  return atomic(amd_->write_dispatch_id).load(std::memory_order_relaxed) - index_.load(std::memory_order_relaxed) <
+         kUnnoticed;
+}
+
+bool Queue::can_begin(const uint8_t* bytes) {
+  switch (type_of(header_of(const_cast<uint8_t*>(bytes)).load(std::memory_order_acquire))) {
+    case HSA_PACKET_TYPE_KERNEL_DISPATCH:
+      return true;
+    case HSA_PACKET_TYPE_BARRIER_AND: {
+      const auto& packet = *reinterpret_cast<const hsa_barrier_and_packet_t*>(bytes);
+      return std::all_of(std::begin(packet.dep_signal), std::end(packet.dep_signal), [](hsa_signal_t handle) {
+        const Signal* signal = signal_of(handle);
+        return !signal || signal->load() == 0;
+      });
+    }
+    default:
+      return false;
+  }
+}
+
+bool Queue::completes(const Signal& signal) const {
+  const uint64_t first = index_.load(std::memory_order_relaxed);
+  for (uint64_t i = first; i != first + amd_->hsa_queue.size; ++i) {
+    uint8_t* packet = packet_at(i);
+    const unsigned type = type_of(header_of(packet).load(std::memory_order_acquire));
+    if (type != HSA_PACKET_TYPE_KERNEL_DISPATCH && type != HSA_PACKET_TYPE_BARRIER_AND) return false;
+    // In both at the same place.
+    if (signal_of(reinterpret_cast<const hsa_barrier_and_packet_t*>(packet)->completion_signal) == &signal) return true;
+  }
+  return false;
+}
+
+bool Queue::help(Signal& signal, hsa_signal_condition_t condition, int64_t compare) {
+  {
+    const std::unique_lock lock(processing_, std::try_to_lock);
+    if (!lock) return cpu_.load(std::memory_order_relaxed) == sched_getcpu();
+    if (!stop_.load(std::memory_order_acquire) && completes(signal)) {
+      helped_.store(true, std::memory_order_release);
+      while (!holds(condition, signal.load(), compare) &&
+             can_begin(packet_at(index_.load(std::memory_order_relaxed))) && process_front()) {
+      }
+      helped_.store(false, std::memory_order_seq_cst);
+    }
+  }
+  if (has_packet()) wake();
+  return false;
+}
+
+void wake_unnoticed() {
+  if (!unnoticed) return;
+  if (const std::shared_ptr<Queue> queue = queue_of(std::exchange(unnoticed, nullptr))) queue->wake();
+}
+
+void rung(Signal& doorbell) {
+  const auto* handle = &static_cast<const amd_queue_t*>(doorbell.queue_ptr)->hsa_queue;
+  if (unnoticed != handle) wake_unnoticed();
+  const std::shared_ptr<Queue> queue = queue_of(handle);
+  unnoticed = queue && queue->will_look() ? handle : nullptr;
+  if (!unnoticed) doorbell.wake();
+}
+
+bool help_before_wait(Signal& signal, hsa_signal_condition_t condition, int64_t compare, bool may_help) {
+  if (!unnoticed) return false;
+  const std::shared_ptr<Queue> queue = queue_of(std::exchange(unnoticed, nullptr));
+  if (!queue) return false;
+  if (may_help && has_stack()) return queue->help(signal, condition, compare);
+  queue->wake();
+  return false;
+}
+
+// ------------------------------------------------------------------------------------------------ packets
 
 hsa_status_t Queue::process(uint8_t* packet, uint64_t index) {
   switch (type_of(header_of(packet).load(std::memory_order_acquire))) {
@@ -201,16 +334,19 @@ hsa_status_t Queue::vendor_packet(const uint8_t* bytes) {
   return HSA_STATUS_SUCCESS;
 }
 
-Queue* queue_of(const hsa_queue_t* handle) {
+std::shared_ptr<Queue> queue_of(const hsa_queue_t* handle) {
   const std::lock_guard lock(queues_mutex());
   const auto it = queues().find(handle);
-  return it == queues().end() ? nullptr : it->second.get();
+  return it == queues().end() ? nullptr : it->second;
 }
 
 void destroy_all_queues() {
-  std::unordered_map<const hsa_queue_t*, std::unique_ptr<Queue>> gone;
-  const std::lock_guard lock(queues_mutex());
-  gone.swap(queues());
+  std::unordered_map<const hsa_queue_t*, std::shared_ptr<Queue>> gone;
+  {
+    const std::lock_guard lock(queues_mutex());
+    gone.swap(queues());
+  }
+  for (const auto& [handle, queue] : gone) queue->finish();
 }
 
 }  // namespace wavejit::hsa
@@ -226,7 +362,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_queue_create(hsa_agent_t agent_handle, uint32_t
     if (!agent->is_gpu()) return HSA_STATUS_ERROR_INVALID_QUEUE_CREATION;
     if (!out || !std::has_single_bit(packets) || packets > 131072 || type > HSA_QUEUE_TYPE_COOPERATIVE)
       return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    std::unique_ptr<Queue> queue = Queue::create(*agent, packets, type, callback, data);
+    std::shared_ptr<Queue> queue = Queue::create(*agent, packets, type, callback, data);
     if (!queue) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     *out = queue->handle();
     const std::lock_guard lock(queues_mutex());
@@ -241,7 +377,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_soft_queue_create(hsa_region_t, uint32_t, hsa_q
 WAVEJIT_HSA_API hsa_status_t hsa_queue_destroy(hsa_queue_t* handle) {
   return entry([&] {
     if (!handle) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    std::unique_ptr<Queue> queue;
+    std::shared_ptr<Queue> queue;
     {
       const std::lock_guard lock(queues_mutex());
       const auto it = queues().find(handle);
@@ -249,12 +385,13 @@ WAVEJIT_HSA_API hsa_status_t hsa_queue_destroy(hsa_queue_t* handle) {
       queue = std::move(it->second);
       queues().erase(it);
     }
+    queue->finish();
     return HSA_STATUS_SUCCESS;
   });
 }
 WAVEJIT_HSA_API hsa_status_t hsa_queue_inactivate(hsa_queue_t* handle) {
   return entry([&] {
-    Queue* queue = queue_of(handle);
+    const std::shared_ptr<Queue> queue = queue_of(handle);
     if (!queue) return HSA_STATUS_ERROR_INVALID_QUEUE;
     queue->inactivate();
     return HSA_STATUS_SUCCESS;
@@ -329,7 +466,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_queue_cu_set_mask(const hsa_queue_t* queue,
 }
 WAVEJIT_HSA_API hsa_status_t hsa_amd_queue_cu_get_mask(const hsa_queue_t* queue, uint32_t bits, uint32_t* mask) {
   return entry([&] {
-    Queue* q = queue_of(queue);
+    const std::shared_ptr<Queue> q = queue_of(queue);
     if (!q) return HSA_STATUS_ERROR_INVALID_QUEUE;
     if (!mask || bits % 32 != 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     for (uint32_t i = 0; i < bits / 32; ++i) {

@@ -1,4 +1,5 @@
-// User-mode queues: a ring of AQL packets in memory, and a thread that processes them in order.
+// User-mode queues: a ring of AQL packets in memory, and a thread that processes them in order. Packets that HIP waits
+// for are processed by the thread that waits, if the queue's has not begun yet: no other has to be woken then.
 #pragma once
 
 #include <hsa/amd_hsa_queue.h>
@@ -7,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -21,7 +23,7 @@ using QueueCallback = void (*)(hsa_status_t status, hsa_queue_t* source, void* d
 class Queue {
  public:
   // nullptr when out of memory.
-  [[nodiscard]] static std::unique_ptr<Queue> create(Agent& agent, uint32_t packets, hsa_queue_type32_t type,
+  [[nodiscard]] static std::shared_ptr<Queue> create(Agent& agent, uint32_t packets, hsa_queue_type32_t type,
                                                      QueueCallback callback, void* data);
   // Stops the kernel that is running; packets behind it are dropped.
   ~Queue();
@@ -32,14 +34,33 @@ class Queue {
   [[nodiscard]] hsa_queue_t* handle() { return &amd_->hsa_queue; }
   [[nodiscard]] Agent& agent() { return agent_; }
   void inactivate();
+  // Inactivates it and returns when nobody processes packets any more.
+  void finish();
   [[nodiscard]] runtime::Cancellation& cancellation() { return cancellation_; }
+
+  // Whether the thread need not be woken for the packet that the doorbell has been rung for: it will look by itself
+  // soon, and few packets wait.
+  [[nodiscard]] bool will_look() const;
+  void wake() { doorbell_->wake(); }
+  // Processes packets up to the one that completes `signal`, until the condition holds, or until none is left that the
+  // calling thread can process at once. Returns whether it is better to sleep than to wait awake for the condition,
+  // because the queue's thread wants this CPU.
+  [[nodiscard]] bool help(Signal& signal, hsa_signal_condition_t condition, int64_t compare);
 
  private:
   Queue(Agent& agent, QueueCallback callback, void* data) : agent_(agent), callback_(callback), data_(data) {}
 
   void run();
+  [[nodiscard]] uint8_t* packet_at(uint64_t index) const;
+  [[nodiscard]] bool has_packet() const;
+  // Processes the packet at the front. Returns false when there will be no other: after an error, or after stop_.
+  // processing_ must be held.
+  bool process_front();
   // Of the packet at `index`; an error ends the queue.
   [[nodiscard]] hsa_status_t process(uint8_t* packet, uint64_t index);
+  // Whether there is a packet that completes the signal, and what is before it are dispatches and barriers.
+  [[nodiscard]] bool completes(const Signal& signal) const;
+  [[nodiscard]] static bool can_begin(const uint8_t* packet);
   [[nodiscard]] hsa_status_t dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t index);
   [[nodiscard]] hsa_status_t wait_for(const hsa_barrier_and_packet_t& packet, bool any);
   [[nodiscard]] hsa_status_t vendor_packet(const uint8_t* packet);
@@ -53,12 +74,27 @@ class Queue {
   void* memory_ = nullptr;
   size_t memory_bytes_ = 0;
   runtime::Cancellation cancellation_;
+  std::mutex processing_;
+  std::atomic<uint64_t> index_{0};  // of the packet at the front; changed under processing_
+  // What ended the queue. Its own thread calls back.
+  std::atomic<hsa_status_t> error_{HSA_STATUS_SUCCESS};
+  std::atomic<bool> helped_{false};      // another thread processes packets
+  std::atomic<bool> attentive_{false};   // the thread sleeps, but for kAttention at most
+  std::atomic<int> cpu_{-1};             // that the thread has been on last
+  std::atomic<int64_t> last_packet_{0};  // when one was processed, in ticks of Clock
   std::atomic<bool> stop_{false};
-  std::atomic<bool> active_{true};
   std::thread thread_;
 };
 
-[[nodiscard]] Queue* queue_of(const hsa_queue_t* handle);
+// The calling thread has rung the queue's doorbell: the thread is woken if it has to be.
+void rung(Signal& doorbell);
+// Wakes the thread of the queue that the calling thread has rung last, if that has not been done yet.
+void wake_unnoticed();
+// The calling thread is going to wait for the signal. `may_help`: it need not do anything before the condition holds.
+// See Queue::help().
+[[nodiscard]] bool help_before_wait(Signal& signal, hsa_signal_condition_t condition, int64_t compare, bool may_help);
+
+[[nodiscard]] std::shared_ptr<Queue> queue_of(const hsa_queue_t* handle);
 void destroy_all_queues();
 
 }  // namespace wavejit::hsa

@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/hsa/caller.h"
+#include "runtime/hsa/queue.h"
 #include "runtime/hsa/status.h"
 
 namespace wavejit::hsa {
@@ -121,11 +123,11 @@ Signal* signal_of(hsa_signal_t handle) {
 }
 
 int64_t wait(Signal& signal, hsa_signal_condition_t condition, int64_t compare, Clock::time_point deadline,
-             const std::atomic<bool>* stop) {
+             const std::atomic<bool>* stop, bool awake) {
   int64_t value = signal.load();
   if (holds(condition, value, compare)) return value;
   Clock::time_point now = Clock::now();
-  const Clock::time_point spin_end = now + kSpin, awake_end = std::min(deadline, now + kAwake);
+  const Clock::time_point spin_end = now + kSpin, awake_end = awake ? std::min(deadline, now + kAwake) : now;
   for (; now < awake_end; now = Clock::now()) {
     if (now >= spin_end) sched_yield();
     for (int i = 0; i < 32; ++i) {
@@ -143,6 +145,13 @@ int64_t wait(Signal& signal, hsa_signal_condition_t condition, int64_t compare, 
   }
   signal.waiters.fetch_sub(1, std::memory_order_seq_cst);
   return value;
+}
+
+void sleep_on(Signal& signal, int64_t seen, Clock::duration limit) {
+  signal.waiters.fetch_add(1, std::memory_order_seq_cst);
+  if (signal.load(std::memory_order_seq_cst) == seen)
+    futex_wait(const_cast<int64_t*>(&signal.value), static_cast<uint32_t>(seen), limit);
+  signal.waiters.fetch_sub(1, std::memory_order_seq_cst);
 }
 
 size_t wait_any(std::span<const Condition> conditions, Clock::time_point deadline, const std::atomic<bool>* stop) {
@@ -332,8 +341,14 @@ WAVEJIT_SIGNAL_READ(scacquire, std::memory_order_acquire)
 
 #define WAVEJIT_SIGNAL_STORE(suffix, order)                                              \
   WAVEJIT_HSA_API void hsa_signal_store_##suffix(hsa_signal_t s, hsa_signal_value_t v) { \
-    if (Signal* signal = signal_of(s))                                                   \
+    Signal* signal = signal_of(s);                                                       \
+    if (!signal) return;                                                                 \
+    if (signal->queue_ptr) {                                                             \
+      signal->store_silently(v);                                                         \
+      rung(*signal);                                                                     \
+    } else {                                                                             \
       signal->update([v](std::atomic_ref<int64_t> r) { return r.store(v, order), 0; });  \
+    }                                                                                    \
   }
 WAVEJIT_SIGNAL_STORE(relaxed, std::memory_order_relaxed)
 WAVEJIT_SIGNAL_STORE(release, std::memory_order_release)
@@ -384,12 +399,21 @@ WAVEJIT_SIGNAL_EXCHANGE(scacquire, std::memory_order_acquire)
 WAVEJIT_SIGNAL_EXCHANGE(screlease, std::memory_order_release)
 WAVEJIT_SIGNAL_EXCHANGE(scacq_screl, std::memory_order_acq_rel)
 
+static hsa_signal_value_t wait_for_caller(hsa_signal_t handle, hsa_signal_condition_t condition,
+                                          hsa_signal_value_t compare, uint64_t timeout, const void* caller) {
+  Signal* signal = signal_of(handle);
+  if (!signal) return 0;
+  const int64_t value = signal->load();
+  if (holds(condition, value, compare)) return value;
+  const bool sleep = help_before_wait(*signal, condition, compare, hip_waits_on(timeout) && is_hip(caller));
+  return wait(*signal, condition, compare, deadline_after(timeout), nullptr, !sleep);
+}
+
 #define WAVEJIT_SIGNAL_WAIT(suffix)                                                                             \
   WAVEJIT_HSA_API hsa_signal_value_t hsa_signal_wait_##suffix(hsa_signal_t s, hsa_signal_condition_t condition, \
                                                               hsa_signal_value_t compare, uint64_t timeout,     \
                                                               hsa_wait_state_t) {                               \
-    Signal* signal = signal_of(s);                                                                              \
-    return signal ? wait(*signal, condition, compare, deadline_after(timeout)) : 0;                             \
+    return wait_for_caller(s, condition, compare, timeout, __builtin_return_address(0));                        \
   }
 WAVEJIT_SIGNAL_WAIT(relaxed)
 WAVEJIT_SIGNAL_WAIT(acquire)
@@ -417,6 +441,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_async_function(void (*function)(void*), voi
 WAVEJIT_HSA_API uint32_t hsa_amd_signal_wait_any(uint32_t count, hsa_signal_t* signals,
                                                  hsa_signal_condition_t* conditions, hsa_signal_value_t* values,
                                                  uint64_t timeout, hsa_wait_state_t, hsa_signal_value_t* satisfying) {
+  wake_unnoticed();
   std::vector<Condition> all;
   std::vector<uint32_t> index;
   for (uint32_t i = 0; i < count; ++i) {

@@ -44,6 +44,8 @@ struct alignas(64) Signal : amd_signal_t {
   void store(int64_t v) {
     update([v](std::atomic_ref<int64_t> r) { return r.store(v, std::memory_order_seq_cst), 0; });
   }
+  // Wakes nobody.
+  void store_silently(int64_t v) { std::atomic_ref(const_cast<int64_t&>(value)).store(v, std::memory_order_seq_cst); }
   void subtract(int64_t v) {
     update([v](std::atomic_ref<int64_t> r) { return r.fetch_sub(v, std::memory_order_seq_cst); });
   }
@@ -71,9 +73,12 @@ void destroy_signal(Signal* signal);
   return false;
 }
 
-// Waits until the condition holds, `deadline` has passed or `*stop` is set; returns the value seen last.
+// Waits until the condition holds, `deadline` has passed or `*stop` is set; returns the value seen last. At first the
+// thread stays awake, unless that takes the CPU from another one that it waits for (`awake` false).
 int64_t wait(Signal& signal, hsa_signal_condition_t condition, int64_t compare, Clock::time_point deadline,
-             const std::atomic<bool>* stop = nullptr);
+             const std::atomic<bool>* stop = nullptr, bool awake = true);
+// Sleeps once, until the signal is woken; not at all if its value is another one than `seen`.
+void sleep_on(Signal& signal, int64_t seen, Clock::duration limit);
 
 struct Condition {
   Signal* signal;
