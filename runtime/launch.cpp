@@ -68,6 +68,9 @@ struct Shared {
   std::atomic<uint64_t>& done_groups;            // those whose waves have all ended
   uint64_t total_groups = 0;
   uint64_t chunk = 1;
+  Team* team = nullptr;             // of the workers
+  GroupTime* group_time = nullptr;  // to be measured
+  Clock::time_point alone_until;    // if it begins with one worker
   // Written by all workers, once a chunk; what is above is only read.
   alignas(64) std::atomic<uint64_t> next_group{0};
 
@@ -177,6 +180,7 @@ class Worker {
     const pid_t thread = current_thread_id();
     shared_.watch.enter(thread);
     GlobalSync::device().enter();
+    const Clock::time_point start = shared_.group_time ? Clock::now() : Clock::time_point();
     while (!shared_.watch.stopping()) {
       if (!set_aside_.empty() && resume_released()) continue;
       const uint64_t first = shared_.next_group.fetch_add(shared_.chunk, std::memory_order_relaxed);
@@ -197,8 +201,13 @@ class Worker {
         }
       }
       shared_.done_groups.fetch_add(ended, std::memory_order_relaxed);
+      if (shared_.alone_until != Clock::time_point() && last < shared_.total_groups &&
+          Clock::now() >= shared_.alone_until)
+        shared_.team->call_others();
     }
     GlobalSync::device().leave();
+    if (shared_.group_time && groups_ != 0 && interpreted_groups_ == 0)
+      shared_.group_time->add(static_cast<float>(ns_since(start)) / static_cast<float>(groups_));
     shared_.watch.leave(thread);
     drop_set_aside();
     const std::lock_guard lock(shared_.mutex);
@@ -253,6 +262,13 @@ class Worker {
     GuestFault fault;
     const GuestOutcome outcome = run_guest(body, this, fault);
     if (outcome == GuestOutcome::fault) shared_.fail(fault_error(shared_, *fault.wave, fault.address_known));
+  }
+
+  // What waves wait for may be done by work-groups that have not begun.
+  void call_others() {
+    if (shared_.alone_until == Clock::time_point()) return;
+    _mm_setcsr(host_mxcsr_);  // threads that are started inherit it
+    shared_.team->call_others();
   }
 
   [[nodiscard]] unsigned full_waves() const {
@@ -393,12 +409,13 @@ class Worker {
         }
       }
       if (ready == 0) {
-        if (at_sync != 0) return Progress::waits;
+        if (at_sync != 0) return call_others(), Progress::waits;
         if (waiting == 0) return Progress::ended;
         for (unsigned i = 0; i < count_; ++i)
           if (slots_[i].status == Status::at_barrier) slots_[i].status = Status::ready;
       } else if (yielded == ready) {
         // They may be waiting for a work-group that is set aside, or on another thread.
+        call_others();
         if (!set_aside_.empty() && any_released()) return Progress::waits;
         sched_yield();
       }
@@ -823,7 +840,18 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   }
 
   const Clock::time_point start = Clock::now();
-  run_on_threads(threads, [&shared](uint32_t) { Worker(shared).run(); });
+  const std::function<void(uint32_t)> work = [&shared](uint32_t) { Worker(shared).run(); };
+  Team team(threads, work);
+  bool alone = false;
+  if (threads > 1) {
+    shared.team = &team;
+    shared.group_time = &module.group_time(kernel);
+    const auto worth = worth_sharing();
+    const float ns = shared.group_time->ns() * static_cast<float>(total_groups);
+    alone = ns != 0 && ns < static_cast<float>(worth.count());
+    if (alone) shared.alone_until = start + worth;
+  }
+  team.run(alone);
   shared.stats.wall_ns = ns_since(start);
   if (shared.background && !request.count_instructions) shared.stats.guest_instructions = 0;  // those in part
   const auto& grid = request.shape.grid;

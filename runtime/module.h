@@ -14,6 +14,7 @@
 #include "frontend/interp/interpreter.h"
 #include "frontend/isa/target.h"
 #include "internal/error.h"
+#include "runtime/group_time.h"
 #include "runtime/translation_cache.h"
 
 namespace wavejit::runtime {
@@ -37,6 +38,8 @@ class Module {
   [[nodiscard]] const interp::Interpreter& interpreter();
   // Whether the kernel's waves have to record exceptions (docs/design.md, "Exceptions"): somebody may look.
   [[nodiscard]] bool records_exceptions(const codeobject::Kernel& kernel);
+  // The same object for each launch of the kernel.
+  [[nodiscard]] GroupTime& group_time(const codeobject::Kernel& kernel);
   [[nodiscard]] TranslationCache& translations() { return translations_; }
   // One of its own, for code that nothing else is to run.
   [[nodiscard]] std::unique_ptr<TranslationCache> private_translations() const {
@@ -53,6 +56,8 @@ class Module {
   bool has_observers_ = false;
   std::mutex observing_mutex_;
   std::unordered_map<uint64_t, bool> observing_;  // by entry, where the object has observers
+  std::mutex group_times_mutex_;
+  std::unordered_map<uint64_t, GroupTime> group_times_;  // by entry
   TranslationCache translations_;
 };
 

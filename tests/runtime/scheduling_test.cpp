@@ -264,6 +264,75 @@ TEST_P(Scheduling, WorkGroupsWaitForTheirPredecessors) {
   }
 }
 
+// Kernels that have been short: the next launch begins with one thread. Work-group 0 waits, if `waits` is not 0, until
+// work-group 1 has been there, which another thread has to run. Everybody then counts to `count`.
+KernelSource short_so_far(const char* name, bool sleep) {
+  return {.name = name,
+          .body = fmt::format(R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_load_dwordx2 s[6:7], s[0:1], 0x8
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v6, s4
+  v_mov_b32_e32 v7, s5
+  v_mov_b32_e32 v8, 1
+  s_cmp_lg_u32 s2, 1
+  s_cbranch_scc1 .Lfirst{0}
+  store v[6:7], v8
+.Lfirst{0}:
+  s_cmp_lg_u32 s2, 0
+  s_cbranch_scc1 .Lcount{0}
+  s_cmp_eq_u32 s6, 0
+  s_cbranch_scc1 .Lcount{0}
+.Lwait{0}:
+  {1}
+  flat_load_dword v9, v[6:7] glc
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  v_readfirstlane_b32 s8, v9
+  s_cmp_eq_u32 s8, 0
+  s_cbranch_scc1 .Lwait{0}
+.Lcount{0}:
+  s_cmp_eq_u32 s7, 0
+  s_cbranch_scc1 .Lend{0}
+  s_sub_u32 s7, s7, 1
+  s_branch .Lcount{0}
+.Lend{0}:
+)",
+                              name, sleep ? "s_sleep 1" : ""),
+          .directives = "  .amdhsa_system_sgpr_workgroup_id_x 1\n",
+          .args = {{"flag"}, {"waits", 4, "by_value"}, {"count", 4, "by_value"}}};
+}
+
+LaunchStats launch_short(Kernel& kernel, uint32_t groups, uint32_t waits, uint32_t count, const TestEngine& engine) {
+  Buffer<uint32_t> flag(1);
+  kernel.set_args(flag, waits, count);
+  LaunchOptions options = launch_options(engine, groups * 64, 64, 2);
+  options.timeout_ns = 60'000'000'000;
+  return kernel.launch(options);
+}
+
+TEST_P(Scheduling, WorkGroupsThatWaitAfterShortLaunches) {
+  const Module module = load(kTarget, {short_so_far("sleepy", true), short_so_far("busy", false)});
+  for (const char* name : {"sleepy", "busy"}) {
+    SCOPED_TRACE(name);
+    Kernel kernel = module.kernel(name);
+    for (int round = 0; round < 5; ++round) {
+      for (int i = 0; i < 10; ++i) (void)launch_short(kernel, 2, 0, 0, GetParam());
+      EXPECT_EQ(launch_short(kernel, 2, 1, 0, GetParam()).threads, 2u);
+    }
+  }
+}
+
+TEST_P(Scheduling, LongLaunchesAfterShortOnes) {
+  if (GetParam().engine == WAVEJIT_ENGINE_INTERP) GTEST_SKIP() << "always long";
+  const Module module = load(kTarget, {short_so_far("counts", false)});
+  Kernel kernel = module.kernel("counts");
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 20; ++i) (void)launch_short(kernel, 4, 0, 0, GetParam());
+    // A millisecond or more for each work-group.
+    EXPECT_EQ(launch_short(kernel, 20, 0, 2'000'000, GetParam()).threads, 2u);
+  }
+}
+
 TEST_P(Scheduling, EndlessLoopsEndAtTheTimeLimit) {
   if (kSignalsAreHeldBack && GetParam().engine != WAVEJIT_ENGINE_INTERP) GTEST_SKIP() << "ThreadSanitizer";
   KernelSource tight{.name = "tight", .body = ".Lagain:\n  s_branch .Lagain\n", .args = {}};
@@ -389,6 +458,47 @@ TEST(ThreadPool, NestedCallersDoNotWaitForEachOther) {
   });
   EXPECT_EQ(sum % 2, 0u);
   EXPECT_GE(sum, 2u);
+}
+
+// Whoever begins alone and waits for the others does not do so for ever, also after a pause.
+TEST(ThreadPool, OthersComeByThemselves) {
+  for (int round = 0; round < 20; ++round) {
+    if (round % 5 == 4) std::this_thread::sleep_for(std::chrono::milliseconds(120));
+    std::atomic<unsigned> arrived{0};
+    const std::function<void(uint32_t)> work = [&](uint32_t) {
+      ++arrived;
+      while (arrived < 3) std::this_thread::yield();
+    };
+    runtime::Team(3, work).run(true);
+    EXPECT_EQ(arrived, 3u);
+  }
+}
+
+TEST(ThreadPool, NobodyElseComesToWhatIsShort) {
+  unsigned others = 0;
+  for (int round = 0; round < 1000; ++round) {
+    std::atomic<unsigned> calls{0};
+    const std::function<void(uint32_t)> work = [&](uint32_t) { ++calls; };
+    runtime::Team(3, work).run(true);
+    others += calls - 1;
+  }
+  EXPECT_LT(others, 500u);  // some may, if the thread is interrupted
+}
+
+TEST(ThreadPool, OthersComeWhenTheyAreCalled) {
+  for (int round = 0; round < 100; ++round) {
+    std::atomic<unsigned> arrived{0};
+    runtime::Team* self = nullptr;
+    const std::function<void(uint32_t)> work = [&](uint32_t index) {
+      ++arrived;
+      if (index == 0) self->call_others();
+      while (arrived < 3) std::this_thread::yield();
+    };
+    runtime::Team team(3, work);
+    self = &team;
+    team.run(true);
+    EXPECT_EQ(arrived, 3u);
+  }
 }
 
 }  // namespace
