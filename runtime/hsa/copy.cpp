@@ -8,11 +8,13 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "runtime/hsa/agent.h"
 #include "runtime/hsa/memory.h"
+#include "runtime/hsa/queue.h"
 #include "runtime/hsa/signal.h"
 #include "runtime/hsa/status.h"
 
@@ -41,18 +43,47 @@ struct Copy {
   }
 };
 
+// While there has been a copy not long ago, the thread looks for copies by itself.
+constexpr std::chrono::microseconds kAttention{100};
+constexpr std::chrono::milliseconds kAttentive{20};
+
 // Copies that are ready run in the order in which they were given; those that wait hold up nothing.
 class CopyEngine {
  public:
-  void give(Copy copy) {
+  // `quietly`: without waking the thread, if it will look soon.
+  void give(Copy copy, bool quietly) {
     {
       const std::lock_guard lock(mutex_);
       pending_.push_back(std::move(copy));
-      ++given_;
       if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+      if (quietly && attentive_) return;
     }
     wake_all_observers();
     changed_.notify_one();
+  }
+  // What the copy that completes the signal waits for, if it has not begun.
+  std::optional<std::vector<Condition>> conditions_of(const Signal& completion) {
+    const std::lock_guard lock(mutex_);
+    const auto copy =
+        std::find_if(pending_.begin(), pending_.end(), [&](const Copy& c) { return c.completion == &completion; });
+    if (copy == pending_.end()) return {};
+    return copy->after;
+  }
+  // That copy, for the calling thread to do, if it is the next one. Then end_taken().
+  std::optional<Copy> take(const Signal& completion) {
+    const std::lock_guard lock(mutex_);
+    const auto next = first_ready();
+    if (busy_ || next == pending_.end() || next->completion != &completion) return {};
+    busy_ = true;
+    std::optional<Copy> copy = std::move(*next);
+    pending_.erase(next);
+    return copy;
+  }
+  void end_taken() {
+    const std::lock_guard lock(mutex_);
+    busy_ = false;
+    last_ = Clock::now();
+    if (!pending_.empty()) changed_.notify_one();
   }
   [[nodiscard]] bool is_idle() {
     const std::lock_guard lock(mutex_);
@@ -74,10 +105,23 @@ class CopyEngine {
   }
 
  private:
+  std::list<Copy>::iterator first_ready() {
+    return std::find_if(pending_.begin(), pending_.end(), [](const Copy& c) { return c.is_ready(); });
+  }
+
   void run() {
     std::unique_lock lock(mutex_);
     while (!stop_.load(std::memory_order_acquire)) {
-      const auto ready = std::find_if(pending_.begin(), pending_.end(), [](const Copy& c) { return c.is_ready(); });
+      if (pending_.empty() || busy_) {
+        attentive_ = Clock::now() - last_ < kAttentive;
+        if (attentive_)
+          changed_.wait_for(lock, kAttention);
+        else
+          changed_.wait(lock);
+        attentive_ = false;
+        continue;
+      }
+      const auto ready = first_ready();
       if (ready != pending_.end()) {
         const Copy copy = std::move(*ready);
         pending_.erase(ready);
@@ -86,10 +130,7 @@ class CopyEngine {
         copy.run();
         lock.lock();
         busy_ = false;
-        continue;
-      }
-      if (pending_.empty()) {
-        changed_.wait(lock);
+        last_ = Clock::now();
         continue;
       }
       std::vector<Condition> open;
@@ -106,8 +147,9 @@ class CopyEngine {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::list<Copy> pending_;
-  uint64_t given_ = 0;
-  bool busy_ = false;
+  bool busy_ = false;       // with a copy that is not in pending_ any more
+  bool attentive_ = false;  // the thread sleeps, but for kAttention at most
+  Clock::time_point last_;  // when a copy ended
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };
@@ -137,11 +179,27 @@ hsa_status_t start_copy(size_t bytes, bool from_device, uint32_t count, const hs
   if (bytes <= kInlineBytes && copy.is_ready() && engine(from_device).is_idle())
     copy.run();
   else
-    engine(from_device).give(std::move(copy));
+    engine(from_device).give(std::move(copy), has_unnoticed());
   return HSA_STATUS_SUCCESS;
 }
 
 }  // namespace
+
+void do_copy_for(const Signal& completion) {
+  for (const bool from_device : {false, true}) {
+    const std::optional<std::vector<Condition>> after = engine(from_device).conditions_of(completion);
+    if (!after) continue;
+    for (const Condition& c : *after) {
+      const bool sleep = help_before_wait(*c.signal, c.condition, c.compare, true);
+      (void)wait(*c.signal, c.condition, c.compare, Clock::time_point::max(), nullptr, !sleep);
+    }
+    const std::optional<Copy> copy = engine(from_device).take(completion);
+    if (!copy) return;
+    copy->run();
+    engine(from_device).end_taken();
+    return;
+  }
+}
 
 void stop_copies() {
   engine(false).stop();

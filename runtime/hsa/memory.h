@@ -13,6 +13,8 @@
 
 namespace wavejit::hsa {
 
+struct Signal;
+
 struct Allocation {
   uint64_t address = 0;
   size_t bytes = 0;         // as asked for
@@ -45,6 +47,10 @@ struct Allocation {
 
 // memcpy of ranges that may overlap; a fault of the host's own is left to it.
 void copy_bytes(void* to, const void* from, size_t bytes);
+
+// If a copy that has not begun completes the signal, waits for what it waits for, and does it unless another one has to
+// be done first.
+void do_copy_for(const Signal& completion);
 
 // Ends the threads that copy. Copies that have not begun are dropped.
 void stop_copies();

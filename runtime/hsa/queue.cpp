@@ -242,6 +242,10 @@ void wake_unnoticed() {
   if (const std::shared_ptr<Queue> queue = queue_of(std::exchange(unnoticed, nullptr))) queue->wake();
 }
 
+bool has_unnoticed() {
+  return unnoticed != nullptr;
+}
+
 void rung(Signal& doorbell) {
   const auto* handle = &static_cast<const amd_queue_t*>(doorbell.queue_ptr)->hsa_queue;
   if (unnoticed != handle) wake_unnoticed();

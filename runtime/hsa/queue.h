@@ -90,6 +90,7 @@ class Queue {
 void rung(Signal& doorbell);
 // Wakes the thread of the queue that the calling thread has rung last, if that has not been done yet.
 void wake_unnoticed();
+[[nodiscard]] bool has_unnoticed();
 // The calling thread is going to wait for the signal. `may_help`: it need not do anything before the condition holds.
 // See Queue::help().
 [[nodiscard]] bool help_before_wait(Signal& signal, hsa_signal_condition_t condition, int64_t compare, bool may_help);

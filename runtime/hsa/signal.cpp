@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/hsa/caller.h"
+#include "runtime/hsa/memory.h"
 #include "runtime/hsa/queue.h"
 #include "runtime/hsa/status.h"
 
@@ -405,7 +406,11 @@ static hsa_signal_value_t wait_for_caller(hsa_signal_t handle, hsa_signal_condit
   if (!signal) return 0;
   const int64_t value = signal->load();
   if (holds(condition, value, compare)) return value;
-  const bool sleep = help_before_wait(*signal, condition, compare, hip_waits_on(timeout) && is_hip(caller));
+  const bool hip = is_hip(caller), waits_on = hip && hip_waits_on(timeout);
+  // HIP goes on after a moment and waits for something that comes later; that is when to help.
+  if (hip && !waits_on && has_unnoticed()) return value;
+  if (waits_on) do_copy_for(*signal);
+  const bool sleep = help_before_wait(*signal, condition, compare, waits_on);
   return wait(*signal, condition, compare, deadline_after(timeout), nullptr, !sleep);
 }
 

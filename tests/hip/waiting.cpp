@@ -124,6 +124,69 @@ void bursts(hipStream_t stream) {
   HIP(hipHostFree(count));
 }
 
+__global__ void twice(int* data, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) data[i] *= 2;
+}
+
+// To the device, a kernel, and back: the copy back waits for the kernel.
+void copies(hipStream_t stream) {
+  for (const size_t n : {1, 1000, 5000, 100'000, 3'000'000}) {
+    int *device, *pinned;
+    HIP(hipMalloc(&device, n * sizeof(int)));
+    HIP(hipHostMalloc(&pinned, n * sizeof(int)));
+    std::vector<int> plain(n);
+    for (int round = 0; round < (n > 100'000 ? 3 : 30); ++round) {
+      int* const host = round % 2 == 0 ? plain.data() : pinned;
+      for (size_t i = 0; i < n; ++i) host[i] = static_cast<int>(i) + round;
+      if (round % 3 == 0) {
+        HIP(hipMemcpyAsync(device, host, n * sizeof(int), hipMemcpyHostToDevice, stream));
+        twice<<<1, 256, 0, stream>>>(device, static_cast<int>(n));
+        HIP(hipMemcpyAsync(host, device, n * sizeof(int), hipMemcpyDeviceToHost, stream));
+        HIP(hipStreamSynchronize(stream));
+      } else {
+        HIP(hipMemcpy(device, host, n * sizeof(int), hipMemcpyHostToDevice));
+        twice<<<1, 256>>>(device, static_cast<int>(n));
+        HIP(hipMemcpy(host, device, n * sizeof(int), hipMemcpyDeviceToHost));
+      }
+      for (size_t i = 0; i < n; ++i) CHECK(host[i] == 2 * (static_cast<int>(i) + round));
+    }
+    HIP(hipFree(device));
+    HIP(hipHostFree(pinned));
+  }
+}
+
+// A copy that waits for a kernel holds up no other one.
+void copies_beside(hipStream_t a, hipStream_t b) {
+  int* word = words();
+  int *go = word, *done = word + 1;
+  std::vector<int> first(100'000), second(100'000);
+  int* device[2];
+  for (int*& memory : device) {
+    HIP(hipMalloc(&memory, first.size() * sizeof(int)));
+    HIP(hipMemset(memory, 0x11, first.size() * sizeof(int)));
+  }
+  HIP(hipDeviceSynchronize());
+  for (int round = 0; round < 5; ++round) {
+    *go = *done = 0;
+    stay<<<1, 64, 0, a>>>(go, done);
+    std::thread waits([&] {
+      HIP(hipMemcpyAsync(first.data(), device[0], first.size() * sizeof(int), hipMemcpyDeviceToHost, a));
+      HIP(hipStreamSynchronize(a));
+    });
+    usleep(2000);
+    add<<<1, 64, 0, b>>>(device[1], 1);
+    HIP(hipMemcpyAsync(second.data(), device[1], second.size() * sizeof(int), hipMemcpyDeviceToHost, b));
+    HIP(hipStreamSynchronize(b));
+    CHECK(second[0] == 0x11111111 + round + 1 && second.back() == 0x11111111);
+    CHECK(value_of(done) == 0);
+    __atomic_store_n(go, 1, __ATOMIC_RELEASE);
+    waits.join();
+    CHECK(value_of(done) == 1 && first[0] == 0x11111111);
+  }
+  for (int* memory : device) HIP(hipFree(memory));
+  HIP(hipHostFree(word));
+}
+
 struct Arguments {
   hipStream_t stream;
   int* count;
@@ -157,6 +220,8 @@ int main() {
   beside(a, b);
   nobody_waits(a);
   bursts(b);
+  copies(a);
+  copies_beside(a, b);
   small_stack(a);
   HIP(hipStreamDestroy(a));
   HIP(hipStreamDestroy(b));
