@@ -54,10 +54,9 @@ Listing walk(const Module& module, const Kernel& kernel) {
       }
       listing.instructions.emplace(pc, inst);
       const isa::ControlFlow flow = isa::info(inst.opcode).control_flow;
-      if (const isa::Operand* target = inst.find(isa::Slot::target)) {
-        const uint64_t to = inst.next_pc() + target->value;
-        listing.targets.insert(to);
-        work.push_back(to);
+      if (const auto to = isa::branch_target(inst)) {
+        listing.targets.insert(*to);
+        work.push_back(*to);
       }
       if (flow == isa::ControlFlow::branch || flow == isa::ControlFlow::jump || flow == isa::ControlFlow::end) break;
       pc = inst.next_pc();

@@ -8,6 +8,7 @@
 
 #include "frontend/isa/decoder.h"
 #include "frontend/isa/exceptions.h"
+#include "frontend/isa/info.h"
 #include "runtime/symbols.h"
 #include "runtime/translation_cache.h"
 
@@ -62,38 +63,11 @@ bool reaches_observer(const codeobject::CodeObject& object, isa::Target target, 
               isa::DecodeStatus::ok)
         break;
       if (isa::observes_exceptions(inst)) return true;
-      const auto branch = inst.next_pc() + static_cast<uint64_t>(int64_t{static_cast<int16_t>(inst.words[0])} * 4);
-      bool goes_on = true;
-      switch (inst.opcode) {
-        case Opcode::s_setpc_b64:
-        case Opcode::s_swappc_b64:
-        case Opcode::s_cbranch_g_fork:
-        case Opcode::s_cbranch_i_fork:
-        case Opcode::s_cbranch_join:
-          return true;
-        case Opcode::s_branch:
-          work.push_back(branch);
-          goes_on = false;
-          break;
-        case Opcode::s_cbranch_scc0:
-        case Opcode::s_cbranch_scc1:
-        case Opcode::s_cbranch_vccz:
-        case Opcode::s_cbranch_vccnz:
-        case Opcode::s_cbranch_execz:
-        case Opcode::s_cbranch_execnz:
-        case Opcode::s_call_b64:
-          work.push_back(branch);
-          break;
-        case Opcode::s_endpgm:
-        case Opcode::s_endpgm_saved:
-        case Opcode::s_endpgm_ordered_ps_done:
-        case Opcode::s_sendmsghalt:
-          goes_on = false;
-          break;
-        default:
-          break;
-      }
-      if (!goes_on) break;
+      const isa::ControlFlow flow = isa::info(inst.opcode).control_flow;
+      if (flow == isa::ControlFlow::jump || flow == isa::ControlFlow::fork || inst.opcode == Opcode::s_swappc_b64)
+        return true;
+      if (const auto target = isa::branch_target(inst)) work.push_back(*target);
+      if (flow == isa::ControlFlow::branch || flow == isa::ControlFlow::end) break;
       pc = inst.next_pc();
     }
   }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -23,7 +24,8 @@ enum class ControlFlow : uint8_t {
   none,
   branch,       // to operand `target`
   cond_branch,  // to operand `target`
-  jump,         // to an address in registers: s_setpc, s_rfe, s_cbranch_g_fork, s_cbranch_join
+  jump,         // to an address in registers: s_setpc, s_rfe
+  fork,         // s_cbranch_g_fork, s_cbranch_i_fork, s_cbranch_join: here or elsewhere, as a stack of addresses has it
   call,         // s_swappc (address in src0), s_call (operand `target`)
   end,
   barrier,
@@ -44,6 +46,8 @@ struct OpcodeInfo {
 };
 
 [[nodiscard]] const OpcodeInfo& info(Opcode opcode);
+// Where an instruction with an operand `target` branches to.
+[[nodiscard]] std::optional<uint64_t> branch_target(const Instruction& inst);
 [[nodiscard]] bool available(Opcode opcode, Target target);
 
 }  // namespace wavejit::isa

@@ -34,7 +34,7 @@ inline constexpr uint64_t reads_scc = 1ull << 0, writes_scc = 1ull << 1, reads_v
                           reads_mode = 1ull << 8, writes_mode = 1ull << 9;
 // Control flow.
 inline constexpr uint64_t branches_always = 1ull << 10, branches = 1ull << 11, jumps = 1ull << 12, calls = 1ull << 13,
-                          ends = 1ull << 14, barrier = 1ull << 15, traps = 1ull << 16;
+                          ends = 1ull << 14, barrier = 1ull << 15, traps = 1ull << 16, forks = 1ull << 17;
 // Memory and communication.
 inline constexpr uint64_t memory = 1ull << 18, store = 1ull << 19, atomic = 1ull << 20, cross_lane = 1ull << 21,
                           graphics = 1ull << 22, image = 1ull << 23;

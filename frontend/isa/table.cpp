@@ -282,6 +282,7 @@ consteval OpcodeInfo make_info(const Row& row) {
   info.control_flow = row.has(flag::branches_always) ? ControlFlow::branch
                       : row.has(flag::branches)      ? ControlFlow::cond_branch
                       : row.has(flag::jumps)         ? ControlFlow::jump
+                      : row.has(flag::forks)         ? ControlFlow::fork
                       : row.has(flag::calls)         ? ControlFlow::call
                       : row.has(flag::ends)          ? ControlFlow::end
                       : row.has(flag::barrier)       ? ControlFlow::barrier
@@ -312,6 +313,12 @@ const Row& row_of(Opcode opcode) {
 const OpcodeInfo& info(Opcode opcode) {
   WAVEJIT_CHECK(opcode < Opcode::kCount);
   return kInfos[static_cast<size_t>(opcode)];
+}
+
+std::optional<uint64_t> branch_target(const Instruction& inst) {
+  const Operand* target = inst.find(Slot::target);
+  if (!target) return std::nullopt;
+  return inst.next_pc() + target->value;  // the distance is signed; the addition wraps
 }
 
 std::string_view opcode_name(Opcode opcode) {

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "frontend/isa/decoder.h"
+#include "frontend/isa/info.h"
 #include "frontend/lift/handlers.h"
 #include "internal/exceptions.h"
 
@@ -20,42 +21,15 @@ constexpr size_t kMaxInstructions = 500'000;
 
 // How `inst` ends a block; fallthrough when it does not.
 Ending ending_of(const Instruction& inst) {
-  switch (inst.opcode) {
-    case Opcode::s_branch:
-      return Ending::branch;
-    case Opcode::s_cbranch_scc0:
-    case Opcode::s_cbranch_scc1:
-    case Opcode::s_cbranch_vccz:
-    case Opcode::s_cbranch_vccnz:
-    case Opcode::s_cbranch_execz:
-    case Opcode::s_cbranch_execnz:
-    case Opcode::s_cbranch_cdbgsys:
-    case Opcode::s_cbranch_cdbguser:
-    case Opcode::s_cbranch_cdbgsys_or_user:
-    case Opcode::s_cbranch_cdbgsys_and_user:
-      return Ending::cond_branch;
-    case Opcode::s_setpc_b64:
-    case Opcode::s_cbranch_g_fork:
-    case Opcode::s_cbranch_i_fork:
-    case Opcode::s_cbranch_join:
-      return Ending::jump;
-    case Opcode::s_swappc_b64:
-    case Opcode::s_call_b64:
-      return Ending::call;
-    case Opcode::s_endpgm:
-    case Opcode::s_endpgm_saved:
-    case Opcode::s_endpgm_ordered_ps_done:
-    case Opcode::s_sendmsghalt:
-      return Ending::end;
+  switch (inst.opcode) {  // where it is a matter of how code is translated
     case Opcode::s_setkill:
       return (inst.words[0] & 1) != 0 ? Ending::end : Ending::fallthrough;
     case Opcode::s_setvskip:
       return Ending::new_mode;
-    case Opcode::s_barrier:
-      return Ending::barrier;
+    case Opcode::s_setreg_b32:
+      return mode_write(inst).is_mode ? Ending::new_mode : Ending::fallthrough;
     case Opcode::s_sleep:
       return Ending::yield;
-    case Opcode::s_trap:
     case Opcode::ds_gws_init:
     case Opcode::ds_gws_sema_v:
     case Opcode::ds_gws_sema_br:
@@ -64,16 +38,29 @@ Ending ending_of(const Instruction& inst) {
     case Opcode::ds_gws_barrier:
     case Opcode::ds_ordered_count:
       return Ending::trap;
-    case Opcode::s_setreg_b32:
-      return mode_write(inst).is_mode ? Ending::new_mode : Ending::fallthrough;
     default:
-      return Ending::fallthrough;
+      break;
   }
-}
-
-uint64_t branch_target(const Instruction& inst) {
-  const int64_t distance = static_cast<int16_t>(inst.words[0] & 0xffff) * int64_t{4};
-  return inst.next_pc() + static_cast<uint64_t>(distance);
+  switch (isa::info(inst.opcode).control_flow) {
+    case isa::ControlFlow::none:
+      break;
+    case isa::ControlFlow::branch:
+      return Ending::branch;
+    case isa::ControlFlow::cond_branch:
+      return Ending::cond_branch;
+    case isa::ControlFlow::jump:
+    case isa::ControlFlow::fork:
+      return Ending::jump;
+    case isa::ControlFlow::call:
+      return Ending::call;
+    case isa::ControlFlow::end:
+      return Ending::end;
+    case isa::ControlFlow::barrier:
+      return Ending::barrier;
+    case isa::ControlFlow::trap:
+      return Ending::trap;
+  }
+  return Ending::fallthrough;
 }
 
 class CfgBuilder {
@@ -140,7 +127,8 @@ void CfgBuilder::discover() {
       const Decoded& d = decode(pc);
       if (!d.lifted) break;
       const uint64_t next = d.inst.next_pc();
-      if (d.ending == Ending::branch || d.ending == Ending::cond_branch) reach(branch_target(d.inst), false);
+      if (d.ending == Ending::branch || d.ending == Ending::cond_branch)
+        reach(isa::branch_target(d.inst).value(), false);
       if (d.ending == Ending::cond_branch) reach(next, false);
       if (d.ending == Ending::barrier || d.ending == Ending::yield || d.ending == Ending::call) reach(next, true);
       if (d.ending != Ending::fallthrough) break;
@@ -253,10 +241,10 @@ Expected<Cfg> CfgBuilder::build() {
         block.next[0] = block_at_.at(block.end_pc);
         break;
       case Ending::branch:
-        block.next[0] = block_at_.at(branch_target(block.insts.back()));
+        block.next[0] = block_at_.at(isa::branch_target(block.insts.back()).value());
         break;
       case Ending::cond_branch:
-        block.next = {block_at_.at(branch_target(block.insts.back())), block_at_.at(block.end_pc)};
+        block.next = {block_at_.at(isa::branch_target(block.insts.back()).value()), block_at_.at(block.end_pc)};
         break;
       case Ending::barrier:
       case Ending::yield:

@@ -38,7 +38,7 @@ bool leaves(Opcode opcode) {
     case isa::ControlFlow::trap:
       return true;
     default:
-      return opcode == Opcode::s_sendmsghalt;
+      return false;
   }
 }
 

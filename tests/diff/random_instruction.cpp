@@ -328,7 +328,6 @@ std::vector<Candidate> candidates(isa::Target target) {
 std::string_view unfit_reason(isa::Opcode opcode) {
   const isa::OpcodeInfo& info = isa::info(opcode);
   const std::string_view name = info.name;
-  if (name == "s_sendmsghalt") return "ends the wave";
   if (info.control_flow != isa::ControlFlow::none) return "control flow";
   if (name == "s_getpc_b64") return "addresses differ from run to run";
   if (name == "s_memtime" || name == "s_memrealtime") return "clocks";

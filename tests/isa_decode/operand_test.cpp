@@ -240,6 +240,8 @@ TEST(Branches, DistanceIsFromTheNextInstruction) {
   const Instruction branch = decoded(Target::gfx900, {0xbf85fffe}, 0x1000);
   EXPECT_EQ(static_cast<int64_t>(branch.get(Slot::target).value), -8);
   EXPECT_EQ(branch.next_pc(), 0x1004u);
+  EXPECT_EQ(branch_target(branch), 0xffcu);
+  EXPECT_EQ(branch_target(decoded(Target::gfx900, {0xbf8a0000}, 0x1000)), std::nullopt);  // s_barrier
   EXPECT_EQ(info(branch.opcode).control_flow, ControlFlow::cond_branch);
   EXPECT_TRUE(info(branch.opcode).implicit.reads_scc);
 }

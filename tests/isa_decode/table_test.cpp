@@ -44,6 +44,8 @@ TEST(Table, ImplicitState) {
   EXPECT_TRUE(info(Opcode::v_div_fmas_f32).implicit.reads_vcc);
   EXPECT_EQ(info(Opcode::s_swappc_b64).control_flow, ControlFlow::call);
   EXPECT_EQ(info(Opcode::s_endpgm).control_flow, ControlFlow::end);
+  EXPECT_EQ(info(Opcode::s_sendmsghalt).control_flow, ControlFlow::end);
+  EXPECT_EQ(info(Opcode::s_cbranch_i_fork).control_flow, ControlFlow::fork);
   EXPECT_TRUE(info(Opcode::ds_bpermute_b32).is_cross_lane);
   EXPECT_TRUE(info(Opcode::image_sample).is_graphics);
   EXPECT_TRUE(info(Opcode::global_store_dword).is_store);
