@@ -1,16 +1,11 @@
 // Floating-point instructions.
 #include <algorithm>
 
-#include "tests/model/opcodes.h"
+#include "tests/model/operations.h"
 
 namespace wavejit::model {
 namespace {
 
-using Source = const Bits*;
-
-uint64_t low(Bits value) {
-  return static_cast<uint64_t>(value);
-}
 int64_t signed32(Bits value) {
   return static_cast<int32_t>(low(value));
 }
@@ -51,9 +46,6 @@ Bits fused(Lane& l, Source s) {
   return fma(env<kBits>(l), low(s[0]), low(s[1]), low(s[2]));
 }
 // v_mad_f32 flushes whatever MODE says; v_mad_f16 follows it.
-uint64_t mad(const Env& e, uint64_t a, uint64_t b, uint64_t c) {
-  return add(e, mul(e, a, b), c);
-}
 Bits mad_f32(Lane& l, Source s) {
   return mad(flushing(l.f32), low(s[0]), low(s[1]), low(s[2]));
 }

@@ -3,16 +3,10 @@
 // E4M3 ("fp8") with exponent bias 8 and E5M2 ("bf8") with bias 16; no infinities, no negative zero, 0x80 is the only
 // NaN (MI300 ISA manual; docs/isa-decisions.md for rounding).
 #include "tests/model/fp8.h"
-#include "tests/model/opcodes.h"
+#include "tests/model/operations.h"
 
 namespace wavejit::model {
 namespace {
-
-using Source = const Bits*;
-
-uint64_t low(Bits value) {
-  return static_cast<uint64_t>(value);
-}
 
 template <const Fp8& kFormat>
 Bits from_fp8(Lane&, Source s) {

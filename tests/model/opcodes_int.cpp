@@ -4,17 +4,11 @@
 #include <cstdlib>
 #include <iterator>
 
-#include "tests/model/opcodes.h"
+#include "tests/model/operations.h"
 
 namespace wavejit::model {
 namespace {
 
-using Source = const Bits*;
-__extension__ using Wide = __int128;
-
-uint64_t low(Bits value) {
-  return static_cast<uint64_t>(value);
-}
 uint32_t u(Bits value) {
   return static_cast<uint32_t>(value);
 }
@@ -27,18 +21,7 @@ int64_t s16(Bits value) {
 int64_t s64(Bits value) {
   return static_cast<int64_t>(low(value));
 }
-int64_t sign_extended(uint64_t value, unsigned bits) {
-  return static_cast<int64_t>(value << (64 - bits)) >> (64 - bits);
-}
 
-// The low `bits` bits of a value, or the nearest that the type has.
-Bits fit(const Lane& l, Wide value, unsigned bits, bool is_signed) {
-  if (l.clamp) {
-    const Wide most = (Wide{1} << (bits - (is_signed ? 1 : 0))) - 1, least = is_signed ? -most - 1 : 0;
-    value = std::clamp(value, least, most);
-  }
-  return static_cast<Bits>(value) & ((Bits{1} << bits) - 1);
-}
 Bits u32_of(const Lane& l, Wide value) {
   return fit(l, value, 32, false);
 }

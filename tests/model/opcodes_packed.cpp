@@ -5,27 +5,10 @@
 #include <algorithm>
 #include <bit>
 
-#include "tests/model/opcodes.h"
+#include "tests/model/operations.h"
 
 namespace wavejit::model {
 namespace {
-
-using Source = const Bits*;
-__extension__ using Wide = __int128;
-
-uint64_t low(Bits value) {
-  return static_cast<uint64_t>(value);
-}
-int64_t sign_extended(uint64_t value, unsigned bits) {
-  return static_cast<int64_t>(value << (64 - bits)) >> (64 - bits);
-}
-Bits fit(const Lane& l, Wide value, unsigned bits, bool is_signed) {
-  if (l.clamp) {
-    const Wide most = (Wide{1} << (bits - (is_signed ? 1 : 0))) - 1, least = is_signed ? -most - 1 : 0;
-    value = std::clamp(value, least, most);
-  }
-  return static_cast<Bits>(value) & ((Bits{1} << bits) - 1);
-}
 
 // A packed instruction from what it does to each half (of kBits bits).
 using Half = uint64_t (*)(const Lane&, uint64_t, uint64_t, uint64_t);
@@ -73,9 +56,6 @@ Bits dot2_f32(Lane& l, Source s) {
 
 // ---- Mixed precision ----
 
-uint64_t mad(const Env& e, uint64_t a, uint64_t b, uint64_t c) {
-  return add(e, mul(e, a, b), c);
-}
 Bits mad_mix(Lane& l, Source s) {
   return mad(flushing(l.f32), low(s[0]), low(s[1]), low(s[2]));
 }

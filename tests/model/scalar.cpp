@@ -123,6 +123,20 @@ void condition(Step& x, bool value) {
 #name, [](Step & x) { __VA_ARGS__; } \
   }
 // clang-format off
+// The second source is a register, a constant of 32 bits, or an immediate that was extended to 64.
+#define COMPARISONS(prefix)                               \
+    ROW(prefix##_eq_i32, condition(x, s(x.a) == s(x.b))), \
+    ROW(prefix##_lg_i32, condition(x, s(x.a) != s(x.b))), \
+    ROW(prefix##_gt_i32, condition(x, s(x.a) > s(x.b))),  \
+    ROW(prefix##_ge_i32, condition(x, s(x.a) >= s(x.b))), \
+    ROW(prefix##_lt_i32, condition(x, s(x.a) < s(x.b))),  \
+    ROW(prefix##_le_i32, condition(x, s(x.a) <= s(x.b))), \
+    ROW(prefix##_eq_u32, condition(x, u(x.a) == u(x.b))), \
+    ROW(prefix##_lg_u32, condition(x, u(x.a) != u(x.b))), \
+    ROW(prefix##_gt_u32, condition(x, u(x.a) > u(x.b))),  \
+    ROW(prefix##_ge_u32, condition(x, u(x.a) >= u(x.b))), \
+    ROW(prefix##_lt_u32, condition(x, u(x.a) < u(x.b))),  \
+    ROW(prefix##_le_u32, condition(x, u(x.a) <= u(x.b)))
 constexpr ScalarEntry kEntries[] = {
     // SOP1
     ROW(s_mov_b32, set(x, x.a)),
@@ -222,18 +236,7 @@ constexpr ScalarEntry kEntries[] = {
     ROW(s_pack_lh_b32_b16, set(x, (x.a & 0xffff) | (x.b & 0xffff0000))),
     ROW(s_pack_hh_b32_b16, set(x, x.a >> 16 | (x.b & 0xffff0000))),
     // SOPC
-    ROW(s_cmp_eq_i32, condition(x, x.a == x.b)),
-    ROW(s_cmp_lg_i32, condition(x, x.a != x.b)),
-    ROW(s_cmp_gt_i32, condition(x, s(x.a) > s(x.b))),
-    ROW(s_cmp_ge_i32, condition(x, s(x.a) >= s(x.b))),
-    ROW(s_cmp_lt_i32, condition(x, s(x.a) < s(x.b))),
-    ROW(s_cmp_le_i32, condition(x, s(x.a) <= s(x.b))),
-    ROW(s_cmp_eq_u32, condition(x, x.a == x.b)),
-    ROW(s_cmp_lg_u32, condition(x, x.a != x.b)),
-    ROW(s_cmp_gt_u32, condition(x, x.a > x.b)),
-    ROW(s_cmp_ge_u32, condition(x, x.a >= x.b)),
-    ROW(s_cmp_lt_u32, condition(x, x.a < x.b)),
-    ROW(s_cmp_le_u32, condition(x, x.a <= x.b)),
+    COMPARISONS(s_cmp),
     ROW(s_cmp_eq_u64, condition(x, x.a == x.b)),
     ROW(s_cmp_lg_u64, condition(x, x.a != x.b)),
     ROW(s_bitcmp0_b32, condition(x, (x.a >> (x.b & 31) & 1) == 0)),
@@ -243,22 +246,12 @@ constexpr ScalarEntry kEntries[] = {
     // SOPK
     ROW(s_movk_i32, set32(x, x.b)),
     ROW(s_cmovk_i32, set32(x, x.scc ? x.b : x.d)),
-    ROW(s_cmpk_eq_i32, condition(x, u(x.a) == u(x.b))),
-    ROW(s_cmpk_lg_i32, condition(x, u(x.a) != u(x.b))),
-    ROW(s_cmpk_gt_i32, condition(x, s(x.a) > s(x.b))),
-    ROW(s_cmpk_ge_i32, condition(x, s(x.a) >= s(x.b))),
-    ROW(s_cmpk_lt_i32, condition(x, s(x.a) < s(x.b))),
-    ROW(s_cmpk_le_i32, condition(x, s(x.a) <= s(x.b))),
-    ROW(s_cmpk_eq_u32, condition(x, x.a == x.b)),
-    ROW(s_cmpk_lg_u32, condition(x, x.a != x.b)),
-    ROW(s_cmpk_gt_u32, condition(x, x.a > x.b)),
-    ROW(s_cmpk_ge_u32, condition(x, x.a >= x.b)),
-    ROW(s_cmpk_lt_u32, condition(x, x.a < x.b)),
-    ROW(s_cmpk_le_u32, condition(x, x.a <= x.b)),
+    COMPARISONS(s_cmpk),
     ROW(s_addk_i32, signed_result(x, s(x.d) + s(x.b))),
     ROW(s_mulk_i32, set32(x, static_cast<uint64_t>(s(x.d) * s(x.b)))),
 };
 // clang-format on
+#undef COMPARISONS
 #undef ROW
 
 }  // namespace

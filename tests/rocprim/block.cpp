@@ -93,9 +93,25 @@ __global__ void warp_kernel(const T* in, T* inclusive, T* sums, T* sorted) {
 }
 
 template <class T, unsigned Size, unsigned Items>
+std::string title(const char* what) {
+  return std::string(what) + " of " + name_of<T>() + ", " + std::to_string(Size) + " x " + std::to_string(Items);
+}
+
+// Inclusive scans of tiles by themselves, and what is at their ends.
+template <class T>
+struct TileScans {
+  std::vector<T> scan, sums;
+  TileScans(const std::vector<T>& values, size_t tile) : scan(values) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (i % tile != 0) scan[i] = combine(scan[i - 1], values[i]);
+      if (i % tile == tile - 1) sums.push_back(scan[i]);
+    }
+  }
+};
+
+template <class T, unsigned Size, unsigned Items>
 void block_sort(unsigned blocks) {
-  const std::string name =
-      std::string("block_radix_sort of ") + name_of<T>() + ", " + std::to_string(Size) + " x " + std::to_string(Items);
+  const std::string name = title<T, Size, Items>("block_radix_sort");
   const unsigned tile = Size * Items;
   const size_t n = size_t{blocks} * tile;
   std::vector<T> keys = random_values<T>(n, Size + Items);
@@ -119,8 +135,7 @@ void block_sort(unsigned blocks) {
 
 template <class T, unsigned Size, unsigned Items>
 void block_scan(unsigned blocks) {
-  const std::string name =
-      std::string("block_scan of ") + name_of<T>() + ", " + std::to_string(Size) + " x " + std::to_string(Items);
+  const std::string name = title<T, Size, Items>("block_scan");
   const unsigned tile = Size * Items;
   const size_t n = size_t{blocks} * tile;
   const std::vector<T> values = random_values<T>(n, Size + Items + 1);
@@ -130,21 +145,18 @@ void block_scan(unsigned blocks) {
   Device<T> inclusive(n), exclusive(n), sums(blocks);
   scan_kernel<T, Size, Items><<<blocks, Size>>>(in.data(), inclusive.data(), exclusive.data(), sums.data(), init);
   hip(hipDeviceSynchronize(), name.c_str());
-  std::vector<T> wanted(n), wanted_exclusive(n), wanted_sums;
-  for (size_t i = 0; i < n; ++i) {
-    wanted[i] = i % tile == 0 ? values[i] : combine(wanted[i - 1], values[i]);
-    wanted_exclusive[i] = i % tile == 0 ? init : combine(wanted_exclusive[i - 1], values[i - 1]);
-    if (i % tile == tile - 1) wanted_sums.push_back(wanted[i]);
-  }
-  expect(name + ", inclusive", n, inclusive.read(), wanted);
+  const TileScans<T> wanted(values, tile);
+  std::vector<T> wanted_exclusive(n, init);
+  for (size_t i = 0; i < n; ++i)
+    if (i % tile != 0) wanted_exclusive[i] = combine(wanted_exclusive[i - 1], values[i - 1]);
+  expect(name + ", inclusive", n, inclusive.read(), wanted.scan);
   expect(name + ", exclusive", n, exclusive.read(), wanted_exclusive);
-  expect(name + ", block_reduce", n, sums.read(), wanted_sums);
+  expect(name + ", block_reduce", n, sums.read(), wanted.sums);
 }
 
 template <class T, unsigned Size, unsigned Items>
 void block_exchange(unsigned blocks) {
-  const std::string name =
-      std::string("block_exchange of ") + name_of<T>() + ", " + std::to_string(Size) + " x " + std::to_string(Items);
+  const std::string name = title<T, Size, Items>("block_exchange");
   const unsigned tile = Size * Items;
   const size_t n = size_t{blocks} * tile;
   std::vector<T> values;
@@ -177,14 +189,11 @@ void warp(unsigned blocks) {
   Device<T> inclusive(n), sums(n / Width), sorted(n);
   warp_kernel<T, Width><<<blocks, 256>>>(in.data(), inclusive.data(), sums.data(), sorted.data());
   hip(hipDeviceSynchronize(), name.c_str());
-  std::vector<T> wanted(n), wanted_sums, wanted_sorted = values;
-  for (size_t i = 0; i < n; ++i) {
-    wanted[i] = i % Width == 0 ? values[i] : combine(wanted[i - 1], values[i]);
-    if (i % Width == Width - 1) wanted_sums.push_back(wanted[i]);
-  }
-  expect(name, n, inclusive.read(), wanted);
-  expect(name + ", warp_reduce", n, sums.read(), wanted_sums);
+  const TileScans<T> wanted(values, Width);
+  expect(name, n, inclusive.read(), wanted.scan);
+  expect(name + ", warp_reduce", n, sums.read(), wanted.sums);
   if constexpr (!IsMap<T>::value) {
+    std::vector<T> wanted_sorted = values;
     for (size_t i = 0; i < n; i += Width) std::sort(wanted_sorted.begin() + i, wanted_sorted.begin() + i + Width);
     expect(name + ", warp_sort", n, sorted.read(), wanted_sorted);
   }

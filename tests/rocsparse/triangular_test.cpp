@@ -19,18 +19,6 @@ ROUTINE(bsrsv_solve)
 ROUTINE(bsrsm_buffer_size)
 ROUTINE(bsrsm_analysis)
 ROUTINE(bsrsm_solve)
-ROUTINE(csrilu0_buffer_size)
-ROUTINE(csrilu0_analysis)
-ROUTINE(csrilu0)
-ROUTINE(csric0_buffer_size)
-ROUTINE(csric0_analysis)
-ROUTINE(csric0)
-ROUTINE(bsrilu0_buffer_size)
-ROUTINE(bsrilu0_analysis)
-ROUTINE(bsrilu0)
-ROUTINE(bsric0_buffer_size)
-ROUTINE(bsric0_analysis)
-ROUTINE(bsric0)
 ROUTINE(gtsv_buffer_size)
 ROUTINE(gtsv)
 ROUTINE(gtsv_no_pivot_buffer_size)
@@ -45,6 +33,28 @@ TYPED_TEST_SUITE(Factorisation, Types, TypeNames);
 
 constexpr auto kReuse = rocsparse_analysis_policy_force;
 constexpr auto kAuto = rocsparse_solve_policy_auto;
+
+// `matrix` is what describes the matrix in the parameters of all of a factorisation's routines.
+#define FACTORISATION(name)                                                          \
+  ROUTINE(name##_buffer_size)                                                        \
+  ROUTINE(name##_analysis)                                                           \
+  ROUTINE(name)                                                                      \
+  template <typename T, typename... Matrix>                                          \
+  void factorise_##name(const Matrix&... matrix) {                                   \
+    const Info info;                                                                 \
+    size_t bytes = 0;                                                                \
+    OK(name##_buffer_size<T>(handle(), matrix..., info, &bytes));                    \
+    const Buffer buffer(bytes);                                                      \
+    OK(name##_analysis<T>(handle(), matrix..., info, kReuse, kAuto, buffer.data())); \
+    OK(name<T>(handle(), matrix..., info, kAuto, buffer.data()));                    \
+    int pivot = 0;                                                                   \
+    OK(rocsparse_##name##_zero_pivot(handle(), info, &pivot));                       \
+    EXPECT_EQ(pivot, -1);                                                            \
+  }
+FACTORISATION(csrilu0)
+FACTORISATION(csric0)
+FACTORISATION(bsrilu0)
+FACTORISATION(bsric0)
 
 std::vector<int> orders() {
   return full() ? std::vector<int>{1, 7, 64, 1000, 4097} : std::vector<int>{7, 1200};
@@ -367,19 +377,7 @@ TYPED_TEST(Factorisation, Csrilu0) {
   for (const int order : orders()) {
     const Csr<T> host = dominant_matrix<T>(order, 4);
     const DeviceCsr<T> a(host);
-    const Descr descr;
-    const Info info;
-    size_t bytes = 0;
-    OK(csrilu0_buffer_size<T>(handle(), order, a.nnz, descr, a.val.data(), a.row_ptr.data(), a.col.data(), info,
-                              &bytes));
-    const Buffer buffer(bytes);
-    OK(csrilu0_analysis<T>(handle(), order, a.nnz, descr, a.val.data(), a.row_ptr.data(), a.col.data(), info, kReuse,
-                           kAuto, buffer.data()));
-    OK(csrilu0<T>(handle(), order, a.nnz, descr, a.val.data(), a.row_ptr.data(), a.col.data(), info, kAuto,
-                  buffer.data()));
-    int pivot = 0;
-    OK(rocsparse_csrilu0_zero_pivot(handle(), info, &pivot));
-    EXPECT_EQ(pivot, -1);
+    factorise_csrilu0<T>(order, a.nnz, Descr(), a.val.data(), a.row_ptr.data(), a.col.data());
     expect_factors(lower_upper(a.host()), host, false, fmt::format("csrilu0 {}", order));
   }
 }
@@ -389,19 +387,7 @@ TYPED_TEST(Factorisation, Csric0) {
   for (const int order : orders()) {
     const Csr<T> host = dominant_matrix<T>(order, 4);
     const DeviceCsr<T> a(host);
-    const Descr descr;
-    const Info info;
-    size_t bytes = 0;
-    OK(csric0_buffer_size<T>(handle(), order, a.nnz, descr, a.val.data(), a.row_ptr.data(), a.col.data(), info,
-                             &bytes));
-    const Buffer buffer(bytes);
-    OK(csric0_analysis<T>(handle(), order, a.nnz, descr, a.val.data(), a.row_ptr.data(), a.col.data(), info, kReuse,
-                          kAuto, buffer.data()));
-    OK(csric0<T>(handle(), order, a.nnz, descr, a.val.data(), a.row_ptr.data(), a.col.data(), info, kAuto,
-                 buffer.data()));
-    int pivot = 0;
-    OK(rocsparse_csric0_zero_pivot(handle(), info, &pivot));
-    EXPECT_EQ(pivot, -1);
+    factorise_csric0<T>(order, a.nnz, Descr(), a.val.data(), a.row_ptr.data(), a.col.data());
     expect_factors(cholesky(a.host()), host, true, fmt::format("csric0 {}", order));
   }
 }
@@ -435,31 +421,12 @@ TYPED_TEST(Factorisation, Bsr) {
       const Device<int> row_ptr(host.row_ptr), col(host.col);
       const int mb = host.block_rows, nnzb = host.blocks();
       const Descr descr;
-      {
-        const Device<T> val(host.val);
-        const Info info;
-        size_t bytes = 0;
-        OK(bsrilu0_buffer_size<T>(handle(), kRow, mb, nnzb, descr, val.data(), row_ptr.data(), col.data(), dim, info,
-                                  &bytes));
-        const Buffer buffer(bytes);
-        OK(bsrilu0_analysis<T>(handle(), kRow, mb, nnzb, descr, val.data(), row_ptr.data(), col.data(), dim, info,
-                               kReuse, kAuto, buffer.data()));
-        OK(bsrilu0<T>(handle(), kRow, mb, nnzb, descr, val.data(), row_ptr.data(), col.data(), dim, info, kAuto,
-                      buffer.data()));
-        expect_factors(lower_upper(unblocked(host, val.host())), whole, false,
-                       fmt::format("bsrilu0 {} in blocks of {}", order, dim));
-      }
-      const Device<T> val(host.val);
-      const Info info;
-      size_t bytes = 0;
-      OK(bsric0_buffer_size<T>(handle(), kRow, mb, nnzb, descr, val.data(), row_ptr.data(), col.data(), dim, info,
-                               &bytes));
-      const Buffer buffer(bytes);
-      OK(bsric0_analysis<T>(handle(), kRow, mb, nnzb, descr, val.data(), row_ptr.data(), col.data(), dim, info, kReuse,
-                            kAuto, buffer.data()));
-      OK(bsric0<T>(handle(), kRow, mb, nnzb, descr, val.data(), row_ptr.data(), col.data(), dim, info, kAuto,
-                   buffer.data()));
-      expect_factors(cholesky(unblocked(host, val.host())), whole, true,
+      const Device<T> lu(host.val), ll(host.val);
+      factorise_bsrilu0<T>(kRow, mb, nnzb, descr, lu.data(), row_ptr.data(), col.data(), dim);
+      expect_factors(lower_upper(unblocked(host, lu.host())), whole, false,
+                     fmt::format("bsrilu0 {} in blocks of {}", order, dim));
+      factorise_bsric0<T>(kRow, mb, nnzb, descr, ll.data(), row_ptr.data(), col.data(), dim);
+      expect_factors(cholesky(unblocked(host, ll.host())), whole, true,
                      fmt::format("bsric0 {} in blocks of {}", order, dim), dim);
     }
   }
