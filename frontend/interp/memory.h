@@ -55,17 +55,33 @@ constexpr unsigned shape_bytes(Shape s) {
   return 0;
 }
 
+// Aligned dwords, and pairs of them, in one access: it may be what the guest calls an atomic load or store.
+template <typename T>
+inline T load_whole(const void* p) {
+  if (reinterpret_cast<uintptr_t>(p) % sizeof(T) == 0)
+    return __atomic_load_n(static_cast<const T*>(p), __ATOMIC_RELAXED);
+  T value;
+  std::memcpy(&value, p, sizeof value);
+  return value;
+}
+inline void store_whole(void* p, uint32_t value) {
+  if (reinterpret_cast<uintptr_t>(p) % sizeof value == 0)
+    __atomic_store_n(static_cast<uint32_t*>(p), value, __ATOMIC_RELAXED);
+  else
+    std::memcpy(p, &value, sizeof value);
+}
+
 // Puts the bytes at `p` into lane `l` of the rows, extended or merged as the shape says.
 template <Shape shape>
 inline void lane_from_memory(uint32_t* rows, unsigned l, const void* p) {
   constexpr unsigned kBytes = shape_bytes(shape);
   if constexpr (kBytes == 8) {
-    // Whole, as it may be an atomic access.
-    uint64_t pair;
-    std::memcpy(&pair, p, kBytes);
+    const auto pair = load_whole<uint64_t>(p);
     rows[l] = static_cast<uint32_t>(pair);
     rows[kWaveSize + l] = static_cast<uint32_t>(pair >> 32);
-  } else if constexpr (kBytes >= 4) {
+  } else if constexpr (kBytes == 4) {
+    rows[l] = load_whole<uint32_t>(p);
+  } else if constexpr (kBytes > 4) {
     uint32_t words[kBytes / 4];
     std::memcpy(words, p, kBytes);
     for (unsigned w = 0; w < kBytes / 4; ++w) rows[w * kWaveSize + l] = words[w];
@@ -112,7 +128,7 @@ inline void for_each_store(uint64_t mask, One one) {
 template <Shape shape>
 inline void lane_part_to_memory(const uint32_t* rows, unsigned l, unsigned b, void* p) {
   if constexpr (shape_bytes(shape) >= 4) {
-    std::memcpy(p, &rows[b / 4 * kWaveSize + l], 4);
+    store_whole(p, rows[b / 4 * kWaveSize + l]);
   } else {
     lane_to_memory<shape>(rows, l, p);
   }
