@@ -1,0 +1,61 @@
+// Readers: where code objects come from, memory or files.
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/hsa/loader_state.h"
+#include "runtime/hsa/status.h"
+
+namespace wavejit::hsa {
+
+Reader::~Reader() {
+  if (mapping) munmap(mapping, image.size());
+}
+
+hsa_status_t reader_from_file_part(hsa_file_t file, size_t offset, size_t bytes, hsa_code_object_reader_t* out) {
+  return entry([&] {
+    if (!out || bytes == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    auto reader = std::make_shared<Reader>();
+    reader->copy.resize(bytes);
+    if (pread(file, reader->copy.data(), bytes, static_cast<off_t>(offset)) != static_cast<ssize_t>(bytes))
+      return HSA_STATUS_ERROR_INVALID_FILE;
+    reader->image = reader->copy;
+    out->handle = state().readers.add(std::move(reader));
+    return HSA_STATUS_SUCCESS;
+  });
+}
+
+}  // namespace wavejit::hsa
+
+using namespace wavejit::hsa;
+
+WAVEJIT_HSA_API hsa_status_t hsa_code_object_reader_create_from_memory(const void* image, size_t bytes,
+                                                                       hsa_code_object_reader_t* out) {
+  return entry([&] {
+    if (!image || bytes == 0 || !out) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    auto reader = std::make_shared<Reader>();
+    reader->image = {static_cast<const uint8_t*>(image), bytes};
+    out->handle = state().readers.add(std::move(reader));
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_code_object_reader_create_from_file(hsa_file_t file, hsa_code_object_reader_t* out) {
+  return entry([&] {
+    if (!out) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    struct stat info {};
+    if (fstat(file, &info) != 0 || info.st_size <= 0) return HSA_STATUS_ERROR_INVALID_FILE;
+    const auto bytes = static_cast<size_t>(info.st_size);
+    void* mapping = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
+    if (mapping == MAP_FAILED) return HSA_STATUS_ERROR_INVALID_FILE;
+    auto reader = std::make_shared<Reader>();
+    reader->mapping = mapping;
+    reader->image = {static_cast<const uint8_t*>(mapping), bytes};
+    out->handle = state().readers.add(std::move(reader));
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_code_object_reader_destroy(hsa_code_object_reader_t reader) {
+  return entry([&] {
+    return state().readers.take(reader.handle) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER;
+  });
+}

@@ -1,0 +1,207 @@
+// Executables: code objects are loaded into them, for an agent each.
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "runtime/hsa/loader_state.h"
+#include "runtime/hsa/status.h"
+
+namespace wavejit::hsa {
+
+LoaderState& state() {
+  static auto* const instance = new LoaderState;
+  return *instance;
+}
+
+std::shared_ptr<const KernelCode> kernel_of(uint64_t kernel_object) {
+  const std::lock_guard lock(state().mutex);
+  const auto it = state().kernels.find(kernel_object);
+  return it == state().kernels.end() ? nullptr : it->second;
+}
+
+namespace {
+
+// Mutex of the executable held.
+void add_symbol(Executable& executable, std::unique_ptr<Symbol> symbol) {
+  const std::lock_guard lock(state().mutex);
+  state().symbols[reinterpret_cast<uint64_t>(symbol.get())] = symbol.get();
+  if (symbol->code) state().kernels[reinterpret_cast<uint64_t>(symbol->code.get())] = symbol->code;
+  executable.symbols.push_back(std::move(symbol));
+}
+
+void forget(Executable& executable) {
+  const std::scoped_lock lock(executable.mutex, state().mutex);
+  for (const auto& s : executable.symbols) {
+    state().symbols.erase(reinterpret_cast<uint64_t>(s.get()));
+    if (s->code) state().kernels.erase(reinterpret_cast<uint64_t>(s->code.get()));
+  }
+}
+
+// Mutex of the executable held.
+hsa_status_t load(Executable& executable, Agent& agent, std::span<const uint8_t> image,
+                  hsa_loaded_code_object_t* loaded) {
+  // What the program has defined for code objects to refer to.
+  const auto defined = [&](std::string_view name) -> std::optional<uint64_t> {
+    for (const auto& s : executable.symbols)
+      if (s->defined_by_program && s->name == name && (!s->agent || s->agent == &agent)) return s->address;
+    return std::nullopt;
+  };
+  Expected<std::shared_ptr<runtime::Module>> module = runtime::Module::load(image, defined);
+  if (!module) {
+    say(module.error().message);
+    return to_status(module.error());
+  }
+  const codeobject::CodeObject& object = (*module)->object();
+  if (!codeobject::compatible(object.target(), agent.target_id)) {
+    say(fmt::format("A code object for {} cannot run on the agent, which is {}.", object.target().to_string(),
+                    agent.target_id.to_string()));
+    return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;
+  }
+  for (const codeobject::Kernel& kernel : object.kernels()) {
+    auto symbol = std::make_unique<Symbol>();
+    symbol->kind = HSA_SYMBOL_KIND_KERNEL;
+    symbol->name = kernel.symbol;
+    symbol->agent = &agent;
+    symbol->code = std::make_shared<const KernelCode>(KernelCode{*module, &kernel, &agent});
+    add_symbol(executable, std::move(symbol));
+  }
+  for (const codeobject::Variable& variable : object.variables()) {
+    auto symbol = std::make_unique<Symbol>();
+    symbol->name = variable.name;
+    symbol->agent = &agent;
+    symbol->address = variable.address;
+    symbol->bytes = variable.size;
+    add_symbol(executable, std::move(symbol));
+  }
+  executable.objects.push_back(
+      std::make_unique<LoadedObject>(LoadedObject{.agent = &agent, .module = std::move(*module), .image = image}));
+  if (loaded) loaded->handle = reinterpret_cast<uint64_t>(executable.objects.back().get());
+  return HSA_STATUS_SUCCESS;
+}
+
+// Variables that code objects only declare: the addresses are there when such an object is loaded.
+hsa_status_t define(hsa_executable_t handle, Agent* agent, const char* name, void* address) {
+  const auto executable = state().executables.find(handle.handle);
+  if (!executable) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
+  if (!name) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const std::lock_guard lock(executable->mutex);
+  if (executable->frozen) return HSA_STATUS_ERROR_FROZEN_EXECUTABLE;
+  if (executable->find(name, agent)) return HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED;
+  auto symbol = std::make_unique<Symbol>();
+  symbol->name = name;
+  symbol->agent = agent;
+  symbol->address = reinterpret_cast<uint64_t>(address);
+  symbol->defined_by_program = true;
+  add_symbol(*executable, std::move(symbol));
+  return HSA_STATUS_SUCCESS;
+}
+
+}  // namespace
+}  // namespace wavejit::hsa
+
+using namespace wavejit::hsa;
+
+static hsa_status_t create(hsa_profile_t profile, bool frozen, hsa_executable_t* out) {
+  return entry([&] {
+    if (!out) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    auto executable = std::make_shared<Executable>();
+    executable->profile = profile;
+    executable->frozen = frozen;
+    out->handle = state().executables.add(std::move(executable));
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_executable_create_alt(hsa_profile_t profile, hsa_default_float_rounding_mode_t,
+                                                       const char*, hsa_executable_t* out) {
+  return create(profile, false, out);
+}
+WAVEJIT_HSA_API hsa_status_t hsa_executable_create(hsa_profile_t profile, hsa_executable_state_t initial, const char*,
+                                                   hsa_executable_t* out) {
+  return create(profile, initial == HSA_EXECUTABLE_STATE_FROZEN, out);
+}
+WAVEJIT_HSA_API hsa_status_t hsa_executable_destroy(hsa_executable_t handle) {
+  return entry([&] {
+    const auto executable = state().executables.take(handle.handle);
+    if (!executable) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
+    forget(*executable);
+    return HSA_STATUS_SUCCESS;
+  });
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t handle, hsa_agent_t agent_handle,
+                                                                   hsa_code_object_reader_t reader_handle, const char*,
+                                                                   hsa_loaded_code_object_t* loaded) {
+  return entry([&] {
+    const auto executable = state().executables.find(handle.handle);
+    if (!executable) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
+    const std::lock_guard lock(executable->mutex);
+    if (executable->frozen) return HSA_STATUS_ERROR_FROZEN_EXECUTABLE;
+    Agent* agent = agent_of(agent_handle);
+    if (!agent || !agent->is_gpu()) return HSA_STATUS_ERROR_INVALID_AGENT;
+    const auto reader = state().readers.find(reader_handle.handle);
+    if (!reader) return HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER;
+    return load(*executable, *agent, reader->image, loaded);
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_executable_load_program_code_object(hsa_executable_t, hsa_code_object_reader_t,
+                                                                     const char*, hsa_loaded_code_object_t*) {
+  return entry(
+      [] { return not_implemented("hsa_executable_load_program_code_object", HSA_STATUS_ERROR_INVALID_CODE_OBJECT); });
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_executable_freeze(hsa_executable_t handle, const char*) {
+  return entry([&] {
+    const auto executable = state().executables.find(handle.handle);
+    if (!executable) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
+    const std::lock_guard lock(executable->mutex);
+    if (executable->frozen) return HSA_STATUS_ERROR_FROZEN_EXECUTABLE;
+    executable->frozen = true;
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_executable_get_info(hsa_executable_t handle, hsa_executable_info_t attribute,
+                                                     void* value) {
+  return entry([&] {
+    const auto executable = state().executables.find(handle.handle);
+    if (!executable) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
+    if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const std::lock_guard lock(executable->mutex);
+    switch (attribute) {
+      case HSA_EXECUTABLE_INFO_PROFILE:
+        return give(value, executable->profile);
+      case HSA_EXECUTABLE_INFO_STATE:
+        return give(value, executable->frozen ? HSA_EXECUTABLE_STATE_FROZEN : HSA_EXECUTABLE_STATE_UNFROZEN);
+      case HSA_EXECUTABLE_INFO_DEFAULT_FLOAT_ROUNDING_MODE:
+        return give(value, HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR);
+      default:
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    }
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_executable_validate(hsa_executable_t handle, uint32_t* result) {
+  return entry([&] {
+    if (!state().executables.find(handle.handle)) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
+    if (!result) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    *result = 0;
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_executable_validate_alt(hsa_executable_t handle, const char*, uint32_t* result) {
+  return hsa_executable_validate(handle, result);
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_executable_agent_global_variable_define(hsa_executable_t executable, hsa_agent_t agent,
+                                                                         const char* name, void* address) {
+  return entry([&] {
+    Agent* a = agent_of(agent);
+    return a ? define(executable, a, name, address) : HSA_STATUS_ERROR_INVALID_AGENT;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_executable_global_variable_define(hsa_executable_t executable, const char* name,
+                                                                   void* address) {
+  return entry([&] { return define(executable, nullptr, name, address); });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_executable_readonly_variable_define(hsa_executable_t executable, hsa_agent_t agent,
+                                                                     const char* name, void* address) {
+  return hsa_executable_agent_global_variable_define(executable, agent, name, address);
+}

@@ -1,0 +1,158 @@
+// Symbols of executables: kernels and variables.
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/hsa/loader_state.h"
+#include "runtime/hsa/status.h"
+
+namespace wavejit::hsa {
+namespace {
+
+const Symbol* symbol_of(hsa_executable_symbol_t handle) {
+  const std::lock_guard lock(state().mutex);
+  const auto it = state().symbols.find(handle.handle);
+  return it == state().symbols.end() ? nullptr : it->second;
+}
+
+hsa_executable_symbol_t handle_of(const Symbol& symbol) {
+  return {reinterpret_cast<uint64_t>(&symbol)};
+}
+
+template <typename Visit>
+hsa_status_t each_symbol(hsa_executable_t handle, Visit&& visit) {
+  const auto executable = state().executables.find(handle.handle);
+  if (!executable) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
+  std::vector<const Symbol*> symbols;
+  {
+    const std::lock_guard lock(executable->mutex);
+    for (const auto& symbol : executable->symbols) symbols.push_back(symbol.get());
+  }
+  for (const Symbol* symbol : symbols)
+    if (const hsa_status_t status = visit(*symbol); status != HSA_STATUS_SUCCESS) return status;
+  return HSA_STATUS_SUCCESS;
+}
+
+}  // namespace
+}  // namespace wavejit::hsa
+
+using namespace wavejit::hsa;
+
+WAVEJIT_HSA_API hsa_status_t hsa_executable_get_symbol_by_name(hsa_executable_t handle, const char* name,
+                                                               const hsa_agent_t* agent_handle,
+                                                               hsa_executable_symbol_t* out) {
+  return entry([&] {
+    const auto executable = state().executables.find(handle.handle);
+    if (!executable) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
+    if (!name || !out) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const Agent* agent = agent_handle ? agent_of(*agent_handle) : nullptr;
+    if (agent_handle && !agent) return HSA_STATUS_ERROR_INVALID_AGENT;
+    const std::lock_guard lock(executable->mutex);
+    const Symbol* symbol = executable->find(name, agent);
+    if (!symbol) return HSA_STATUS_ERROR_INVALID_SYMBOL_NAME;
+    *out = handle_of(*symbol);
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_executable_get_symbol(hsa_executable_t executable, const char*, const char* name,
+                                                       hsa_agent_t agent, int32_t, hsa_executable_symbol_t* out) {
+  return hsa_executable_get_symbol_by_name(executable, name, &agent, out);
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_executable_iterate_symbols(hsa_executable_t executable,
+                                                            hsa_status_t (*callback)(hsa_executable_t,
+                                                                                     hsa_executable_symbol_t, void*),
+                                                            void* data) {
+  return entry([&] {
+    if (!callback) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return each_symbol(executable, [&](const Symbol& s) { return callback(executable, handle_of(s), data); });
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_executable_iterate_agent_symbols(
+    hsa_executable_t executable, hsa_agent_t agent,
+    hsa_status_t (*callback)(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t, void*), void* data) {
+  return entry([&] {
+    const Agent* a = agent_of(agent);
+    if (!a) return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (!callback) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return each_symbol(executable, [&](const Symbol& s) {
+      return s.agent == a ? callback(executable, agent, handle_of(s), data) : HSA_STATUS_SUCCESS;
+    });
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_executable_iterate_program_symbols(
+    hsa_executable_t executable, hsa_status_t (*callback)(hsa_executable_t, hsa_executable_symbol_t, void*),
+    void* data) {
+  return entry([&] {
+    if (!callback) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return each_symbol(executable, [&](const Symbol& s) {
+      return s.agent ? HSA_STATUS_SUCCESS : callback(executable, handle_of(s), data);
+    });
+  });
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t handle,
+                                                            hsa_executable_symbol_info_t attribute, void* value) {
+  return entry([&] {
+    const Symbol* symbol = symbol_of(handle);
+    if (!symbol) return HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL;
+    if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    switch (static_cast<uint32_t>(attribute)) {
+      case HSA_EXECUTABLE_SYMBOL_INFO_TYPE:
+        return give(value, symbol->kind);
+      case HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH:
+        return give(value, static_cast<uint32_t>(symbol->name.size()));
+      case HSA_EXECUTABLE_SYMBOL_INFO_NAME:
+        std::memcpy(value, symbol->name.data(), symbol->name.size());
+        return HSA_STATUS_SUCCESS;
+      case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME_LENGTH:
+        return give(value, uint32_t{0});
+      case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME:
+        return HSA_STATUS_SUCCESS;
+      case HSA_EXECUTABLE_SYMBOL_INFO_LINKAGE:
+        return give(value, HSA_SYMBOL_LINKAGE_PROGRAM);
+      case HSA_EXECUTABLE_SYMBOL_INFO_IS_DEFINITION:
+        return give(value, true);
+      case HSA_EXECUTABLE_SYMBOL_INFO_AGENT:
+        return give(value, hsa_agent_t{symbol->agent ? symbol->agent->handle().handle : 0});
+      default:
+        break;
+    }
+    if (symbol->kind == HSA_SYMBOL_KIND_VARIABLE) {
+      switch (static_cast<uint32_t>(attribute)) {
+        case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS:
+          return give(value, symbol->address);
+        case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE:
+          return give(value, static_cast<uint32_t>(symbol->bytes));
+        case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALIGNMENT:
+          return give(value, uint32_t{16});
+        case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALLOCATION:
+          return give(value, symbol->agent ? HSA_VARIABLE_ALLOCATION_AGENT : HSA_VARIABLE_ALLOCATION_PROGRAM);
+        case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SEGMENT:
+          return give(value, HSA_VARIABLE_SEGMENT_GLOBAL);
+        case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST:
+          return give(value, false);
+        default:
+          return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+      }
+    }
+    const wavejit::codeobject::KernelDescriptor& d = symbol->code->kernel->descriptor;
+    switch (static_cast<uint32_t>(attribute)) {
+      case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT:
+        return give(value, reinterpret_cast<uint64_t>(symbol->code.get()));
+      case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE:
+        return give(value, (d.kernarg_size + 15) / 16 * 16);
+      case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT:
+        return give(value, std::max(16u, symbol->code->kernel->kernarg_align));
+      case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE:
+        return give(value, d.group_segment_size);
+      case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE:
+        return give(value, d.private_segment_size);
+      case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK:
+        return give(value, d.uses_dynamic_stack);
+      case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_CALL_CONVENTION:
+        return give(value, uint32_t{0});
+      default:
+        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    }
+  });
+}
