@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -39,22 +38,34 @@ std::vector<Range> without(Range range, std::vector<Range> others) {
   return left;
 }
 
-// Whether all of it is private, anonymous memory that may be read and written.
-bool is_own_memory(const Range& range) {
+enum class Kind { own, shared, other };
+
+// Whether all of it is private, anonymous memory that may be read and written, or of a shared mapping.
+Kind kind_of(const Range& range) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> maps(std::fopen("/proc/self/maps", "re"), std::fclose);
-  if (!maps) return false;
+  if (!maps) return Kind::other;
   uint64_t known = range.begin;
+  Kind kind = Kind::other;
   char line[4352];
   while (known < range.end && std::fgets(line, sizeof line, maps.get())) {
     uint64_t begin = 0, end = 0, inode = 0;
     char access[5] = {};
     if (std::sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %*x %*x:%*x %" SCNu64, &begin, &end, access, &inode) != 4)
-      return false;
+      return Kind::other;
     if (end <= known) continue;
-    if (begin > known || inode != 0 || access[0] != 'r' || access[1] != 'w' || access[3] != 'p') return false;
+    if (begin > known || access[0] != 'r' || access[1] != 'w') return Kind::other;
+    const Kind part = access[3] == 's' ? Kind::shared : inode == 0 ? Kind::own : Kind::other;
+    if (known != range.begin && part != kind) return Kind::other;
+    kind = part;
     known = end;
   }
-  return known >= range.end;
+  return known >= range.end ? kind : Kind::other;
+}
+
+// Without memcpy(): sanitizers see its accesses, and know neither that nobody can write to the pages meanwhile nor that
+// what is freed in them moves along.
+void copy_pages(void* to, const void* from, size_t bytes) {
+  asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
 }
 
 class Aliases {
@@ -69,9 +80,12 @@ class Aliases {
     const auto stack = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
     if (pages.begin - kStack < stack && stack < pages.end + kStack) return nullptr;
     const std::lock_guard lock(mutex_);
-    const std::vector<Range> others = shared();
-    const std::vector<Range> own = without(pages, others);
-    if (!std::all_of(own.begin(), own.end(), is_own_memory) || !open_file(pages.end)) return nullptr;
+    const std::vector<Range> own = without(pages, moved());
+    const bool is_new = own.size() == 1 && own[0].begin == pages.begin && own[0].end == pages.end;
+    if (is_new && kind_of(pages) == Kind::shared) return add_mapping(pages, host);
+    if (!std::all_of(own.begin(), own.end(), [](const Range& r) { return kind_of(r) == Kind::own; }) ||
+        !open_file(pages.end))
+      return nullptr;
     for (size_t i = 0; i < own.size(); ++i) {
       if (move(own[i], true)) continue;
       while (i-- > 0) (void)move(own[i], false);
@@ -83,7 +97,7 @@ class Aliases {
       for (const Range& range : own) (void)move(range, false);
       return nullptr;
     }
-    aliases_[reinterpret_cast<uint64_t>(alias)] = pages;
+    aliases_[reinterpret_cast<uint64_t>(alias)] = {pages, true};
     return static_cast<uint8_t*>(alias) + (host - pages.begin);
   }
 
@@ -91,10 +105,11 @@ class Aliases {
     const std::lock_guard lock(mutex_);
     const auto it = aliases_.find(alias / kPage * kPage);
     if (it == aliases_.end()) return;
-    const Range pages = it->second;
+    const auto [pages, is_moved] = it->second;
     munmap(reinterpret_cast<void*>(it->first), pages.end - pages.begin);
     aliases_.erase(it);
-    for (const Range& range : without(pages, shared())) (void)move(range, false);
+    if (!is_moved) return;
+    for (const Range& range : without(pages, moved())) (void)move(range, false);
   }
 
  private:
@@ -105,9 +120,24 @@ class Aliases {
     pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); }, [] { get().in_child(); });
   }
 
-  std::vector<Range> shared() const {
+  // What has two addresses.
+  struct Aliased {
+    Range pages;
+    bool is_moved;  // into the file
+  };
+
+  // The pages of what the program has mapped as shared need not move: mremap() maps them once more (a size of 0).
+  void* add_mapping(const Range& pages, uint64_t host) {
+    void* alias = mremap(reinterpret_cast<void*>(pages.begin), 0, pages.end - pages.begin, MREMAP_MAYMOVE);
+    if (alias == MAP_FAILED) return nullptr;
+    aliases_[reinterpret_cast<uint64_t>(alias)] = {pages, false};
+    return static_cast<uint8_t*>(alias) + (host - pages.begin);
+  }
+
+  std::vector<Range> moved() const {
     std::vector<Range> all;
-    for (const auto& [alias, pages] : aliases_) all.push_back(pages);
+    for (const auto& [alias, aliased] : aliases_)
+      if (aliased.is_moved) all.push_back(aliased.pages);
     return all;
   }
 
@@ -139,12 +169,12 @@ class Aliases {
 
   // The child's pages become its own: as in any other fork(), what it writes is not seen by the parent.
   void in_child() {
-    for (const auto& [alias, pages] : aliases_) {
+    for (const Range& pages : moved()) {
       const size_t bytes = pages.end - pages.begin;
       void* const place = reinterpret_cast<void*>(pages.begin);
       void* copy = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (copy == MAP_FAILED) continue;
-      std::memcpy(copy, place, bytes);
+      copy_pages(copy, place, bytes);
       if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) == MAP_FAILED) munmap(copy, bytes);
     }
     aliases_.clear();
@@ -152,7 +182,7 @@ class Aliases {
   }
 
   std::mutex mutex_;
-  std::map<uint64_t, Range> aliases_;  // by first page of the alias
+  std::map<uint64_t, Aliased> aliases_;  // by first page of the alias
   int file_ = -1;
   uint64_t size_ = 0;
 };
@@ -163,7 +193,7 @@ bool replace_pages(void* place, size_t bytes, void* memory) {
   // The heap may be among the pages: nothing is to be allocated here.
   const runtime::PageMove page_move;
   if (mprotect(place, bytes, PROT_READ) != 0) return false;
-  std::memcpy(memory, place, bytes);
+  copy_pages(memory, place, bytes);
   if (mremap(memory, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED) return true;
   mprotect(place, bytes, PROT_READ | PROT_WRITE);
   return false;

@@ -3,7 +3,7 @@
 //
 // To get one, the pages are moved to shared memory, where they stay at their address, and are mapped again elsewhere.
 // Threads that write to them meanwhile are made to wait (runtime/fault.h, PageMove). A child process after fork() has
-// copies of its own.
+// copies of its own. What is a shared mapping already is only mapped again.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,9 @@
 
 namespace wavejit::hsa {
 
-// Another address of the same memory, or nullptr: it is not the process's own writable memory, or it holds the calling
-// thread's stack. remove_alias() once for each; a process does not free memory that has one. Thread-safe.
+// Another address of the same memory, or nullptr: it is neither the process's own writable memory nor a shared mapping,
+// or it holds the calling thread's stack. remove_alias() once for each; a process does not free memory that has one.
+// Thread-safe.
 [[nodiscard]] void* add_alias(void* host, size_t bytes);
 void remove_alias(void* alias);
 

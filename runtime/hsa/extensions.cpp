@@ -4,7 +4,6 @@
 #include <hsa/hsa_ext_finalize.h>
 #include <hsa/hsa_ext_image.h>
 #include <hsa/hsa_ven_amd_loader.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -228,45 +227,4 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_interop_map_buffer(uint32_t, hsa_agent_t*, 
 }
 WAVEJIT_HSA_API hsa_status_t hsa_amd_interop_unmap_buffer(void*) {
   return entry([] { return not_implemented("hsa_amd_interop_unmap_buffer", HSA_STATUS_ERROR_INVALID_ARGUMENT); });
-}
-
-// ------------------------------------------------------------------------------------------------ other processes
-
-// What is in an IPC handle. The process that owns the memory has to live.
-struct IpcHandle {
-  uint64_t magic;
-  int32_t pid;
-  int32_t file;
-  uint64_t bytes;
-  uint64_t reserved;
-};
-static_assert(sizeof(IpcHandle) == sizeof(hsa_amd_ipc_memory_t));
-static constexpr uint64_t kIpcMagic = 0x776a69742d697063ull;
-
-WAVEJIT_HSA_API hsa_status_t hsa_amd_ipc_memory_create(void* pointer, size_t bytes, hsa_amd_ipc_memory_t* handle) {
-  return entry([&] {
-    if (!pointer || bytes == 0 || !handle) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    const int file = share(pointer, bytes);
-    if (file < 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return give(handle, IpcHandle{kIpcMagic, getpid(), file, bytes, 0});
-  });
-}
-WAVEJIT_HSA_API hsa_status_t hsa_amd_ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size_t bytes, uint32_t,
-                                                       const hsa_agent_t*, void** pointer) {
-  return entry([&] {
-    if (!handle || !pointer) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    IpcHandle ipc;
-    std::memcpy(&ipc, handle, sizeof ipc);
-    if (ipc.magic != kIpcMagic || bytes > ipc.bytes) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return attach(ipc.pid, ipc.file, ipc.bytes, pointer);
-  });
-}
-WAVEJIT_HSA_API hsa_status_t hsa_amd_ipc_memory_detach(void* pointer) {
-  return entry([&] { return pointer ? detach(pointer) : HSA_STATUS_ERROR_INVALID_ARGUMENT; });
-}
-WAVEJIT_HSA_API hsa_status_t hsa_amd_ipc_signal_create(hsa_signal_t, hsa_amd_ipc_signal_t*) {
-  return entry([] { return not_implemented("hsa_amd_ipc_signal_create", HSA_STATUS_ERROR_OUT_OF_RESOURCES); });
-}
-WAVEJIT_HSA_API hsa_status_t hsa_amd_ipc_signal_attach(const hsa_amd_ipc_signal_t*, hsa_signal_t*) {
-  return entry([] { return not_implemented("hsa_amd_ipc_signal_attach", HSA_STATUS_ERROR_OUT_OF_RESOURCES); });
 }

@@ -28,13 +28,14 @@ constexpr std::chrono::microseconds kSpin{20}, kAwake{60};
 // How long the thread of the handlers stays awake after a call: programs that launch and wait add one with each launch.
 constexpr std::chrono::microseconds kHandlersAwake{300};
 
-void futex_wait(const void* word, uint32_t seen, Clock::duration limit) {
+// `shared`: with other processes.
+void futex_wait(const void* word, bool shared, uint32_t seen, Clock::duration limit) {
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(limit).count();
   const timespec time{.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
-  syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, &time, nullptr, 0);
+  syscall(SYS_futex, word, shared ? FUTEX_WAIT : FUTEX_WAIT_PRIVATE, seen, &time, nullptr, 0);
 }
-void futex_wake(const void* word) {
-  syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
+void futex_wake(const void* word, bool shared) {
+  syscall(SYS_futex, word, shared ? FUTEX_WAKE : FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
 }
 
 // Changes whenever a signal with observers does; and how many threads sleep until then.
@@ -42,7 +43,7 @@ std::atomic<uint32_t> observed_changes{0}, sleeping_observers{0};
 
 void sleep_until_change(uint32_t seen, Clock::duration limit) {
   sleeping_observers.fetch_add(1, std::memory_order_seq_cst);
-  futex_wait(&observed_changes, seen, limit);
+  futex_wait(&observed_changes, false, seen, limit);
   sleeping_observers.fetch_sub(1, std::memory_order_seq_cst);
 }
 
@@ -89,30 +90,39 @@ Clock::duration sleep_time(Clock::time_point now, Clock::time_point deadline) {
 
 void Signal::wake() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (waiters.load(std::memory_order_relaxed) != 0) futex_wake(const_cast<int64_t*>(&value));
-  if (observers.load(std::memory_order_relaxed) != 0) wake_all_observers();
+  if (is_shared || waiters.load(std::memory_order_relaxed) != 0) futex_wake(const_cast<int64_t*>(&value), is_shared);
+  if (is_shared || observers.load(std::memory_order_relaxed) != 0) wake_all_observers();
 }
 
 void wake_all_observers() {
   observed_changes.fetch_add(1, std::memory_order_seq_cst);
-  if (sleeping_observers.load(std::memory_order_seq_cst) != 0) futex_wake(&observed_changes);
+  if (sleeping_observers.load(std::memory_order_seq_cst) != 0) futex_wake(&observed_changes, false);
+}
+
+void Signal::start(int64_t initial) {
+  kind = AMD_SIGNAL_KIND_USER;
+  std::atomic_ref(const_cast<int64_t&>(value)).store(initial, std::memory_order_relaxed);
+  event_mailbox_ptr = 0;
+  event_id = 0;
+  start_ts = end_ts = 0;
+  queue_ptr = nullptr;
+  magic.store(kMagic, std::memory_order_release);
 }
 
 Signal* create_signal(int64_t initial) {
   Signal* signal = pool().take();
-  signal->kind = AMD_SIGNAL_KIND_USER;
-  std::atomic_ref(const_cast<int64_t&>(signal->value)).store(initial, std::memory_order_relaxed);
-  signal->event_mailbox_ptr = 0;
-  signal->event_id = 0;
-  signal->start_ts = signal->end_ts = 0;
-  signal->queue_ptr = nullptr;
-  signal->magic = Signal::kMagic;
+  signal->start(initial);
   return signal;
 }
 
 void destroy_signal(Signal* signal) {
+  if (signal->is_shared) {
+    detach_shared_signal(signal);
+    wake_all_observers();
+    return;
+  }
   signal->kind = AMD_SIGNAL_KIND_INVALID;
-  signal->magic = 0;
+  signal->magic.store(0, std::memory_order_release);
   wake_all_observers();
   pool().give_back(signal);
 }
@@ -120,7 +130,7 @@ void destroy_signal(Signal* signal) {
 Signal* signal_of(hsa_signal_t handle) {
   if (handle.handle == 0 || handle.handle % alignof(Signal) != 0) return nullptr;
   auto* signal = static_cast<Signal*>(reinterpret_cast<amd_signal_t*>(handle.handle));
-  return signal->magic == Signal::kMagic ? signal : nullptr;
+  return signal->is_live() ? signal : nullptr;
 }
 
 int64_t wait(Signal& signal, hsa_signal_condition_t condition, int64_t compare, Clock::time_point deadline,
@@ -142,7 +152,8 @@ int64_t wait(Signal& signal, hsa_signal_condition_t condition, int64_t compare, 
     value = signal.load(std::memory_order_seq_cst);
     now = Clock::now();
     if (holds(condition, value, compare) || now >= deadline || is_stopped(stop)) break;
-    futex_wait(const_cast<int64_t*>(&signal.value), static_cast<uint32_t>(value), sleep_time(now, deadline));
+    futex_wait(const_cast<int64_t*>(&signal.value), signal.is_shared, static_cast<uint32_t>(value),
+               sleep_time(now, deadline));
   }
   signal.waiters.fetch_sub(1, std::memory_order_seq_cst);
   return value;
@@ -151,7 +162,7 @@ int64_t wait(Signal& signal, hsa_signal_condition_t condition, int64_t compare, 
 void sleep_on(Signal& signal, int64_t seen, Clock::duration limit) {
   signal.waiters.fetch_add(1, std::memory_order_seq_cst);
   if (signal.load(std::memory_order_seq_cst) == seen)
-    futex_wait(const_cast<int64_t*>(&signal.value), static_cast<uint32_t>(seen), limit);
+    futex_wait(const_cast<int64_t*>(&signal.value), signal.is_shared, static_cast<uint32_t>(seen), limit);
   signal.waiters.fetch_sub(1, std::memory_order_seq_cst);
 }
 
@@ -202,18 +213,20 @@ class AsyncHandlers {
     }
     wake_all_observers();
   }
+  // What has not been called is dropped. The thread may call this itself, and ends soon then.
   void stop() {
-    std::thread thread;
+    std::jthread thread;
     {
       const std::lock_guard lock(mutex_);
-      stop_ = true;
       thread = std::move(thread_);
+      for (const Handler& h : added_) h.condition.signal->observers.fetch_sub(1, std::memory_order_seq_cst);
+      added_.clear();
+      calls_.clear();
     }
-    wake_all_observers();
     if (!thread.joinable()) return;
+    thread.request_stop();
+    wake_all_observers();
     thread.get_id() == std::this_thread::get_id() ? thread.detach() : thread.join();
-    const std::lock_guard lock(mutex_);
-    stop_ = false;
   }
 
  private:
@@ -228,10 +241,10 @@ class AsyncHandlers {
   };
 
   void start() {
-    if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+    if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   }
 
-  void run() {
+  void run(const std::stop_token& stop) {
     std::vector<Handler> handlers;
     Clock::time_point asleep_from = Clock::now();
     for (;;) {
@@ -239,7 +252,7 @@ class AsyncHandlers {
       std::deque<Call> calls;
       {
         const std::lock_guard lock(mutex_);
-        if (stop_) break;
+        if (stop.stop_requested()) break;
         handlers.insert(handlers.end(), added_.begin(), added_.end());
         added_.clear();
         calls.swap(calls_);
@@ -249,7 +262,7 @@ class AsyncHandlers {
       std::erase_if(handlers, [&](const Handler& h) {
         Signal& signal = *h.condition.signal;
         const int64_t value = signal.load();
-        if (signal.magic == Signal::kMagic) {
+        if (signal.is_live()) {
           if (!holds(h.condition.condition, value, h.condition.compare)) return false;
           called = true;
           if (h.function(value, h.argument)) return false;
@@ -275,8 +288,7 @@ class AsyncHandlers {
   std::mutex mutex_;
   std::vector<Handler> added_;
   std::deque<Call> calls_;
-  bool stop_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 AsyncHandlers& handlers() {
@@ -317,8 +329,16 @@ WAVEJIT_HSA_API hsa_status_t hsa_signal_create(hsa_signal_value_t initial, uint3
   });
 }
 WAVEJIT_HSA_API hsa_status_t hsa_amd_signal_create(hsa_signal_value_t initial, uint32_t count,
-                                                   const hsa_agent_t* consumers, uint64_t, hsa_signal_t* out) {
-  return hsa_signal_create(initial, count, consumers, out);
+                                                   const hsa_agent_t* consumers, uint64_t attributes,
+                                                   hsa_signal_t* out) {
+  if ((attributes & HSA_AMD_SIGNAL_IPC) == 0) return hsa_signal_create(initial, count, consumers, out);
+  return entry([&] {
+    if (!out || (count != 0 && !consumers)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    Signal* signal = create_shared_signal(initial);
+    if (!signal) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    *out = signal->handle();
+    return HSA_STATUS_SUCCESS;
+  });
 }
 WAVEJIT_HSA_API hsa_status_t hsa_signal_destroy(hsa_signal_t handle) {
   return entry([&] {

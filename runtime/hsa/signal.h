@@ -2,7 +2,8 @@
 //
 // A signal handle is the address of an amd_signal_t, whose layout kernels know (amd_hsa_signal.h). Changes made through
 // the API wake waiting threads at once. Kernels change the value in memory only, so a waiting thread also looks by
-// itself every kPollInterval.
+// itself every kPollInterval. Processes can share signals; what another one changes wakes who waits for that signal
+// alone, and is otherwise seen in the same way.
 #pragma once
 
 #include <hsa/amd_hsa_signal.h>
@@ -24,11 +25,16 @@ using Clock = std::chrono::steady_clock;  // of timestamps, too: its ticks are n
 struct alignas(64) Signal : amd_signal_t {
   std::atomic<uint32_t> waiters{0};    // threads asleep on `value`
   std::atomic<uint32_t> observers{0};  // threads that watch several signals
-  uint64_t magic = 0;
+  std::atomic<uint64_t> magic{0};
+  bool is_shared = false;  // with other processes: nobody knows who waits
 
   static constexpr uint64_t kMagic = 0x776a6974'7369676eull;
   // Threads of the runtime: how long a signal that only the guest changes may go unnoticed.
   static constexpr std::chrono::microseconds kPollInterval{500};
+
+  // Makes it a signal, with this value.
+  void start(int64_t initial);
+  [[nodiscard]] bool is_live() const { return magic.load(std::memory_order_acquire) == kMagic; }
 
   [[nodiscard]] int64_t load(std::memory_order order = std::memory_order_acquire) const {
     return std::atomic_ref(const_cast<int64_t&>(value)).load(order);
@@ -55,6 +61,13 @@ struct alignas(64) Signal : amd_signal_t {
 };
 
 [[nodiscard]] Signal* create_signal(int64_t initial);
+// One that other processes can attach, each with an address of its own (shared_signal.cpp): as the file with this
+// descriptor in the process that has it. nullptr if there is no such signal, or no memory.
+[[nodiscard]] Signal* create_shared_signal(int64_t initial);
+[[nodiscard]] Signal* attach_shared_signal(int pid, int file);
+[[nodiscard]] int file_of_shared(const Signal* signal);
+void detach_shared_signal(Signal* signal);
+// Of either kind. The others that share a signal keep it.
 void destroy_signal(Signal* signal);
 // nullptr for handles that are not of a signal (0 among them).
 [[nodiscard]] Signal* signal_of(hsa_signal_t handle);

@@ -83,6 +83,7 @@ KernelObject HsaTest::kernel(hsa_executable_t executable, const char* name) {
 void* HsaTest::allocate(size_t bytes, bool device) {
   void* memory = nullptr;
   EXPECT_EQ(hsa_amd_memory_pool_allocate(device ? device_pool_ : host_pool_, bytes, 0, &memory), HSA_STATUS_SUCCESS);
+  const std::lock_guard lock(mutex_);
   memory_.push_back(memory);
   return memory;
 }

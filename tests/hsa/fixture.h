@@ -6,6 +6,7 @@
 #include <hsa/hsa_ext_amd.h>
 
 #include <atomic>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ class HsaTest : public testing::Test {
   hsa_queue_t* make_queue(uint32_t packets = 64);
   [[nodiscard]] KernelObject kernel(const char* name) { return kernel(executable_, name); }
   [[nodiscard]] KernelObject kernel(hsa_executable_t executable, const char* name);
-  // Memory of the GPU agent, or fine-grained memory of the host.
+  // Memory of the GPU agent, or fine-grained memory of the host. Threads may call this, dispatch() and write_packet().
   void* allocate(size_t bytes, bool device = true);
   hsa_signal_t signal(hsa_signal_value_t value);
 
@@ -45,6 +46,7 @@ class HsaTest : public testing::Test {
   hsa_amd_memory_pool_t device_pool_{}, host_pool_{};
   hsa_executable_t executable_{};
   std::vector<uint8_t> code_;
+  std::mutex mutex_;  // of the memory
   std::vector<void*> memory_;
   std::vector<hsa_signal_t> signals_;
   std::vector<hsa_queue_t*> queues_;

@@ -83,7 +83,7 @@ TEST_F(HsaTest, QueuesRunBesideEachOther) {
   out[0] = 0;
   const hsa_signal_t waited = signal(1), set = signal(1);
   dispatch(make_queue(), kernel("until"), 1, {address(flag), address(out)}, waited);
-  dispatch(make_queue(), kernel("add"), 64, {address(flag), 1}, set);
+  dispatch(make_queue(), kernel("raise"), 64, {address(flag)}, set);
   EXPECT_TRUE(completes(waited));
   EXPECT_TRUE(completes(set));
   EXPECT_EQ(out[0], 1u);

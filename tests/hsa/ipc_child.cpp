@@ -1,0 +1,89 @@
+// The other process of ipc_test.cpp. Arguments: handles of three signals in hexadecimal digits, `ping`, `pong` and
+// `last`. What it does is told by the numbers it stores in `pong`; its exit status is the step that failed.
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace {
+
+constexpr uint64_t kTenSeconds = 10'000'000'000;
+
+hsa_signal_t attach(const char* text) {
+  hsa_amd_ipc_signal_t handle;
+  for (size_t i = 0; i < sizeof handle; ++i)
+    reinterpret_cast<uint8_t*>(&handle)[i] =
+        static_cast<uint8_t>(std::strtoul(std::string(text + 2 * i, 2).c_str(), nullptr, 16));
+  hsa_signal_t signal{};
+  if (hsa_amd_ipc_signal_attach(&handle, &signal) != HSA_STATUS_SUCCESS) std::exit(10);
+  return signal;
+}
+
+bool becomes(hsa_signal_t signal, hsa_signal_value_t value) {
+  return hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_EQ, value, kTenSeconds, HSA_WAIT_STATE_BLOCKED) ==
+         value;
+}
+
+hsa_status_t first_gpu(hsa_agent_t agent, void* data) {
+  hsa_device_type_t type;
+  const hsa_status_t status = hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type);
+  if (status != HSA_STATUS_SUCCESS || type != HSA_DEVICE_TYPE_GPU) return status;
+  *static_cast<hsa_agent_t*>(data) = agent;
+  return HSA_STATUS_INFO_BREAK;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4 || hsa_init() != HSA_STATUS_SUCCESS) return 9;
+  hsa_signal_t ping = attach(argv[1]);
+  const hsa_signal_t pong = attach(argv[2]), last = attach(argv[3]);
+  hsa_signal_store_screlease(pong, 1);
+  // A thread that sleeps on the signal, and one that watches several.
+  if (!becomes(ping, 2)) return 2;
+  hsa_signal_add_screlease(pong, 1);
+  hsa_signal_t both[] = {last, ping};
+  hsa_signal_condition_t conditions[] = {HSA_SIGNAL_CONDITION_LT, HSA_SIGNAL_CONDITION_GTE};
+  hsa_signal_value_t values[] = {0, 3};
+  if (hsa_amd_signal_wait_any(2, both, conditions, values, kTenSeconds, HSA_WAIT_STATE_BLOCKED, nullptr) != 1) return 3;
+  hsa_signal_store_screlease(pong, 3);
+  // A handler.
+  if (hsa_amd_signal_async_handler(
+          ping, HSA_SIGNAL_CONDITION_EQ, 4,
+          [](hsa_signal_value_t, void* data) {
+            hsa_signal_store_screlease(*static_cast<hsa_signal_t*>(data), 4);
+            return false;
+          },
+          const_cast<hsa_signal_t*>(&pong)) != HSA_STATUS_SUCCESS)
+    return 4;
+  if (!becomes(pong, 4)) return 4;
+  // A queue that waits for the one and completes the other.
+  hsa_agent_t gpu{};
+  hsa_queue_t* queue = nullptr;
+  if (hsa_iterate_agents(first_gpu, &gpu) != HSA_STATUS_INFO_BREAK ||
+      hsa_queue_create(gpu, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, 0, 0, &queue) != HSA_STATUS_SUCCESS)
+    return 5;
+  hsa_barrier_and_packet_t packet{};
+  packet.dep_signal[0] = ping;
+  packet.completion_signal = last;
+  const uint64_t index = hsa_queue_add_write_index_screlease(queue, 1);
+  auto* slot = static_cast<hsa_barrier_and_packet_t*>(queue->base_address) + index;
+  std::memcpy(reinterpret_cast<uint8_t*>(slot) + 2, reinterpret_cast<uint8_t*>(&packet) + 2, sizeof packet - 2);
+  __atomic_store_n(&slot->header, HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE, __ATOMIC_RELEASE);
+  hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
+  hsa_signal_store_screlease(pong, 5);
+  if (!becomes(last, 0)) return 6;
+  if (hsa_queue_destroy(queue) != HSA_STATUS_SUCCESS) return 6;
+  // The other process has destroyed its `ping`. Here it lives until it is destroyed here, too.
+  if (!becomes(pong, 6)) return 7;
+  hsa_signal_store_screlease(ping, 7);
+  if (hsa_signal_load_scacquire(ping) != 7) return 7;
+  if (hsa_signal_destroy(ping) != HSA_STATUS_SUCCESS) return 8;
+  if (hsa_signal_destroy(ping) != HSA_STATUS_ERROR_INVALID_SIGNAL) return 8;
+  hsa_signal_store_screlease(pong, 7);
+  if (hsa_signal_destroy(pong) != HSA_STATUS_SUCCESS || hsa_signal_destroy(last) != HSA_STATUS_SUCCESS) return 8;
+  return hsa_shut_down() == HSA_STATUS_SUCCESS ? 0 : 8;
+}

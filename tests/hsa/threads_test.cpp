@@ -1,0 +1,117 @@
+// Threads of a program that use everything at once.
+#include <hsa/hsa_ven_amd_loader.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "fixture.h"
+
+namespace wavejit::test {
+namespace {
+
+constexpr unsigned kThreads = 4, kRounds = 40;
+
+class HsaThreads : public HsaTest {
+ protected:
+  template <typename Body>
+  void on_threads(Body&& body) {
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < kThreads; ++t) threads.emplace_back([&, t] { body(t); });
+    for (std::thread& t : threads) t.join();
+  }
+};
+
+// One queue for all; completion signals come and go.
+TEST_F(HsaThreads, OneQueue) {
+  hsa_queue_t* queue = make_queue(16);
+  const KernelObject add = kernel("add");
+  std::array<uint32_t*, kThreads> out{};
+  for (auto& o : out) std::memset(o = static_cast<uint32_t*>(allocate(256)), 0, 256);
+  on_threads([&](unsigned t) {
+    for (unsigned round = 0; round < kRounds; ++round) {
+      hsa_signal_t done{};
+      HSA(hsa_signal_create(1, 0, nullptr, &done));
+      dispatch(queue, add, 64, {reinterpret_cast<uint64_t>(out[t]), 1}, done);
+      ASSERT_TRUE(completes(done));
+      ASSERT_EQ(out[t][63], round + 1);
+      HSA(hsa_signal_destroy(done));
+    }
+  });
+}
+
+// Each thread has a queue of its own for as long as a kernel takes; copies bring the arguments and the results.
+TEST_F(HsaThreads, QueuesCopiesAndHandlers) {
+  const KernelObject add = kernel("add");
+  struct Buffers {
+    uint32_t *in, *device, *out;
+  };
+  std::array<Buffers, kThreads> buffers{};
+  constexpr size_t kBytes = 512 << 10;  // more than the caller copies by itself
+  for (Buffers& b : buffers)
+    b = {static_cast<uint32_t*>(allocate(kBytes, false)), static_cast<uint32_t*>(allocate(kBytes)),
+         static_cast<uint32_t*>(allocate(kBytes, false))};
+  on_threads([&](unsigned t) {
+    const Buffers& b = buffers[t];
+    for (unsigned round = 0; round < kRounds / 4; ++round) {
+      std::fill_n(b.in, kBytes / 4, round);
+      hsa_queue_t* queue = nullptr;
+      HSA(hsa_queue_create(gpu_, 16, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, 0, 0, &queue));
+      std::array<hsa_signal_t, 4> s{};
+      for (hsa_signal_t& signal : s) HSA(hsa_signal_create(1, 0, nullptr, &signal));
+      HSA(hsa_amd_signal_async_handler(
+          s[2], HSA_SIGNAL_CONDITION_EQ, 0,
+          [](hsa_signal_value_t, void* next) {
+            hsa_signal_subtract_screlease(*static_cast<hsa_signal_t*>(next), 1);
+            return false;
+          },
+          &s[3]));
+      HSA(hsa_amd_memory_async_copy(b.device, gpu_, b.in, cpu_, kBytes, 0, nullptr, s[0]));
+      hsa_barrier_and_packet_t barrier{};
+      barrier.dep_signal[0] = s[0];
+      write_packet(queue, HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE, &barrier);
+      dispatch(queue, add, 64 * 4, {reinterpret_cast<uint64_t>(b.device), t + 1}, s[1]);
+      HSA(hsa_amd_memory_async_copy(b.out, cpu_, b.device, gpu_, kBytes, 1, &s[1], s[2]));
+      ASSERT_TRUE(completes(s[2]));
+      ASSERT_EQ(b.out[255], round + t + 1);
+      ASSERT_EQ(b.out[256], round);
+      ASSERT_TRUE(completes(s[3]));
+      HSA(hsa_queue_destroy(queue));
+      for (const hsa_signal_t signal : s) HSA(hsa_signal_destroy(signal));
+    }
+  });
+}
+
+// Executables come and go while others look at what is loaded, as profilers do.
+TEST_F(HsaThreads, Executables) {
+  hsa_ven_amd_loader_1_01_pfn_t loader{};
+  HSA(hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof loader, &loader));
+  on_threads([&](unsigned t) {
+    for (unsigned round = 0; round < kRounds; ++round) {
+      if (t == 0) {
+        size_t count = 0;
+        HSA(loader.hsa_ven_amd_loader_query_segment_descriptors(nullptr, &count));
+        std::vector<hsa_ven_amd_loader_segment_descriptor_t> all(count);
+        (void)loader.hsa_ven_amd_loader_query_segment_descriptors(all.data(), &count);  // there may be others by now
+        continue;
+      }
+      hsa_code_object_reader_t reader;
+      HSA(hsa_code_object_reader_create_from_memory(code_.data(), code_.size(), &reader));
+      hsa_executable_t executable;
+      HSA(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable));
+      HSA(hsa_executable_load_agent_code_object(executable, gpu_, reader, nullptr, nullptr));
+      HSA(hsa_code_object_reader_destroy(reader));
+      HSA(hsa_executable_freeze(executable, nullptr));
+      hsa_executable_symbol_t symbol;
+      HSA(hsa_executable_get_symbol_by_name(executable, "add.kd", &gpu_, &symbol));
+      uint64_t object = 0;
+      HSA(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object));
+      HSA(hsa_executable_destroy(executable));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace wavejit::test
