@@ -33,7 +33,7 @@ bool wait_awake(const Ready& ready) {
 
 // What threads take to come when some are awake, and bounds for the others: measurements of a busy machine may be
 // anything.
-constexpr std::chrono::microseconds kAwakeCost{10}, kLeastCost{10}, kMostCost{100};
+constexpr std::chrono::microseconds kAwakeCost{30}, kLeastCost{10}, kMostCost{100};
 // How long a team may stay alone without looking whether it should.
 constexpr std::chrono::milliseconds kAlone{1};
 // For how long after the last team that was alone there is a thread to see to that without being woken.
