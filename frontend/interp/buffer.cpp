@@ -124,7 +124,6 @@ Step atomic(Context& c, const Op& op) {
     T old{};
     if ((valid >> l & 1) != 0) {
       const uint64_t address = c.addresses[l];
-      if (address % sizeof(T) != 0) return alignment_fault(c, op, address, l);
       if (!is_host_address(address)) return memory_fault(c, op, address, l, true);
       const T extra = two ? lane_value<T>(rows + kDwords * kWaveSize, l) : T{};
       old = atomic_apply(kind, reinterpret_cast<T*>(address), lane_value<T>(rows, l), extra);

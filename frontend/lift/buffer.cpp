@@ -203,7 +203,6 @@ void atomic(Context& c) {
   Access access = Elements(c, kWide ? 8 : 4, 1).at(0);
   Inst* value = data_element(c, data, kWide, 0);
   Inst* compare = ir::has_two_operands(kOp) ? data_element(c, data, kWide, kWide ? 2 : 1) : nullptr;
-  access.mem.aligned = true;
   lift_atomic(c, std::move(access), kOp, kWide, value, compare, c.inst->glc ? &data : nullptr);
 }
 

@@ -91,9 +91,8 @@ struct alignas(64) WaveState {
   ExitReason exit_reason;
   uint32_t trap_id;
   uint64_t fault_address;
-  uint32_t fault_lane;        // 0..63, or 64 when the access was scalar
-  uint32_t fault_write;       // 1 for a store or atomic
-  uint32_t fault_misaligned;  // 1 for an atomic whose address is not a multiple of its size
+  uint32_t fault_lane;   // 0..63, or 64 when the access was scalar
+  uint32_t fault_write;  // 1 for a store or atomic
 
   // Counters, updated by the interpreter always and by translated code when asked to: instructions executed by the
   // wave.
@@ -110,6 +109,8 @@ struct alignas(64) WaveState {
   uint32_t gds_size;
 
   uint32_t gpr_alloc;  // GPR_ALLOC register
+
+  uint32_t fault_misaligned;  // like fault_write: 1 for an atomic whose address is not a multiple of its size
 
   // One 256-byte row per register, element = lane. AGPRs follow VGPRs, so on GFX90A's unified file agpr i is row 256 +
   // i too.
