@@ -66,6 +66,7 @@ bool Emitter::add_to_matrix_loop(MatrixLoop& loop, const MatrixChain& chain) con
   std::optional<int32_t> to_rows_of_a, to_rows_of_b;
   for (size_t p = 0; p < chain.size(); ++p) {
     const Inst &there = *chain[p]->rows[0], &here = *model[p]->rows[0];
+    if (chain[p]->form.groups != model[p]->form.groups) return false;  // steps of the sum
     if (there.op != here.op || there.attr != here.attr || there.operands.size() != here.operands.size()) return false;
     for (size_t i = 1; i < there.operands.size(); ++i) {
       const Mem &to = matrix_row(there, i), &from = matrix_row(here, i);

@@ -333,7 +333,7 @@ std::vector<uint32_t> random_memory_words(isa::Opcode opcode, isa::Target target
 void set_addresses(WaveState& wave, const MemoryMap& map, isa::Target target, Rng& rng) {
   const uint64_t memory = map.memory + kMemoryBytes / 2;
   wave.set_sgpr64(kAddressSgpr, memory);
-  wave.sgpr[kSmallSgpr] = 4 * below(rng, 64);
+  wave.sgpr[kSmallSgpr] = 4 * below(rng, 60);  // 236 + 255 + 16 bytes are inside scratch
   wave.sgpr[kSmallSgpr + 1] = 16 * below(rng, 16);
   wave.scratch_base = map.scratch;
   wave.scratch_bytes_per_lane = kScratchBytesPerLane;
