@@ -38,7 +38,12 @@ HWY_INLINE hn::Vec<D> clamp01(D d, hn::Vec<D> v, bool dx10) {
   const auto one = hn::Set(d, hn::TFromD<D>(1));
   auto y = hn::IfThenElse(hn::Gt(v, zero), v, zero);  // also NaN -> 0
   y = hn::IfThenElse(hn::Lt(y, one), y, one);
-  return dx10 ? y : hn::IfThenElse(hn::IsNaN(v), v, y);
+  if (dx10) return y;
+  // A NaN is quieted: v_div_scale hands on those that signal.
+  constexpr unsigned kQuietBit = sizeof(hn::TFromD<D>) == 8 ? 51 : 22;
+  const hn::RebindToUnsigned<D> du;
+  const auto quiet = hn::BitCast(d, hn::Set(du, hn::TFromD<decltype(du)>{1} << kQuietBit));
+  return hn::IfThenElse(hn::IsNaN(v), hn::Or(v, quiet), y);
 }
 
 void clamp_f32(uint32_t* row, bool dx10) {
