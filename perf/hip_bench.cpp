@@ -10,14 +10,7 @@
 #include <cstring>
 #include <vector>
 
-#define HIP(call)                                                                        \
-  do {                                                                                   \
-    const hipError_t error = (call);                                                     \
-    if (error != hipSuccess) {                                                           \
-      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, hipGetErrorString(error)); \
-      std::exit(1);                                                                      \
-    }                                                                                    \
-  } while (false)
+#include "hip_check.h"
 
 __global__ void empty() {}
 

@@ -2,17 +2,9 @@
 //   wavejit exec [--threads N] -- hip_api_hip [--tiny]
 #include <hip/hip_runtime.h>
 
+#include "../hip_check.h"
 #include "cases.h"
 #include "kernels.h"
-
-#define HIP(call)                                                                        \
-  do {                                                                                   \
-    const hipError_t error = (call);                                                     \
-    if (error != hipSuccess) {                                                           \
-      std::fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, hipGetErrorString(error)); \
-      std::exit(1);                                                                      \
-    }                                                                                    \
-  } while (false)
 
 class HipDevice {
  public:
