@@ -214,6 +214,7 @@ void Lifter::leave() {
           leaving[i].unknown = true;
         else
           leaving[i].resumes_at = guest.next[1];
+        leaving[i].resumes_with_any_exec = options_.exec_full && !exec_full_at_end_[i];
         break;
       case Ending::end:
         break;
@@ -240,9 +241,8 @@ void Lifter::leave() {
     else if (leaving[i].unknown)
       ssa_->write_back(i, ssa_->modified_at_end(i));
     else if (leaving[i].resumes_at != kNoBlock) {
-      // EXEC always: the runtime tests it before it enters code specialised on full masks. If it may not be full the
-      // wave may go on in the other variant.
-      const VarSet& live = options_.exec_full && !exec_full_at_end_[i]
+      // EXEC always: the runtime tests it before it enters code specialised on full masks.
+      const VarSet& live = leaving[i].resumes_with_any_exec
                                ? ssa_->live_at_start_any_exec(leaving[i].resumes_at)
                                : ssa_->live_at_start(leaving[i].resumes_at);
       ssa_->write_back(i, ssa_->modified_at_end(i) & (live | exec | counter));

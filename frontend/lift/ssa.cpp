@@ -522,7 +522,9 @@ void Ssa::compute_liveness(const std::vector<Leaving>& leaving) {
       const auto live_out = [&](VarSet State::*in) {
         VarSet live;
         for (const uint32_t next : leaving[i].successors) live |= states_[next].*in;
-        if (leaving[i].resumes_at != kNoBlock) live |= states_[leaving[i].resumes_at].*in;
+        if (leaving[i].resumes_at != kNoBlock)
+          live |= leaving[i].resumes_with_any_exec ? live_at_start_any_exec(leaving[i].resumes_at)
+                                                   : states_[leaving[i].resumes_at].*in;
         if (leaving[i].unknown) live.set();
         return live;
       };

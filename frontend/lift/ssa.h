@@ -76,9 +76,11 @@ class Ssa {
 
   // --- after all blocks are filled ---
   // What follows a block: blocks inside the unit, the block where a barrier or yield resumes, or code unknown here.
+  // `resumes_with_any_exec`: the wave may go on in code that is not lifted for a full EXEC, unlike this.
   struct Leaving {
     std::vector<uint32_t> successors;
     uint32_t resumes_at = kNoBlock;
+    bool resumes_with_any_exec = false;
     bool unknown = false;
   };
   void compute_modified(const std::vector<Leaving>& leaving);

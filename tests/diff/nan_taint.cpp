@@ -32,6 +32,24 @@ isa::Type float_atomic(const isa::Instruction& inst) {
   return has("_f16") ? isa::Type::v2f16 : isa::Type::none;
 }
 
+enum class Kept : uint8_t { none, half, part };
+
+// What may be left of a destination dword, in a lane that is on.
+Kept kept_of(const isa::Instruction& inst) {
+  if (inst.is_sdwa) {
+    if (inst.sdwa_dst_unused != isa::SdwaUnused::preserve || inst.sdwa_dst_sel == isa::SdwaSelect::dword)
+      return Kept::none;
+    const bool half = inst.sdwa_dst_sel == isa::SdwaSelect::word_0 || inst.sdwa_dst_sel == isa::SdwaSelect::word_1;
+    return half ? Kept::half : Kept::part;
+  }
+  const std::string_view name = isa::info(inst.opcode).name;
+  const auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
+  if (has("_d16") || has("_mix") || (inst.format == isa::Format::vop3 && (inst.op_sel & 8) != 0)) return Kept::half;
+  // GFX9 keeps the upper half beside some 16-bit results: those of three sources, and a few more.
+  const bool is_16bit = has("_f16") || has("_i16") || has("_u16");
+  return is_16bit && (inst.format == isa::Format::vop3 || has("v_ma")) ? Kept::half : Kept::none;
+}
+
 }  // namespace
 
 bool NanTaint::memory_allows(const isa::Instruction& inst) const {
@@ -109,14 +127,12 @@ bool NanTaint::accept(const isa::Instruction& inst) {
     }
   }
   // So is what is left of any NaN, but of one in the half that is not replaced.
-  if (inst.is_sdwa && inst.sdwa_dst_unused == isa::SdwaUnused::preserve &&
-      inst.sdwa_dst_sel != isa::SdwaSelect::dword) {
-    const bool half = inst.sdwa_dst_sel == isa::SdwaSelect::word_0 || inst.sdwa_dst_sel == isa::SdwaSelect::word_1;
+  if (const Kept kept = kept_of(inst); kept != Kept::none) {
     for (unsigned i = 0; i < inst.num_operands; ++i) {
       const isa::Operand& operand = inst.operands[i];
       if (!is_vector(operand) || !operand.is_dst) continue;
       const Content content = registers_[index_of(operand, 0)];
-      if (content != Content::exact && !(half && content == Content::f16)) return false;
+      if (content != Content::exact && !(kept == Kept::half && content == Content::f16)) return false;
     }
   }
   const bool from_memory = memory_ != Content::exact && is_memory(isa::info(inst.opcode));
