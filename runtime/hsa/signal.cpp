@@ -106,6 +106,7 @@ void Signal::start(int64_t initial) {
   event_id = 0;
   start_ts = end_ts = 0;
   queue_ptr = nullptr;
+  uses.fetch_add(1, std::memory_order_relaxed);
   magic.store(kMagic, std::memory_order_release);
 }
 
@@ -199,7 +200,7 @@ class AsyncHandlers {
     condition.signal->observers.fetch_add(1, std::memory_order_seq_cst);
     {
       const std::lock_guard lock(mutex_);
-      added_.push_back({condition, handler, argument});
+      added_.push_back({condition, condition.signal->uses.load(std::memory_order_relaxed), handler, argument});
       start();
     }
     if (holds(condition.condition, condition.signal->load(std::memory_order_seq_cst), condition.compare))
@@ -232,6 +233,7 @@ class AsyncHandlers {
  private:
   struct Handler {
     Condition condition;
+    uint32_t use;  // of the signal
     hsa_amd_signal_handler function;
     void* argument;
   };
@@ -262,7 +264,7 @@ class AsyncHandlers {
       std::erase_if(handlers, [&](const Handler& h) {
         Signal& signal = *h.condition.signal;
         const int64_t value = signal.load();
-        if (signal.is_live()) {
+        if (signal.is_live() && signal.uses.load(std::memory_order_relaxed) == h.use) {
           if (!holds(h.condition.condition, value, h.condition.compare)) return false;
           called = true;
           if (h.function(value, h.argument)) return false;

@@ -26,6 +26,7 @@ struct alignas(64) Signal : amd_signal_t {
   std::atomic<uint32_t> waiters{0};    // threads asleep on `value`
   std::atomic<uint32_t> observers{0};  // threads that watch several signals
   std::atomic<uint64_t> magic{0};
+  std::atomic<uint32_t> uses{0};  // how many signals it has been: handlers of one do not see the next
   bool is_shared = false;  // with other processes: nobody knows who waits
 
   static constexpr uint64_t kMagic = 0x776a6974'7369676eull;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -82,6 +83,48 @@ TEST_F(HsaThreads, QueuesCopiesAndHandlers) {
       for (const hsa_signal_t signal : s) HSA(hsa_signal_destroy(signal));
     }
   });
+}
+
+// While their thread is held up in another handler, a signal is destroyed and its memory becomes that of the next.
+TEST_F(HsaThreads, HandlersOfDestroyedSignals) {
+  struct {
+    std::atomic<bool> begun = false, may_end = false;
+    std::atomic<int> late = 0;
+  } seen;
+  using Seen = decltype(seen);
+  hsa_signal_t hold_up{}, gone{}, next{}, last{};
+  for (hsa_signal_t* signal : {&hold_up, &gone}) HSA(hsa_signal_create(1, 0, nullptr, signal));
+  HSA(hsa_amd_signal_async_handler(
+      hold_up, HSA_SIGNAL_CONDITION_EQ, 0,
+      [](hsa_signal_value_t, void* argument) {
+        auto& s = *static_cast<Seen*>(argument);
+        s.begun = true;
+        while (!s.may_end) std::this_thread::yield();
+        return false;
+      },
+      &seen));
+  HSA(hsa_amd_signal_async_handler(
+      gone, HSA_SIGNAL_CONDITION_EQ, 0,
+      [](hsa_signal_value_t, void* argument) {
+        ++static_cast<Seen*>(argument)->late;
+        return false;
+      },
+      &seen));
+  hsa_signal_store_screlease(hold_up, 0);
+  while (!seen.begun) std::this_thread::yield();
+  HSA(hsa_signal_destroy(gone));
+  HSA(hsa_signal_create(0, 0, nullptr, &next));
+  EXPECT_EQ(next.handle, gone.handle) << "the test needs memory that is used again";
+  seen.may_end = true;
+  HSA(hsa_signal_create(1, 0, nullptr, &last));
+  HSA(hsa_amd_async_function([](void* signal) { hsa_signal_store_screlease(*static_cast<hsa_signal_t*>(signal), 0); },
+                             &last));
+  ASSERT_TRUE(completes(last));
+  HSA(hsa_amd_async_function([](void* signal) { hsa_signal_store_screlease(*static_cast<hsa_signal_t*>(signal), 1); },
+                             &last));
+  while (hsa_signal_load_scacquire(last) != 1) std::this_thread::yield();
+  EXPECT_EQ(seen.late, 0);
+  for (const hsa_signal_t signal : {hold_up, next, last}) HSA(hsa_signal_destroy(signal));
 }
 
 // Executables come and go while others look at what is loaded, as profilers do.
