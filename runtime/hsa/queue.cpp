@@ -29,8 +29,9 @@ constexpr size_t kPacketBytes = 64;
 // takes between two launches, as waking a thread takes as long as a small kernel.
 constexpr std::chrono::microseconds kIdleSpin{60};
 // After that it looks in these intervals, for as long as there has been a packet not long ago; then as rarely as for
-// everything that only kernels change.
-constexpr std::chrono::microseconds kAttention{100};
+// everything that only kernels change. The longer another thread has been processing packets, the longer they get: they
+// cost one of the CPUs that the kernel uses 10 us each.
+constexpr std::chrono::microseconds kAttention{100}, kAttentionBesideHelp{1000};
 constexpr std::chrono::milliseconds kAttentive{20};
 // As many packets may wait for that, or for a thread that waits for them. For more the thread is woken.
 constexpr uint64_t kUnnoticed = 32;
@@ -137,7 +138,8 @@ bool Queue::has_packet() const {
 }
 
 void Queue::run() {
-  Clock::time_point spin_end;
+  Clock::time_point spin_end, quiet_since = Clock::now();
+  bool was_helped = false;
   while (!stop_.load(std::memory_order_acquire)) {
     if (const hsa_status_t error = error_.load(std::memory_order_acquire); error != HSA_STATUS_SUCCESS) {
       if (callback_) callback_(error, handle(), data_);
@@ -150,10 +152,12 @@ void Queue::run() {
       cpu_.store(sched_getcpu(), std::memory_order_relaxed);
       while (!stop_.load(std::memory_order_acquire) && has_packet() && process_front()) {
       }
-      spin_end = Clock::now() + kIdleSpin;
+      quiet_since = Clock::now();
+      spin_end = quiet_since + kIdleSpin;
       continue;
     }
     const Clock::time_point now = Clock::now();
+    if (std::exchange(was_helped, helped) != helped) quiet_since = now;
     if (!helped && now < spin_end) {
       for (int i = 0; i < 16; ++i) _mm_pause();
       continue;
@@ -164,7 +168,12 @@ void Queue::run() {
     attentive_.store(attentive, std::memory_order_seq_cst);
     // A packet may be there without the doorbell having been rung, if kernels write them.
     if (stop_.load(std::memory_order_acquire) || (!helped && has_packet())) continue;
-    sleep_on(*doorbell_, rung, attentive ? kAttention : Signal::kPollInterval);
+    const Clock::duration quiet = now - quiet_since;
+    if (!attentive)
+      sleep_on(*doorbell_, rung, Signal::poll_interval(quiet));
+    else
+      sleep_on(*doorbell_, rung,
+               helped ? std::clamp<Clock::duration>(quiet / 4, kAttention, kAttentionBesideHelp) : kAttention);
   }
 }
 

@@ -82,8 +82,8 @@ bool is_stopped(const std::atomic<bool>* stop) {
 }
 
 // How long to sleep: until the deadline, and no longer than until it is time to look for what kernels have written.
-Clock::duration sleep_time(Clock::time_point now, Clock::time_point deadline) {
-  return std::min<Clock::duration>(deadline - now, Signal::kPollInterval);
+Clock::duration sleep_time(Clock::time_point start, Clock::time_point now, Clock::time_point deadline) {
+  return std::min(deadline - now, Signal::poll_interval(now - start));
 }
 
 }  // namespace
@@ -139,7 +139,8 @@ int64_t wait(Signal& signal, hsa_signal_condition_t condition, int64_t compare, 
   int64_t value = signal.load();
   if (holds(condition, value, compare)) return value;
   Clock::time_point now = Clock::now();
-  const Clock::time_point spin_end = now + kSpin, awake_end = awake ? std::min(deadline, now + kAwake) : now;
+  const Clock::time_point start = now, spin_end = now + kSpin,
+                          awake_end = awake ? std::min(deadline, now + kAwake) : now;
   for (; now < awake_end; now = Clock::now()) {
     if (now >= spin_end) sched_yield();
     for (int i = 0; i < 32; ++i) {
@@ -154,7 +155,7 @@ int64_t wait(Signal& signal, hsa_signal_condition_t condition, int64_t compare, 
     now = Clock::now();
     if (holds(condition, value, compare) || now >= deadline || is_stopped(stop)) break;
     futex_wait(const_cast<int64_t*>(&signal.value), signal.is_shared, static_cast<uint32_t>(value),
-               sleep_time(now, deadline));
+               sleep_time(start, now, deadline));
   }
   signal.waiters.fetch_sub(1, std::memory_order_seq_cst);
   return value;
@@ -178,12 +179,13 @@ size_t wait_any(std::span<const Condition> conditions, Clock::time_point deadlin
   size_t found = find();
   if (found < conditions.size()) return found;
   for (const Condition& c : conditions) c.signal->observers.fetch_add(1, std::memory_order_seq_cst);
+  const Clock::time_point start = Clock::now();
   for (;;) {
     const uint32_t seen = observed_changes.load(std::memory_order_seq_cst);
     found = find();
     const Clock::time_point now = Clock::now();
     if (found < conditions.size() || now >= deadline || is_stopped(stop)) break;
-    sleep_until_change(seen, sleep_time(now, deadline));
+    sleep_until_change(seen, sleep_time(start, now, deadline));
   }
   for (const Condition& c : conditions) c.signal->observers.fetch_sub(1, std::memory_order_seq_cst);
   return found;
@@ -278,7 +280,7 @@ class AsyncHandlers {
       } else if (now < asleep_from) {
         sched_yield();
       } else {
-        sleep_until_change(seen, handlers.empty() ? kIdleSleep : Signal::kPollInterval);
+        sleep_until_change(seen, handlers.empty() ? kIdleSleep : Signal::poll_interval(now - asleep_from));
       }
     }
     for (const Handler& h : handlers) h.condition.signal->observers.fetch_sub(1, std::memory_order_seq_cst);

@@ -2,7 +2,7 @@
 //
 // A signal handle is the address of an amd_signal_t, whose layout kernels know (amd_hsa_signal.h). Changes made through
 // the API wake waiting threads at once. Kernels change the value in memory only, so a waiting thread also looks by
-// itself every kPollInterval. Processes can share signals; what another one changes wakes who waits for that signal
+// itself every poll_interval(). Processes can share signals; what another one changes wakes who waits for that signal
 // alone, and is otherwise seen in the same way.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -30,8 +31,12 @@ struct alignas(64) Signal : amd_signal_t {
   bool is_shared = false;  // with other processes: nobody knows who waits
 
   static constexpr uint64_t kMagic = 0x776a6974'7369676eull;
-  // Threads of the runtime: how long a signal that only the guest changes may go unnoticed.
+  // How long a signal that only the guest changes may go unnoticed: longer, the longer nothing has happened.
   static constexpr std::chrono::microseconds kPollInterval{500};
+  static constexpr std::chrono::milliseconds kLongestPollInterval{8};
+  static Clock::duration poll_interval(Clock::duration quiet) {
+    return std::clamp<Clock::duration>(quiet / 8, kPollInterval, kLongestPollInterval);
+  }
 
   // Makes it a signal, with this value.
   void start(int64_t initial);
