@@ -114,10 +114,16 @@ std::vector<Emitter::Copy> Emitter::edge_copies(const ir::Block& from, unsigned 
   if (source == nullptr) return copies;
   // Out of one: results move to the registers that the rest of the function knows.
   std::set<const Inst*> moved;
-  const auto move = [&](const Inst* value) {
+  const auto move_value = [&](const Inst* value) {
     if (value->is_const() || value->op == Op::undef || value->op == Op::lane_id) return;
     const Inst* place = resolve(value).inst;
     if (source->contains(place->parent) && moved.insert(place).second) add_copies(copies, place, nullptr, place, pass_);
+  };
+  const auto move = [&](const Inst* value) {
+    // Who uses a splat may take the scalar instead.
+    const bool splat = value->op == Op::splat || value->op == Op::splat64;
+    if (splat && !classes_.is_shared(value->operands[0])) move_value(value->operands[0]);
+    move_value(value);
   };
   for (const ir::Block* block : source->blocks) {
     for (const Inst* inst : block->insts) {
