@@ -77,6 +77,32 @@ LaneMap swizzle_lanes(unsigned offset) {
   return map;
 }
 
+// Whether the lanes where it holds all have a source that `dpp` may read; `exist` are those that have a source.
+bool implies_valid(const ir::Inst* condition, const ir::Inst& dpp, uint64_t exist, unsigned depth = 4) {
+  if (condition->is_const()) return dpp.operands[1]->is_const(~uint64_t{0}) && (condition->imm & ~exist) == 0;
+  const auto implied_by = [&](unsigned i) { return implies_valid(condition->operands[i], dpp, exist, depth - 1); };
+  switch (condition->op) {
+    case ir::Op::dpp_valid:
+      return condition->attr == dpp.attr && condition->operands[0] == dpp.operands[1];
+    case ir::Op::and_:
+      return depth > 0 && (implied_by(0) || implied_by(1));
+    case ir::Op::andn:
+      return depth > 0 && implied_by(0);
+    default:
+      return false;
+  }
+}
+
+// Whether whatever the other lanes hold is merged away by all who use it.
+bool only_valid_lanes_matter(const ir::Inst& dpp, const LaneMap& map) {
+  uint64_t exist = 0;
+  for (unsigned l = 0; l < kWaveSize; ++l) exist |= uint64_t{map[l] >= 0} << l;
+  return std::all_of(dpp.users.begin(), dpp.users.end(), [&](const ir::Inst* user) {
+    return user->op == ir::Op::select && user->operands[0]->type == ir::kMask && user->operands[0] != &dpp &&
+           user->operands[1] == &dpp && user->operands[2] != &dpp && implies_valid(user->operands[0], dpp, exist);
+  });
+}
+
 }  // namespace
 
 // All 64 lanes of a v32 in a stack row.
@@ -96,33 +122,35 @@ Gp Emitter::address_of(const Mem& slot) {
   return d;
 }
 
-// out lane l = value lane map[l], 0 where there is none. `value` holds one register per chunk.
-std::vector<Vec> Emitter::move_lanes(const std::vector<Vec>& value, std::span<const int> map) {
+// out lane l = value lane map[l]; where there is none, 0, or whatever it is if `any_elsewhere`. `value` holds one
+// register per chunk.
+std::vector<Vec> Emitter::move_lanes(const std::vector<Vec>& value, std::span<const int> map, bool any_elsewhere) {
+  constexpr size_t kMostSources = 4;
   std::vector<Vec> result(chunks_);
   std::optional<Gp> row;
   for (unsigned c = 0; c < chunks_; ++c) {
     const auto own = map.subspan(c * isa_->lanes, isa_->lanes);
-    uint32_t valid = 0, index[16] = {}, offsets[16] = {};
-    int from = -1;
-    bool one_chunk = true;
+    uint32_t valid = 0, offsets[16] = {};
+    uint8_t from[16];
+    std::vector<size_t> chunks;
+    std::vector<Vec> sources;
     for (unsigned l = 0; l < isa_->lanes; ++l) {
+      from[l] = VectorIsa::kAnyLane;
       if (own[l] < 0) continue;
+      const auto lane = static_cast<unsigned>(own[l]);
       valid |= 1u << l;
-      const int chunk = own[l] / static_cast<int>(isa_->lanes);
-      if (from >= 0 && from != chunk) one_chunk = false;
-      from = chunk;
-      index[l] = static_cast<uint32_t>(own[l]) % isa_->lanes;
-      offsets[l] = static_cast<uint32_t>(own[l]) * 4;
-    }
-    if (valid == 0) {
-      result[c] = isa_->const32(0);
-      continue;
+      offsets[l] = lane * 4;
+      const size_t chunk = lane / isa_->lanes;
+      const auto at = static_cast<size_t>(std::find(chunks.begin(), chunks.end(), chunk) - chunks.begin());
+      if (at == chunks.size()) {
+        chunks.push_back(chunk);
+        sources.push_back(value[chunk]);
+      }
+      from[l] = static_cast<uint8_t>(at * isa_->lanes + lane % isa_->lanes);
     }
     Vec moved = isa_->vec();
-    if (one_chunk) {
-      Vec where = isa_->vec();
-      isa_->mov(where, pool_.get(index, isa_->bytes()));
-      isa_->permute32(moved, value[static_cast<size_t>(from)], where);
+    if (sources.size() <= kMostSources) {
+      isa_->shuffle(moved, sources, std::span(from, isa_->lanes));
     } else {
       if (!row) {
         const Mem slot = scratch_row(wave_row_, tile_ * 4);
@@ -133,7 +161,7 @@ std::vector<Vec> Emitter::move_lanes(const std::vector<Vec>& value, std::span<co
       isa_->mov(where, pool_.get(offsets, isa_->bytes()));
       isa_->gather(moved, *row, {where}, 0, nullptr, {});
     }
-    if (valid == (1u << isa_->lanes) - 1) {
+    if (any_elsewhere || valid == 0 || valid == (1u << isa_->lanes) - 1) {
       result[c] = moved;
     } else {
       MaskReg k = isa_->mask();
@@ -143,6 +171,51 @@ std::vector<Vec> Emitter::move_lanes(const std::vector<Vec>& value, std::span<co
     }
   }
   return result;
+}
+
+// The same for a mask, by shifts: false, and nothing done, where that takes more than two a chunk.
+bool Emitter::move_mask(const Inst* lanes, std::span<const int> map, std::span<const MaskReg> out) {
+  struct Piece {
+    unsigned chunk;
+    int by;
+    uint32_t lanes;
+  };
+  const uint32_t all = (1u << isa_->lanes) - 1;
+  std::vector<std::vector<Piece>> pieces(chunks_);
+  for (unsigned c = 0; c < chunks_; ++c) {
+    for (unsigned l = 0; l < isa_->lanes; ++l) {
+      const int lane = map[c * isa_->lanes + l];
+      if (lane < 0) continue;
+      const unsigned chunk = static_cast<unsigned>(lane) / isa_->lanes;
+      const int by = static_cast<int>(l) - lane % static_cast<int>(isa_->lanes);
+      const auto same = std::find_if(pieces[c].begin(), pieces[c].end(),
+                                     [&](const Piece& p) { return p.chunk == chunk && p.by == by; });
+      if (same != pieces[c].end())
+        same->lanes |= 1u << l;
+      else
+        pieces[c].push_back({chunk, by, 1u << l});
+    }
+    if (!isa_->shifts_masks() || pieces[c].size() > 2) return false;
+  }
+  for (unsigned c = 0; c < chunks_; ++c) {
+    if (pieces[c].empty()) isa_->set_mask_const(out[c], 0);
+    for (size_t i = 0; i < pieces[c].size(); ++i) {
+      const Piece& p = pieces[c][i];
+      MaskReg moved = isa_->mask();
+      isa_->shift_mask(moved, mask(lanes, p.chunk), p.by);
+      if (p.lanes != (p.by < 0 ? all >> -p.by : all << p.by & all)) {
+        MaskReg wanted = isa_->mask(), rest = isa_->mask();
+        isa_->set_mask_const(wanted, p.lanes);
+        isa_->mask_and(rest, moved, wanted);
+        moved = rest;
+      }
+      if (i == 0)
+        isa_->mov_mask(out[c], moved);
+      else
+        isa_->mask_or(out[c], out[c], moved);
+    }
+  }
+  return true;
 }
 
 // The lanes of a value, those outside the mask zero.
@@ -276,14 +349,26 @@ bool Emitter::emit_cross_lane(const Inst& inst) {
       for (unsigned c = 0; c < chunks_; ++c) isa_->load(dst(inst, c), out.cloneAdjusted(c * isa_->bytes()), nullptr);
       return true;
     }
-    case Op::dpp:
-      return define(move_lanes(masked_chunks(operand(0), operand(1)), dpp_lanes(inst.attr & 0x1ff)));
+    case Op::dpp: {
+      const LaneMap map = dpp_lanes(inst.attr & 0x1ff);
+      if (only_valid_lanes_matter(inst, map)) return define(move_lanes(all_chunks(operand(0)), map, true));
+      std::vector<MaskReg> valid(chunks_);
+      for (MaskReg& m : valid) m = isa_->mask();
+      if (is_full(operand(1)) || !move_mask(operand(1), map, valid))
+        return define(move_lanes(masked_chunks(operand(0), operand(1)), map));
+      const std::vector<Vec> moved = move_lanes(all_chunks(operand(0)), map, true);
+      for (unsigned c = 0; c < chunks_; ++c) isa_->zero_unless(dst(inst, c), valid[c], moved[c]);
+      return true;
+    }
     case Op::dpp_valid: {
+      const LaneMap map = dpp_lanes(inst.attr & 0x1ff);
+      std::vector<MaskReg> valid(chunks_);
+      for (unsigned c = 0; c < chunks_; ++c) valid[c] = dst_mask(inst, c);
+      if (move_mask(operand(0), map, valid)) return true;
       std::vector<Vec> lanes(chunks_);
       for (unsigned c = 0; c < chunks_; ++c) lanes[c] = isa_->mask_vec(mask(operand(0), c));
-      const std::vector<Vec> moved = move_lanes(lanes, dpp_lanes(inst.attr & 0x1ff));
-      for (unsigned c = 0; c < chunks_; ++c)
-        isa_->cmp32(dst_mask(inst, c), ICmp::ne, moved[c], isa_->const32(0), nullptr);
+      const std::vector<Vec> moved = move_lanes(lanes, map);
+      for (unsigned c = 0; c < chunks_; ++c) isa_->mask_from_vec(valid[c], moved[c]);
       return true;
     }
     case Op::swizzle: {

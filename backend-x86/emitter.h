@@ -434,7 +434,8 @@ class Emitter {
   void store_vector_row(const Mem& slot, const std::vector<Vec>& value);
   std::vector<Vec> all_chunks(const Inst* value);
   std::vector<Vec> masked_chunks(const Inst* value, const Inst* lanes);
-  std::vector<Vec> move_lanes(const std::vector<Vec>& value, std::span<const int> map);
+  std::vector<Vec> move_lanes(const std::vector<Vec>& value, std::span<const int> map, bool any_elsewhere = false);
+  bool move_mask(const Inst* lanes, std::span<const int> map, std::span<const MaskReg> out);
   void read_lane(const Gp& d, const Inst* value, const Operand& lane);
   Gp address_of(const Mem& slot);
 

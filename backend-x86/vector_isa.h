@@ -125,7 +125,11 @@ class VectorIsa {
   virtual x86::CondCode test_all(std::span<const MaskReg> masks) = 0;
   virtual Mask64 split(const MaskReg& m) = 0;  // for the two halves of a 64-bit chunk
   virtual void join(const MaskReg& d, const Mask64& m) = 0;
-  virtual Vec mask_vec(const MaskReg& m) = 0;  // all-ones / zero dwords
+  virtual Vec mask_vec(const MaskReg& m) = 0;                      // all-ones / zero dwords
+  virtual void mask_from_vec(const MaskReg& d, const Vec& v) = 0;  // back
+  // Lane l of d = lane l - by of m, clear where there is none. Only where shifts_masks().
+  virtual void shift_mask(const MaskReg& d, const MaskReg& m, int by) = 0;
+  [[nodiscard]] virtual bool shifts_masks() const = 0;
   // The masks of `out.size()` (2..4) consecutive registers that hold as many elements of each lane, lane after lane.
   virtual void repeat_mask(const MaskReg& m, std::span<const MaskReg> out) = 0;
 

@@ -106,6 +106,9 @@ class Avx2 final : public VectorIsa {
   Mask64 split(const MaskReg& m) override { return {{make(I::kIdVpunpckldq, m, m), make(I::kIdVpunpckhdq, m, m)}}; }
   void join(const MaskReg& d, const Mask64& m) override { cc_.emit(I::kIdVshufps, d, m.part[0], m.part[1], imm(0x88)); }
   Vec mask_vec(const MaskReg& m) override { return m.as<Vec>(); }
+  void mask_from_vec(const MaskReg& d, const Vec& v) override { mov_mask(d, v); }
+  bool shifts_masks() const override { return false; }
+  void shift_mask(const MaskReg&, const MaskReg&, int) override { WAVEJIT_CHECK(false, "AVX2 shifts no masks"); }
   void repeat_mask(const MaskReg& m, std::span<const MaskReg> out) override {
     const std::vector<Vec> same(out.size(), m.as<Vec>());
     std::vector<Vec> registers;

@@ -133,6 +133,14 @@ class Avx512 final : public VectorIsa {
     }
   }
   Vec mask_vec(const MaskReg& m) override { return make(I::kIdVpmovm2d, m); }
+  void mask_from_vec(const MaskReg& d, const Vec& v) override { cc_.emit(I::kIdVpmovd2m, d, v); }
+  bool shifts_masks() const override { return true; }
+  void shift_mask(const MaskReg& d, const MaskReg& m, int by) override {
+    if (by == 0)
+      mov_mask(d, m);
+    else
+      cc_.emit(by > 0 ? I::kIdKshiftlw : I::kIdKshiftrw, d, m, imm(std::abs(by)));
+  }
 
   // --- compares ---
   void cmp32(const MaskReg& d, ir::ICmp p, const Vec& a, const Operand_& b, const MaskReg* under) override {
