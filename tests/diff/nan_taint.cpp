@@ -90,7 +90,8 @@ bool NanTaint::accept(const isa::Instruction& inst) {
   if (!memory_allows(inst)) return false;
   const std::string_view name = isa::info(inst.opcode).name;
   const bool is_float = name.find("_f16") != name.npos || name.find("_f32") != name.npos ||
-                        name.find("_f64") != name.npos || name.find("bf16") != name.npos;
+                        name.find("_f64") != name.npos || name.find("bf16") != name.npos ||
+                        name.starts_with("image_sample");  // which adds what it filters
   // These take apart or put together what their operand types do not tell.
   const bool opaque = name.find("_mix") != name.npos || name.find("_pack_") != name.npos || name.starts_with("ds_") ||
                       (name.starts_with("v_mfma") && !name.starts_with("v_mfma_f64")) || name.starts_with("v_cube") ||
