@@ -33,7 +33,7 @@ struct alignas(64) Signal : amd_signal_t {
   static constexpr uint64_t kMagic = 0x776a6974'7369676eull;
   // How long a signal that only the guest changes may go unnoticed: longer, the longer nothing has happened.
   static constexpr std::chrono::microseconds kPollInterval{500};
-  static constexpr std::chrono::milliseconds kLongestPollInterval{8};
+  static constexpr std::chrono::milliseconds kLongestPollInterval{2};
   static Clock::duration poll_interval(Clock::duration quiet) {
     return std::clamp<Clock::duration>(quiet / 8, kPollInterval, kLongestPollInterval);
   }
