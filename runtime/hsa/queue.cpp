@@ -29,8 +29,8 @@ constexpr size_t kPacketBytes = 64;
 // takes between two launches, as waking a thread takes as long as a small kernel.
 constexpr std::chrono::microseconds kIdleSpin{60};
 // After that it looks in these intervals, for as long as there has been a packet not long ago; then as rarely as for
-// everything that only kernels change. The longer another thread has been processing packets, the longer they get: they
-// cost one of the CPUs that the kernel uses 10 us each.
+// everything that only kernels change. The longer another thread has been processing packets, the longer they get:
+// each look takes a CPU from the kernel for a moment.
 constexpr std::chrono::microseconds kAttention{100}, kAttentionBesideHelp{1000};
 constexpr std::chrono::milliseconds kAttentive{20};
 // As many packets may wait for that, or for a thread that waits for them. For more the thread is woken.
