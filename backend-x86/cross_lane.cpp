@@ -197,24 +197,25 @@ bool Emitter::move_mask(const Inst* lanes, std::span<const int> map, std::span<c
     }
     if (!isa_->shifts_masks() || pieces[c].size() > 2) return false;
   }
+  std::vector<MaskReg> result(chunks_);  // `out` may be the registers of `lanes`
   for (unsigned c = 0; c < chunks_; ++c) {
-    if (pieces[c].empty()) isa_->set_mask_const(out[c], 0);
+    if (pieces[c].empty()) isa_->set_mask_const(result[c] = isa_->mask(), 0);
     for (size_t i = 0; i < pieces[c].size(); ++i) {
       const Piece& p = pieces[c][i];
       MaskReg moved = isa_->mask();
       isa_->shift_mask(moved, mask(lanes, p.chunk), p.by);
       if (p.lanes != (p.by < 0 ? all >> -p.by : all << p.by & all)) {
-        MaskReg wanted = isa_->mask(), rest = isa_->mask();
+        MaskReg wanted = isa_->mask();
         isa_->set_mask_const(wanted, p.lanes);
-        isa_->mask_and(rest, moved, wanted);
-        moved = rest;
+        isa_->mask_and(moved, moved, wanted);
       }
       if (i == 0)
-        isa_->mov_mask(out[c], moved);
+        result[c] = moved;
       else
-        isa_->mask_or(out[c], out[c], moved);
+        isa_->mask_or(result[c], result[c], moved);
     }
   }
+  for (unsigned c = 0; c < chunks_; ++c) isa_->mov_mask(out[c], result[c]);
   return true;
 }
 
