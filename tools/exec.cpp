@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -31,6 +32,18 @@ fs::path library_folder() {
   for (const fs::path& folder : {self / "hsa", self.parent_path() / WAVEJIT_LIBDIR / "wavejit"})
     if (fs::exists(folder / "libhsa-runtime64.so.1", error)) return folder;
   throw InputError(fmt::format("There is no libhsa-runtime64.so.1 that belongs to {}/wavejit.", self.string()));
+}
+
+// Empty if all of the list are processors that the library has devices of.
+std::string check_targets(const std::string& list) {
+  static const CLI::IsMember known({"gfx803", "gfx900", "gfx906", "gfx908", "gfx90a"});
+  for (size_t at = 0; at <= list.size();) {
+    const size_t end = std::min(list.find(',', at), list.size());
+    std::string name = list.substr(at, end - at);
+    if (std::string problem = known(name); !problem.empty()) return problem;
+    at = end + 1;
+  }
+  return {};
 }
 
 void prepend(const char* variable, const std::string& what, char separator) {
@@ -64,9 +77,11 @@ void run(const ExecOptions& options) {
 void add_exec(CLI::App& app) {
   auto options = std::make_shared<ExecOptions>();
   CLI::App* command = app.add_subcommand("exec", "Run a HIP or HSA program of this system on the CPU");
-  command->add_option("--target", options->target,
-                      "Processors of the devices it finds, comma-separated: gfx803, gfx900, gfx906 (default), gfx908, "
-                      "gfx90a");
+  command
+      ->add_option("--target", options->target,
+                   "Processors of the devices it finds, comma-separated: gfx803, gfx900, gfx906 (default), gfx908, "
+                   "gfx90a")
+      ->check(check_targets);
   command->add_option("--engine", options->engine, "auto, interp, avx2 or avx512")
       ->check(CLI::IsMember({"auto", "interp", "jit", "avx2", "avx512"}));
   command->add_option("--threads", options->threads, "Host threads of a kernel (default: all CPUs)");

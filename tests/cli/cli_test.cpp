@@ -122,6 +122,11 @@ TEST_F(Cli, HelpAndVersion) {
   EXPECT_NE(out_.find(wavejit_version_string()), std::string::npos);
 }
 
+TEST_F(Cli, ExecKnowsItsTargets) {
+  EXPECT_EQ(run({"exec", "--target", "gfx906,gfx123", "--", "/bin/true"}), kBadInput);
+  EXPECT_NE(err_.find("gfx123"), std::string::npos) << err_;
+}
+
 TEST_F(Cli, ReportOfWhatWasExecuted) {
   ASSERT_EQ(run(vector_add() + std::vector<std::string>{"--report"}), kOk) << err_;
   EXPECT_NE(out_.find("all exact"), std::string::npos) << out_;
