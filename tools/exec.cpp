@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/hsa/board.h"
 #include "tools/command.h"
 
 namespace wavejit::tools {
@@ -36,14 +36,12 @@ fs::path library_folder() {
 
 // Empty if all of the list are processors that the library has devices of.
 std::string check_targets(const std::string& list) {
-  static const CLI::IsMember known({"gfx803", "gfx900", "gfx906", "gfx908", "gfx90a"});
-  for (size_t at = 0; at <= list.size();) {
-    const size_t end = std::min(list.find(',', at), list.size());
-    std::string name = list.substr(at, end - at);
-    if (std::string problem = known(name); !problem.empty()) return problem;
-    at = end + 1;
-  }
-  return {};
+  std::string problem;
+  hsa::for_each_processor(list, [&](std::string_view name) {
+    if (!hsa::find_board(name)) problem = fmt::format("'{}' is not one of {}", name, hsa::board_names());
+    return problem.empty();
+  });
+  return problem;
 }
 
 void prepend(const char* variable, const std::string& what, char separator) {
@@ -79,8 +77,8 @@ void add_exec(CLI::App& app) {
   CLI::App* command = app.add_subcommand("exec", "Run a HIP or HSA program of this system on the CPU");
   command
       ->add_option("--target", options->target,
-                   "Processors of the devices it finds, comma-separated: gfx803, gfx900, gfx906 (default), gfx908, "
-                   "gfx90a")
+                   fmt::format("Processors of the devices it finds, comma-separated (default: {}): {}",
+                               hsa::kDefaultProcessor, hsa::board_names()))
       ->check(check_targets);
   command->add_option("--engine", options->engine, "auto, interp, avx2 or avx512")
       ->check(CLI::IsMember({"auto", "interp", "jit", "avx2", "avx512"}));

@@ -18,15 +18,6 @@ namespace {
 
 using isa::Target;
 
-// Chip ids are the PCI device ids that ROCm's tools print.
-constexpr Board kBoards[] = {
-    {Target::gfx803, "AMD Radeon RX 580 (wavejit)", 0x67df, 36, 1340, 2000, 256, 2 << 20, 4},
-    {Target::gfx900, "AMD Radeon RX Vega 64 (wavejit)", 0x687f, 64, 1630, 945, 2048, 4 << 20, 4},
-    {Target::gfx906, "AMD Radeon VII (wavejit)", 0x66af, 60, 1800, 1000, 4096, 4 << 20, 4},
-    {Target::gfx908, "AMD Instinct MI100 (wavejit)", 0x738c, 120, 1502, 1200, 4096, 8 << 20, 8},
-    {Target::gfx90a, "AMD Instinct MI210 (wavejit)", 0x740f, 104, 1700, 1600, 4096, 8 << 20, 8},
-};
-
 std::vector<std::unique_ptr<Agent>>& list() {
   static auto* const instance = new std::vector<std::unique_ptr<Agent>>;
   return *instance;
@@ -121,20 +112,13 @@ Agent* gpu_of_isa(hsa_isa_t handle) {
 bool make_agents(std::string& problem) {
   if (!list().empty()) return true;
   const char* wanted = std::getenv("WAVEJIT_TARGET");
-  std::string names = wanted && *wanted ? wanted : "gfx906";
   std::vector<const Board*> boards;
-  for (size_t at = 0; at <= names.size();) {
-    const size_t end = std::min(names.find(',', at), names.size());
-    const std::string name = names.substr(at, end - at);
-    at = end + 1;
-    const auto* board = std::find_if(std::begin(kBoards), std::end(kBoards),
-                                     [&](const Board& b) { return isa::to_string(b.target) == name; });
-    if (board == std::end(kBoards)) {
-      problem = fmt::format("WAVEJIT_TARGET: '{}' is not one of gfx803, gfx900, gfx906, gfx908, gfx90a.", name);
-      return false;
-    }
-    boards.push_back(board);
-  }
+  for_each_processor(wanted && *wanted ? wanted : kDefaultProcessor, [&](std::string_view name) {
+    boards.push_back(find_board(name));
+    if (!boards.back()) problem = fmt::format("WAVEJIT_TARGET: '{}' is not one of {}.", name, board_names());
+    return boards.back() != nullptr;
+  });
+  if (!boards.back()) return false;
   list().push_back(make_cpu());
   for (size_t i = 0; i < boards.size(); ++i) list().push_back(make_gpu(*boards[i], static_cast<uint32_t>(i)));
   return true;
@@ -265,7 +249,7 @@ hsa_status_t amd_info(const Agent& a, uint32_t attribute, void* value) {
     case HSA_AMD_AGENT_INFO_UUID:
       return give_text(value, board ? fmt::format("GPU-{:016x}", 0x77610000u + a.gpu_index) : "CPU-XX", 21);
     case HSA_AMD_AGENT_INFO_ASIC_REVISION:
-      return give(value, uint32_t{board ? 1u : 0u});
+      return give(value, board ? board->revision : 0);
     case HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS:
       return give(value, true);
     default:

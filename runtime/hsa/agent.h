@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "frontend/codeobject/code_object.h"
-#include "frontend/isa/target.h"
+#include "runtime/hsa/board.h"
 
 namespace wavejit::hsa {
 
@@ -26,19 +26,6 @@ struct Pool {
   uint64_t bytes = 0;
 
   [[nodiscard]] bool can_allocate() const { return segment == HSA_AMD_SEGMENT_GLOBAL; }
-};
-
-// What is said of a processor: the figures of the usual board with it.
-struct Board {
-  isa::Target target;
-  const char* product;
-  uint32_t chip_id;
-  uint32_t compute_units;
-  uint32_t clock_mhz;
-  uint32_t memory_clock_mhz;
-  uint32_t memory_bus_bits;
-  uint32_t l2_bytes;
-  uint32_t shader_engines;
 };
 
 struct Cache {

@@ -18,6 +18,8 @@ int main() {
     CHECK(p.totalGlobalMem > (64 << 20));
     CHECK(p.multiProcessorCount > 0 && p.clockRate > 0 && p.memoryClockRate > 0 && p.memoryBusWidth > 0);
     CHECK(std::strncmp(p.gcnArchName, "gfx", 3) == 0);
+    // Libraries have other kernels for the early MI100.
+    CHECK(p.asicRevision == (std::strncmp(p.gcnArchName, "gfx908", 6) == 0 ? 2 : 1));
     size_t available = 0, total = 0;
     HIP(hipSetDevice(i));
     HIP(hipMemGetInfo(&available, &total));
