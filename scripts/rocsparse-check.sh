@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 build=${1:-build/release}
-shift || true
+shift $(($# < 1 ? $# : 1))
 targets=("$@")
 [[ ${#targets[@]} -gt 0 ]] || targets=(gfx803 gfx900 gfx906 gfx908 gfx90a)
 failed=0
