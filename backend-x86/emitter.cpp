@@ -244,6 +244,7 @@ Emitter::Shape Emitter::shape(const Inst& inst) {
     case Op::call:
     case Op::fence:
     case Op::clock:
+    case Op::interrupt:
       return Shape::barrier;
     default:
       break;

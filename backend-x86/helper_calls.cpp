@@ -6,6 +6,7 @@
 #include "backend-x86/emitter.h"
 #include "backend-x86/helpers.h"
 #include "backend-x86/helpers_float.h"
+#include "internal/interrupt.h"
 
 namespace wavejit::backend {
 
@@ -177,6 +178,14 @@ bool Emitter::emit_out_of_line(const Inst& inst) {
                asmjit::FuncSignatureT<uint64_t>());
     if (call != nullptr) call->setRet(0, now);
     cc_.mov(dst_gp(inst), now);
+    return true;
+  }
+  if (inst.op == Op::interrupt) {
+    const Gp m0 = gp(inst.operands[0]);
+    asmjit::InvokeNode* call = nullptr;
+    cc_.invoke(&call, pool_.function(reinterpret_cast<uintptr_t>(&raise_interrupt)),
+               asmjit::FuncSignatureT<void, uint32_t>());
+    if (call != nullptr) call->setArg(0, m0);
     return true;
   }
   const HelperFn function = find_helper(inst);

@@ -28,8 +28,8 @@ using HelperFn = uint64_t (*)(const HelperArgs* args);
 // What Op::clock counts.
 uint64_t steady_clock_100mhz();
 
-// The functions that translated code may call: all helpers, and the clock. In the same order in every process that runs
-// this build, so that their positions can stand for their addresses.
+// The functions that translated code may call: all helpers, the clock, interrupts. In the same order in every process
+// that runs this build, so that their positions can stand for their addresses.
 [[nodiscard]] std::span<const uintptr_t> callable_functions();
 
 }  // namespace wavejit::backend

@@ -174,6 +174,9 @@ class Interpreter {
       case Op::fence:
         event("fence", {});
         return true;
+      case Op::interrupt:
+        event("interrupt", {scalar(inst.operands[0])});
+        return true;
       case Op::clock:
         value(&inst) = {scramble(seed_ ^ ++epoch_)};
         return true;

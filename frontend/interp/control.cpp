@@ -3,6 +3,7 @@
 
 #include "frontend/interp/engine.h"
 #include "internal/exceptions.h"
+#include "internal/interrupt.h"
 
 namespace wavejit::interp {
 namespace {
@@ -109,6 +110,21 @@ Step leave(Context& c, const Op& op, ExitReason reason) {
   return Step::exit;
 }
 
+// False for messages of geometry shaders and unknown ones, which are not for compute (docs/isa-decisions.md).
+bool send(const Context& c, const Op& op) {
+  switch (op.sources[0].value & 15) {
+    case 1:  // MSG_INTERRUPT
+      raise_interrupt(c.wave.sgpr[sreg::kM0]);
+      return true;
+    case 4:   // MSG_SAVEWAVE
+    case 9:   // early primitive deallocation
+    case 10:  // MSG_GET_DOORBELL
+      return true;
+    default:
+      return false;
+  }
+}
+
 void register_exits(Registry& r) {
   r.handler(Opcode::s_endpgm, [](Context& c, const Op& o) { return c.exit(ExitReason::kEnd, o); });
   r.handler(Opcode::s_endpgm_saved, [](Context& c, const Op& o) { return c.exit(ExitReason::kEnd, o); });
@@ -119,23 +135,11 @@ void register_exits(Registry& r) {
     c.wave.trap_id = static_cast<uint32_t>(o.sources[0].value) & 0xff;
     return c.exit(ExitReason::kTrap, o);
   });
-  // Harmless messages do nothing; geometry-shader and unknown messages are not for compute (docs/isa-decisions.md).
-  static constexpr auto kIsHarmless = [](const Op& o) {
-    switch (o.sources[0].value & 15) {
-      case 1:   // MSG_INTERRUPT
-      case 4:   // MSG_SAVEWAVE
-      case 9:   // early primitive deallocation
-      case 10:  // MSG_GET_DOORBELL
-        return true;
-      default:
-        return false;
-    }
-  };
   r.handler(Opcode::s_sendmsg,
-            [](Context& c, const Op& o) { return kIsHarmless(o) ? Step::next : c.exit(ExitReason::kUnsupported, o); });
+            [](Context& c, const Op& o) { return send(c, o) ? Step::next : c.exit(ExitReason::kUnsupported, o); });
   // Halted behind its message, the wave is the host's to end, as after S_SENDMSGHALT of MSG_SAVEWAVE.
   r.handler(Opcode::s_sendmsghalt, [](Context& c, const Op& o) {
-    return c.exit(kIsHarmless(o) ? ExitReason::kEnd : ExitReason::kUnsupported, o);
+    return c.exit(send(c, o) ? ExitReason::kEnd : ExitReason::kUnsupported, o);
   });
   // Halting a wave without a debugger to continue it would hang; only the "do not halt" form is accepted.
   r.handler(Opcode::s_sethalt, [](Context& c, const Op& o) {

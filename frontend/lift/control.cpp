@@ -33,6 +33,11 @@ void branch_execz(Context& c) {
   c.condition = kZero ? c.b.op(Op::not_, {any}) : any;
 }
 
+// Of the messages that can_lift() lets through only MSG_INTERRUPT is heard.
+void send_message(Context& c) {
+  if ((c.simm16() & 15) == 1) c.b.op(Op::interrupt, {c.m0()});
+}
+
 void s_setpc_b64(Context& c) {
   c.jump_target = c.s64(Slot::src0);
 }
@@ -201,33 +206,19 @@ void s_setreg(Context& c) {
 }  // namespace
 
 void add_control(HandlerTable& t) {
-  for (const Opcode opcode : {Opcode::s_nop,
-                              Opcode::s_endpgm,
-                              Opcode::s_endpgm_saved,
-                              Opcode::s_branch,
-                              Opcode::s_wakeup,
-                              Opcode::s_barrier,
-                              Opcode::s_setkill,
-                              Opcode::s_waitcnt,
-                              Opcode::s_sethalt,
-                              Opcode::s_sleep,
-                              Opcode::s_setprio,
-                              Opcode::s_sendmsg,
-                              Opcode::s_trap,
-                              Opcode::s_icache_inv,
-                              Opcode::s_incperflevel,
-                              Opcode::s_decperflevel,
-                              Opcode::s_ttracedata,
-                              Opcode::s_sendmsghalt,
-                              Opcode::s_endpgm_ordered_ps_done,
-                              Opcode::s_atc_probe,
-                              Opcode::s_atc_probe_buffer})
+  for (const Opcode opcode :
+       {Opcode::s_nop, Opcode::s_endpgm, Opcode::s_endpgm_saved, Opcode::s_branch, Opcode::s_wakeup, Opcode::s_barrier,
+        Opcode::s_setkill, Opcode::s_waitcnt, Opcode::s_sethalt, Opcode::s_sleep, Opcode::s_setprio, Opcode::s_trap,
+        Opcode::s_icache_inv, Opcode::s_incperflevel, Opcode::s_decperflevel, Opcode::s_ttracedata,
+        Opcode::s_endpgm_ordered_ps_done, Opcode::s_atc_probe, Opcode::s_atc_probe_buffer})
     t.add(opcode, nothing);
   for (const Opcode opcode :
        {Opcode::s_dcache_inv, Opcode::s_dcache_wb, Opcode::s_dcache_inv_vol, Opcode::s_dcache_wb_vol,
         Opcode::s_dcache_discard, Opcode::s_dcache_discard_x2, Opcode::buffer_wbinvl1, Opcode::buffer_wbinvl1_sc,
         Opcode::buffer_wbinvl1_vol, Opcode::buffer_wbl2, Opcode::buffer_invl2, Opcode::buffer_inv})
     t.add(opcode, memory_fence);
+  t.add(Opcode::s_sendmsg, send_message);
+  t.add(Opcode::s_sendmsghalt, send_message);
   t.add(Opcode::s_cbranch_scc0, branch_scc<false>);
   t.add(Opcode::s_cbranch_scc1, branch_scc<true>);
   t.add(Opcode::s_cbranch_vccz, branch_vccz<true>);

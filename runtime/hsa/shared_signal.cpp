@@ -79,6 +79,7 @@ Signal* create_shared_signal(int64_t initial) {
   if (!page) return nullptr;
   auto* signal = new (page) Signal;
   signal->is_shared = true;
+  signal->event_id = 0;
   signal->start(initial);
   return signal;
 }

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "internal/interrupt.h"
 #include "runtime/hsa/caller.h"
 #include "runtime/hsa/memory.h"
 #include "runtime/hsa/queue.h"
@@ -47,14 +48,18 @@ void sleep_until_change(uint32_t seen, Clock::duration limit) {
   sleeping_observers.fetch_sub(1, std::memory_order_seq_cst);
 }
 
+// In each slab one signal has each event id.
 class SignalPool {
  public:
   Signal* take() {
     const std::lock_guard lock(mutex_);
     if (free_.empty()) {
-      constexpr size_t kSlab = 256;
-      slabs_.push_back(std::make_unique<Signal[]>(kSlab));
-      for (size_t i = kSlab; i-- > 0;) free_.push_back(&slabs_.back()[i]);
+      slabs_.push_back(std::make_unique<Signal[]>(Signal::kMaxEventId));
+      for (uint32_t i = Signal::kMaxEventId; i-- > 0;) {
+        Signal& signal = slabs_.back()[i];
+        signal.event_id = i + 1;
+        free_.push_back(&signal);
+      }
     }
     Signal* signal = free_.back();
     free_.pop_back();
@@ -63,6 +68,11 @@ class SignalPool {
   void give_back(Signal* signal) {
     const std::lock_guard lock(mutex_);
     free_.push_back(signal);
+  }
+  void wake(uint32_t event_id) {
+    if (event_id == 0 || event_id > Signal::kMaxEventId) return;
+    const std::lock_guard lock(mutex_);
+    for (const auto& slab : slabs_) slab[event_id - 1].wake();
   }
 
  private:
@@ -75,6 +85,11 @@ class SignalPool {
 SignalPool& pool() {
   static auto* const instance = new SignalPool;
   return *instance;
+}
+
+// Behind a kernel's change of a signal.
+void on_interrupt(uint32_t event_id) {
+  pool().wake(event_id);
 }
 
 bool is_stopped(const std::atomic<bool>* stop) {
@@ -102,8 +117,8 @@ void wake_all_observers() {
 void Signal::start(int64_t initial) {
   kind = AMD_SIGNAL_KIND_USER;
   std::atomic_ref(const_cast<int64_t&>(value)).store(initial, std::memory_order_relaxed);
-  event_mailbox_ptr = 0;
-  event_id = 0;
+  mailbox = 0;
+  event_mailbox_ptr = event_id != 0 ? reinterpret_cast<uint64_t>(&mailbox) : 0;
   start_ts = end_ts = 0;
   queue_ptr = nullptr;
   uses.fetch_add(1, std::memory_order_relaxed);
@@ -111,6 +126,7 @@ void Signal::start(int64_t initial) {
 }
 
 Signal* create_signal(int64_t initial) {
+  g_interrupt_handler.store(on_interrupt, std::memory_order_release);
   Signal* signal = pool().take();
   signal->start(initial);
   return signal;

@@ -1,9 +1,10 @@
 // HSA signals: 64-bit values in memory that the host, queues and kernels change, and that threads wait for.
 //
 // A signal handle is the address of an amd_signal_t, whose layout kernels know (amd_hsa_signal.h). Changes made through
-// the API wake waiting threads at once. Kernels change the value in memory only, so a waiting thread also looks by
-// itself every poll_interval(). Processes can share signals; what another one changes wakes who waits for that signal
-// alone, and is otherwise seen in the same way.
+// the API wake waiting threads at once, and so do kernels that, as ROCm's device libraries do, send an interrupt behind
+// a change: with a signal's event id, which they have stored to its mailbox. Kernels may also change the value in
+// memory only, so a waiting thread looks by itself every poll_interval(), too. Processes can share signals; what
+// another one changes wakes who waits for that signal alone, and is otherwise seen in the same way.
 #pragma once
 
 #include <hsa/amd_hsa_signal.h>
@@ -28,8 +29,11 @@ struct alignas(64) Signal : amd_signal_t {
   std::atomic<uint32_t> observers{0};  // threads that watch several signals
   std::atomic<uint64_t> magic{0};
   std::atomic<uint32_t> uses{0};  // how many signals it has been: handlers of one do not see the next
-  bool is_shared = false;  // with other processes: nobody knows who waits
+  bool is_shared = false;         // with other processes: nobody knows who waits, and there is no mailbox
+  uint64_t mailbox = 0;
 
+  // Event ids are 1 to this; several signals have the same. Device libraries send 8 bits of them.
+  static constexpr uint32_t kMaxEventId = 255;
   static constexpr uint64_t kMagic = 0x776a6974'7369676eull;
   // How long a signal that only the guest changes may go unnoticed: longer, the longer nothing has happened.
   static constexpr std::chrono::microseconds kPollInterval{500};

@@ -18,3 +18,14 @@ kernel void write_at(global uint* out, long index) { out[index] = 1; }
 kernel void trap(global uint* out) {
   if (out[0] == 0) __builtin_trap();
 }
+
+// Takes one from a signal (amd_signal_t), as ROCm's device libraries do: its event id goes to its mailbox, and to the
+// host.
+kernel void notify(global ulong* signal) {
+  if (__builtin_amdgcn_workitem_id_x() != 0) return;
+  __opencl_atomic_fetch_sub((global atomic_ulong*)&signal[1], 1, __ATOMIC_RELEASE, __OPENCL_MEMORY_SCOPE_ALL_SVM_DEVICES);
+  const uint event_id = (uint)signal[3];
+  if (signal[2] == 0) return;
+  __opencl_atomic_store((global atomic_ulong*)signal[2], event_id, __ATOMIC_RELEASE, __OPENCL_MEMORY_SCOPE_ALL_SVM_DEVICES);
+  __builtin_amdgcn_s_sendmsg(1, __builtin_amdgcn_readfirstlane(event_id) & 0xff);
+}

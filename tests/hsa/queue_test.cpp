@@ -89,6 +89,52 @@ TEST_F(HsaTest, QueuesRunBesideEachOther) {
   EXPECT_EQ(out[0], 1u);
 }
 
+// Threads that sleep when a kernel changes what they wait for: in a wait, in one for several signals, a handler.
+TEST_F(HsaTest, KernelsChangeSignals) {
+  hsa_queue_t* queue = make_queue();
+  const KernelObject notify = kernel("notify");
+  hsa_signal_t waited = signal(1), never = signal(1), handled = signal(1);
+  for (int round = 0; round < 20; ++round) {
+    for (hsa_signal_t s : {waited, handled}) {
+      hsa_signal_store_relaxed(s, 1);
+      auto* device = reinterpret_cast<amd_signal_t*>(s.handle);
+      ASSERT_NE(device->event_id, 0u);
+      ASSERT_NE(device->event_mailbox_ptr, 0u);
+      *reinterpret_cast<uint64_t*>(device->event_mailbox_ptr) = 0;
+    }
+    std::atomic<int> calls{0};
+    HSA(hsa_amd_signal_async_handler(
+        handled, HSA_SIGNAL_CONDITION_EQ, 0,
+        [](hsa_signal_value_t, void* count) { return ++*static_cast<std::atomic<int>*>(count), false; }, &calls));
+    std::thread waiter([&] {
+      if (round % 2 == 0) {
+        EXPECT_TRUE(completes(waited));
+        return;
+      }
+      hsa_signal_t signals[] = {never, waited};
+      hsa_signal_condition_t conditions[] = {HSA_SIGNAL_CONDITION_EQ, HSA_SIGNAL_CONDITION_LT};
+      hsa_signal_value_t values[] = {0, 1};
+      EXPECT_EQ(
+          hsa_amd_signal_wait_any(2, signals, conditions, values, 10'000'000'000, HSA_WAIT_STATE_BLOCKED, nullptr), 1u);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(round % 4));
+    dispatch(queue, notify, 64, {waited.handle}, signal(1));
+    dispatch(queue, notify, 64, {handled.handle}, signal(1));
+    waiter.join();
+    for (int i = 0; i < 10'000 && calls == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(calls, 1);
+    for (hsa_signal_t s : {waited, handled}) {
+      auto* device = reinterpret_cast<amd_signal_t*>(s.handle);
+      EXPECT_EQ(hsa_signal_load_scacquire(s), 0);
+      // Stored behind the change, which is what was waited for.
+      auto& mailbox = *reinterpret_cast<uint64_t*>(device->event_mailbox_ptr);
+      for (int i = 0; i < 10'000 && std::atomic_ref(mailbox).load() == 0; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      EXPECT_EQ(mailbox, device->event_id);
+    }
+  }
+}
+
 TEST_F(HsaTest, DestructionStopsTheKernel) {
   hsa_queue_t* queue = make_queue();
   auto* flag = static_cast<uint32_t*>(allocate(256));
