@@ -83,13 +83,11 @@ class SignalPool {
 
 // Never destroyed: programs destroy signals at their exit.
 SignalPool& pool() {
-  static auto* const instance = new SignalPool;
+  static auto* const instance = [] {
+    g_interrupt_handler.store([](uint32_t event_id) { pool().wake(event_id); }, std::memory_order_release);
+    return new SignalPool;
+  }();
   return *instance;
-}
-
-// Behind a kernel's change of a signal.
-void on_interrupt(uint32_t event_id) {
-  pool().wake(event_id);
 }
 
 bool is_stopped(const std::atomic<bool>* stop) {
@@ -126,7 +124,6 @@ void Signal::start(int64_t initial) {
 }
 
 Signal* create_signal(int64_t initial) {
-  g_interrupt_handler.store(on_interrupt, std::memory_order_release);
   Signal* signal = pool().take();
   signal->start(initial);
   return signal;
