@@ -169,7 +169,8 @@ TEST_P(CachedTranslations, SpareTheInterpreter) {
 TEST_P(CachedTranslations, CanBeSwitchedOff) {
   CacheOptions off;
   off.mode = WAVEJIT_CACHE_OFF;
-  off.directory = directory().c_str();
+  const std::string path = directory().string();
+  off.directory = path.c_str();
   configure_cache(off);
   EXPECT_EQ(cache_info().enabled, 0);
   for (int i = 0; i < 2; ++i) {
