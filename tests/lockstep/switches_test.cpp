@@ -31,11 +31,12 @@ TEST_P(Switches, AgreeInMemoryAndRegisters) {
   for (const bool dump_state : {false, true}) {
     const Module module = load(kTarget, {lockstep_source(c, kTarget, dump_state)});
     const Memory initial = lockstep_data(c, dump_state);
+    Buffer<uint32_t> data(initial);  // one for all: registers have its address
     Memory expected;
     unsigned wrong = 0;
     for (const TestEngine& engine : engines_with_switches(random_sets(), !dump_state)) {
       Kernel kernel = module.kernel(c.name);
-      Buffer<uint32_t> data(initial);
+      std::copy(initial.begin(), initial.end(), data.begin());
       kernel.set_args(data);
       (void)kernel.launch(launch_options(engine, c.groups * c.group_size, c.group_size));
       if (expected.empty()) {
