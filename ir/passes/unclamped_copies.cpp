@@ -317,8 +317,12 @@ class Copier {
     const bool narrow = type.kind == TypeKind::i32 || type.kind == TypeKind::v32;
     return make(block, Op::const_, type, {}, 0, narrow ? static_cast<uint32_t>(value) : static_cast<uint64_t>(value));
   }
-  Inst* icmp(ICmp predicate, Type type, Inst* a, Inst* b) {
-    return make(test_, Op::icmp, type, {a, b}, static_cast<uint32_t>(predicate));
+  // In braces, so that what makes them does so in this order with every compiler.
+  struct Compared {
+    Inst *a, *b;
+  };
+  Inst* icmp(ICmp predicate, Type type, Compared values) {
+    return make(test_, Op::icmp, type, {values.a, values.b}, static_cast<uint32_t>(predicate));
   }
   Inst* value_of(const Number& number) {
     if (number.v == nullptr) return number.s;
@@ -354,8 +358,8 @@ class Copier {
   }
   // value + kFar, unsigned, is below 2 * kFar
   void require_small(Inst* value) {
-    require(icmp(ICmp::ult, value->type.is_vector() ? kMask : kI1, plus(value, kFar),
-                 constant(test_, value->type, 2 * kFar)));
+    require(icmp(ICmp::ult, value->type.is_vector() ? kMask : kI1,
+                 {plus(value, kFar), constant(test_, value->type, 2 * kFar)}));
   }
 
   // Makes the test, in front of the copy.
@@ -376,13 +380,13 @@ class Copier {
         if (highest == nullptr)
           highest = bound;
         else
-          require(icmp(ICmp::sle, kMask, value_of(first->first), make(test_, Op::splat, kV32, {bound})));
+          require(icmp(ICmp::sle, kMask, {value_of(first->first), make(test_, Op::splat, kV32, {bound})}));
       } else if (vectors == 0) {
-        require(icmp(ICmp::sge, kI1, plus(sum(terms, true, 1), least), constant(test_, kI32, 0)));
+        require(icmp(ICmp::sge, kI1, {plus(sum(terms, true, 1), least), constant(test_, kI32, 0)}));
       } else {
         Inst* bound = sum(terms, true, -1);
         bound = bound == nullptr ? constant(test_, kI32, -least) : plus(bound, -least);
-        require(icmp(ICmp::sge, kMask, sum(terms, false, 1), make(test_, Op::splat, kV32, {bound})));
+        require(icmp(ICmp::sge, kMask, {sum(terms, false, 1), make(test_, Op::splat, kV32, {bound})}));
       }
     }
     for (const auto& [number, bounds] : between) {
@@ -390,13 +394,14 @@ class Copier {
       Inst* value = value_of(number);
       if (lowest && highest != nullptr) {
         numbers_.erase(number);
-        require(icmp(ICmp::sge, kI1, highest, constant(test_, kI32, *lowest)));
-        require(icmp(ICmp::slt, kI1, highest, constant(test_, kI32, kFar)));
-        require(icmp(ICmp::ule, kMask, plus(value, -*lowest), make(test_, Op::splat, kV32, {plus(highest, -*lowest)})));
+        require(icmp(ICmp::sge, kI1, {highest, constant(test_, kI32, *lowest)}));
+        require(icmp(ICmp::slt, kI1, {highest, constant(test_, kI32, kFar)}));
+        require(
+            icmp(ICmp::ule, kMask, {plus(value, -*lowest), make(test_, Op::splat, kV32, {plus(highest, -*lowest)})}));
       } else if (lowest) {
-        require(icmp(ICmp::sge, kMask, value, constant(test_, kV32, *lowest)));
+        require(icmp(ICmp::sge, kMask, {value, constant(test_, kV32, *lowest)}));
       } else {
-        require(icmp(ICmp::sle, kMask, value, make(test_, Op::splat, kV32, {highest})));
+        require(icmp(ICmp::sle, kMask, {value, make(test_, Op::splat, kV32, {highest})}));
       }
     }
     for (const auto& number : numbers_) require_small(value_of(number.first));
