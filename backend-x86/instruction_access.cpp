@@ -1,6 +1,5 @@
 #include "backend-x86/instruction_access.h"
 
-
 #include "backend-x86/allocation_lives.h"
 
 namespace wavejit::backend {

@@ -242,9 +242,8 @@ void Lifter::leave() {
       ssa_->write_back(i, ssa_->modified_at_end(i));
     else if (leaving[i].resumes_at != kNoBlock) {
       // EXEC always: the runtime tests it before it enters code specialised on full masks.
-      const VarSet& live = leaving[i].resumes_with_any_exec
-                               ? ssa_->live_at_start_any_exec(leaving[i].resumes_at)
-                               : ssa_->live_at_start(leaving[i].resumes_at);
+      const VarSet& live = leaving[i].resumes_with_any_exec ? ssa_->live_at_start_any_exec(leaving[i].resumes_at)
+                                                            : ssa_->live_at_start(leaving[i].resumes_at);
       ssa_->write_back(i, ssa_->modified_at_end(i) & (live | exec | counter));
     }
   }

@@ -3,7 +3,8 @@
 
 __global__ void hello(int value, double number, const char* text) {
   if (threadIdx.x % 32 == 0)
-    printf("block %d thread %d: %d %.3f %s\n", static_cast<int>(blockIdx.x), static_cast<int>(threadIdx.x), value, number, text);
+    printf("block %d thread %d: %d %.3f %s\n", static_cast<int>(blockIdx.x), static_cast<int>(threadIdx.x), value,
+           number, text);
 }
 
 int main() {

@@ -15,9 +15,15 @@ struct Rectangle : Shape {
   __device__ float area() const override { return a * b; }
 };
 
-__device__ __noinline__ int twice(int x) { return 2 * x; }
-__device__ __noinline__ int square(int x) { return x * x; }
-__device__ __noinline__ unsigned fibonacci(unsigned n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+__device__ __noinline__ int twice(int x) {
+  return 2 * x;
+}
+__device__ __noinline__ int square(int x) {
+  return x * x;
+}
+__device__ __noinline__ unsigned fibonacci(unsigned n) {
+  return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
 using Function = int (*)(int);
 __device__ Function functions[2] = {twice, square};
 
