@@ -148,7 +148,7 @@ Expected<void> LoadedCodeObject::load_from(ByteView bytes, const SymbolResolver&
   if (auto done = read_symbols(); !done) return done;
   if (auto done = read_metadata_notes(); !done) return done;
   if (auto done = add_kernels(); !done) return done;
-  if (auto done = image_.protect(elf_); !done) return done;
+  if (auto done = image_.protect(); !done) return done;
   add_functions_and_variables();
   build_indices();
   if (has_source_lines()) debug_elf_.assign(bytes.data(), bytes.data() + bytes.size());

@@ -130,7 +130,7 @@ struct Variable {
   std::string name;
   uint64_t address = 0;  // loaded host address
   uint64_t size = 0;
-  bool writable = false;
+  bool writable = false;  // by kernels and by the host; false only for data on pages of code
 };
 
 struct FunctionSymbol {
@@ -142,9 +142,8 @@ struct FunctionSymbol {
 // The loaded address of a symbol that a code object only declares; nothing if there is none.
 using SymbolResolver = std::function<std::optional<uint64_t>(std::string_view name)>;
 
-// A code object loaded into host memory, relocated; movable handle, immutable apart from the memory of writable
-// variables. The memory stays at the same address for the object's life. Executable guest code is mapped read-only (it
-// is data to us).
+// A code object loaded into host memory, relocated; movable handle, immutable apart from the memory of variables. The
+// memory stays at the same address for the object's life. Guest code is mapped read-only: it is data to the host.
 class CodeObject {
  public:
   // `bytes` is one ELF image (not a container; see containers.h). Copies what it needs. Without `resolver` all symbols

@@ -80,7 +80,6 @@ LoadedImage& LoadedImage::operator=(LoadedImage&& other) noexcept {
     low_ = std::exchange(other.low_, 0);
     bias_ = std::exchange(other.bias_, 0);
     segments_ = std::move(other.segments_);
-    relro_ = std::move(other.relro_);
   }
   return *this;
 }
@@ -96,7 +95,8 @@ void LoadedImage::release() {
 
 LoadedImage::Addresses LoadedImage::lasting_addresses() const {
   // What the guest can overwrite does not follow from the file.
-  const bool fixed = std::ranges::none_of(segments_, [](const Segment& s) { return s.executable && s.writable; });
+  const bool fixed =
+      std::ranges::none_of(segments_, [](const Segment& s) { return s.executable && s.declared_writable; });
   if (!own_place_ || !fixed) return {};
   const auto begin = reinterpret_cast<uint64_t>(base_);
   return {begin, begin + reserved_};
@@ -163,42 +163,29 @@ Expected<LoadedImage> LoadedImage::map(const ElfFile& elf) {
     }
     image.segments_.push_back({.vaddr = load->p_vaddr,
                                .size = load->p_memsz,
-                               .writable = (load->p_flags & PF_W) != 0,
+                               .declared_writable = (load->p_flags & PF_W) != 0,
                                .executable = (load->p_flags & PF_X) != 0});
   }
   return image;
 }
 
-Expected<void> LoadedImage::protect(const ElfFile& elf) {
-  const auto set = [&](uint64_t begin, uint64_t end, int protection) -> Expected<void> {
-    if (begin >= end) return {};
+Expected<void> LoadedImage::protect() {
+  const auto set = [&](const Segment& segment, int protection) -> Expected<void> {
+    const uint64_t begin = page_floor(segment.vaddr), end = page_ceil(segment.vaddr + segment.size);
     if (mprotect(host(begin), end - begin, protection) != 0) {
       return make_error(ErrorCode::kOutOfMemory, fmt::format("Cannot protect {} bytes of a code object: {}.",
                                                              end - begin, std::strerror(errno)));
     }
     return {};
   };
-  // Read-only segments first: a page that a writable segment shares ends up writable.
-  for (const bool writable : {false, true}) {
-    for (const Segment& segment : segments_) {
-      if (segment.writable != writable) continue;
-      auto done = set(page_floor(segment.vaddr), page_ceil(segment.vaddr + segment.size),
-                      writable ? PROT_READ | PROT_WRITE : PROT_READ);
-      if (!done) return done;
-    }
-  }
-  for (const Elf64_Phdr& relro : elf.segments()) {
-    if (relro.p_type != PT_GNU_RELRO) continue;
-    // As in dynamic loaders: only whole pages. The range may extend to the page end, beyond its segment.
-    for (const Segment& segment : segments_) {
-      if (relro.p_vaddr < segment.vaddr || relro.p_vaddr >= segment.vaddr + segment.size) continue;
-      const uint64_t limit = page_ceil(segment.vaddr + segment.size);
-      const uint64_t end = relro.p_memsz > limit - relro.p_vaddr ? limit : relro.p_vaddr + relro.p_memsz;
-      auto done = set(page_floor(relro.p_vaddr), page_floor(end), PROT_READ);
-      if (!done) return done;
-      relro_.emplace_back(page_floor(relro.p_vaddr), page_floor(end));
-    }
-  }
+  // Data is writable since map(). A page that holds code and constants is read-only, a page that holds code and data
+  // that the file declares as writable is not.
+  for (const Segment& segment : segments_)
+    if (segment.executable)
+      if (auto done = set(segment, PROT_READ); !done) return done;
+  for (const Segment& segment : segments_)
+    if (segment.declared_writable)
+      if (auto done = set(segment, PROT_READ | PROT_WRITE); !done) return done;
   return {};
 }
 
@@ -213,9 +200,11 @@ const LoadedImage::Segment* LoadedImage::segment_of(uint64_t vaddr, uint64_t siz
 
 bool LoadedImage::is_writable(uint64_t vaddr, uint64_t size) const {
   const Segment* segment = segment_of(vaddr, size);
-  if (segment == nullptr || !segment->writable) return false;
-  return std::ranges::none_of(relro_,
-                              [&](const auto& range) { return vaddr < range.second && range.first < vaddr + size; });
+  if (segment == nullptr) return false;
+  return segment->declared_writable || std::ranges::none_of(segments_, [&](const Segment& s) {
+           const uint64_t begin = page_floor(s.vaddr), end = page_ceil(s.vaddr + s.size);
+           return s.executable && !s.declared_writable && begin < vaddr + size && vaddr < end;
+         });
 }
 
 std::span<uint8_t> LoadedImage::at(uint64_t vaddr, uint64_t size) const {

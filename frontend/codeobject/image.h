@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "frontend/codeobject/code_object.h"
@@ -14,8 +13,9 @@ namespace wavejit::codeobject {
 class LoadedImage {
  public:
   struct Segment {
-    uint64_t vaddr = 0, size = 0;  // memory size
-    bool writable = false, executable = false;
+    uint64_t vaddr = 0, size = 0;    // memory size
+    bool declared_writable = false;  // PF_W
+    bool executable = false;         // PF_X
   };
 
   LoadedImage() = default;
@@ -29,8 +29,10 @@ class LoadedImage {
   [[nodiscard]] static Expected<LoadedImage> map(const ElfFile& elf);
   // Applies the relocations of the dynamic section.
   [[nodiscard]] Expected<void> relocate(const ElfFile& elf, const SymbolResolver& resolver);
-  // Gives pages the protection of their segments; code is never executable, it is data to the host.
-  [[nodiscard]] Expected<void> protect(const ElfFile& elf);
+  // Makes code read-only; the host never executes it. All other data stays writable, as on a device: constants and
+  // PT_GNU_RELRO are declarations for the compiler, and HIP's copies to __constant__ variables are kernels that store
+  // to them.
+  [[nodiscard]] Expected<void> protect();
 
   // All that is reserved, if other processes that load the same file get the same code at the same addresses, but for
   // those where something else is there; else nothing.
@@ -43,7 +45,7 @@ class LoadedImage {
   [[nodiscard]] const std::vector<Segment>& segments() const { return segments_; }
   // The segment that holds [vaddr, vaddr + size) wholly; null when there is none.
   [[nodiscard]] const Segment* segment_of(uint64_t vaddr, uint64_t size) const;
-  // Whether the guest may write to all of it, once protect() is done.
+  // Returns true if [vaddr, vaddr + size) is loaded and the guest can write to it after protect().
   [[nodiscard]] bool is_writable(uint64_t vaddr, uint64_t size) const;
   // The bytes of [vaddr, vaddr + size); they must lie in one segment.
   [[nodiscard]] std::span<uint8_t> at(uint64_t vaddr, uint64_t size) const;
@@ -57,8 +59,7 @@ class LoadedImage {
   uint64_t reserved_ = 0;
   uint64_t bias_ = 0;
   bool own_place_ = false;
-  std::vector<Segment> segments_;                     // ascending
-  std::vector<std::pair<uint64_t, uint64_t>> relro_;  // page ranges that PT_GNU_RELRO made read-only
+  std::vector<Segment> segments_;  // ascending
 };
 
 }  // namespace wavejit::codeobject

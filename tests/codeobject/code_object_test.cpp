@@ -153,7 +153,6 @@ TEST_P(Fixture, VariablesAndRelocations) {
   EXPECT_EQ((*zeroed)->size, 1024u);
   for (unsigned i = 0; i < 256; ++i) EXPECT_EQ(load_at<int>((*zeroed)->address + 4 * i), 0);
   EXPECT_EQ((*weights)->size, 16u);
-  EXPECT_FALSE((*weights)->writable);
   EXPECT_EQ(load_at<float>((*weights)->address + 8), 2.5f);
   // The kernel's stores to globals reach memory that stays.
   *reinterpret_cast<int*>((*counter)->address) = 6;
@@ -182,11 +181,32 @@ void expect_write_faults(uint64_t address) {
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV) << std::hex << address;
 }
 
-TEST_P(Fixture, CodeAndConstantsAreReadOnly) {
+TEST_P(Fixture, CodeIsReadOnly) {
   const auto object = load_fixture(GetParam().file);
   ASSERT_NE(object, nullptr);
   expect_write_faults(object->kernels()[0].descriptor.entry);
-  expect_write_faults((*object->find_variable("weights"))->address);
+}
+
+// Constants lie in a read-only segment; copies to symbols store to them.
+TEST_P(Fixture, ConstantsAreWritable) {
+  const auto object = load_fixture(GetParam().file);
+  ASSERT_NE(object, nullptr);
+  const auto weights = object->find_variable("weights");
+  ASSERT_TRUE(weights);
+  EXPECT_TRUE((*weights)->writable);
+  *reinterpret_cast<float*>((*weights)->address + 8) = 9.5f;
+  EXPECT_EQ(load_at<float>((*weights)->address + 8), 9.5f);
+}
+
+// Pages that PT_GNU_RELRO names are the device's to write, too.
+TEST_P(Fixture, RelocatedDataIsWritable) {
+  const auto object = load_fixture(GetParam().file);
+  ASSERT_NE(object, nullptr);
+  const auto pointer = object->find_variable("counter_pointer");
+  ASSERT_TRUE(pointer);
+  EXPECT_TRUE((*pointer)->writable);
+  *reinterpret_cast<uint64_t*>((*pointer)->address) = 1;
+  EXPECT_EQ(load_at<uint64_t>((*pointer)->address), 1u);
 }
 
 TEST_P(Fixture, FindsKernelsByEveryNameAndSuggests) {

@@ -35,6 +35,32 @@ TEST_F(HsaTest, VariablesOfTheProgram) {
   HSA(hsa_executable_destroy(executable));
 }
 
+// As HIP copies to __constant__ variables: with a kernel that stores to them.
+TEST_F(HsaTest, KernelsWriteConstants) {
+  hsa_executable_symbol_t symbol;
+  HSA(hsa_executable_get_symbol_by_name(executable_, "table", &gpu_, &symbol));
+  uint64_t table = 0;
+  HSA(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS, &table));
+  auto* out = static_cast<uint32_t*>(allocate(64 * sizeof(uint32_t)));
+  hsa_queue_t* queue = make_queue();
+  const auto read = [&] {
+    const hsa_signal_t done = signal(1);
+    dispatch(queue, kernel("read_table"), 64, {reinterpret_cast<uint64_t>(out)}, done);
+    ASSERT_TRUE(completes(done));
+  };
+  // Translations of the kernel do not have the constants in them.
+  for (int i = 0; i < 20; ++i) read();
+  EXPECT_EQ(out[1], 2u);
+  EXPECT_EQ(out[2], 3u);
+  const hsa_signal_t done = signal(1);
+  dispatch(queue, kernel("write_at"), 1, {table, 2}, done);
+  ASSERT_TRUE(completes(done));
+  read();
+  EXPECT_EQ(out[1], 2u);
+  EXPECT_EQ(out[2], 1u);
+  EXPECT_EQ(error_.status, HSA_STATUS_SUCCESS);
+}
+
 TEST_F(HsaTest, BadExecutables) {
   hsa_code_object_reader_t reader;
   const char text[] = "not a code object";

@@ -29,3 +29,11 @@ kernel void notify(global ulong* signal) {
   __opencl_atomic_store((global atomic_ulong*)signal[2], event_id, __ATOMIC_RELEASE, __OPENCL_MEMORY_SCOPE_ALL_SVM_DEVICES);
   __builtin_amdgcn_s_sendmsg(1, __builtin_amdgcn_readfirstlane(event_id) & 0xff);
 }
+
+// In a read-only segment.
+constant uint table[64] = {1, 2, 3};
+
+kernel void read_table(global uint* out) {
+  const uint i = __builtin_amdgcn_workitem_id_x();
+  out[i] = table[i];
+}
