@@ -34,7 +34,7 @@ uint32_t gpr_alloc(isa::Target target, const codeobject::KernelDescriptor& descr
 
 }  // namespace
 
-Expected<void> check_shape(const Kernel& kernel, const Shape& shape) {
+Expected<void> check_shape(const Kernel& kernel, const Shape& shape, ShapeLimits limits) {
   const auto bad = [&](std::string message) {
     Error error{.code = ErrorCode::kInvalidArgument, .message = std::move(message), .kernel = kernel.name};
     return tl::unexpected<Error>(std::move(error));
@@ -57,6 +57,7 @@ Expected<void> check_shape(const Kernel& kernel, const Shape& shape) {
   if (flat > 1024)
     return bad(
         fmt::format("A work-group of {}x{}x{} has {} work-items; the limit is 1024.", size[0], size[1], size[2], flat));
+  if (limits == ShapeLimits::hardware) return {};
   const auto& required = kernel.required_workgroup_size;
   if (required[0] && required != size)
     return bad(fmt::format("Kernel '{}' requires a work-group size of {}x{}x{}, not {}x{}x{}.", kernel.name,

@@ -44,8 +44,12 @@ struct Shape {
   return isa::family_of(target) == isa::Family::gfx90a || isa::family_of(target) == isa::Family::gfx940;
 }
 
-// Checks sizes against the hardware's and the kernel's limits: kInvalidArgument.
-[[nodiscard]] Expected<void> check_shape(const codeobject::Kernel& kernel, const Shape& shape);
+// Limits that a shape is checked against: the hardware's alone, or also those that the kernel was compiled for.
+enum class ShapeLimits : uint8_t { hardware, kernel };
+
+// Checks sizes against the limits: kInvalidArgument.
+[[nodiscard]] Expected<void> check_shape(const codeobject::Kernel& kernel, const Shape& shape,
+                                         ShapeLimits limits = ShapeLimits::kernel);
 
 // Fills the hidden arguments that lie at or beyond `first_hidden_byte` of the segment.
 void fill_hidden_args(const codeobject::Kernel& kernel, const Shape& shape, uint32_t dynamic_lds, uint64_t queue,

@@ -756,7 +756,7 @@ Expected<void> prepare_start(Shared& shared) {
 
 Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   const codeobject::Kernel& kernel = *request.kernel;
-  if (Expected<void> ok = check_shape(kernel, request.shape); !ok) return ok;
+  if (Expected<void> ok = check_shape(kernel, request.shape, request.shape_limits); !ok) return ok;
   const auto invalid = [&](std::string message) {
     return tl::unexpected<Error>(
         Error{.code = ErrorCode::kInvalidArgument, .message = std::move(message), .kernel = kernel.name});

@@ -28,6 +28,7 @@ struct LaunchRequest {
   std::shared_ptr<Module> module;
   const codeobject::Kernel* kernel = nullptr;  // of `module`
   Shape shape;
+  ShapeLimits shape_limits = ShapeLimits::kernel;
   uint64_t kernarg = 0;    // address of the complete kernarg segment, hidden arguments included
   uint32_t lds_bytes = 0;  // per work-group: static, argument and dynamic
   // The AQL packet and the queue (an amd_queue_t) that the kernel can look at. Without them it finds ones of the

@@ -10,6 +10,8 @@
 #include <fstream>
 
 #include "runtime/arena.h"
+#include "runtime/hsa/newer_api.h"
+#include "runtime/hsa/signal.h"
 #include "runtime/hsa/status.h"
 #include "runtime/thread_pool.h"
 
@@ -206,6 +208,26 @@ hsa_status_t cpu_or_gpu(const Agent& a, uint32_t attribute, void* value) {
   }
 }
 
+// The family of a GPU as the kernel driver numbers them (AMDGPU_FAMILY_*, drm/amdgpu_drm.h).
+uint32_t family_id(wavejit::isa::Target target) {
+  switch (wavejit::isa::family_of(target)) {
+    case wavejit::isa::Family::gfx6:
+      return 110;  // SI
+    case wavejit::isa::Family::gfx7:
+      return 120;  // CI
+    case wavejit::isa::Family::gfx8:
+      return 130;  // VI
+    default:
+      return 141;  // AI
+  }
+}
+
+// What is left of the agent's memory, and of the host's, which it is.
+uint64_t available_bytes(const Agent& a) {
+  const uint64_t total = host_memory_bytes(), allocated = a.allocated_bytes.load(std::memory_order_relaxed);
+  return total > allocated ? total - allocated : 0;
+}
+
 hsa_status_t amd_info(const Agent& a, uint32_t attribute, void* value) {
   const Board* board = a.board;
   const uint32_t cpus = runtime::available_cpus();
@@ -252,14 +274,59 @@ hsa_status_t amd_info(const Agent& a, uint32_t attribute, void* value) {
       return give(value, board ? board->revision : 0);
     case HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS:
       return give(value, true);
+    case HSA_AMD_AGENT_INFO_MEMORY_AVAIL:
+      if (!board) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+      return give(value, available_bytes(a));
+    case HSA_AMD_AGENT_INFO_TIMESTAMP_FREQUENCY:  // agents' ticks are those of the system
+      return give(value, kTimestampFrequency);
+    case HSA_AMD_AGENT_INFO_ASIC_FAMILY_ID:
+      return give(value, board ? family_id(board->target) : 0);
+    case HSA_AMD_AGENT_INFO_UCODE_VERSION:
+    case HSA_AMD_AGENT_INFO_SDMA_UCODE_VERSION:
+      return give(value, uint32_t{0});  // no firmware
+    case HSA_AMD_AGENT_INFO_NUM_SDMA_ENG:
+      return give(value, uint32_t{board ? 2u : 0u});
+    case HSA_AMD_AGENT_INFO_NUM_SDMA_XGMI_ENG:
+      return give(value, uint32_t{0});
+    case HSA_AMD_AGENT_INFO_IOMMU_SUPPORT:
+      return give(value, HSA_IOMMU_SUPPORT_NONE);
+    case HSA_AMD_AGENT_INFO_NUM_XCC:
+      return give(value, uint32_t{board ? 1u : 0u});
+    case HSA_AMD_AGENT_INFO_DRIVER_UID:
+      return give(value, board ? a.node : 0);
+    case HSA_AMD_AGENT_INFO_NEAREST_CPU:
+      return give(value, board ? agents()[0]->handle() : hsa_agent_t{0});
+    case HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES:  // bits; none: the memory is the GPU's own
+    case HSA_AMD_AGENT_INFO_AQL_EXTENSIONS:
+    case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT:  // scratch is taken for each launch and not kept
+      return give(value, uint64_t{0});
+    case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX:  // what ROCr has for a GPU with one XCC
+      return give(value, uint64_t{board ? uint64_t{4} << 30 : 0});
+    case HSA_AMD_AGENT_INFO_CLOCK_COUNTERS: {
+      const uint64_t now = timestamp();
+      return give(value,
+                  board ? hsa_amd_clock_counters_t{now, now, now, kTimestampFrequency} : hsa_amd_clock_counters_t{});
+    }
     default:
       return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
 }
 
-// Limits of images: those of the GFX9 descriptors.
+// Limits of images: those of the GFX9 descriptors. Those of the host are 0.
 hsa_status_t image_info(const Agent& a, uint32_t attribute, void* value) {
-  if (!a.is_gpu()) return give(value, uint32_t{0});
+  if (!a.is_gpu()) {
+    switch (attribute) {
+      case HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS:
+      case HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS:
+      case HSA_EXT_AGENT_INFO_IMAGE_2DDEPTH_MAX_ELEMENTS:
+      case HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS:
+        return give(value, std::array<uint32_t, 2>{});
+      case HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS:
+        return give(value, std::array<uint32_t, 3>{});
+      default:
+        return give(value, uint32_t{0});
+    }
+  }
   switch (attribute) {
     case HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS:
     case HSA_EXT_AGENT_INFO_IMAGE_1DA_MAX_ELEMENTS:
@@ -308,6 +375,14 @@ WAVEJIT_HSA_API hsa_status_t hsa_agent_get_info(hsa_agent_t handle, hsa_agent_in
     if (a >= 0xA000) return amd_info(*agent, a, value);
     if (a >= 0x3000) return image_info(*agent, a, value);
     return cpu_or_gpu(*agent, a, value);
+  });
+}
+
+// Scratch is not reclaimed from queues, so that there is no limit to set; ROCr answers so, too, for all but GFX94x.
+WAVEJIT_HSA_API hsa_status_t hsa_amd_agent_set_async_scratch_limit(hsa_agent_t handle, size_t) {
+  return entry([&] {
+    const Agent* agent = agent_of(handle);
+    return agent && agent->is_gpu() ? HSA_STATUS_ERROR_INVALID_ARGUMENT : HSA_STATUS_ERROR_INVALID_AGENT;
   });
 }
 

@@ -5,6 +5,7 @@
 #include <hsa/hsa_ext_amd.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -43,6 +44,7 @@ struct Agent {
   std::string isa_name;            // "amdgcn-amd-amdhsa--gfx906:sramecc-:xnack-"
   std::vector<std::unique_ptr<Pool>> pools;
   std::vector<Cache> caches;
+  std::atomic<uint64_t> allocated_bytes{0};  // in all of its pools
 
   [[nodiscard]] bool is_gpu() const { return device == HSA_DEVICE_TYPE_GPU; }
   [[nodiscard]] hsa_agent_t handle() { return {reinterpret_cast<uint64_t>(this)}; }

@@ -1,7 +1,6 @@
 // Copies and fills that wait for signals: on threads of their own, as a GPU's DMA engines do them.
-#include <hsa/hsa_ext_amd.h>
-
 #include <algorithm>
+#include <bit>
 #include <condition_variable>
 #include <cstring>
 #include <functional>
@@ -14,6 +13,7 @@
 
 #include "runtime/hsa/agent.h"
 #include "runtime/hsa/memory.h"
+#include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/queue.h"
 #include "runtime/hsa/signal.h"
 #include "runtime/hsa/status.h"
@@ -170,6 +170,15 @@ hsa_status_t conditions_of(uint32_t count, const hsa_signal_t* signals, std::vec
   return HSA_STATUS_SUCCESS;
 }
 
+// The bits of the engines that copy from one agent to another one (hsa_amd_sdma_engine_id_t): engine(false) is the first
+// bit, engine(true) the second. The host's agent alone copies nothing.
+hsa_status_t engines_of(hsa_agent_t to, hsa_agent_t from, uint32_t& mask) {
+  const Agent *a = agent_of(to), *b = agent_of(from);
+  if (!a || !b || a == b || (!a->is_gpu() && !b->is_gpu())) return HSA_STATUS_ERROR_INVALID_AGENT;
+  mask = b->is_gpu() ? HSA_AMD_SDMA_ENGINE_1 : HSA_AMD_SDMA_ENGINE_0;
+  return HSA_STATUS_SUCCESS;
+}
+
 hsa_status_t start_copy(size_t bytes, bool from_device, uint32_t count, const hsa_signal_t* dependencies,
                         hsa_signal_t completion, std::function<void()> work) {
   Copy copy{.work = std::move(work)};
@@ -219,6 +228,31 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_async_copy(void* to, hsa_agent_t to_
     if (bytes != 0 && (!to || !from)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     return start_copy(bytes, b->is_gpu(), count, dependencies, completion, [=] { copy_bytes(to, from, bytes); });
   });
+}
+
+// An engine is a thread that runs copies in order; which one a copy runs on shows in its time alone, so each is given to
+// the one of its direction.
+WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from,
+                                                                 hsa_agent_t from_agent, size_t bytes, uint32_t count,
+                                                                 const hsa_signal_t* dependencies,
+                                                                 hsa_signal_t completion,
+                                                                 hsa_amd_sdma_engine_id_t engine_id, bool) {
+  if (is_open() && !std::has_single_bit(static_cast<uint32_t>(engine_id))) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  return hsa_amd_memory_async_copy(to, to_agent, from, from_agent, bytes, count, dependencies, completion);
+}
+// Engines that have nothing to do, so that a copy would begin at once.
+WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t to, hsa_agent_t from, uint32_t* mask) {
+  return entry([&] {
+    if (!mask) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    uint32_t usable = 0;
+    if (const hsa_status_t status = engines_of(to, from, usable); status != HSA_STATUS_SUCCESS) return status;
+    *mask = engine(usable == HSA_AMD_SDMA_ENGINE_1).is_idle() ? usable : 0;
+    return *mask != 0 ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_get_preferred_copy_engine(hsa_agent_t to, hsa_agent_t from,
+                                                                      uint32_t* mask) {
+  return entry([&] { return mask ? engines_of(to, from, *mask) : HSA_STATUS_ERROR_INVALID_ARGUMENT; });
 }
 
 WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* to, const hsa_dim3_t* to_offset,

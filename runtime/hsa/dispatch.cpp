@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #include "backend-x86/compiler.h"
 #include "runtime/hsa/loader.h"
@@ -63,6 +64,13 @@ Expected<void> bad_packet(const Queue&, uint64_t index, std::string_view why) {
   return make_error(ErrorCode::kInvalidArgument, fmt::format("Dispatch packet {}: {}", index, why));
 }
 
+// Says once in a process that a dispatch is larger than its kernel was compiled for: its registers and LDS still suffice,
+// but the compiler may have assumed that the work-items are fewer.
+void warn_of_shape(const Error& error) {
+  static std::once_flag said;
+  std::call_once(said, [&] { say(fmt::format("{} It runs nevertheless.", error.message)); });
+}
+
 }  // namespace
 
 Expected<void> run_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& packet, uint64_t index) {
@@ -82,6 +90,12 @@ Expected<void> run_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& pa
     request.shape.grid[i] = grid[i];
     request.shape.workgroup[i] = workgroup[i];
   }
+  // ROCr's packet processor knows what the packet says alone, and ROCm's own kernels rely on that: the copy kernel of
+  // HIP 6.4 is launched with 512 work-items and says 256.
+  request.shape_limits = runtime::ShapeLimits::hardware;
+  if (const Expected<void> fits = runtime::check_shape(*request.kernel, request.shape);
+      !fits && runtime::check_shape(*request.kernel, request.shape, request.shape_limits))
+    warn_of_shape(fits.error());
   request.kernarg = reinterpret_cast<uint64_t>(packet.kernarg_address);
   request.lds_bytes = packet.group_segment_size;
   static_assert(sizeof packet == sizeof(runtime::DispatchPacket));

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/hsa/loader_state.h"
+#include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/status.h"
 
 namespace wavejit::hsa {
@@ -151,6 +152,8 @@ WAVEJIT_HSA_API hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbo
         return give(value, d.uses_dynamic_stack);
       case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_CALL_CONVENTION:
         return give(value, uint32_t{0});
+      case HSA_CODE_SYMBOL_INFO_KERNEL_WAVEFRONT_SIZE:
+        return give(value, uint32_t{64});
       default:
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }

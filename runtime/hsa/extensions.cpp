@@ -140,6 +140,12 @@ WAVEJIT_HSA_API hsa_status_t hsa_system_get_extension_table(uint16_t extension, 
   return hsa_system_get_major_extension_table(extension, major, bytes, table);
 }
 
+// Flags choose packets that the runtime itself enqueues, and the file to write them to. Copies are no packets here:
+// nothing is ever logged. Works before hsa_init, as ROCr's does.
+WAVEJIT_HSA_API hsa_status_t hsa_amd_enable_logging(uint8_t* flags, void*) {
+  return flags ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
 // ------------------------------------------------------------------------------------------------ shared virtual
 // memory
 

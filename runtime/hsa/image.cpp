@@ -3,9 +3,6 @@
 //
 // Fields: Vega and GCN3 ISA manuals, "Image Resource Descriptor", "Buffer Resource Descriptor", "Image Sampler
 // Descriptor"; include/internal/image_access.h reads them.
-#include <hsa/hsa_ext_amd.h>
-#include <hsa/hsa_ext_image.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -18,6 +15,7 @@
 #include "internal/data_format.h"
 #include "runtime/hsa/agent.h"
 #include "runtime/hsa/memory.h"
+#include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/status.h"
 
 namespace wavejit::hsa {
@@ -449,40 +447,51 @@ WAVEJIT_HSA_API hsa_status_t hsa_ext_image_clear(hsa_agent_t agent, hsa_ext_imag
   });
 }
 
-WAVEJIT_HSA_API hsa_status_t hsa_ext_sampler_create(hsa_agent_t agent, const hsa_ext_sampler_descriptor_t* descriptor,
-                                                    hsa_ext_sampler_t* out) {
+// An address mode as the descriptor's CLAMP_X, _Y and _Z have it.
+static std::optional<uint32_t> clamp_of(hsa_ext_sampler_addressing_mode32_t mode) {
+  switch (mode) {
+    case HSA_EXT_SAMPLER_ADDRESSING_MODE_UNDEFINED:
+    case HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_EDGE:
+      return 2;
+    case HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_BORDER:
+      return 6;
+    case HSA_EXT_SAMPLER_ADDRESSING_MODE_REPEAT:
+      return 0;
+    case HSA_EXT_SAMPLER_ADDRESSING_MODE_MIRRORED_REPEAT:
+      return 1;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Each dimension has an address mode of its own.
+WAVEJIT_HSA_API hsa_status_t hsa_ext_sampler_create_v2(hsa_agent_t agent,
+                                                       const hsa_ext_sampler_descriptor_v2_t* descriptor,
+                                                       hsa_ext_sampler_t* out) {
   return entry([&] {
     Agent* a = nullptr;
     if (const hsa_status_t status = gpu(agent, a); status != HSA_STATUS_SUCCESS) return status;
     if (!descriptor || !out) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    uint32_t clamp = 0;
-    switch (descriptor->address_mode) {
-      case HSA_EXT_SAMPLER_ADDRESSING_MODE_UNDEFINED:
-      case HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_EDGE:
-        clamp = 2;
-        break;
-      case HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_BORDER:
-        clamp = 6;
-        break;
-      case HSA_EXT_SAMPLER_ADDRESSING_MODE_REPEAT:
-        clamp = 0;
-        break;
-      case HSA_EXT_SAMPLER_ADDRESSING_MODE_MIRRORED_REPEAT:
-        clamp = 1;
-        break;
-      default:
-        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    }
-    const bool linear = descriptor->filter_mode == HSA_EXT_SAMPLER_FILTER_MODE_LINEAR;
     auto sampler = std::make_unique<Sampler>();
     auto& w = sampler->words;
-    w[0] = clamp | clamp << 3 | clamp << 6;
+    for (unsigned i = 0; i < 3; ++i) {
+      const auto clamp = clamp_of(descriptor->address_modes[i]);
+      if (!clamp) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+      w[0] |= *clamp << (3 * i);
+    }
     if (descriptor->coordinate_mode == HSA_EXT_SAMPLER_COORDINATE_MODE_UNNORMALIZED) w[0] |= 1u << 15;
     w[1] = 0xfffu << 12;  // any level of detail
-    if (linear) w[2] = 1u << 20 | 1u << 22 | 2u << 24;
+    if (descriptor->filter_mode == HSA_EXT_SAMPLER_FILTER_MODE_LINEAR) w[2] = 1u << 20 | 1u << 22 | 2u << 24;
     out->handle = samplers().add(std::move(sampler));
     return HSA_STATUS_SUCCESS;
   });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_ext_sampler_create(hsa_agent_t agent, const hsa_ext_sampler_descriptor_t* descriptor,
+                                                    hsa_ext_sampler_t* out) {
+  if (!descriptor) return is_open() ? HSA_STATUS_ERROR_INVALID_ARGUMENT : HSA_STATUS_ERROR_NOT_INITIALIZED;
+  const auto mode = descriptor->address_mode;
+  const hsa_ext_sampler_descriptor_v2_t each{descriptor->coordinate_mode, descriptor->filter_mode, {mode, mode, mode}};
+  return hsa_ext_sampler_create_v2(agent, &each, out);
 }
 WAVEJIT_HSA_API hsa_status_t hsa_ext_sampler_destroy(hsa_agent_t agent, hsa_ext_sampler_t sampler) {
   return entry([&] {

@@ -1,12 +1,13 @@
 // Memory and signals that processes share. Both are files in memory, which other processes find as the descriptors of
 // the one that has made the handle: it has to live, with what it shares, until they have attached it.
-#include <hsa/hsa_ext_amd.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <optional>
 
 #include "runtime/hsa/memory.h"
+#include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/signal.h"
 #include "runtime/hsa/status.h"
 
@@ -70,4 +71,35 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_ipc_signal_attach(const hsa_amd_ipc_signal_
     *out = signal->handle();
     return HSA_STATUS_SUCCESS;
   });
+}
+
+// ------------------------------------------------------------------------------------------------ descriptors of memory
+
+// The descriptor is of a file in memory, which can be mapped and sent to other processes; drivers take no such file for a
+// dma-buf. ROCr gives descriptors of device memory alone. Every mapping can be reached by other devices, so flags that
+// ask for that change nothing.
+WAVEJIT_HSA_API hsa_status_t hsa_amd_portable_export_dmabuf_v2(const void* pointer, size_t bytes, int* descriptor,
+                                                               uint64_t* offset, uint64_t flags) {
+  return entry([&] {
+    if (!pointer || bytes == 0 || !descriptor || !offset || (flags & ~uint64_t{HSA_AMD_DMABUF_MAPPING_TYPE_PCIE}) != 0)
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const auto address = reinterpret_cast<uint64_t>(pointer);
+    const auto allocation = find_allocation(address);
+    if (!allocation || !allocation->pool || address - allocation->address + bytes > allocation->bytes)
+      return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+    if (!allocation->pool->agent->is_gpu()) return HSA_STATUS_ERROR_INVALID_AGENT;
+    const int file = share(reinterpret_cast<void*>(allocation->address), allocation->bytes);
+    const int own = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, 0);
+    if (own < 0) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    *descriptor = own;
+    *offset = address - allocation->address;
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_portable_export_dmabuf(const void* pointer, size_t bytes, int* descriptor,
+                                                            uint64_t* offset) {
+  return hsa_amd_portable_export_dmabuf_v2(pointer, bytes, descriptor, offset, 0);
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_portable_close_dmabuf(int descriptor) {
+  return entry([&] { return close(descriptor) == 0 ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_RESOURCE_FREE; });
 }

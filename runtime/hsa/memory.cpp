@@ -12,6 +12,7 @@
 #include <mutex>
 
 #include "runtime/hsa/alias.h"
+#include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/status.h"
 #include "runtime/memory_registry.h"
 
@@ -86,6 +87,7 @@ hsa_status_t allocate(const Pool& pool, size_t bytes, void** out) {
   runtime::register_memory(begin, bytes, label(pool));
   const std::lock_guard lock(allocations().mutex);
   allocations().all[begin] = {.address = begin, .bytes = bytes, .mapped_bytes = mapped, .pool = &pool};
+  pool.agent->allocated_bytes.fetch_add(mapped - kPage, std::memory_order_relaxed);
   *out = usable;
   return HSA_STATUS_SUCCESS;
 }
@@ -104,6 +106,7 @@ hsa_status_t release(void* pointer) {
   for (const Allocation::Callback& c : gone.on_free) c.function(pointer, c.user_data);
   runtime::unregister_memory(gone.address);
   munmap(pointer, gone.mapped_bytes);
+  gone.pool->agent->allocated_bytes.fetch_sub(gone.mapped_bytes - kPage, std::memory_order_relaxed);
   if (gone.shared_file >= 0) close(gone.shared_file);
   return HSA_STATUS_SUCCESS;
 }
@@ -245,6 +248,11 @@ hsa_status_t pool_info(const Pool& pool, uint32_t attribute, void* value) {
       return give(value, size_t{global ? kPage : 0});
     case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL:
       return give(value, global && !pool.agent->is_gpu());
+    case HSA_AMD_MEMORY_POOL_INFO_LOCATION:
+      if (!global) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+      return give(value, pool.agent->is_gpu() ? HSA_AMD_MEMORY_POOL_LOCATION_GPU : HSA_AMD_MEMORY_POOL_LOCATION_CPU);
+    case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_REC_GRANULE:  // of devices: huge pages
+      return give(value, size_t{!global ? 0 : pool.agent->is_gpu() ? kHugePage : kPage});
     default:
       return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }

@@ -1,7 +1,6 @@
 #include "runtime/hsa/queue.h"
 
 #include <fmt/format.h>
-#include <hsa/hsa_ext_amd.h>
 #include <immintrin.h>
 #include <pthread.h>
 #include <sched.h>
@@ -19,6 +18,7 @@
 #include "internal/wave_state.h"
 #include "runtime/hsa/dispatch.h"
 #include "runtime/hsa/events.h"
+#include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/status.h"
 
 namespace wavejit::hsa {
@@ -460,6 +460,21 @@ WAVEJIT_INDEX_CHANGE(scacq_screl, std::memory_order_acq_rel)
 
 // ------------------------------------------------------------------------------------------------ attributes
 
+WAVEJIT_HSA_API hsa_status_t hsa_amd_queue_get_info(hsa_queue_t* handle, hsa_queue_info_attribute_t attribute,
+                                                    void* value) {
+  return entry([&] {
+    const std::shared_ptr<Queue> queue = queue_of(handle);
+    if (!queue) return HSA_STATUS_ERROR_INVALID_QUEUE;
+    if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    switch (attribute) {
+      case HSA_AMD_QUEUE_INFO_AGENT:
+        return give(value, queue->agent().handle());
+      case HSA_AMD_QUEUE_INFO_DOORBELL_ID:  // the address of the doorbell's value
+        return give(value, reinterpret_cast<uint64_t>(&signal_of(queue->handle()->doorbell_signal)->value));
+    }
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  });
+}
 WAVEJIT_HSA_API hsa_status_t hsa_amd_profiling_set_profiler_enabled(hsa_queue_t* queue, int) {
   return entry([&] { return queue_of(queue) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_QUEUE; });
 }

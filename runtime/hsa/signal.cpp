@@ -498,6 +498,21 @@ WAVEJIT_HSA_API uint32_t hsa_amd_signal_wait_any(uint32_t count, hsa_signal_t* s
   return index[found];
 }
 
+// Handles that are not of a signal count as satisfied, with the value 0. Returns 0, or UINT32_MAX when the time is over.
+WAVEJIT_HSA_API uint32_t hsa_amd_signal_wait_all(uint32_t count, hsa_signal_t* signals,
+                                                 hsa_signal_condition_t* conditions, hsa_signal_value_t* values,
+                                                 uint64_t timeout, hsa_wait_state_t, hsa_signal_value_t* satisfying) {
+  wake_unnoticed();
+  const Clock::time_point deadline = deadline_after(timeout);
+  for (uint32_t i = 0; i < count; ++i) {
+    Signal* signal = signal_of(signals[i]);
+    const int64_t value = signal ? wait(*signal, conditions[i], values[i], deadline) : 0;
+    if (signal && !holds(conditions[i], value, values[i])) return UINT32_MAX;
+    if (satisfying) satisfying[i] = value;
+  }
+  return 0;
+}
+
 WAVEJIT_HSA_API hsa_status_t hsa_amd_signal_value_pointer(hsa_signal_t s, volatile hsa_signal_value_t** pointer) {
   return entry([&] {
     if (!pointer) return HSA_STATUS_ERROR_INVALID_ARGUMENT;

@@ -121,6 +121,7 @@ void add_async_handler(const Condition& condition, hsa_amd_signal_handler handle
 void run_async(void (*function)(void*), void* argument);
 void stop_async_handlers();
 
+inline constexpr uint64_t kTimestampFrequency = 1'000'000'000;  // of timestamp(), a second
 [[nodiscard]] inline uint64_t timestamp() {
   return static_cast<uint64_t>(Clock::now().time_since_epoch().count());
 }

@@ -10,6 +10,8 @@
 #include <set>
 #include <string>
 
+#include "runtime/hsa/newer_api.h"
+
 namespace wavejit::hsa {
 
 void say(std::string_view text) {
@@ -108,6 +110,9 @@ constexpr Text kTexts[] = {
     {HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION, "The kernel accessed memory beyond the maximum address."},
     {HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION, "The kernel executed an invalid instruction."},
     {HSA_STATUS_ERROR_MEMORY_FAULT, "The kernel accessed memory that it may not access."},
+    {HSA_STATUS_ERROR_OUT_OF_REGISTERS, "The kernel needs more registers than a wavefront can have."},
+    {HSA_STATUS_ERROR_RESOURCE_BUSY, "The resource is busy."},
+    {HSA_STATUS_ERROR_NOT_SUPPORTED, "The request is not supported."},
     {HSA_STATUS_CU_MASK_REDUCED, "The mask of compute units was reduced."},
 };
 

@@ -1,6 +1,5 @@
 // hsa_init, hsa_shut_down, and what the system as a whole is asked.
 #include <fmt/format.h>
-#include <hsa/hsa_ext_image.h>
 #include <hsa/hsa_ven_amd_loader.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "runtime/hsa/agent.h"
 #include "runtime/hsa/memory.h"
+#include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/queue.h"
 #include "runtime/hsa/report.h"
 #include "runtime/hsa/signal.h"
@@ -73,7 +73,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, vo
       case HSA_SYSTEM_INFO_TIMESTAMP:
         return give(value, timestamp());
       case HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY:
-        return give(value, uint64_t{1'000'000'000});
+        return give(value, kTimestampFrequency);
       case HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT:
         return give(value, uint64_t{UINT64_MAX});
       case HSA_SYSTEM_INFO_ENDIANNESS:
@@ -87,14 +87,25 @@ WAVEJIT_HSA_API hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, vo
         return give(value, bits);
       }
       case HSA_AMD_SYSTEM_INFO_BUILD_VERSION:
-        return give(value, "wavejit");
+        return give(value, static_cast<const char*>("wavejit"));
       case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED:
         return give(value, true);
       // As ROCm has it for agents without XNACK, which is what all agents' ISA names say. Kernels may access all of the
       // process's memory nevertheless. HIP takes every address for an allocation if this is true: hipFree accepts any,
       // pointer attributes call any pointer the host's, and copies of unregistered memory are kernels.
       case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT:
+      case HSA_AMD_SYSTEM_INFO_XNACK_ENABLED:
         return give(value, false);
+      case HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED:
+        return give(value, false);
+      case HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED:
+        return give(value, true);
+      case HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED:
+        return give(value, false);
+      case HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR:
+        return give(value, kAmdInterfaceMajor);
+      case HSA_AMD_SYSTEM_INFO_EXT_VERSION_MINOR:
+        return give(value, kAmdInterfaceMinor);
       default:
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }

@@ -1,0 +1,167 @@
+// Declarations that newer releases of the HSA headers have and the installed one may lack: the library is built with
+// the headers of ROCm 5.2 as well as with those of 7.2, and exports the same functions.
+//
+// Source: hsa.h, hsa_ext_amd.h, hsa_ext_image.h and hsa_ven_amd_pc_sampling.h of ROCm 7.2 (Debian's libhsa-runtime-dev
+// 7.2.4). HSA_AMD_INTERFACE_VERSION_MINOR tells releases apart: 0 is 5.2, 4 is 6.1, 7 is 6.4, 15 is 7.2. Every file that
+// uses a name from here includes this header and not those.
+#pragma once
+
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ext_image.h>
+#if __has_include(<hsa/hsa_ven_amd_pc_sampling.h>)
+#include <hsa/hsa_ven_amd_pc_sampling.h>
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+static_assert(HSA_AMD_INTERFACE_VERSION_MAJOR == 1);
+
+// ------------------------------------------------------------------------------------------------ up to 6.1
+
+#if HSA_AMD_INTERFACE_VERSION_MINOR < 4
+
+enum : uint32_t {
+  // hsa_system_info_t
+  HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED = 0x203,
+  HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED = 0x204,
+  HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED = 0x205,
+  HSA_AMD_SYSTEM_INFO_XNACK_ENABLED = 0x206,
+  HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR = 0x207,
+  HSA_AMD_SYSTEM_INFO_EXT_VERSION_MINOR = 0x208,
+  // hsa_amd_agent_info_t
+  HSA_AMD_AGENT_INFO_MEMORY_AVAIL = 0xA015,
+  HSA_AMD_AGENT_INFO_TIMESTAMP_FREQUENCY = 0xA016,
+  HSA_AMD_AGENT_INFO_ASIC_FAMILY_ID = 0xA107,
+  HSA_AMD_AGENT_INFO_UCODE_VERSION = 0xA108,
+  HSA_AMD_AGENT_INFO_SDMA_UCODE_VERSION = 0xA109,
+  HSA_AMD_AGENT_INFO_NUM_SDMA_ENG = 0xA10A,
+  HSA_AMD_AGENT_INFO_NUM_SDMA_XGMI_ENG = 0xA10B,
+  HSA_AMD_AGENT_INFO_IOMMU_SUPPORT = 0xA110,
+  HSA_AMD_AGENT_INFO_NUM_XCC = 0xA111,
+  HSA_AMD_AGENT_INFO_DRIVER_UID = 0xA112,
+  HSA_AMD_AGENT_INFO_NEAREST_CPU = 0xA113,
+  HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES = 0xA114,
+  HSA_AMD_AGENT_INFO_AQL_EXTENSIONS = 0xA115,
+  // hsa_amd_memory_pool_info_t
+  HSA_AMD_MEMORY_POOL_INFO_LOCATION = 17,
+  HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_REC_GRANULE = 18,
+  // hsa_amd_memory_pool_global_flag_t
+  HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED = 8,
+  // hsa_status_t
+  HSA_STATUS_ERROR_OUT_OF_REGISTERS = 45,
+};
+inline constexpr auto HSA_ACCESS_PERMISSION_NONE = static_cast<hsa_access_permission_t>(0);
+
+typedef enum { HSA_IOMMU_SUPPORT_NONE = 0, HSA_IOMMU_SUPPORT_V2 = 1 } hsa_amd_iommu_version_t;
+typedef enum {
+  HSA_AMD_MEMORY_POOL_LOCATION_CPU = 0,
+  HSA_AMD_MEMORY_POOL_LOCATION_GPU = 1
+} hsa_amd_memory_pool_location_t;
+
+// A set of bits, of which callers give one. The type is that of the newer headers' enum.
+typedef enum { HSA_AMD_SDMA_ENGINE_0 = 0x1, HSA_AMD_SDMA_ENGINE_1 = 0x2 } hsa_amd_sdma_engine_id_t;
+
+typedef struct hsa_amd_vmem_alloc_handle_s {
+  uint64_t handle;
+} hsa_amd_vmem_alloc_handle_t;
+typedef enum { MEMORY_TYPE_NONE, MEMORY_TYPE_PINNED } hsa_amd_memory_type_t;
+typedef struct hsa_amd_memory_access_desc_s {
+  hsa_access_permission_t permissions;
+  hsa_agent_t agent_handle;
+} hsa_amd_memory_access_desc_t;
+
+#endif
+
+// ------------------------------------------------------------------------------------------------ up to 6.4
+
+#if HSA_AMD_INTERFACE_VERSION_MINOR < 7
+
+enum : uint32_t {
+  HSA_EXTENSION_AMD_PC_SAMPLING = 0x203,
+  // hsa_amd_agent_info_t
+  HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX = 0xA116,
+  HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT = 0xA117,
+  // hsa_code_symbol_info_t, which is asked for symbols of executables as well
+  HSA_CODE_SYMBOL_INFO_KERNEL_WAVEFRONT_SIZE = 19,
+  // hsa_amd_pointer_type_t
+  HSA_EXT_POINTER_TYPE_RESERVED_ADDR = 5,
+  // hsa_status_t
+  HSA_STATUS_ERROR_RESOURCE_BUSY = 46,
+};
+
+typedef enum { HSA_AMD_QUEUE_INFO_AGENT, HSA_AMD_QUEUE_INFO_DOORBELL_ID } hsa_queue_info_attribute_t;
+
+typedef struct hsa_ext_sampler_descriptor_v2_s {
+  hsa_ext_sampler_coordinate_mode32_t coordinate_mode;
+  hsa_ext_sampler_filter_mode32_t filter_mode;
+  hsa_ext_sampler_addressing_mode32_t address_modes[3];  // x, y, z
+} hsa_ext_sampler_descriptor_v2_t;
+
+#endif
+
+#if !__has_include(<hsa/hsa_ven_amd_pc_sampling.h>)
+
+typedef enum { HSA_VEN_AMD_PCS_METHOD_HOSTTRAP_V1, HSA_VEN_AMD_PCS_METHOD_STOCHASTIC_V1 } hsa_ven_amd_pcs_method_kind_t;
+typedef enum {
+  HSA_VEN_AMD_PCS_INTERVAL_UNITS_MICRO_SECONDS,
+  HSA_VEN_AMD_PCS_INTERVAL_UNITS_CLOCK_CYCLES,
+  HSA_VEN_AMD_PCS_INTERVAL_UNITS_INSTRUCTIONS
+} hsa_ven_amd_pcs_units_t;
+typedef hsa_status_t (*hsa_ven_amd_pcs_data_copy_callback_t)(void* hsa_callback_data, size_t data_size,
+                                                             void* destination);
+typedef void (*hsa_ven_amd_pcs_data_ready_callback_t)(void* client_callback_data, size_t data_size,
+                                                      size_t lost_sample_count,
+                                                      hsa_ven_amd_pcs_data_copy_callback_t data_copy_callback,
+                                                      void* hsa_callback_data);
+typedef struct {
+  uint64_t handle;
+} hsa_ven_amd_pcs_t;
+typedef struct {
+  hsa_ven_amd_pcs_method_kind_t method;
+  hsa_ven_amd_pcs_units_t units;
+  size_t min_interval;
+  size_t max_interval;
+  uint64_t flags;
+} hsa_ven_amd_pcs_configuration_t;
+typedef hsa_status_t (*hsa_ven_amd_pcs_iterate_configuration_callback_t)(
+    const hsa_ven_amd_pcs_configuration_t* configuration, void* callback_data);
+
+#endif
+
+// ------------------------------------------------------------------------------------------------ up to 7.2
+
+#if HSA_AMD_INTERFACE_VERSION_MINOR < 15
+
+enum : uint32_t {
+  HSA_AMD_AGENT_INFO_CLOCK_COUNTERS = 0xA118,
+  HSA_EXT_POINTER_TYPE_HSA_VMEM = 6,
+  HSA_AMD_VMEM_ADDRESS_NO_REGISTER = 1,
+  HSA_STATUS_ERROR_NOT_SUPPORTED = 47,
+  HSA_AMD_DMABUF_MAPPING_TYPE_PCIE = 1,
+};
+
+typedef struct hsa_amd_clock_counters_s {
+  uint64_t gpu_clock_counter;
+  uint64_t cpu_clock_counter;
+  uint64_t system_clock_counter;
+  uint64_t system_clock_frequency;
+} hsa_amd_clock_counters_t;
+
+typedef struct hsa_amd_ais_file_handle_s {
+  union {
+    void* handle;
+    int fd;
+    uint8_t pad[8];
+  };
+} hsa_amd_ais_file_handle_t;
+
+#endif
+
+namespace wavejit::hsa {
+
+// HSA_AMD_SYSTEM_INFO_EXT_VERSION_*: the interface that the library implements, whichever header it is built with.
+inline constexpr uint16_t kAmdInterfaceMajor = 1, kAmdInterfaceMinor = 15;
+
+}  // namespace wavejit::hsa
