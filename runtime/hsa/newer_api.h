@@ -159,6 +159,76 @@ typedef struct hsa_amd_ais_file_handle_s {
 
 #endif
 
+// ------------------------------------------------------------------------------------------------ functions
+
+// Those of the newest header, all of them: a second declaration changes nothing.
+#pragma GCC visibility push(default)
+extern "C" {
+// 5.7 and 6.1
+hsa_status_t hsa_amd_memory_async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from,
+                                                 hsa_agent_t from_agent, size_t bytes, uint32_t count,
+                                                 const hsa_signal_t* dependencies, hsa_signal_t completion,
+                                                 hsa_amd_sdma_engine_id_t engine, bool force_engine);
+hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t to, hsa_agent_t from, uint32_t* engines);
+hsa_status_t hsa_amd_portable_export_dmabuf(const void* pointer, size_t bytes, int* descriptor, uint64_t* offset);
+hsa_status_t hsa_amd_portable_close_dmabuf(int descriptor);
+hsa_status_t hsa_amd_agent_set_async_scratch_limit(hsa_agent_t agent, size_t bytes);
+hsa_status_t hsa_amd_spm_acquire(hsa_agent_t agent);
+hsa_status_t hsa_amd_spm_release(hsa_agent_t agent);
+hsa_status_t hsa_amd_spm_set_dest_buffer(hsa_agent_t agent, size_t bytes, uint32_t* timeout, uint32_t* copied,
+                                         void* buffer, bool* is_data_loss);
+hsa_status_t hsa_amd_vmem_address_reserve(void** address, size_t bytes, uint64_t wanted, uint64_t flags);
+hsa_status_t hsa_amd_vmem_address_free(void* address, size_t bytes);
+hsa_status_t hsa_amd_vmem_handle_create(hsa_amd_memory_pool_t pool, size_t bytes, hsa_amd_memory_type_t type,
+                                        uint64_t flags, hsa_amd_vmem_alloc_handle_t* handle);
+hsa_status_t hsa_amd_vmem_handle_release(hsa_amd_vmem_alloc_handle_t handle);
+hsa_status_t hsa_amd_vmem_map(void* address, size_t bytes, size_t offset, hsa_amd_vmem_alloc_handle_t handle,
+                              uint64_t flags);
+hsa_status_t hsa_amd_vmem_unmap(void* address, size_t bytes);
+hsa_status_t hsa_amd_vmem_set_access(void* address, size_t bytes, const hsa_amd_memory_access_desc_t* list,
+                                     size_t count);
+hsa_status_t hsa_amd_vmem_get_access(void* address, hsa_access_permission_t* permission, hsa_agent_t agent);
+hsa_status_t hsa_amd_vmem_export_shareable_handle(int* descriptor, hsa_amd_vmem_alloc_handle_t handle, uint64_t flags);
+hsa_status_t hsa_amd_vmem_import_shareable_handle(int descriptor, hsa_amd_vmem_alloc_handle_t* handle);
+hsa_status_t hsa_amd_vmem_retain_alloc_handle(hsa_amd_vmem_alloc_handle_t* handle, void* address);
+hsa_status_t hsa_amd_vmem_get_alloc_properties_from_handle(hsa_amd_vmem_alloc_handle_t handle,
+                                                           hsa_amd_memory_pool_t* pool, hsa_amd_memory_type_t* type);
+// 6.4
+hsa_status_t hsa_amd_enable_logging(uint8_t* flags, void* file);
+hsa_status_t hsa_amd_queue_get_info(hsa_queue_t* queue, hsa_queue_info_attribute_t attribute, void* value);
+uint32_t hsa_amd_signal_wait_all(uint32_t count, hsa_signal_t* signals, hsa_signal_condition_t* conditions,
+                                 hsa_signal_value_t* values, uint64_t timeout, hsa_wait_state_t state,
+                                 hsa_signal_value_t* satisfying);
+hsa_status_t hsa_amd_vmem_address_reserve_align(void** address, size_t bytes, uint64_t wanted, uint64_t alignment,
+                                                uint64_t flags);
+hsa_status_t hsa_ext_sampler_create_v2(hsa_agent_t agent, const hsa_ext_sampler_descriptor_v2_t* descriptor,
+                                       hsa_ext_sampler_t* sampler);
+hsa_status_t hsa_ven_amd_pcs_iterate_configuration(hsa_agent_t agent,
+                                                   hsa_ven_amd_pcs_iterate_configuration_callback_t callback,
+                                                   void* data);
+hsa_status_t hsa_ven_amd_pcs_create(hsa_agent_t agent, hsa_ven_amd_pcs_method_kind_t method,
+                                    hsa_ven_amd_pcs_units_t units, size_t interval, size_t latency, size_t buffer_bytes,
+                                    hsa_ven_amd_pcs_data_ready_callback_t callback, void* data,
+                                    hsa_ven_amd_pcs_t* sampler);
+hsa_status_t hsa_ven_amd_pcs_create_from_id(uint32_t id, hsa_agent_t agent, hsa_ven_amd_pcs_method_kind_t method,
+                                            hsa_ven_amd_pcs_units_t units, size_t interval, size_t latency,
+                                            size_t buffer_bytes, hsa_ven_amd_pcs_data_ready_callback_t callback,
+                                            void* data, hsa_ven_amd_pcs_t* sampler);
+hsa_status_t hsa_ven_amd_pcs_destroy(hsa_ven_amd_pcs_t sampler);
+hsa_status_t hsa_ven_amd_pcs_start(hsa_ven_amd_pcs_t sampler);
+hsa_status_t hsa_ven_amd_pcs_stop(hsa_ven_amd_pcs_t sampler);
+hsa_status_t hsa_ven_amd_pcs_flush(hsa_ven_amd_pcs_t sampler);
+// 7.2
+hsa_status_t hsa_amd_memory_get_preferred_copy_engine(hsa_agent_t to, hsa_agent_t from, uint32_t* engines);
+hsa_status_t hsa_amd_portable_export_dmabuf_v2(const void* pointer, size_t bytes, int* descriptor, uint64_t* offset,
+                                               uint64_t flags);
+hsa_status_t hsa_amd_ais_file_write(hsa_amd_ais_file_handle_t file, void* device, uint64_t bytes, int64_t offset,
+                                    uint64_t* copied, int32_t* status);
+hsa_status_t hsa_amd_ais_file_read(hsa_amd_ais_file_handle_t file, void* device, uint64_t bytes, int64_t offset,
+                                   uint64_t* copied, int32_t* status);
+}
+#pragma GCC visibility pop
+
 namespace wavejit::hsa {
 
 // HSA_AMD_SYSTEM_INFO_EXT_VERSION_*: the interface that the library implements, whichever header it is built with.

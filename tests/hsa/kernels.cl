@@ -3,6 +3,11 @@ kernel void add(global uint* out, uint value) {
   out[__builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x()] += value;
 }
 
+// Compiled for groups of 64 work-items.
+__attribute__((amdgpu_flat_work_group_size(1, 64))) kernel void small_groups(global uint* out) {
+  out[__builtin_amdgcn_workgroup_id_x() * 256 + __builtin_amdgcn_workitem_id_x()] = 7;
+}
+
 // Kernels beside each other: one waits until another has raised the flag.
 kernel void until(global atomic_uint* flag, global uint* out) {
   while (__opencl_atomic_fetch_or(flag, 0, __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE) == 0) {
