@@ -92,7 +92,8 @@ std::shared_ptr<Queue> Queue::create(Agent& agent, uint32_t packets, hsa_queue_t
   for (uint32_t i = 0; i < packets; ++i)
     header_of(ring + kPacketBytes * i).store(HSA_PACKET_TYPE_INVALID, std::memory_order_relaxed);
   queue->doorbell_ = create_signal(-1);
-  queue->doorbell_->queue_ptr = &amd;
+  // The type of the pointer is another one in newer headers (amd_queue_v2_t, which begins as amd_queue_t does).
+  queue->doorbell_->queue_ptr = reinterpret_cast<decltype(amd_signal_t::queue_ptr)>(&amd);
   amd.hsa_queue.type = type;
   amd.hsa_queue.features = HSA_QUEUE_FEATURE_KERNEL_DISPATCH;
   amd.hsa_queue.base_address = ring;
@@ -256,7 +257,7 @@ bool has_unnoticed() {
 }
 
 void rung(Signal& doorbell) {
-  const auto* handle = &static_cast<const amd_queue_t*>(doorbell.queue_ptr)->hsa_queue;
+  const auto* handle = &reinterpret_cast<const amd_queue_t*>(doorbell.queue_ptr)->hsa_queue;
   if (unnoticed != handle) wake_unnoticed();
   const std::shared_ptr<Queue> queue = queue_of(handle);
   unnoticed = queue && queue->will_look() ? handle : nullptr;
