@@ -14,6 +14,9 @@ function(wavejit_link_shared target)
     target_link_options(${target} PRIVATE -Wl,--whole-archive "${asmjit_copy}" -Wl,--no-whole-archive)
     set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${asmjit_copy}")
   endif()
+  # Libraries that are linked statically keep their symbols to themselves. A version script that ends with "local: *" does so,
+  # too; this holds for targets without one.
+  target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL)
   # Signal handlers of the library stay installed: it must not be unloaded. What translations on disk are told apart by.
   target_link_options(${target} PRIVATE -Wl,-z,nodelete -Wl,--build-id=sha1)
   if(NOT WAVEJIT_SANITIZE)

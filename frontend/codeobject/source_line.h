@@ -1,4 +1,5 @@
-// Source lines of code objects that were compiled with debug information (DWARF, read with elfutils' libdw).
+// Source lines of code objects that were compiled with debug information (DWARF, read with elfutils' libdw if the system
+// has it, see libdw.h).
 #pragma once
 
 #include <cstdint>

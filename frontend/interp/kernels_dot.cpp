@@ -64,9 +64,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace wavejit::interp {
-HWY_EXPORT(do_register);
 void register_dot(Registry& r) {
-  HWY_DYNAMIC_DISPATCH(do_register)(r);
+  WAVEJIT_INTERP_DISPATCH(do_register)(r);
 }
 }  // namespace wavejit::interp
 #endif

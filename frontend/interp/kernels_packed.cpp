@@ -150,9 +150,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace wavejit::interp {
-HWY_EXPORT(do_register);
 void register_packed(Registry& r) {
-  HWY_DYNAMIC_DISPATCH(do_register)(r);
+  WAVEJIT_INTERP_DISPATCH(do_register)(r);
 }
 }  // namespace wavejit::interp
 #endif

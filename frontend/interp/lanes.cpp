@@ -155,9 +155,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace wavejit::interp {
-HWY_EXPORT(get_lane_functions);
 const LaneFunctions& lane_functions() {
-  static const LaneFunctions functions = HWY_DYNAMIC_DISPATCH(get_lane_functions)();
+  static const LaneFunctions functions = WAVEJIT_INTERP_DISPATCH(get_lane_functions)();
   return functions;
 }
 }  // namespace wavejit::interp

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "frontend/interp/engine.h"
+#include "frontend/interp/host.h"
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,0 +1,30 @@
+# Fails if FILE needs a shared library that is not the compiler's or glibc's, or, where EXPORTED is not empty, exports a
+# symbol that the regular expression EXPORTED does not match.
+set(allowed "^(libstdc\\+\\+\\.so\\.6|libgcc_s\\.so\\.1|lib(c|m|dl|pthread|rt)\\.so\\.[0-9]+|ld-linux-x86-64\\.so\\.2)$")
+
+execute_process(COMMAND "${READELF}" -dW "${FILE}" OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX MATCHALL "Shared library: \\[[^]]+" needed "${dynamic}")
+if(NOT needed)
+  message(FATAL_ERROR "${FILE} needs no shared library at all: its dynamic section was not read")
+endif()
+foreach(entry IN LISTS needed)
+  string(REGEX REPLACE ".*\\[" "" library "${entry}")
+  if(NOT library MATCHES "${allowed}")
+    message(SEND_ERROR "${FILE} needs ${library}")
+  endif()
+endforeach()
+
+if(EXPORTED)
+  execute_process(COMMAND "${NM}" -D --defined-only --format=posix "${FILE}" OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+  string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
+  if(NOT symbols)
+    message(FATAL_ERROR "${FILE} exports nothing")
+  endif()
+  foreach(line IN LISTS symbols)
+    string(REGEX MATCH "^([^ @]+)[^ ]* ([A-Za-z])" ignored "${line}")
+    set(name "${CMAKE_MATCH_1}")
+    if(NOT CMAKE_MATCH_2 STREQUAL "A" AND NOT name MATCHES "${EXPORTED}")  # A: the name of a version
+      message(SEND_ERROR "${FILE} exports ${name}")
+    endif()
+  endforeach()
+endif()
