@@ -234,16 +234,17 @@ uint64_t LoadedCodeObject::code_end(uint64_t entry) const {
 Expected<Kernel> LoadedCodeObject::make_kernel(const ElfSymbol& symbol) {
   const uint64_t address = symbol.raw.st_value;
   const uint64_t size = version_ == 2 ? kKernelCodeHeaderSize : kKernelDescriptorSize;
-  const std::string shown = printable(symbol.name);
+  const auto shown = [&] { return printable(symbol.name); };
   if (image_.segment_of(address, size) == nullptr) {
-    return bad("The descriptor of \"{}\" at address {:#x} is outside the loaded segments.", shown, address);
+    return bad("The descriptor of \"{}\" at address {:#x} is outside the loaded segments.", shown(), address);
   }
   const ByteView bytes(image_.at(address, size));
   auto decoded =
       version_ == 2 ? decode_kernel_code_header(bytes, *processor_) : decode_kernel_descriptor(bytes, *processor_);
-  if (!decoded) return bad("The descriptor of \"{}\" at address {:#x}: {}.", shown, address, decoded.error().message);
+  if (!decoded) return bad("The descriptor of \"{}\" at address {:#x}: {}.", shown(), address, decoded.error().message);
 
-  Kernel kernel{.symbol = std::string(symbol.name), .descriptor = decoded->descriptor};
+  Kernel kernel{
+      .symbol = std::string(symbol.name), .object = address + image_.bias(), .descriptor = decoded->descriptor};
   kernel.name =
       version_ == 2 ? kernel.symbol : kernel.symbol.substr(0, kernel.symbol.size() - kDescriptorSuffix.size());
   kernel.wavefront_size = decoded->wavefront_size;
@@ -255,7 +256,7 @@ Expected<Kernel> LoadedCodeObject::make_kernel(const ElfSymbol& symbol) {
   if (segment == nullptr || !segment->executable || entry % 4 != 0) {
     return bad(
         "The descriptor of \"{}\" at address {:#x} has its entry point at {:#x}, which is not in executable code.",
-        shown, address, entry);
+        shown(), address, entry);
   }
   kernel.descriptor.entry = entry + image_.bias();
   uint64_t end = code_end(entry);
@@ -345,6 +346,7 @@ void LoadedCodeObject::add_functions_and_variables() {
       variables_.push_back({.name = std::string(symbol.name),
                             .address = address,
                             .size = symbol.raw.st_size,
+                            .constant = !segment->declared_writable,
                             .writable = image_.is_writable(symbol.raw.st_value, symbol.raw.st_size)});
     }
   }

@@ -111,8 +111,9 @@ struct KernelDescriptor {
 };
 
 struct Kernel {
-  std::string name;    // source-level/metadata .name
-  std::string symbol;  // descriptor symbol ("name.kd"), or the code symbol for V2
+  std::string name;     // source-level/metadata .name
+  std::string symbol;   // descriptor symbol ("name.kd"), or the code symbol for V2
+  uint64_t object = 0;  // loaded address of the descriptor (V2: of amd_kernel_code_t), as in dispatch packets
   std::vector<KernelArg> args;
   KernelDescriptor descriptor;
   std::array<uint32_t, 3> required_workgroup_size{};  // zeros when none
@@ -130,6 +131,7 @@ struct Variable {
   std::string name;
   uint64_t address = 0;  // loaded host address
   uint64_t size = 0;
+  bool constant = false;  // in a segment that the file declares as read-only
   bool writable = false;  // by kernels and by the host; false only for data on pages of code
 };
 

@@ -19,22 +19,20 @@ std::shared_ptr<const KernelCode> kernel_of(uint64_t kernel_object) {
   return it == state().kernels.end() ? nullptr : it->second;
 }
 
-namespace {
-
-// Mutex of the executable held.
-void add_symbol(Executable& executable, std::unique_ptr<Symbol> symbol) {
+Executable::~Executable() {
+  for (const uint64_t handle : symbols) symbol_table.remove(handle);
   const std::lock_guard lock(state().mutex);
-  state().symbols[reinterpret_cast<uint64_t>(symbol.get())] = symbol.get();
-  if (symbol->code) state().kernels[reinterpret_cast<uint64_t>(symbol->code.get())] = symbol->code;
-  executable.symbols.push_back(std::move(symbol));
+  for (const auto& object : objects)
+    for (const codeobject::Kernel& kernel : object->module->object().kernels()) state().kernels.erase(kernel.object);
 }
 
-void forget(Executable& executable) {
-  const std::scoped_lock lock(executable.mutex, state().mutex);
-  for (const auto& s : executable.symbols) {
-    state().symbols.erase(reinterpret_cast<uint64_t>(s.get()));
-    if (s->code) state().kernels.erase(reinterpret_cast<uint64_t>(s->code.get()));
-  }
+namespace {
+
+// Mutex of the executable held. The symbol's name lives as long as the executable.
+void add_symbol(Executable& executable, const Symbol& symbol) {
+  const uint64_t handle = symbol_table.add(symbol);
+  executable.symbols.push_back(handle);
+  executable.by_name.try_emplace({symbol.name, symbol.agent}, handle);
 }
 
 // Mutex of the executable held.
@@ -42,8 +40,9 @@ hsa_status_t load(Executable& executable, Agent& agent, std::span<const uint8_t>
                   hsa_loaded_code_object_t* loaded) {
   // What the program has defined for code objects to refer to.
   const auto defined = [&](std::string_view name) -> std::optional<uint64_t> {
-    for (const auto& s : executable.symbols)
-      if (s->defined_by_program && s->name == name && (!s->agent || s->agent == &agent)) return s->address;
+    for (const Agent* scope : {static_cast<const Agent*>(&agent), static_cast<const Agent*>(nullptr)})
+      if (const Symbol* s = symbol_table.find(executable.find(name, scope)); s && s->defined_by_program)
+        return s->address;
     return std::nullopt;
   };
   Expected<std::shared_ptr<runtime::Module>> module = runtime::Module::load(image, defined);
@@ -57,22 +56,23 @@ hsa_status_t load(Executable& executable, Agent& agent, std::span<const uint8_t>
                     agent.target_id.to_string()));
     return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;
   }
-  for (const codeobject::Kernel& kernel : object.kernels()) {
-    auto symbol = std::make_unique<Symbol>();
-    symbol->kind = HSA_SYMBOL_KIND_KERNEL;
-    symbol->name = kernel.symbol;
-    symbol->agent = &agent;
-    symbol->code = std::make_shared<const KernelCode>(KernelCode{*module, &kernel, &agent});
-    add_symbol(executable, std::move(symbol));
+  {
+    const std::lock_guard lock(state().mutex);
+    for (const codeobject::Kernel& kernel : object.kernels())
+      state().kernels[kernel.object] = std::make_shared<const KernelCode>(KernelCode{*module, &kernel, &agent});
   }
-  for (const codeobject::Variable& variable : object.variables()) {
-    auto symbol = std::make_unique<Symbol>();
-    symbol->name = variable.name;
-    symbol->agent = &agent;
-    symbol->address = variable.address;
-    symbol->bytes = variable.size;
-    add_symbol(executable, std::move(symbol));
-  }
+  for (const codeobject::Kernel& kernel : object.kernels())
+    add_symbol(executable, {.kind = HSA_SYMBOL_KIND_KERNEL,
+                            .agent = &agent,
+                            .name = kernel.symbol,
+                            .address = kernel.object,
+                            .kernel = &kernel});
+  for (const codeobject::Variable& variable : object.variables())
+    add_symbol(executable, {.constant = variable.constant,
+                            .agent = &agent,
+                            .name = variable.name,
+                            .address = variable.address,
+                            .bytes = variable.size});
   executable.objects.push_back(
       std::make_unique<LoadedObject>(LoadedObject{.agent = &agent, .module = std::move(*module), .image = image}));
   if (loaded) loaded->handle = reinterpret_cast<uint64_t>(executable.objects.back().get());
@@ -80,19 +80,18 @@ hsa_status_t load(Executable& executable, Agent& agent, std::span<const uint8_t>
 }
 
 // Variables that code objects only declare: the addresses are there when such an object is loaded.
-hsa_status_t define(hsa_executable_t handle, Agent* agent, const char* name, void* address) {
+hsa_status_t define(hsa_executable_t handle, Agent* agent, const char* name, void* address, bool constant = false) {
   const auto executable = state().executables.find(handle.handle);
   if (!executable) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
   if (!name) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const std::lock_guard lock(executable->mutex);
   if (executable->frozen) return HSA_STATUS_ERROR_FROZEN_EXECUTABLE;
-  if (executable->find(name, agent)) return HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED;
-  auto symbol = std::make_unique<Symbol>();
-  symbol->name = name;
-  symbol->agent = agent;
-  symbol->address = reinterpret_cast<uint64_t>(address);
-  symbol->defined_by_program = true;
-  add_symbol(*executable, std::move(symbol));
+  if (executable->find(name, agent) != 0) return HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED;
+  add_symbol(*executable, {.defined_by_program = true,
+                           .constant = constant,
+                           .agent = agent,
+                           .name = executable->own_names.emplace_back(name),
+                           .address = reinterpret_cast<uint64_t>(address)});
   return HSA_STATUS_SUCCESS;
 }
 
@@ -121,10 +120,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_executable_create(hsa_profile_t profile, hsa_ex
 }
 WAVEJIT_HSA_API hsa_status_t hsa_executable_destroy(hsa_executable_t handle) {
   return entry([&] {
-    const auto executable = state().executables.take(handle.handle);
-    if (!executable) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
-    forget(*executable);
-    return HSA_STATUS_SUCCESS;
+    return state().executables.take(handle.handle) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_EXECUTABLE;
   });
 }
 
@@ -203,5 +199,8 @@ WAVEJIT_HSA_API hsa_status_t hsa_executable_global_variable_define(hsa_executabl
 }
 WAVEJIT_HSA_API hsa_status_t hsa_executable_readonly_variable_define(hsa_executable_t executable, hsa_agent_t agent,
                                                                      const char* name, void* address) {
-  return hsa_executable_agent_global_variable_define(executable, agent, name, address);
+  return entry([&] {
+    Agent* a = agent_of(agent);
+    return a ? define(executable, a, name, address, true) : HSA_STATUS_ERROR_INVALID_AGENT;
+  });
 }

@@ -9,28 +9,29 @@
 namespace wavejit::hsa {
 namespace {
 
-const Symbol* symbol_of(hsa_executable_symbol_t handle) {
-  const std::lock_guard lock(state().mutex);
-  const auto it = state().symbols.find(handle.handle);
-  return it == state().symbols.end() ? nullptr : it->second;
-}
-
-hsa_executable_symbol_t handle_of(const Symbol& symbol) {
-  return {reinterpret_cast<uint64_t>(&symbol)};
-}
-
 template <typename Visit>
 hsa_status_t each_symbol(hsa_executable_t handle, Visit&& visit) {
   const auto executable = state().executables.find(handle.handle);
   if (!executable) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
-  std::vector<const Symbol*> symbols;
+  // A frozen executable's symbols do not change: libamdhip64 goes through all of them for each kernel that it loads.
+  const std::vector<uint64_t>* symbols = &executable->symbols;
+  std::vector<uint64_t> copy;
   {
     const std::lock_guard lock(executable->mutex);
-    for (const auto& symbol : executable->symbols) symbols.push_back(symbol.get());
+    if (!executable->frozen) {
+      copy = executable->symbols;
+      symbols = &copy;
+    }
   }
-  for (const Symbol* symbol : symbols)
-    if (const hsa_status_t status = visit(*symbol); status != HSA_STATUS_SUCCESS) return status;
+  for (const uint64_t symbol : *symbols)
+    if (const hsa_status_t status = visit(hsa_executable_symbol_t{symbol}); status != HSA_STATUS_SUCCESS) return status;
   return HSA_STATUS_SUCCESS;
+}
+
+// Returns the agent of a symbol, null for program scope.
+const Agent* agent_of_symbol(hsa_executable_symbol_t handle) {
+  const Symbol* symbol = symbol_table.find(handle.handle);
+  return symbol ? symbol->agent : nullptr;
 }
 
 }  // namespace
@@ -48,9 +49,9 @@ WAVEJIT_HSA_API hsa_status_t hsa_executable_get_symbol_by_name(hsa_executable_t 
     const Agent* agent = agent_handle ? agent_of(*agent_handle) : nullptr;
     if (agent_handle && !agent) return HSA_STATUS_ERROR_INVALID_AGENT;
     const std::lock_guard lock(executable->mutex);
-    const Symbol* symbol = executable->find(name, agent);
-    if (!symbol) return HSA_STATUS_ERROR_INVALID_SYMBOL_NAME;
-    *out = handle_of(*symbol);
+    const uint64_t symbol = executable->find(name, agent);
+    if (symbol == 0) return HSA_STATUS_ERROR_INVALID_SYMBOL_NAME;
+    *out = {symbol};
     return HSA_STATUS_SUCCESS;
   });
 }
@@ -65,7 +66,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_executable_iterate_symbols(hsa_executable_t exe
                                                             void* data) {
   return entry([&] {
     if (!callback) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return each_symbol(executable, [&](const Symbol& s) { return callback(executable, handle_of(s), data); });
+    return each_symbol(executable, [&](hsa_executable_symbol_t s) { return callback(executable, s, data); });
   });
 }
 WAVEJIT_HSA_API hsa_status_t hsa_executable_iterate_agent_symbols(
@@ -75,8 +76,8 @@ WAVEJIT_HSA_API hsa_status_t hsa_executable_iterate_agent_symbols(
     const Agent* a = agent_of(agent);
     if (!a) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (!callback) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return each_symbol(executable, [&](const Symbol& s) {
-      return s.agent == a ? callback(executable, agent, handle_of(s), data) : HSA_STATUS_SUCCESS;
+    return each_symbol(executable, [&](hsa_executable_symbol_t s) {
+      return agent_of_symbol(s) == a ? callback(executable, agent, s, data) : HSA_STATUS_SUCCESS;
     });
   });
 }
@@ -85,8 +86,8 @@ WAVEJIT_HSA_API hsa_status_t hsa_executable_iterate_program_symbols(
     void* data) {
   return entry([&] {
     if (!callback) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return each_symbol(executable, [&](const Symbol& s) {
-      return s.agent ? HSA_STATUS_SUCCESS : callback(executable, handle_of(s), data);
+    return each_symbol(executable, [&](hsa_executable_symbol_t s) {
+      return agent_of_symbol(s) ? HSA_STATUS_SUCCESS : callback(executable, s, data);
     });
   });
 }
@@ -94,7 +95,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_executable_iterate_program_symbols(
 WAVEJIT_HSA_API hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t handle,
                                                             hsa_executable_symbol_info_t attribute, void* value) {
   return entry([&] {
-    const Symbol* symbol = symbol_of(handle);
+    const Symbol* symbol = symbol_table.find(handle.handle);
     if (!symbol) return HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL;
     if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     switch (static_cast<uint32_t>(attribute)) {
@@ -131,19 +132,19 @@ WAVEJIT_HSA_API hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbo
         case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SEGMENT:
           return give(value, HSA_VARIABLE_SEGMENT_GLOBAL);
         case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST:
-          return give(value, false);
+          return give(value, symbol->constant);
         default:
           return HSA_STATUS_ERROR_INVALID_ARGUMENT;
       }
     }
-    const wavejit::codeobject::KernelDescriptor& d = symbol->code->kernel->descriptor;
+    const wavejit::codeobject::KernelDescriptor& d = symbol->kernel->descriptor;
     switch (static_cast<uint32_t>(attribute)) {
       case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT:
-        return give(value, reinterpret_cast<uint64_t>(symbol->code.get()));
+        return give(value, symbol->address);
       case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE:
         return give(value, (d.kernarg_size + 15) / 16 * 16);
       case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT:
-        return give(value, std::max(16u, symbol->code->kernel->kernarg_align));
+        return give(value, std::max(16u, symbol->kernel->kernarg_align));
       case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE:
         return give(value, d.group_segment_size);
       case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE:

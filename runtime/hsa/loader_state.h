@@ -4,6 +4,7 @@
 #include <hsa/hsa.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -14,19 +15,10 @@
 
 #include "runtime/hsa/agent.h"
 #include "runtime/hsa/loader.h"
+#include "runtime/hsa/symbol_table.h"
 #include "runtime/module.h"
 
 namespace wavejit::hsa {
-
-struct Symbol {
-  hsa_symbol_kind_t kind = HSA_SYMBOL_KIND_VARIABLE;
-  std::string name;
-  Agent* agent = nullptr;
-  std::shared_ptr<const KernelCode> code;
-  uint64_t address = 0;  // of a variable
-  uint64_t bytes = 0;
-  bool defined_by_program = false;  // a variable that no code object holds
-};
 
 struct LoadedObject {
   Agent* agent = nullptr;
@@ -34,18 +26,33 @@ struct LoadedObject {
   std::span<const uint8_t> image;  // the caller's
 };
 
+// The name of a symbol in its executable. Agent null: program scope.
+struct SymbolName {
+  std::string_view name;
+  const Agent* agent = nullptr;
+  bool operator==(const SymbolName&) const = default;
+};
+struct SymbolNameHash {
+  size_t operator()(const SymbolName& n) const {
+    return std::hash<std::string_view>()(n.name) ^ reinterpret_cast<uint64_t>(n.agent) * 0x9e3779b97f4a7c15;
+  }
+};
+
 struct Executable {
   std::mutex mutex;  // of what is below: debuggers and profilers look at executables while they are loaded
   bool frozen = false;
   hsa_profile_t profile = HSA_PROFILE_FULL;
-  std::vector<std::unique_ptr<Symbol>> symbols;
+  std::vector<uint64_t> symbols;  // handles in symbol_table; does not change once the executable is frozen
+  std::unordered_map<SymbolName, uint64_t, SymbolNameHash> by_name;  // the first symbol of each name
+  std::deque<std::string> own_names;                                 // of symbols that the program has defined
   std::vector<std::unique_ptr<LoadedObject>> objects;
 
-  // Mutex held.
-  Symbol* find(std::string_view name, const Agent* agent) {
-    for (const auto& s : symbols)
-      if (s->name == name && (!agent || s->agent == agent)) return s.get();
-    return nullptr;
+  ~Executable();
+
+  // The handle of a symbol, or 0. Mutex held.
+  [[nodiscard]] uint64_t find(std::string_view name, const Agent* agent) const {
+    const auto it = by_name.find({name, agent});
+    return it == by_name.end() ? 0 : it->second;
   }
 };
 
@@ -97,9 +104,8 @@ class Live {
 struct LoaderState {
   Live<Executable> executables;
   Live<Reader> readers;
-  std::mutex mutex;  // of what is below
-  std::unordered_map<uint64_t, Symbol*> symbols;
-  std::unordered_map<uint64_t, std::shared_ptr<const KernelCode>> kernels;
+  std::mutex mutex;                                                         // of what is below
+  std::unordered_map<uint64_t, std::shared_ptr<const KernelCode>> kernels;  // by kernel object
 };
 LoaderState& state();
 

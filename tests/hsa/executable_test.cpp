@@ -61,6 +61,94 @@ TEST_F(HsaTest, KernelsWriteConstants) {
   EXPECT_EQ(error_.status, HSA_STATUS_SUCCESS);
 }
 
+TEST_F(HsaTest, SymbolsByNameAndAgent) {
+  hsa_executable_t executable;
+  HSA(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable));
+  uint32_t words[3] = {};
+  HSA(hsa_executable_global_variable_define(executable, "word", &words[0]));
+  HSA(hsa_executable_agent_global_variable_define(executable, gpu_, "word", &words[1]));
+  HSA(hsa_executable_readonly_variable_define(executable, cpu_, "word", &words[2]));
+  HSA(hsa_executable_freeze(executable, nullptr));
+  const hsa_agent_t* agents[] = {nullptr, &gpu_, &cpu_};
+  for (int i = 0; i < 3; ++i) {
+    hsa_executable_symbol_t symbol;
+    HSA(hsa_executable_get_symbol_by_name(executable, "word", agents[i], &symbol));
+    uint64_t address = 0;
+    HSA(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS, &address));
+    EXPECT_EQ(address, reinterpret_cast<uint64_t>(&words[i]));
+    bool constant = false;
+    HSA(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST, &constant));
+    EXPECT_EQ(constant, i == 2);
+  }
+  hsa_executable_symbol_t symbol;
+  EXPECT_EQ(hsa_executable_get_symbol_by_name(executable_, "table", nullptr, &symbol),
+            HSA_STATUS_ERROR_INVALID_SYMBOL_NAME);
+  HSA(hsa_executable_get_symbol_by_name(executable_, "table", &gpu_, &symbol));
+  bool constant = false;
+  HSA(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST, &constant));
+  EXPECT_TRUE(constant);
+  // libamdhip64 asks it of kernels, too.
+  HSA(hsa_executable_get_symbol_by_name(executable_, "add.kd", &gpu_, &symbol));
+  EXPECT_EQ(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST, &constant),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  HSA(hsa_executable_destroy(executable));
+}
+
+// A kernel object is the address of the kernel's descriptor.
+TEST_F(HsaTest, KernelObjectsAreDescriptors) {
+  const uint64_t object = kernel("notify").object;
+  uint32_t group_bytes = 1, kernarg_bytes = 0;
+  std::memcpy(&group_bytes, reinterpret_cast<const void*>(object), 4);
+  std::memcpy(&kernarg_bytes, reinterpret_cast<const void*>(object + 8), 4);
+  EXPECT_EQ(group_bytes, 0u);
+  EXPECT_EQ(kernarg_bytes, 8u);
+}
+
+TEST_F(HsaTest, BadSymbols) {
+  std::vector<uint64_t> symbols;
+  const auto iterate = [&](hsa_executable_t executable) {
+    symbols.clear();
+    return hsa_executable_iterate_symbols(
+        executable,
+        [](hsa_executable_t, hsa_executable_symbol_t symbol, void* all) {
+          static_cast<std::vector<uint64_t>*>(all)->push_back(symbol.handle);
+          return HSA_STATUS_SUCCESS;
+        },
+        &symbols);
+  };
+  const auto query = [](uint64_t handle) {
+    hsa_symbol_kind_t kind;
+    return hsa_executable_symbol_get_info({handle}, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind);
+  };
+  HSA(iterate(executable_));
+  ASSERT_GE(symbols.size(), 8u);
+  const std::vector<uint64_t> good = symbols;
+  for (const uint64_t handle : good) EXPECT_EQ(query(handle), HSA_STATUS_SUCCESS);
+  // Next to good ones, numbers that are no addresses, and addresses.
+  for (const uint64_t handle : good)
+    for (const uint64_t flip : {uint64_t{1} << 63, uint64_t{1} << 33, uint64_t{1} << 31, uint64_t{1} << 23})
+      EXPECT_EQ(query(handle ^ flip), HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL);
+  for (const uint64_t handle : {uint64_t{0}, uint64_t{1}, ~uint64_t{0}, uint64_t{UINT32_MAX},
+                                uint64_t{1} << 32 | 4000000000u, reinterpret_cast<uint64_t>(&symbols)})
+    EXPECT_EQ(query(handle), HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL);
+
+  // Symbols of a destroyed executable, also once others have their places.
+  hsa_executable_t executable;
+  uint32_t word = 0;
+  std::vector<uint64_t> gone;
+  for (int round = 0; round < 3; ++round) {
+    HSA(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable));
+    HSA(hsa_executable_agent_global_variable_define(executable, gpu_, "word", &word));
+    HSA(iterate(executable));
+    ASSERT_EQ(symbols.size(), 1u);
+    EXPECT_EQ(query(symbols[0]), HSA_STATUS_SUCCESS);
+    for (const uint64_t handle : gone) EXPECT_EQ(query(handle), HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL);
+    HSA(hsa_executable_destroy(executable));
+    gone.push_back(symbols[0]);
+    EXPECT_EQ(query(gone.back()), HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL);
+  }
+}
+
 TEST_F(HsaTest, BadExecutables) {
   hsa_code_object_reader_t reader;
   const char text[] = "not a code object";
