@@ -1,7 +1,11 @@
 // Readers: where code objects come from, memory or files.
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <cctype>
+#include <cstring>
 
 #include "runtime/hsa/loader_state.h"
 #include "runtime/hsa/status.h"
@@ -12,6 +16,33 @@ Reader::~Reader() {
   if (mapping) munmap(mapping, image.size());
 }
 
+namespace {
+
+// The name of a file, with every character but those of [/a-zA-Z0-9._~-] as %XX; empty if it has none.
+std::string encoded_path(hsa_file_t file) {
+  char path[4096];
+  const ssize_t length = readlink(fmt::format("/proc/self/fd/{}", file).c_str(), path, sizeof path);
+  std::string text;
+  for (ssize_t i = 0; i < length; ++i) {
+    const auto c = static_cast<unsigned char>(path[i]);
+    const bool is_plain = std::isalnum(c) || std::strchr("/._~-", c);
+    text += is_plain ? std::string(1, path[i]) : fmt::format("%{:02X}", c);
+  }
+  return text.starts_with('/') ? text : std::string();
+}
+
+// URIs of code objects: hsa_ven_amd_loader.h, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI.
+std::string uri_of(std::span<const uint8_t> memory) {
+  return fmt::format("memory://{}#offset=0x{:x}&size={}", getpid(), reinterpret_cast<uint64_t>(memory.data()),
+                     memory.size());
+}
+std::string uri_of(hsa_file_t file, size_t offset, std::span<const uint8_t> image) {
+  const std::string path = encoded_path(file);
+  return path.empty() ? uri_of(image) : fmt::format("file://{}#offset={}&size={}", path, offset, image.size());
+}
+
+}  // namespace
+
 hsa_status_t reader_from_file_part(hsa_file_t file, size_t offset, size_t bytes, hsa_code_object_reader_t* out) {
   return entry([&] {
     if (!out || bytes == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -20,6 +51,7 @@ hsa_status_t reader_from_file_part(hsa_file_t file, size_t offset, size_t bytes,
     if (pread(file, reader->copy.data(), bytes, static_cast<off_t>(offset)) != static_cast<ssize_t>(bytes))
       return HSA_STATUS_ERROR_INVALID_FILE;
     reader->image = reader->copy;
+    reader->uri = uri_of(file, offset, reader->image);
     out->handle = state().readers.add(std::move(reader));
     return HSA_STATUS_SUCCESS;
   });
@@ -35,6 +67,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_code_object_reader_create_from_memory(const voi
     if (!image || bytes == 0 || !out) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     auto reader = std::make_shared<Reader>();
     reader->image = {static_cast<const uint8_t*>(image), bytes};
+    reader->uri = uri_of(reader->image);
     out->handle = state().readers.add(std::move(reader));
     return HSA_STATUS_SUCCESS;
   });
@@ -50,6 +83,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_code_object_reader_create_from_file(hsa_file_t 
     auto reader = std::make_shared<Reader>();
     reader->mapping = mapping;
     reader->image = {static_cast<const uint8_t*>(mapping), bytes};
+    reader->uri = uri_of(file, 0, reader->image);
     out->handle = state().readers.add(std::move(reader));
     return HSA_STATUS_SUCCESS;
   });

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "runtime/hsa/debug_map.h"
 #include "runtime/hsa/loader_state.h"
 #include "runtime/hsa/status.h"
 
@@ -20,6 +21,7 @@ std::shared_ptr<const KernelCode> kernel_of(uint64_t kernel_object) {
 }
 
 Executable::~Executable() {
+  for (const auto& object : objects) retract(*object);
   for (const uint64_t handle : symbols) symbol_table.remove(handle);
   const std::lock_guard lock(state().mutex);
   for (const auto& object : objects)
@@ -36,8 +38,8 @@ void add_symbol(Executable& executable, const Symbol& symbol) {
 }
 
 // Mutex of the executable held.
-hsa_status_t load(Executable& executable, Agent& agent, std::span<const uint8_t> image,
-                  hsa_loaded_code_object_t* loaded) {
+hsa_status_t load(Executable& executable, Agent& agent, const Reader& reader, hsa_loaded_code_object_t* loaded) {
+  const std::span<const uint8_t> image = reader.image;
   // What the program has defined for code objects to refer to.
   const auto defined = [&](std::string_view name) -> std::optional<uint64_t> {
     for (const Agent* scope : {static_cast<const Agent*>(&agent), static_cast<const Agent*>(nullptr)})
@@ -73,8 +75,8 @@ hsa_status_t load(Executable& executable, Agent& agent, std::span<const uint8_t>
                             .name = variable.name,
                             .address = variable.address,
                             .bytes = variable.size});
-  executable.objects.push_back(
-      std::make_unique<LoadedObject>(LoadedObject{.agent = &agent, .module = std::move(*module), .image = image}));
+  executable.objects.push_back(std::make_unique<LoadedObject>(
+      LoadedObject{.agent = &agent, .module = std::move(*module), .image = image, .uri = reader.uri}));
   if (loaded) loaded->handle = reinterpret_cast<uint64_t>(executable.objects.back().get());
   return HSA_STATUS_SUCCESS;
 }
@@ -136,7 +138,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_executable_load_agent_code_object(hsa_executabl
     if (!agent || !agent->is_gpu()) return HSA_STATUS_ERROR_INVALID_AGENT;
     const auto reader = state().readers.find(reader_handle.handle);
     if (!reader) return HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER;
-    return load(*executable, *agent, reader->image, loaded);
+    return load(*executable, *agent, *reader, loaded);
   });
 }
 WAVEJIT_HSA_API hsa_status_t hsa_executable_load_program_code_object(hsa_executable_t, hsa_code_object_reader_t,
@@ -152,6 +154,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_executable_freeze(hsa_executable_t handle, cons
     const std::lock_guard lock(executable->mutex);
     if (executable->frozen) return HSA_STATUS_ERROR_FROZEN_EXECUTABLE;
     executable->frozen = true;
+    for (const auto& object : executable->objects) publish(*object);
     return HSA_STATUS_SUCCESS;
   });
 }

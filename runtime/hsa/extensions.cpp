@@ -1,8 +1,5 @@
 // Extension tables, and the AMD extension's functions that have little to do where memory is the host's.
 #include <fmt/format.h>
-#include <hsa/hsa_ext_amd.h>
-#include <hsa/hsa_ext_finalize.h>
-#include <hsa/hsa_ext_image.h>
 #include <hsa/hsa_ven_amd_loader.h>
 
 #include <algorithm>
@@ -11,6 +8,7 @@
 #include <vector>
 
 #include "runtime/hsa/agent.h"
+#include "runtime/hsa/api_table.h"
 #include "runtime/hsa/events.h"
 #include "runtime/hsa/loader.h"
 #include "runtime/hsa/memory.h"
@@ -38,21 +36,47 @@ const hsa_ven_amd_loader_1_03_pfn_t kLoaderTable = {
     query_host_address,      query_segment_descriptors, query_executable,    iterate_loaded_code_objects,
     loaded_code_object_info, reader_from_file_part,     iterate_executables,
 };
-const hsa_ext_images_1_pfn_t kImageTable = {
-    hsa_ext_image_get_capability,
-    hsa_ext_image_data_get_info,
-    hsa_ext_image_create,
-    hsa_ext_image_destroy,
-    hsa_ext_image_copy,
-    hsa_ext_image_import,
-    hsa_ext_image_export,
-    hsa_ext_image_clear,
-    hsa_ext_sampler_create,
-    hsa_ext_sampler_destroy,
-    hsa_ext_image_get_capability_with_layout,
-    hsa_ext_image_data_get_info_with_layout,
-    hsa_ext_image_create_with_layout,
+
+// hsa_ext_images_1_pfn_t of ROCm 7.2, which begins as those of the releases before: entries of the library's table as tools
+// have left them.
+struct ImageExtension {
+  decltype(hsa_ext_image_get_capability)* get_capability;
+  decltype(hsa_ext_image_data_get_info)* data_get_info;
+  decltype(hsa_ext_image_create)* create;
+  decltype(hsa_ext_image_destroy)* destroy;
+  decltype(hsa_ext_image_copy)* copy;
+  decltype(hsa_ext_image_import)* import;
+  decltype(hsa_ext_image_export)* export_;
+  decltype(hsa_ext_image_clear)* clear;
+  decltype(hsa_ext_sampler_create)* sampler_create;
+  decltype(hsa_ext_sampler_destroy)* sampler_destroy;
+  decltype(hsa_ext_image_get_capability_with_layout)* get_capability_with_layout;
+  decltype(hsa_ext_image_data_get_info_with_layout)* data_get_info_with_layout;
+  decltype(hsa_ext_image_create_with_layout)* create_with_layout;
+  decltype(hsa_ext_sampler_create_v2)* sampler_create_v2;
 };
+ImageExtension image_extension() {
+  const ImageTable& t = *api_table().image_ext_;
+  return {t.hsa_ext_image_get_capability_fn,
+          t.hsa_ext_image_data_get_info_fn,
+          t.hsa_ext_image_create_fn,
+          t.hsa_ext_image_destroy_fn,
+          t.hsa_ext_image_copy_fn,
+          t.hsa_ext_image_import_fn,
+          t.hsa_ext_image_export_fn,
+          t.hsa_ext_image_clear_fn,
+          t.hsa_ext_sampler_create_fn,
+          t.hsa_ext_sampler_destroy_fn,
+          t.hsa_ext_image_get_capability_with_layout_fn,
+          t.hsa_ext_image_data_get_info_with_layout_fn,
+          t.hsa_ext_image_create_with_layout_fn,
+          t.hsa_ext_sampler_create_v2_fn};
+}
+
+template <typename Table>
+void copy_table(const Table& from, void* to, size_t bytes) {
+  std::memcpy(to, &from, std::min(bytes, sizeof from));
+}
 
 }  // namespace
 
@@ -77,6 +101,12 @@ WAVEJIT_HSA_API hsa_status_t hsa_extension_get_name(uint16_t extension, const ch
         break;
       case HSA_EXTENSION_AMD_LOADER:
         *name = "HSA_EXTENSION_AMD_LOADER";
+        break;
+      case HSA_EXTENSION_AMD_AQLPROFILE:
+        *name = "HSA_EXTENSION_AMD_AQLPROFILE";
+        break;
+      case HSA_EXTENSION_AMD_PC_SAMPLING:
+        *name = "HSA_EXTENSION_AMD_PC_SAMPLING";
         break;
       default:
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -124,9 +154,9 @@ WAVEJIT_HSA_API hsa_status_t hsa_system_get_major_extension_table(uint16_t exten
     uint16_t minor = 0;
     if (!table || bytes == 0 || !supports(extension, major, &minor)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (extension == HSA_EXTENSION_IMAGES)
-      std::memcpy(table, &kImageTable, std::min(bytes, sizeof kImageTable));
+      copy_table(image_extension(), table, bytes);
     else
-      std::memcpy(table, &kLoaderTable, std::min(bytes, sizeof kLoaderTable));
+      copy_table(kLoaderTable, table, bytes);
     return HSA_STATUS_SUCCESS;
   });
 }

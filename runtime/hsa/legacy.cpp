@@ -44,7 +44,8 @@ WAVEJIT_NOT_IMPLEMENTED(hsa_ext_program_get_info, kInvalidProgram, hsa_ext_progr
 WAVEJIT_NOT_IMPLEMENTED(hsa_ext_program_finalize, kInvalidProgram, hsa_ext_program_t, hsa_isa_t, int32_t,
                         hsa_ext_control_directives_t, const char*, hsa_code_object_type_t, hsa_code_object_t*)
 
-WAVEJIT_HSA_API hsa_status_t hsa_amd_image_get_info_max_dim(hsa_agent_t agent, hsa_agent_info_t attribute,
-                                                            void* value) {
+// In no table: exported as it is.
+extern "C" __attribute__((visibility("default"))) hsa_status_t hsa_amd_image_get_info_max_dim(
+    hsa_agent_t agent, hsa_agent_info_t attribute, void* value) {
   return hsa_agent_get_info(agent, attribute, value);
 }

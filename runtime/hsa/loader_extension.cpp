@@ -117,6 +117,11 @@ hsa_status_t loaded_code_object_info(hsa_loaded_code_object_t handle,
         return give(value, code.empty() ? uint64_t{0} : reinterpret_cast<uint64_t>(code[0].data()));
       case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE:
         return give(value, code.empty() ? uint64_t{0} : uint64_t{code[0].size()});
+      case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH:
+        return give(value, static_cast<uint32_t>(object.uri.size()));
+      case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI:
+        std::copy(object.uri.begin(), object.uri.end(), static_cast<char*>(value));
+        return HSA_STATUS_SUCCESS;
       default:
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     }

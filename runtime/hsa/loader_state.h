@@ -2,6 +2,7 @@
 #pragma once
 
 #include <hsa/hsa.h>
+#include <link.h>
 
 #include <cstdint>
 #include <deque>
@@ -24,6 +25,8 @@ struct LoadedObject {
   Agent* agent = nullptr;
   std::shared_ptr<runtime::Module> module;
   std::span<const uint8_t> image;  // the caller's
+  std::string uri;                 // where it is from (hsa_ven_amd_loader.h)
+  link_map debug_entry{};          // debug_map.h
 };
 
 // The name of a symbol in its executable. Agent null: program scope.
@@ -60,6 +63,7 @@ struct Reader {
   std::span<const uint8_t> image;
   void* mapping = nullptr;    // of a file
   std::vector<uint8_t> copy;  // of part of a file
+  std::string uri;
   Reader() = default;
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;

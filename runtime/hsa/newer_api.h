@@ -163,6 +163,18 @@ typedef struct hsa_amd_ais_file_handle_s {
 
 // Those of the newest header, all of them: a second declaration changes nothing.
 #pragma GCC visibility push(default)
+// For tools: in the table of the AMD extension, and not exported. hsa_api_trace.h gives them C++ linkage.
+typedef void (*hsa_amd_queue_intercept_packet_writer)(const void* packets, uint64_t count);
+typedef void (*hsa_amd_queue_intercept_handler)(const void* packets, uint64_t count, uint64_t index, void* data,
+                                                hsa_amd_queue_intercept_packet_writer writer);
+typedef void (*hsa_amd_runtime_queue_notifier)(const hsa_queue_t* queue, hsa_agent_t agent, void* data);
+hsa_status_t hsa_amd_queue_intercept_create(hsa_agent_t agent, uint32_t packets, hsa_queue_type32_t type,
+                                            void (*callback)(hsa_status_t status, hsa_queue_t* source, void* data),
+                                            void* data, uint32_t private_bytes, uint32_t group_bytes,
+                                            hsa_queue_t** queue);
+hsa_status_t hsa_amd_queue_intercept_register(hsa_queue_t* queue, hsa_amd_queue_intercept_handler handler, void* data);
+hsa_status_t hsa_amd_runtime_queue_create_register(hsa_amd_runtime_queue_notifier notifier, void* data);
+
 extern "C" {
 // 5.7 and 6.1
 hsa_status_t hsa_amd_memory_async_copy_on_engine(void* to, hsa_agent_t to_agent, const void* from,

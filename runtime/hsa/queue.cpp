@@ -78,9 +78,9 @@ thread_local const hsa_queue_t* unnoticed = nullptr;
 }  // namespace
 
 std::shared_ptr<Queue> Queue::create(Agent& agent, uint32_t packets, hsa_queue_type32_t type, QueueCallback callback,
-                                     void* data) {
+                                     void* data, bool intercepts) {
   static std::atomic<uint64_t> next_id{0};
-  std::shared_ptr<Queue> queue(new Queue(agent, callback, data));
+  std::shared_ptr<Queue> queue(new Queue(agent, callback, data, intercepts));
   const size_t bytes = (sizeof(amd_queue_t) + kPacketBytes - 1) / kPacketBytes * kPacketBytes + kPacketBytes * packets;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
@@ -134,7 +134,12 @@ uint8_t* Queue::packet_at(uint64_t index) const {
 }
 
 bool Queue::has_packet() const {
-  uint8_t* packet = packet_at(index_.load(std::memory_order_acquire));
+  if (intercepts_ && !rewritten_.empty()) return true;
+  return has_packet_at(index_.load(std::memory_order_acquire));
+}
+
+bool Queue::has_packet_at(uint64_t index) const {
+  uint8_t* packet = packet_at(index);
   return type_of(header_of(packet).load(std::memory_order_acquire)) != HSA_PACKET_TYPE_INVALID;
 }
 
@@ -180,6 +185,7 @@ void Queue::run() {
 
 bool Queue::process_front() {
   if (error_.load(std::memory_order_acquire) != HSA_STATUS_SUCCESS) return false;
+  if (intercepts_) return process_intercepted();
   const uint64_t index = index_.load(std::memory_order_relaxed);
   uint8_t* packet = packet_at(index);
   const hsa_status_t status = process(packet, index);
@@ -188,11 +194,15 @@ bool Queue::process_front() {
     error_.store(status, std::memory_order_release);
     return false;
   }
+  consume(index);
+  return true;
+}
+
+void Queue::consume(uint64_t index) {
   last_packet_.store(Clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   index_.store(index + 1, std::memory_order_release);
-  header_of(packet).store(HSA_PACKET_TYPE_INVALID, std::memory_order_release);
+  header_of(packet_at(index)).store(HSA_PACKET_TYPE_INVALID, std::memory_order_release);
   atomic(amd_->read_dispatch_id).store(index + 1, std::memory_order_release);
-  return true;
 }
 
 // ------------------------------------------------------------------------------------------------ waiting threads
@@ -232,6 +242,10 @@ bool Queue::completes(const Signal& signal) const {
 }
 
 bool Queue::help(Signal& signal, hsa_signal_condition_t condition, int64_t compare) {
+  if (intercepts_) {  // handlers are called by the queue's thread alone
+    wake();
+    return false;
+  }
   {
     const std::unique_lock lock(processing_, std::try_to_lock);
     if (!lock) return cpu_.load(std::memory_order_relaxed) == sched_getcpu();
@@ -367,22 +381,42 @@ void destroy_all_queues() {
 
 using namespace wavejit::hsa;
 
-WAVEJIT_HSA_API hsa_status_t hsa_queue_create(hsa_agent_t agent_handle, uint32_t packets, hsa_queue_type32_t type,
-                                              QueueCallback callback, void* data, uint32_t, uint32_t,
-                                              hsa_queue_t** out) {
+static hsa_status_t create_queue(hsa_agent_t agent_handle, uint32_t packets, hsa_queue_type32_t type,
+                                 QueueCallback callback, void* data, bool intercepts, hsa_queue_t** out) {
   return entry([&] {
     Agent* agent = agent_of(agent_handle);
     if (!agent) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (!agent->is_gpu()) return HSA_STATUS_ERROR_INVALID_QUEUE_CREATION;
     if (!out || !std::has_single_bit(packets) || packets > 131072 || type > HSA_QUEUE_TYPE_COOPERATIVE)
       return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    std::shared_ptr<Queue> queue = Queue::create(*agent, packets, type, callback, data);
+    std::shared_ptr<Queue> queue = Queue::create(*agent, packets, type, callback, data, intercepts);
     if (!queue) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     *out = queue->handle();
     const std::lock_guard lock(queues_mutex());
     queues()[*out] = std::move(queue);
     return HSA_STATUS_SUCCESS;
   });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_queue_create(hsa_agent_t agent, uint32_t packets, hsa_queue_type32_t type,
+                                              QueueCallback callback, void* data, uint32_t, uint32_t,
+                                              hsa_queue_t** out) {
+  return create_queue(agent, packets, type, callback, data, false, out);
+}
+hsa_status_t hsa_amd_queue_intercept_create(hsa_agent_t agent, uint32_t packets, hsa_queue_type32_t type,
+                                            QueueCallback callback, void* data, uint32_t, uint32_t, hsa_queue_t** out) {
+  return create_queue(agent, packets, type, callback, data, true, out);
+}
+hsa_status_t hsa_amd_queue_intercept_register(hsa_queue_t* handle, hsa_amd_queue_intercept_handler handler,
+                                              void* data) {
+  return entry([&] {
+    if (!handler) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const std::shared_ptr<Queue> queue = queue_of(handle);
+    return queue && queue->add_interceptor(handler, data) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_QUEUE;
+  });
+}
+// The notifier would be called for queues that the runtime makes for itself. It makes none: copies are no packets.
+hsa_status_t hsa_amd_runtime_queue_create_register(hsa_amd_runtime_queue_notifier, void*) {
+  return entry([] { return HSA_STATUS_SUCCESS; });
 }
 WAVEJIT_HSA_API hsa_status_t hsa_soft_queue_create(hsa_region_t, uint32_t, hsa_queue_type32_t, uint32_t, hsa_signal_t,
                                                    hsa_queue_t**) {
@@ -428,7 +462,6 @@ amd_queue_t& amd_of(const hsa_queue_t* handle) {
     return atomic(amd_of(queue).write_dispatch_id).load(order);                            \
   }
 WAVEJIT_INDEX_LOAD(relaxed, std::memory_order_relaxed)
-WAVEJIT_INDEX_LOAD(acquire, std::memory_order_acquire)
 WAVEJIT_INDEX_LOAD(scacquire, std::memory_order_acquire)
 
 #define WAVEJIT_INDEX_STORE(suffix, order)                                                          \
@@ -439,7 +472,6 @@ WAVEJIT_INDEX_LOAD(scacquire, std::memory_order_acquire)
     atomic(amd_of(queue).read_dispatch_id).store(v, order);                                         \
   }
 WAVEJIT_INDEX_STORE(relaxed, std::memory_order_relaxed)
-WAVEJIT_INDEX_STORE(release, std::memory_order_release)
 WAVEJIT_INDEX_STORE(screlease, std::memory_order_release)
 
 #define WAVEJIT_INDEX_CHANGE(suffix, order)                                                                \
@@ -452,9 +484,6 @@ WAVEJIT_INDEX_STORE(screlease, std::memory_order_release)
     return expected;                                                                                       \
   }
 WAVEJIT_INDEX_CHANGE(relaxed, std::memory_order_relaxed)
-WAVEJIT_INDEX_CHANGE(acquire, std::memory_order_acquire)
-WAVEJIT_INDEX_CHANGE(release, std::memory_order_release)
-WAVEJIT_INDEX_CHANGE(acq_rel, std::memory_order_acq_rel)
 WAVEJIT_INDEX_CHANGE(scacquire, std::memory_order_acquire)
 WAVEJIT_INDEX_CHANGE(screlease, std::memory_order_release)
 WAVEJIT_INDEX_CHANGE(scacq_screl, std::memory_order_acq_rel)

@@ -5,14 +5,18 @@
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/hsa.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "runtime/hsa/agent.h"
+#include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/signal.h"
 #include "runtime/watchdog.h"
 
@@ -24,7 +28,7 @@ class Queue {
  public:
   // nullptr when out of memory.
   [[nodiscard]] static std::shared_ptr<Queue> create(Agent& agent, uint32_t packets, hsa_queue_type32_t type,
-                                                     QueueCallback callback, void* data);
+                                                     QueueCallback callback, void* data, bool intercepts = false);
   // Stops the kernel that is running; packets behind it are dropped.
   ~Queue();
   Queue(const Queue&) = delete;
@@ -38,6 +42,10 @@ class Queue {
   void finish();
   [[nodiscard]] runtime::Cancellation& cancellation() { return cancellation_; }
 
+  // For queues that are made to be intercepted: packets go through `handler` before they are processed. The handler that
+  // was added last is called first, on the queue's thread. False for other queues.
+  [[nodiscard]] bool add_interceptor(hsa_amd_queue_intercept_handler handler, void* data);
+
   // Whether the thread need not be woken for the packet that the doorbell has been rung for: it will look by itself
   // soon, and few packets wait.
   [[nodiscard]] bool will_look() const;
@@ -48,14 +56,30 @@ class Queue {
   [[nodiscard]] bool help(Signal& signal, hsa_signal_condition_t condition, int64_t compare);
 
  private:
-  Queue(Agent& agent, QueueCallback callback, void* data) : agent_(agent), callback_(callback), data_(data) {}
+  struct alignas(64) Packet : std::array<uint8_t, 64> {};
+  struct Interceptor {
+    hsa_amd_queue_intercept_handler function;
+    void* data;
+  };
+  class Interception;
+
+  Queue(Agent& agent, QueueCallback callback, void* data, bool intercepts)
+      : agent_(agent), callback_(callback), data_(data), intercepts_(intercepts) {}
 
   void run();
   [[nodiscard]] uint8_t* packet_at(uint64_t index) const;
   [[nodiscard]] bool has_packet() const;
+  [[nodiscard]] bool has_packet_at(uint64_t index) const;
+  [[nodiscard]] bool is_stopped() const { return stop_.load(std::memory_order_acquire); }
   // Processes the packet at the front. Returns false when there will be no other: after an error, or after stop_.
   // processing_ must be held.
   bool process_front();
+  // The same for queues that are intercepted: hands all packets to the handlers, and processes one of what they give back.
+  bool process_intercepted();
+  // Packets that have been through all handlers.
+  void accept(const void* packets, uint64_t count);
+  // Takes the packet at the front from the ring.
+  void consume(uint64_t index);
   // Of the packet at `index`; an error ends the queue.
   [[nodiscard]] hsa_status_t process(uint8_t* packet, uint64_t index);
   // Whether there is a packet that completes the signal, and what is before it are dispatches and barriers.
@@ -69,6 +93,7 @@ class Queue {
   Agent& agent_;
   const QueueCallback callback_;
   void* const data_;
+  const bool intercepts_;
   amd_queue_t* amd_ = nullptr;
   Signal* doorbell_ = nullptr;
   void* memory_ = nullptr;
@@ -76,6 +101,10 @@ class Queue {
   runtime::Cancellation cancellation_;
   std::mutex processing_;
   std::atomic<uint64_t> index_{0};  // of the packet at the front; changed under processing_
+  std::mutex interceptors_mutex_;
+  std::vector<Interceptor> interceptors_;
+  std::deque<Packet> rewritten_;  // what the handlers gave back, not processed yet; of the queue's thread
+  uint64_t rewritten_count_ = 0;  // in all
   // What ended the queue. Its own thread calls back.
   std::atomic<hsa_status_t> error_{HSA_STATUS_SUCCESS};
   std::atomic<bool> helped_{false};      // another thread processes packets

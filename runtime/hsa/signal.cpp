@@ -374,7 +374,6 @@ WAVEJIT_HSA_API hsa_status_t hsa_signal_destroy(hsa_signal_t handle) {
     return signal ? signal->load(order) : 0;                                    \
   }
 WAVEJIT_SIGNAL_READ(relaxed, std::memory_order_relaxed)
-WAVEJIT_SIGNAL_READ(acquire, std::memory_order_acquire)
 WAVEJIT_SIGNAL_READ(scacquire, std::memory_order_acquire)
 
 #define WAVEJIT_SIGNAL_STORE(suffix, order)                                              \
@@ -389,7 +388,6 @@ WAVEJIT_SIGNAL_READ(scacquire, std::memory_order_acquire)
     }                                                                                    \
   }
 WAVEJIT_SIGNAL_STORE(relaxed, std::memory_order_relaxed)
-WAVEJIT_SIGNAL_STORE(release, std::memory_order_release)
 WAVEJIT_SIGNAL_STORE(screlease, std::memory_order_release)
 
 // Without waking anybody.
@@ -406,9 +404,6 @@ WAVEJIT_SIGNAL_SILENT(screlease, std::memory_order_release)
   }
 #define WAVEJIT_SIGNAL_CHANGES(name, member)                                \
   WAVEJIT_SIGNAL_CHANGE(name, member, relaxed, std::memory_order_relaxed)   \
-  WAVEJIT_SIGNAL_CHANGE(name, member, acquire, std::memory_order_acquire)   \
-  WAVEJIT_SIGNAL_CHANGE(name, member, release, std::memory_order_release)   \
-  WAVEJIT_SIGNAL_CHANGE(name, member, acq_rel, std::memory_order_acq_rel)   \
   WAVEJIT_SIGNAL_CHANGE(name, member, scacquire, std::memory_order_acquire) \
   WAVEJIT_SIGNAL_CHANGE(name, member, screlease, std::memory_order_release) \
   WAVEJIT_SIGNAL_CHANGE(name, member, scacq_screl, std::memory_order_acq_rel)
@@ -430,9 +425,6 @@ WAVEJIT_SIGNAL_CHANGES(xor, fetch_xor)
     return expected;                                                                                      \
   }
 WAVEJIT_SIGNAL_EXCHANGE(relaxed, std::memory_order_relaxed)
-WAVEJIT_SIGNAL_EXCHANGE(acquire, std::memory_order_acquire)
-WAVEJIT_SIGNAL_EXCHANGE(release, std::memory_order_release)
-WAVEJIT_SIGNAL_EXCHANGE(acq_rel, std::memory_order_acq_rel)
 WAVEJIT_SIGNAL_EXCHANGE(scacquire, std::memory_order_acquire)
 WAVEJIT_SIGNAL_EXCHANGE(screlease, std::memory_order_release)
 WAVEJIT_SIGNAL_EXCHANGE(scacq_screl, std::memory_order_acq_rel)
@@ -458,7 +450,6 @@ static hsa_signal_value_t wait_for_caller(hsa_signal_t handle, hsa_signal_condit
     return wait_for_caller(s, condition, compare, timeout, __builtin_return_address(0));                        \
   }
 WAVEJIT_SIGNAL_WAIT(relaxed)
-WAVEJIT_SIGNAL_WAIT(acquire)
 WAVEJIT_SIGNAL_WAIT(scacquire)
 
 WAVEJIT_HSA_API hsa_status_t hsa_amd_signal_async_handler(hsa_signal_t s, hsa_signal_condition_t condition,

@@ -9,8 +9,10 @@
 #include <string_view>
 
 #include "internal/error.h"
+#include "runtime/hsa/implementation_names.h"
 
-#define WAVEJIT_HSA_API extern "C" __attribute__((visibility("default")))
+// An implementation that the library exports, under the name that implementation_names.h gives it.
+#define WAVEJIT_HSA_API extern "C"
 
 namespace wavejit::hsa {
 

@@ -16,12 +16,14 @@
 #include "runtime/hsa/report.h"
 #include "runtime/hsa/signal.h"
 #include "runtime/hsa/status.h"
+#include "runtime/hsa/tools.h"
 
 namespace wavejit::hsa {
 namespace {
 std::atomic<uint32_t> references{0};
-std::mutex& open_mutex() {
-  static auto* const mutex = new std::mutex;
+// Recursive: tools may call hsa_init when they are loaded.
+std::recursive_mutex& open_mutex() {
+  static auto* const mutex = new std::recursive_mutex;
   return *mutex;
 }
 }  // namespace
@@ -46,7 +48,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_init() {
   } catch (const std::bad_alloc&) {
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   }
-  references.fetch_add(1, std::memory_order_release);
+  if (references.fetch_add(1, std::memory_order_release) == 0) load_tools();
   return HSA_STATUS_SUCCESS;
 }
 
@@ -54,6 +56,8 @@ WAVEJIT_HSA_API hsa_status_t hsa_shut_down() {
   {
     const std::lock_guard lock(open_mutex());
     if (references.load(std::memory_order_relaxed) == 0) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+    // OnUnload() may still call the library.
+    if (references.load(std::memory_order_relaxed) == 1) unload_tools();
     if (references.fetch_sub(1, std::memory_order_acq_rel) != 1) return HSA_STATUS_SUCCESS;
   }
   destroy_all_queues();
