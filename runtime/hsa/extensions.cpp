@@ -257,10 +257,3 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_register_system_event_handler(hsa_amd_syste
     return HSA_STATUS_SUCCESS;
   });
 }
-WAVEJIT_HSA_API hsa_status_t hsa_amd_interop_map_buffer(uint32_t, hsa_agent_t*, int, uint32_t, size_t*, void**, size_t*,
-                                                        const void**) {
-  return entry([] { return not_implemented("hsa_amd_interop_map_buffer", HSA_STATUS_ERROR_OUT_OF_RESOURCES); });
-}
-WAVEJIT_HSA_API hsa_status_t hsa_amd_interop_unmap_buffer(void*) {
-  return entry([] { return not_implemented("hsa_amd_interop_unmap_buffer", HSA_STATUS_ERROR_INVALID_ARGUMENT); });
-}

@@ -1,6 +1,7 @@
 // Memory and signals that processes share. Both are files in memory, which other processes find as the descriptors of
 // the one that has made the handle: it has to live, with what it shares, until they have attached it.
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -102,4 +103,27 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_portable_export_dmabuf(const void* pointer,
 }
 WAVEJIT_HSA_API hsa_status_t hsa_amd_portable_close_dmabuf(int descriptor) {
   return entry([&] { return close(descriptor) == 0 ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_RESOURCE_FREE; });
+}
+
+// Memory of a descriptor, at a new address: of hsa_amd_portable_export_dmabuf, of this process or sent by another one, or of
+// any other file in memory. What graphics drivers export cannot be opened so, and is refused.
+WAVEJIT_HSA_API hsa_status_t hsa_amd_interop_map_buffer(uint32_t count, hsa_agent_t* agents, int descriptor, uint32_t,
+                                                        size_t* bytes, void** pointer, size_t* metadata_bytes,
+                                                        const void** metadata) {
+  return entry([&] {
+    if (count == 0 || !agents || !bytes || !pointer) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    for (uint32_t i = 0; i < count; ++i)
+      if (!agent_of(agents[i])) return HSA_STATUS_ERROR_INVALID_AGENT;
+    struct stat info {};
+    if (fstat(descriptor, &info) != 0 || info.st_size <= 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const hsa_status_t status = attach(getpid(), descriptor, static_cast<size_t>(info.st_size), pointer);
+    if (status != HSA_STATUS_SUCCESS) return status;
+    *bytes = static_cast<size_t>(info.st_size);
+    if (metadata_bytes) *metadata_bytes = 0;
+    if (metadata) *metadata = nullptr;
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_amd_interop_unmap_buffer(void* pointer) {
+  return entry([&] { return pointer ? detach(pointer) : HSA_STATUS_ERROR_INVALID_ARGUMENT; });
 }

@@ -464,6 +464,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_pointer_info(const void* pointer, hsa_amd_p
       full.sizeInBytes = found->bytes;
       full.userData = found->user_data;
       full.agentOwner = found->pool ? found->pool->agent->handle() : agents()[0]->handle();
+      reinterpret_cast<uint8_t*>(&full)[kPointerInfoRegistered] = 1;
       full.global_flags = found->pool ? found->pool->flags : uint32_t{HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED};
     }
     std::memcpy(info, &full, full.size);

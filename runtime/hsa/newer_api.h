@@ -246,4 +246,11 @@ namespace wavejit::hsa {
 // HSA_AMD_SYSTEM_INFO_EXT_VERSION_*: the interface that the library implements, whichever header it is built with.
 inline constexpr uint16_t kAmdInterfaceMajor = 1, kAmdInterfaceMinor = 15;
 
+// hsa_amd_pointer_info_t::registered of 7.2, a bool: older headers have padding there.
+inline constexpr size_t kPointerInfoRegistered = offsetof(hsa_amd_pointer_info_t, global_flags) + sizeof(uint32_t);
+static_assert(kPointerInfoRegistered < sizeof(hsa_amd_pointer_info_t));
+#if HSA_AMD_INTERFACE_VERSION_MINOR >= 13
+static_assert(kPointerInfoRegistered == offsetof(hsa_amd_pointer_info_t, registered));
+#endif
+
 }  // namespace wavejit::hsa

@@ -179,6 +179,20 @@ TEST_F(HsaTest, DescriptorsOfMemory) {
   static_cast<uint8_t*>(mapping)[5000] = 43;
   EXPECT_EQ(memory[5000], 43);
   munmap(mapping, 64 << 10);
+  // The runtime's own second address.
+  void* second = nullptr;
+  size_t bytes = 0;
+  HSA(hsa_amd_interop_map_buffer(1, &gpu_, file, 0, &bytes, &second, nullptr, nullptr));
+  EXPECT_EQ(bytes, size_t{64} << 10);
+  EXPECT_EQ(static_cast<uint8_t*>(second)[5000], 43);
+  hsa_amd_pointer_info_t info{};
+  info.size = sizeof info;
+  HSA(hsa_amd_pointer_info(second, &info, nullptr, nullptr, nullptr));
+  EXPECT_EQ(info.sizeInBytes, bytes);
+  EXPECT_EQ(reinterpret_cast<const uint8_t*>(&info)[52], 1);  // registered
+  HSA(hsa_amd_interop_unmap_buffer(second));
+  EXPECT_EQ(hsa_amd_interop_map_buffer(1, &gpu_, -1, 0, &bytes, &second, nullptr, nullptr),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
   HSA(hsa_amd_portable_close_dmabuf(file));
   EXPECT_EQ(hsa_amd_portable_close_dmabuf(file), HSA_STATUS_ERROR_RESOURCE_FREE);
   EXPECT_EQ(hsa_amd_portable_export_dmabuf_v2(memory, 65 << 10, &file, &offset, 1),
