@@ -19,6 +19,10 @@ inline constexpr uint8_t kOffset = 1, kBias = 2, kCompare = 4, kDerivatives = 8,
                          kMip = 128;
 }
 
+// Addressing and range checks of buffers (docs/isa-decisions.md, "Buffers"): gfx6 stands for GFX6 and GFX7, gfx9 for all
+// from GFX9 on.
+enum class BufferRules : uint8_t { gfx6, gfx8, gfx9 };
+
 struct CallShape {
   uint16_t offset = 0;      // immediate of buffers
   uint8_t data_format = 0;  // of MTBUF; 0: the descriptor's
@@ -27,11 +31,9 @@ struct CallShape {
   uint8_t number_format : 3 = 0;
   uint8_t offen : 1 = 0;
   uint8_t idxen : 1 = 0;
-  uint8_t d16 : 1 = 0;                    // registers hold 16-bit values
-  uint8_t packed : 1 = 0;                 // two in each (from GFX9 on)
-  uint8_t structured_by_swizzle : 1 = 0;  // range check of GFX8
-  uint8_t element_size : 1 = 0;           // the descriptor has one: up to GFX8
-  uint8_t wide_stride : 1 = 0;            // with add-tid, stride bits 17:14 are in the descriptor: from GFX8 on
+  uint8_t d16 : 1 = 0;     // registers hold 16-bit values
+  uint8_t packed : 1 = 0;  // two in each (from GFX9 on)
+  BufferRules rules : 2 = BufferRules::gfx6;
   uint8_t array : 1 = 0;
   uint8_t unnormalized : 1 = 0;
   uint8_t a16 : 1 = 0;

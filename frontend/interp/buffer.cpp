@@ -1,5 +1,6 @@
 // MUBUF: untyped buffer loads, stores and atomics.
 #include <bit>
+#include <span>
 
 #include "frontend/interp/atomics.h"
 #include "frontend/interp/buffer_address.h"
@@ -7,51 +8,53 @@
 namespace wavejit::interp {
 namespace {
 
-// Fills c.addresses with where each lane's first element is; returns the lanes whose access is in range.
-uint64_t compute_addresses(Context& c, const BufferLanes& lanes, unsigned bytes, unsigned element) {
-  uint64_t valid = 0;
-  for (unsigned l = 0; l < kWaveSize; ++l) {
-    valid |= uint64_t{lanes.in_range(l, bytes - element, element)} << l;
-    c.addresses[l] = lanes.address(l, 0);
-  }
-  return valid;
+constexpr unsigned part_bytes(unsigned bytes) {
+  return bytes < 4 ? bytes : 4;
 }
 
-constexpr unsigned element_bytes(unsigned bytes) {
-  return bytes < 4 ? bytes : 4;
+// Fills c.addresses with where each lane's data begins, and `valid` with the lanes in range of each of its parts: dwords
+// have their range checks each for itself. Returns the lanes that access anything.
+uint64_t compute_addresses(Context& c, const BufferLanes& lanes, std::span<uint64_t> valid, unsigned bytes) {
+  uint64_t any = 0;
+  for (unsigned l = 0; l < kWaveSize; ++l) c.addresses[l] = lanes.address(l, 0);
+  for (unsigned i = 0; i < valid.size(); ++i) {
+    valid[i] = 0;
+    for (unsigned l = 0; l < kWaveSize; ++l) valid[i] |= uint64_t{lanes.in_range(l, i * bytes, bytes)} << l;
+    any |= valid[i];
+  }
+  return any & c.wave.exec();
+}
+
+uint64_t address_of(const Context& c, const BufferLanes& lanes, unsigned lane, unsigned byte) {
+  return lanes.scattered() ? lanes.address(lane, byte) : c.addresses[lane] + byte;
 }
 
 template <Shape shape>
 Step load(Context& c, const Op& op) {
-  constexpr unsigned kBytes = shape_bytes(shape), kElement = element_bytes(kBytes);
+  constexpr unsigned kBytes = shape_bytes(shape), kPart = part_bytes(kBytes), kParts = kBytes / kPart;
   const uint64_t exec = c.wave.exec();
   if (exec == 0) return Step::next;
   const BufferLanes lanes(c, op);
-  const uint64_t valid = compute_addresses(c, lanes, kBytes, kElement);
-  describe_access(c, exec & valid, kBytes, false);
+  uint64_t valid[kParts];
+  const uint64_t any = compute_addresses(c, lanes, valid, kPart);
+  describe_access(c, any, kBytes, false);
   uint32_t* rows = op.inst.lds ? c.tmp[0] : c.row(op.data_row);
-  static constexpr uint8_t kZeros[16] = {};
   if constexpr (shape == Shape::dword) {
-    if (!op.inst.lds && !op.inst.tfe && (exec & valid) == ~0ull && is_contiguous(c.addresses, 4) &&
+    if (!op.inst.lds && !op.inst.tfe && any == ~0ull && is_contiguous(c.addresses, 4) &&
         is_host_address(c.addresses[0] | c.addresses[63])) {
       std::memcpy(rows, reinterpret_cast<const void*>(c.addresses[0]), kWaveSize * 4);
       return Step::next;
     }
   }
   // A destination that is also the address is written last.
-  uint8_t loaded[kWaveSize][kBytes];
-  for (uint64_t m = exec; m != 0; m &= m - 1) {
+  uint8_t loaded[kWaveSize][kBytes] = {};
+  for (uint64_t m = any; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
-    if ((valid >> l & 1) == 0) {
-      std::memcpy(loaded[l], kZeros, kBytes);
-      continue;
-    }
-    if (!is_host_address(c.addresses[l])) return memory_fault(c, op, c.addresses[l], l, false);
-    if (lanes.scattered()) {
-      for (unsigned b = 0; b < kBytes; b += kElement)
-        std::memcpy(loaded[l] + b, reinterpret_cast<const void*>(lanes.address(l, b)), kElement);
-    } else {
-      std::memcpy(loaded[l], reinterpret_cast<const void*>(c.addresses[l]), kBytes);
+    for (unsigned i = 0; i < kParts; ++i) {
+      if ((valid[i] >> l & 1) == 0) continue;
+      const uint64_t address = address_of(c, lanes, l, i * kPart);
+      if (!is_host_address(address)) return memory_fault(c, op, address, l, false);
+      std::memcpy(loaded[l] + i * kPart, reinterpret_cast<const void*>(address), kPart);
     }
   }
   for (uint64_t m = exec; m != 0; m &= m - 1) {
@@ -64,23 +67,24 @@ Step load(Context& c, const Op& op) {
 
 template <Shape shape>
 Step store(Context& c, const Op& op) {
-  constexpr unsigned kBytes = shape_bytes(shape), kElement = element_bytes(kBytes);
+  constexpr unsigned kBytes = shape_bytes(shape), kPart = part_bytes(kBytes), kParts = kBytes / kPart;
   const uint64_t exec = c.wave.exec();
   if (exec == 0) return Step::next;
   const BufferLanes lanes(c, op);
-  const uint64_t valid = compute_addresses(c, lanes, kBytes, kElement);
-  describe_access(c, exec & valid, kBytes, true);
+  uint64_t valid[kParts];
+  const uint64_t any = compute_addresses(c, lanes, valid, kPart);
+  describe_access(c, any, kBytes, true);
   const uint32_t* rows = c.row(op.data_row);
   if constexpr (shape == Shape::dword) {
-    if ((exec & valid) == ~0ull && is_contiguous(c.addresses, 4) && is_host_address(c.addresses[0] | c.addresses[63])) {
+    if (any == ~0ull && is_contiguous(c.addresses, 4) && is_host_address(c.addresses[0] | c.addresses[63])) {
       std::memcpy(reinterpret_cast<void*>(c.addresses[0]), rows, kWaveSize * 4);
       return Step::next;
     }
   }
   Step outcome = Step::next;
-  for_each_store<kBytes>(exec & valid, [&](unsigned l, unsigned b) {
-    if (outcome != Step::next) return;
-    const uint64_t address = lanes.scattered() ? lanes.address(l, b) : c.addresses[l] + b;
+  for_each_store<kBytes>(any, [&](unsigned l, unsigned b) {
+    if (outcome != Step::next || (valid[b / kPart] >> l & 1) == 0) return;
+    const uint64_t address = address_of(c, lanes, l, b);
     if (!is_host_address(address)) {
       outcome = memory_fault(c, op, address, l, true);
     } else {
@@ -92,11 +96,11 @@ Step store(Context& c, const Op& op) {
 
 // A dword of each lane from LDS to memory, without vector registers.
 Step store_lds(Context& c, const Op& op) {
-  const uint64_t exec = c.wave.exec();
   const BufferLanes lanes(c, op);
-  const uint64_t valid = compute_addresses(c, lanes, 4, 4);
-  describe_access(c, exec & valid, 4, true);
-  for (uint64_t m = exec & valid; m != 0; m &= m - 1) {
+  uint64_t valid[1];
+  const uint64_t any = compute_addresses(c, lanes, valid, 4);
+  describe_access(c, any, 4, true);
+  for (uint64_t m = any; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     if (!is_host_address(c.addresses[l])) return memory_fault(c, op, c.addresses[l], l, true);
     const uint64_t at = lds_transfer_address(c, op, l);
@@ -114,15 +118,17 @@ Step atomic(Context& c, const Op& op) {
   if (exec == 0) return Step::next;
   const auto kind = static_cast<AtomicOp>(op.param);
   if (kind >= AtomicOp::fadd) c.use(Env::rn);
-  const uint64_t valid = compute_addresses(c, BufferLanes(c, op), sizeof(T), sizeof(T));
-  describe_access(c, exec & valid, sizeof(T), true);
+  const BufferLanes lanes(c, op);
+  uint64_t valid[1];  // atomics are in range as a whole, or not at all
+  const uint64_t any = compute_addresses(c, lanes, valid, sizeof(T));
+  describe_access(c, any, sizeof(T), true);
   uint32_t* rows = c.row(op.data_row);
   constexpr unsigned kDwords = sizeof(T) / 4;
   const bool two = kind == AtomicOp::cmpswap || kind == AtomicOp::fcmpswap;
   for (uint64_t m = exec; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     T old{};
-    if ((valid >> l & 1) != 0) {
+    if ((any >> l & 1) != 0) {
       const uint64_t address = c.addresses[l];
       if (!is_host_address(address)) return memory_fault(c, op, address, l, true);
       const T extra = two ? lane_value<T>(rows + kDwords * kWaveSize, l) : T{};

@@ -22,7 +22,7 @@ struct ElementFormat {
   uint32_t selects;  // DST_SEL
 };
 
-// Lanes that access memory; their addresses are in c.addresses.
+// Lanes that access memory, where elements are in range as a whole or not at all; their addresses are in c.addresses.
 uint64_t element_addresses(Context& c, const BufferLanes& lanes, unsigned bytes, bool write) {
   const uint64_t exec = c.wave.exec();
   uint64_t valid = 0;
@@ -57,13 +57,13 @@ Step load(Context& c, const Op& op) {
   uint32_t* rows = op.inst.lds ? c.tmp[0] : c.row(op.data_row);
   for (uint64_t m = exec; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
-    uint32_t read[4], result[4] = {};
+    uint32_t read[4] = {}, result[4] = {};  // out of range: zeros, of which DST_SEL may make ones
     if ((valid >> l & 1) != 0) {
       if (!is_host_address(c.addresses[l])) return memory_fault(c, op, c.addresses[l], l, false);
       format::read_element(reinterpret_cast<const void*>(c.addresses[l]), element.layout, element.number, read);
-      for (unsigned i = 0; i < components; ++i)
-        result[i] = format::select(read, element.selects >> (3 * i) & 7, element.number);
     }
+    for (unsigned i = 0; i < components; ++i)
+      result[i] = format::select(read, element.selects >> (3 * i) & 7, element.number);
     if constexpr (registers != Registers::dwords) {
       for (uint32_t& value : result) value = format::to_d16(value, element.number);
       if (registers == Registers::halves && packed)

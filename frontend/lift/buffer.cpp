@@ -38,15 +38,18 @@ Access scratch_access(Context& c) {
 // The descriptor's fields and the offset and index of one instruction.
 struct Buffer {
   Inst* base;          // i64, SGPR offset included
-  Inst* soffset;       // i32
   Inst* stride;        // i32
   Inst* records;       // i32
+  Inst* bytes;         // i64: num_records less the SGPR offset, which may be more
+  Inst* add_tid;       // i1
+  Inst* indexed;       // i1: some index is used, of a register or the lane's number
   Inst* swizzled;      // i1
   Inst* index_bits;    // i32: log2 of the index stride
   Inst* element_bits;  // i32: log2 of the element size
+  Inst* own_index;     // v32: of the register; null without IDXEN
   Inst* index;         // v32
-  Inst* offset;        // v32
-  Inst* structured;    // i1: the range check is on the index
+  Inst* own_offset;    // v32: of the register
+  Inst* offset;        // v32: and the immediate, modulo 2^32
 };
 
 Inst* flag(Context& c, Inst* word, unsigned bit) {
@@ -61,27 +64,25 @@ Buffer buffer_of(Context& c) {
   Inst* word1 = c.ssa.read32(srd + 1);
   Inst* word3 = c.ssa.read32(srd + 3);
   buffer.base = base_address(c, srd);
-  buffer.soffset = c.s32(Slot::soffset);
   buffer.stride = c.and_(c.lshr(word1, 16), c.b.i32(0x3fff));
   buffer.records = c.ssa.read32(srd + 2);
+  buffer.bytes = c.b.op(Op::sub, {c.b.op(Op::zext64, {buffer.records}), c.b.op(Op::zext64, {c.s32(Slot::soffset)})});
+  buffer.add_tid = flag(c, word3, 23);
+  buffer.indexed = inst.idxen ? c.b.constant(ir::kI1, 1) : buffer.add_tid;
   buffer.swizzled = flag(c, word1, 31);
+  if (c.gfx9_plus()) buffer.swizzled = c.and_(buffer.swizzled, buffer.indexed);
   buffer.index_bits = c.add(c.and_(c.lshr(word3, 21), c.b.i32(3)), c.b.i32(3));
   // The element size field is gone in GFX9: always 4 bytes.
   buffer.element_bits = c.gfx9_plus() ? c.b.i32(2) : c.add(c.and_(c.lshr(word3, 19), c.b.i32(3)), c.b.i32(1));
-  Inst* add_tid = flag(c, word3, 23);
   if (c.family >= isa::Family::gfx8) {  // then the data format is the stride's bits 17:14
     Inst* more = c.shl(c.and_(c.lshr(word3, 15), c.b.i32(15)), 14);
-    buffer.stride = c.or_(buffer.stride, c.b.select(add_tid, more, c.b.i32(0)));
+    buffer.stride = c.or_(buffer.stride, c.b.select(buffer.add_tid, more, c.b.i32(0)));
   }
-  Inst* lane = c.b.select(add_tid, c.b.op(Op::lane_id, {}), c.v(0));
-  buffer.index = inst.idxen ? c.add(c.row(*vaddr, 0), lane) : lane;
-  buffer.offset = c.v(static_cast<uint32_t>(inst.offset));
-  if (inst.offen) buffer.offset = c.add(c.row(*vaddr, inst.idxen ? 1 : 0), buffer.offset);
-  Inst* has_stride = c.b.icmp(ICmp::ne, buffer.stride, c.b.i32(0));
-  if (c.family == isa::Family::gfx8)
-    buffer.structured = c.and_(has_stride, buffer.swizzled);
-  else
-    buffer.structured = inst.idxen ? has_stride : c.b.constant(ir::kI1, 0);
+  Inst* lane = c.b.select(buffer.add_tid, c.b.op(Op::lane_id, {}), c.v(0));
+  buffer.own_index = inst.idxen ? c.row(*vaddr, 0) : nullptr;
+  buffer.index = inst.idxen ? c.add(buffer.own_index, lane) : lane;
+  buffer.own_offset = inst.offen ? c.row(*vaddr, inst.idxen ? 1 : 0) : c.v(0);
+  buffer.offset = c.add(buffer.own_offset, c.v(static_cast<uint32_t>(inst.offset)));
   return buffer;
 }
 
@@ -105,24 +106,51 @@ Inst* position(Context& c, const Buffer& buffer, uint32_t bytes) {
   return c.b.select(buffer.swizzled, swizzled, linear);
 }
 
-// Lanes whose access is inside the buffer: index < num_records for structured buffers, else the end of the last element
-// (SGPR offset included) is not behind num_records.
-Inst* in_range(Context& c, const Buffer& buffer, Inst* last_position, uint32_t element_bytes) {
-  Inst* by_index = c.b.icmp(ICmp::ult, buffer.index, c.b.op(Op::splat, {buffer.records}));
-  Inst* limit = c.b.op(Op::sub, {c.b.op(Op::zext64, {buffer.records}),
-                                 c.add(c.b.op(Op::zext64, {buffer.soffset}), c.b.i64(element_bytes))});
-  Inst* fits = c.b.op(Op::splat_mask, {c.b.icmp(ICmp::sge, limit, c.b.i64(0))});
-  Inst* by_offset = c.and_(fits, c.b.icmp(ICmp::ule, last_position, c.b.op(Op::splat, {c.b.op(Op::lo32, {limit})})));
-  return c.b.select(buffer.structured, by_index, by_offset);
+// Lanes in which `bytes` bytes at the position end inside num_records bytes.
+Inst* fits(Context& c, const Buffer& buffer, Inst* position, uint32_t bytes) {
+  Inst* last = c.b.op(Op::sub, {buffer.bytes, c.b.i64(bytes)});
+  Inst* any = c.b.op(Op::splat_mask, {c.b.icmp(ICmp::sge, last, c.b.i64(0))});
+  return c.and_(any, c.b.icmp(ICmp::ule, position, c.b.op(Op::splat, {c.b.op(Op::lo32, {last})})));
 }
 
-Access element_access(Context& c, const Buffer& buffer, Inst* mask, uint32_t bytes) {
+// GFX9: `bytes` bytes at `at` behind the instruction's offset, of which the one that wraps is the sum of register and
+// immediate.
+Inst* in_range_gfx9(Context& c, const Buffer& buffer, uint32_t at, uint32_t bytes) {
+  Inst* by_offset = fits(c, buffer, buffer.offset, at + bytes);
+  if (!buffer.own_index) return c.b.select(buffer.add_tid, c.b.mask(~uint64_t{0}), by_offset);
+  Inst* by_index = c.b.icmp(ICmp::ult, buffer.own_index, c.b.op(Op::splat, {buffer.records}));
+  return c.b.select(c.b.icmp(ICmp::ne, buffer.stride, c.b.i32(0)), by_index, by_offset);
+}
+
+// GFX6 to GFX8: offsets do not wrap.
+Inst* in_range_gfx6(Context& c, const Buffer& buffer, Inst* position, uint32_t at, uint32_t bytes) {
+  const bool gfx8 = c.family == isa::Family::gfx8;
+  const uint32_t constant = static_cast<uint32_t>(c.inst->offset) + at;
+  Inst* offset = c.add(buffer.own_offset, c.v(constant));
+  Inst* has_carry = c.b.icmp(ICmp::ugt, buffer.own_offset, c.v(~constant));
+  Inst* stride = c.b.op(Op::splat, {buffer.stride});
+  Inst* has_stride = c.b.icmp(ICmp::ne, buffer.stride, c.b.i32(0));
+  Inst* in_record = c.b.icmp(ICmp::ult, offset, stride);
+  if (!gfx8) in_record = c.b.select(buffer.indexed, in_record, c.b.mask(~uint64_t{0}));
+  Inst* by_index = c.and_(c.b.icmp(ICmp::ult, buffer.index, c.b.op(Op::splat, {buffer.records})), in_record);
+  // Of linear positions the product and the sum may leave 32 bits.
+  Inst* product_fits = c.b.icmp(ICmp::eq, c.b.op(Op::mulhi_u, {buffer.index, stride}), c.v(0));
+  Inst* linear_fits = c.and_(product_fits, c.b.icmp(ICmp::uge, position, offset));
+  Inst* by_position =
+      c.and_(c.b.select(buffer.swizzled, c.b.mask(~uint64_t{0}), linear_fits), fits(c, buffer, position, bytes));
+  Inst* structured = gfx8 ? c.and_(has_stride, buffer.swizzled) : has_stride;
+  return c.b.op(Op::andn, {c.b.select(structured, by_index, by_position), has_carry});
+}
+
+Access element_access(Context& c, const Buffer& buffer, uint32_t at, uint32_t bytes) {
   Access access;
   access.mem.space = Space::global;
   access.mem.form = AddressForm::base_offset;
   access.mem.glc = c.inst->glc;
-  access.mask = mask;
-  access.address = {buffer.base, position(c, buffer, bytes)};
+  Inst* place = position(c, buffer, at);
+  access.mask = c.and_(
+      c.exec(), c.gfx9_plus() ? in_range_gfx9(c, buffer, at, bytes) : in_range_gfx6(c, buffer, place, at, bytes));
+  access.address = {buffer.base, place};
   return access;
 }
 
@@ -139,23 +167,10 @@ Access address64(Context& c, uint32_t bytes) {
   return access;
 }
 
-// The accesses of an instruction's elements, which a swizzled buffer does not keep together.
-class Elements {
- public:
-  Elements(Context& c, unsigned bytes, unsigned count) : c_(c) {
-    if (c.inst->addr64) return;
-    buffer_ = buffer_of(c);
-    mask_ = c.and_(c.exec(), in_range(c, buffer_, position(c, buffer_, bytes * (count - 1)), bytes));
-  }
-  Access at(uint32_t bytes) const {
-    return c_.inst->addr64 ? address64(c_, bytes) : element_access(c_, buffer_, mask_, bytes);
-  }
-
- private:
-  Context& c_;
-  Buffer buffer_{};
-  Inst* mask_ = nullptr;
-};
+// The access to `bytes` bytes at `at` behind the instruction's offset, which are in range as a whole or not at all.
+Access access_at(Context& c, uint32_t at, uint32_t bytes) {
+  return c.inst->addr64 ? address64(c, at) : element_access(c, buffer_of(c), at, bytes);
+}
 
 template <uint8_t kBytes, uint8_t kCount, bool kSigned = false, Half kHalf = Half::none>
 void load(Context& c) {
@@ -164,9 +179,8 @@ void load(Context& c) {
   if (c.srd_is_scratch && !c.inst->idxen && !c.inst->lds && !c.inst->addr64) {
     lift_load(c, scratch_access(c), shape, c.operand(Slot::vdata));
   } else {
-    const Elements elements(c, kBytes, kCount);
     std::vector<Inst*> rows;
-    for (unsigned i = 0; i < kCount; ++i) rows.push_back(load_rows(c, elements.at(i * kBytes), element)[0]);
+    for (unsigned i = 0; i < kCount; ++i) rows.push_back(load_rows(c, access_at(c, i * kBytes, kBytes), element)[0]);
     if (c.inst->lds) return store_to_lds(c, rows[0]);
     write_rows(c, rows, element, c.operand(Slot::vdata));
   }
@@ -181,14 +195,14 @@ void store(Context& c) {
     lift_store(c, scratch_access(c), {kBytes, kCount, false, kHalf}, data);
     return;
   }
-  const Elements elements(c, kBytes, kCount);
-  for (unsigned i = 0; i < kCount; ++i) lift_store(c, elements.at(i * kBytes), {kBytes, 1, false, kHalf}, data, i);
+  for (unsigned i = 0; i < kCount; ++i)
+    lift_store(c, access_at(c, i * kBytes, kBytes), {kBytes, 1, false, kHalf}, data, i);
 }
 
 // A dword of each lane from LDS.
 void store_lds(Context& c) {
   Inst* row = load_rows(c, lds_transfer(c), {4, 1})[0];
-  Access access = Elements(c, 4, 1).at(0);
+  Access access = access_at(c, 0, 4);
   access.mem.bytes = 4;
   access.mem.count = 1;
   std::vector<Inst*> operands{access.mask};
@@ -200,7 +214,7 @@ void store_lds(Context& c) {
 template <AtomicOp kOp, bool kWide>
 void atomic(Context& c) {
   const Operand& data = c.operand(Slot::vdata);
-  Access access = Elements(c, kWide ? 8 : 4, 1).at(0);
+  Access access = access_at(c, 0, kWide ? 8 : 4);
   Inst* value = data_element(c, data, kWide, 0);
   Inst* compare = ir::has_two_operands(kOp) ? data_element(c, data, kWide, kWide ? 2 : 1) : nullptr;
   lift_atomic(c, std::move(access), kOp, kWide, value, compare, c.inst->glc ? &data : nullptr);

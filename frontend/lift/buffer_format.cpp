@@ -22,9 +22,9 @@ ir::CallShape shape_of(Context& c, uint8_t components, Registers registers) {
   shape.addr64 = inst.addr64;
   shape.d16 = registers != Registers::dwords;
   shape.packed = registers == Registers::halves && c.gfx9_plus();
-  shape.structured_by_swizzle = c.family == isa::Family::gfx8;
-  shape.element_size = !c.gfx9_plus();
-  shape.wide_stride = c.family >= isa::Family::gfx8;
+  shape.rules = c.gfx9_plus()                   ? ir::BufferRules::gfx9
+                : c.family == isa::Family::gfx8 ? ir::BufferRules::gfx8
+                                                : ir::BufferRules::gfx6;
   return shape;
 }
 

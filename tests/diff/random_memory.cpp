@@ -28,9 +28,10 @@ enum Row : uint32_t {
   kScratch = kAddressVgpr + 24,     // 16 bytes apart; then dwords
   kCoordinates = kAddressVgpr + 26,
   kPositions = kAddressVgpr + 32,
-  kAddress64 = kAddressVgpr + 44,  // of addr64
+  kAddress64 = kAddressVgpr + 44,    // of addr64
+  kOffsetApart = kAddressVgpr + 46,  // as kOffset, 16 bytes apart
 };
-static_assert(kAddress64 + 1 <= kLastAddressVgpr);
+static_assert(kOffsetApart <= kLastAddressVgpr);
 
 unsigned below(Rng& rng, unsigned n) {
   return static_cast<unsigned>(rng() % n);
@@ -128,7 +129,7 @@ uint32_t buffer_address(const isa::OpcodeInfo& info, uint32_t modes, uint32_t* w
     return kAddress64;
   }
   (void)info;
-  if (modes == 1) return wide ? kIndexApart + 1 : kOffset;
+  if (modes == 1) return wide ? kOffsetApart : kOffset;
   return wide ? kIndexApart : kIndex;
 }
 
@@ -288,6 +289,15 @@ uint32_t position(Rng& rng) {
   }
 }
 
+// An offset, a multiple of `step`, in a buffer without an index: perhaps around the end of the buffer, or one whose sum
+// with the immediate or with the size of the access wraps. Where GFX6 and GFX7 count records, offsets are not checked.
+uint32_t edge_offset(const uint32_t* descriptor, isa::Target target, uint32_t step, uint32_t usual, Rng& rng) {
+  const bool checked = !before_gfx8(target) || (descriptor[1] >> 16 & 0x3fff) == 0;
+  if (!checked || !chance(rng, 3)) return usual;
+  if (chance(rng, 3)) return 0 - step * (1 + below(rng, 9));
+  return (descriptor[2] & ~(step - 1)) + step * below(rng, 4) - 3 * step;
+}
+
 }  // namespace
 
 bool is_memory_format(Format format) {
@@ -387,7 +397,8 @@ void set_addresses(WaveState& wave, const MemoryMap& map, isa::Target target, Rn
     set64(kMixedPair, mixed[rng() % 3]);
     set(kIndex, (lane * 5 + 3) % 64);
     set(kIndex + 1, 4 * (lane % 11));
-    set(kOffset, 16 * (lane ^ 9));
+    set(kOffset, edge_offset(&wave.sgpr[kDescriptorSgpr], target, 4, 16 * (lane ^ 9), rng));
+    set(kOffsetApart, edge_offset(&wave.sgpr[kAlignedDescriptorSgpr], target, 16, 16 * below(rng, 32), rng));
     set(kIndexApart, below(rng, 64));
     set(kIndexApart + 1, 16 * below(rng, 32));
     set(kScratch, 16 * below(rng, 12));
