@@ -466,10 +466,12 @@ bool Emitter::must_flush_before(const Inst& inst, Shape shape) const {
   }
   const bool shared = classes_.is_shared(&inst);
   const Inst* own = classes_.representative(&inst);
-  if (inst.op == Op::load || inst.op == Op::store || inst.op == Op::load_scalar) {
+  const bool loads = inst.op == Op::load || inst.op == Op::load_edges || inst.op == Op::load_scalar;
+  const bool stores = inst.op == Op::store || inst.op == Op::store_edges;
+  if (loads || stores) {
     const unsigned spaces = inst.op == Op::load_scalar ? 7 : space_bits(inst.mem.space);
     if ((spaces & segment_facts_.stores) != 0) return true;
-    if (inst.op == Op::store && (spaces & segment_facts_.loads) != 0) return true;
+    if (stores && (spaces & segment_facts_.loads) != 0) return true;
   }
   const bool read = read_in_segment_[own->id] == segment_number_;
   if (shape == Shape::chunk) {
@@ -496,8 +498,8 @@ bool Emitter::must_flush_before(const Inst& inst, Shape shape) const {
 
 void Emitter::add_to_segment(const Inst& inst) {
   segment_.push_back(&inst);
-  if (inst.op == Op::load) segment_facts_.loads |= space_bits(inst.mem.space);
-  if (inst.op == Op::store) segment_facts_.stores |= space_bits(inst.mem.space);
+  if (inst.op == Op::load || inst.op == Op::load_edges) segment_facts_.loads |= space_bits(inst.mem.space);
+  if (inst.op == Op::store || inst.op == Op::store_edges) segment_facts_.stores |= space_bits(inst.mem.space);
   if (is_deferred(inst)) segment_facts_.deferred.push_back(&inst);
   if (state_range(inst).count != 0) segment_facts_.state.push_back(&inst);
   note_reads(inst);

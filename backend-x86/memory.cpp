@@ -17,7 +17,7 @@ MemoryAccess::MemoryAccess(Emitter& emitter, const ir::Inst& inst, unsigned chun
       inst_(inst),
       mem_(inst.mem),
       chunk_(chunk),
-      load_(inst.op == Op::load),
+      load_(inst.op == Op::load || inst.op == Op::load_edges),
       guest_pc_(inst.guest_pc),
       wide_(emitter.wide_[inst.id]) {
   lane_stride_ = mem_.bytes * mem_.count;
@@ -713,6 +713,10 @@ void MemoryAccess::load_if_equal() {
 }
 
 bool Emitter::emit_memory(const Inst& inst, unsigned chunk) {
+  if (inst.op == Op::load_edges || inst.op == Op::store_edges) {
+    MemoryAccess(*this, inst, chunk).emit_edges();
+    return true;
+  }
   if (inst.op != Op::load && inst.op != Op::store) return false;
   if (inst.mem.bytes != 1 && inst.mem.bytes != 2 && inst.mem.bytes != 4) {
     fail(inst, "element size");

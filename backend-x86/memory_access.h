@@ -14,6 +14,7 @@ class MemoryAccess {
  public:
   MemoryAccess(Emitter& emitter, const ir::Inst& inst, unsigned chunk);
   void emit();
+  void emit_edges();  // memory_edges.cpp
 
  private:
   // strided: base_ is the address of the chunk's first lane, known_stride_ the distance from lane to lane

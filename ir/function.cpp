@@ -18,8 +18,11 @@ void remove_user(Inst* value, const Inst* user) {
 
 bool removable(const Inst& inst) {
   const Effect effect = op_info(inst.op).effect;
-  const bool memory =
-      inst.op == Op::load || inst.op == Op::load_scalar;  // may fault, which the guest's owner wants to know
+  const bool access =
+      inst.op == Op::load || inst.op == Op::store || inst.op == Op::load_edges || inst.op == Op::store_edges;
+  if (access && inst.operands[0]->is_const(0)) return true;
+  // May fault, which the guest's owner wants to know.
+  const bool memory = inst.op == Op::load || inst.op == Op::load_edges || inst.op == Op::load_scalar;
   return effect == Effect::pure || (effect == Effect::reads && !memory);
 }
 

@@ -159,6 +159,10 @@ class Interpreter {
       case Op::atomic:
         access(inst);
         return true;
+      case Op::load_edges:
+      case Op::store_edges:
+        access_edges(inst);
+        return true;
       case Op::call:
         call(inst);
         return true;
@@ -236,6 +240,10 @@ class Interpreter {
     const uint64_t mask = scalar(inst.operands[0]);
     const unsigned first_data = 1 + address_operands(mem.form);
     Value loaded(size_t{kWaveSize} * mem.count, 0);
+    if (mask == 0 && inst.op != Op::atomic) {  // no access
+      if (inst.type != kNone) value(&inst) = std::move(loaded);
+      return;
+    }
     Value log{static_cast<uint64_t>(mem.space), mem.bytes, mem.count, mem.sign_extend, mem.glc};
     if (inst.op == Op::atomic) log.push_back(static_cast<uint64_t>(mem.atomic_op));
     for (unsigned lane = 0; lane < kWaveSize; ++lane) {
@@ -254,6 +262,27 @@ class Interpreter {
     event(std::string(op_info(inst.op).mnemonic), log);
     if (inst.op != Op::load) ++epoch_;
     if (inst.type != kNone) value(&inst) = std::move(loaded);
+  }
+
+  void access_edges(const Inst& inst) {
+    const bool loads = inst.op == Op::load_edges;
+    const size_t count = loads ? inst.type.count : inst.operands.size() - 4;
+    const uint64_t mask = scalar(inst.operands[0]), base = scalar(inst.operands[1]), limit = scalar(inst.operands[3]);
+    Value loaded(kWaveSize * count, 0);
+    Value log;
+    for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+      if ((mask >> lane & 1) == 0) continue;
+      const uint64_t offset = in_lane(inst.operands[2], lane);
+      for (size_t i = 0; i < count && offset + 4 * (i + 1) <= limit; ++i) {
+        const uint64_t address = base + offset + 4 * i;
+        log.insert(log.end(), {lane, address});
+        if (!loads) log.push_back(in_lane(inst.operands[4 + i], lane));
+        loaded[i * kWaveSize + lane] = memory(address) >> 7 & 0xffffffff;
+      }
+    }
+    if (!log.empty()) event(std::string(op_info(inst.op).mnemonic), log);
+    if (loads) value(&inst) = std::move(loaded);
+    if (!loads && !log.empty()) ++epoch_;
   }
 
   // Looks at what active lanes have, and changes memory.

@@ -257,6 +257,17 @@ std::string check_signature(const Inst& inst) {
       if (inst.op == Op::store && inst.type != kNone) return "a store has no result";
       return check_memory(inst);
     }
+    case Op::load_edges:
+    case Op::store_edges: {
+      if (inst.op == Op::load_edges ? inst.type.kind != TypeKind::v32 : inst.type != kNone)
+        return "load_edges returns v32 elements, store_edges nothing";
+      std::string letters = "mdvs";
+      if (inst.op == Op::store_edges) letters.append(std::max<size_t>(inst.operands.size(), 5) - 4, 'v');
+      Matcher matcher;
+      std::string why;
+      match_operands(matcher, letters, inst.operands, &why);
+      return why;
+    }
     case Op::load_scalar: {
       const auto& operands = inst.operands;
       const bool base = !operands.empty() && operands[0]->type == kI64;

@@ -142,11 +142,17 @@ Inst* in_range_gfx6(Context& c, const Buffer& buffer, Inst* position, uint32_t a
   return c.b.op(Op::andn, {c.b.select(structured, by_index, by_position), has_carry});
 }
 
-Access element_access(Context& c, const Buffer& buffer, uint32_t at, uint32_t bytes) {
+// Without mask and address.
+Access linear_access(Context& c) {
   Access access;
   access.mem.space = Space::global;
   access.mem.form = AddressForm::base_offset;
   access.mem.glc = c.inst->glc;
+  return access;
+}
+
+Access element_access(Context& c, const Buffer& buffer, uint32_t at, uint32_t bytes) {
+  Access access = linear_access(c);
   Inst* place = position(c, buffer, at);
   access.mask = c.and_(
       c.exec(), c.gfx9_plus() ? in_range_gfx9(c, buffer, at, bytes) : in_range_gfx6(c, buffer, place, at, bytes));
@@ -172,12 +178,69 @@ Access access_at(Context& c, uint32_t at, uint32_t bytes) {
   return c.inst->addr64 ? address64(c, at) : element_access(c, buffer_of(c), at, bytes);
 }
 
+// An access to several dwords without an index register on GFX9. Almost always all of them are in range, or none.
+struct WideAccess {
+  Access whole;         // lanes in which all dwords are in range
+  Inst* edges;          // mask: lanes in which the first one is, and the last is not
+  Inst* limit;          // i32: where the buffer ends, from `base` on
+  Buffer buffer;        // lanes of private buffers, which have no range check, go dword by dword
+  Inst* private_lanes;  // mask
+};
+
+bool has_wide_access(const Context& c, unsigned count) {
+  return c.gfx9_plus() && count > 1 && !c.inst->idxen;
+}
+
+WideAccess wide_access(Context& c, unsigned count) {
+  WideAccess wide{};
+  const Buffer& buffer = wide.buffer = buffer_of(c);
+  wide.private_lanes = c.and_(c.exec(), c.b.op(Op::splat_mask, {buffer.add_tid}));
+  Inst* checked = c.and_(c.exec(), c.b.op(Op::splat_mask, {c.b.op(Op::not_, {buffer.add_tid})}));
+  wide.whole = linear_access(c);
+  wide.whole.mask = c.and_(checked, fits(c, buffer, buffer.offset, 4 * count));
+  wide.whole.address = {buffer.base, buffer.offset};
+  Inst* begins = c.and_(checked, fits(c, buffer, buffer.offset, 4));
+  wide.edges = c.b.op(Op::andn, {begins, wide.whole.mask});
+  wide.limit = c.b.op(Op::lo32, {buffer.bytes});
+  return wide;
+}
+
+Access private_access(Context& c, const WideAccess& wide, unsigned dword) {
+  Access access = linear_access(c);
+  access.mask = wide.private_lanes;
+  access.address = {wide.buffer.base, position(c, wide.buffer, 4 * dword)};
+  return access;
+}
+
+std::vector<Inst*> load_wide(Context& c, unsigned count) {
+  const WideAccess wide = wide_access(c, count);
+  std::vector<Inst*> rows = load_rows(c, wide.whole, {4, static_cast<uint8_t>(count)});
+  const ir::Type type{ir::TypeKind::v32, static_cast<uint8_t>(count - 1)};
+  Inst* edges = c.b.op_typed(Op::load_edges, type, {wide.edges, wide.buffer.base, wide.buffer.offset, wide.limit});
+  for (unsigned i = 0; i < count; ++i) {
+    if (i + 1 < count) rows[i] = c.or_(rows[i], count == 2 ? edges : c.b.extract(edges, i));
+    rows[i] = c.or_(rows[i], load_rows(c, private_access(c, wide, i), {4, 1})[0]);
+  }
+  return rows;
+}
+
+void store_wide(Context& c, unsigned count, const Operand& data) {
+  const WideAccess wide = wide_access(c, count);
+  lift_store(c, wide.whole, {4, static_cast<uint8_t>(count)}, data);
+  std::vector<Inst*> operands{wide.edges, wide.buffer.base, wide.buffer.offset, wide.limit};
+  for (unsigned i = 0; i + 1 < count; ++i) operands.push_back(c.row(data, i));
+  c.b.op_typed(Op::store_edges, ir::kNone, std::move(operands));
+  for (unsigned i = 0; i < count; ++i) lift_store(c, private_access(c, wide, i), {4, 1}, data, i);
+}
+
 template <uint8_t kBytes, uint8_t kCount, bool kSigned = false, Half kHalf = Half::none>
 void load(Context& c) {
   const DataShape shape{kBytes, kCount, kSigned, kHalf};
   const DataShape element{kBytes, 1, kSigned, kHalf};
   if (c.srd_is_scratch && !c.inst->idxen && !c.inst->lds && !c.inst->addr64) {
     lift_load(c, scratch_access(c), shape, c.operand(Slot::vdata));
+  } else if (has_wide_access(c, kCount)) {
+    write_rows(c, load_wide(c, kCount), element, c.operand(Slot::vdata));
   } else {
     std::vector<Inst*> rows;
     for (unsigned i = 0; i < kCount; ++i) rows.push_back(load_rows(c, access_at(c, i * kBytes, kBytes), element)[0]);
@@ -195,6 +258,7 @@ void store(Context& c) {
     lift_store(c, scratch_access(c), {kBytes, kCount, false, kHalf}, data);
     return;
   }
+  if (has_wide_access(c, kCount)) return store_wide(c, kCount, data);
   for (unsigned i = 0; i < kCount; ++i)
     lift_store(c, access_at(c, i * kBytes, kBytes), {kBytes, 1, false, kHalf}, data, i);
 }

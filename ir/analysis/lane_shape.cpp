@@ -174,6 +174,7 @@ LaneShape LaneShapes::transfer(const Inst& inst) const {
     case Op::phi:
       return phi(inst);
     case Op::load:
+    case Op::load_edges:
     case Op::atomic:
     case Op::call:
     case Op::get_vgpr:

@@ -278,7 +278,9 @@ class Analysis {
   void uses(Inst* inst, Use&& use) {
     switch (inst->op) {
       case Op::load:
+      case Op::load_edges:
       case Op::store:
+      case Op::store_edges:
       case Op::atomic:
         use(0, Term{});
         for (unsigned i = 1; i < inst->operands.size(); ++i) use(i, restricted({}, inst->operands[0]));

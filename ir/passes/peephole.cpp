@@ -39,7 +39,15 @@ void swap_operands(Inst* inst) {
   std::swap(inst->operands[0], inst->operands[1]);
 }
 
+// Loads whose mask is empty, and elements of them, are 0.
+Inst* simplify_empty_load(Rewriter& r, Inst* inst) {
+  const Inst* load = inst->op == Op::extract ? inst->operands[0] : inst;
+  if ((load->op != Op::load && load->op != Op::load_edges) || !load->operands[0]->is_const(0)) return nullptr;
+  return inst->type == kV32 && !inst->users.empty() ? r.constant(kV32, 0) : nullptr;
+}
+
 Inst* simplify(Rewriter& r, Inst* inst) {
+  if (Inst* zero = simplify_empty_load(r, inst)) return zero;
   if (!is_pure(inst->op) || inst->op == Op::const_) return nullptr;
   if (const std::optional<uint64_t> value = fold_to_constant(*inst)) return r.constant(inst->type, *value);
   if (inst->op == Op::phi) {
