@@ -14,6 +14,7 @@
 #include "runtime/hsa/alias.h"
 #include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/status.h"
+#include "runtime/hsa/virtual_memory.h"
 #include "runtime/memory_registry.h"
 
 namespace wavejit::hsa {
@@ -56,6 +57,20 @@ Allocations& allocations() {
   return *instance;
 }
 
+// The agents that may access memory of a pool once `allowed` have been given access: the pool's own may always.
+std::vector<Agent*> accessible_from(const Pool& pool, const std::vector<Agent*>& allowed) {
+  std::vector<Agent*> all{pool.agent};
+  for (Agent* agent : allowed)
+    if (std::find(all.begin(), all.end(), agent) == all.end()) all.push_back(agent);
+  return all;
+}
+
+std::vector<Agent*> all_agents() {
+  std::vector<Agent*> all;
+  for (const auto& agent : agents()) all.push_back(agent.get());
+  return all;
+}
+
 const char* label(const Pool& pool) {
   return pool.agent->is_gpu() ? "device memory" : "host memory";
 }
@@ -86,7 +101,8 @@ hsa_status_t allocate(const Pool& pool, size_t bytes, void** out) {
   if (slack != 0) madvise(usable, mapped - kPage, MADV_HUGEPAGE);
   runtime::register_memory(begin, bytes, label(pool));
   const std::lock_guard lock(allocations().mutex);
-  allocations().all[begin] = {.address = begin, .bytes = bytes, .mapped_bytes = mapped, .pool = &pool};
+  allocations().all[begin] = {
+      .address = begin, .bytes = bytes, .mapped_bytes = mapped, .pool = &pool, .agents = accessible_from(pool, {})};
   pool.agent->allocated_bytes.fetch_add(mapped - kPage, std::memory_order_relaxed);
   *out = usable;
   return HSA_STATUS_SUCCESS;
@@ -112,9 +128,11 @@ hsa_status_t release(void* pointer) {
 }
 
 std::optional<Allocation> find_allocation(uint64_t address) {
-  const std::lock_guard lock(allocations().mutex);
-  const Allocation* a = allocations().find(address);
-  return a ? std::optional(*a) : std::nullopt;
+  {
+    const std::lock_guard lock(allocations().mutex);
+    if (const Allocation* a = allocations().find(address)) return *a;
+  }
+  return find_mapping(address);
 }
 
 int share(void* pointer, size_t bytes) {
@@ -155,8 +173,11 @@ hsa_status_t attach(int pid, int file, size_t bytes, void** out) {
   const auto address = reinterpret_cast<uint64_t>(memory);
   runtime::register_memory(address, bytes, fmt::format("memory of process {}", pid));
   const std::lock_guard lock(allocations().mutex);
-  allocations().all[address] = {
-      .address = address, .bytes = bytes, .mapped_bytes = size, .type = HSA_EXT_POINTER_TYPE_IPC};
+  allocations().all[address] = {.address = address,
+                                .bytes = bytes,
+                                .mapped_bytes = size,
+                                .type = HSA_EXT_POINTER_TYPE_IPC,
+                                .agents = all_agents()};
   *out = memory;
   return HSA_STATUS_SUCCESS;
 }
@@ -202,6 +223,7 @@ hsa_status_t lock_memory(void* host, size_t bytes, bool apart, void** agent_poin
   locked.address = address;
   locked.bytes = std::max(locked.bytes, bytes);
   locked.type = HSA_EXT_POINTER_TYPE_LOCKED;
+  locked.agents = all_agents();
   ++locked.locks;
   runtime::register_memory(address, locked.bytes, "locked host memory");
   void* const alias = apart ? add_alias(host, locked.bytes) : nullptr;
@@ -425,9 +447,21 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_agents_allow_access(uint32_t count, const h
                                                          const void* pointer) {
   return entry([&] {
     if (count == 0 || !list || !pointer) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    for (uint32_t i = 0; i < count; ++i)
-      if (!agent_of(list[i])) return HSA_STATUS_ERROR_INVALID_AGENT;
-    return find_allocation(reinterpret_cast<uint64_t>(pointer)) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR;
+    std::vector<Agent*> allowed;
+    for (uint32_t i = 0; i < count; ++i) {
+      Agent* agent = agent_of(list[i]);
+      if (!agent) return HSA_STATUS_ERROR_INVALID_AGENT;
+      allowed.push_back(agent);
+    }
+    const auto address = reinterpret_cast<uint64_t>(pointer);
+    {
+      const std::lock_guard lock(allocations().mutex);
+      if (Allocation* a = allocations().find(address)) {
+        if (a->pool) a->agents = accessible_from(*a->pool, allowed);
+        return HSA_STATUS_SUCCESS;
+      }
+    }
+    return allow_mapping_access(address, allowed);
   });
 }
 
@@ -469,13 +503,12 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_pointer_info(const void* pointer, hsa_amd_p
     }
     std::memcpy(info, &full, full.size);
     if (alloc && accessible_count && accessible) {
-      *accessible_count = found ? static_cast<uint32_t>(agents().size()) : 0;
+      *accessible_count = 0;
       *accessible = nullptr;
-      if (found) {
-        *accessible = static_cast<hsa_agent_t*>(alloc(agents().size() * sizeof(hsa_agent_t)));
-        if (!*accessible) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-        for (size_t i = 0; i < agents().size(); ++i) (*accessible)[i] = agents()[i]->handle();
-      }
+      if (!found || found->agents.empty()) return HSA_STATUS_SUCCESS;
+      *accessible = static_cast<hsa_agent_t*>(alloc(found->agents.size() * sizeof(hsa_agent_t)));
+      if (!*accessible) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+      for (Agent* agent : found->agents) (*accessible)[(*accessible_count)++] = agent->handle();
     }
     return HSA_STATUS_SUCCESS;
   });

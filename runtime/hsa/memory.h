@@ -22,9 +22,10 @@ struct Allocation {
   hsa_amd_pointer_type_t type = HSA_EXT_POINTER_TYPE_HSA;
   const Pool* pool = nullptr;  // null for locked host memory
   void* user_data = nullptr;
-  unsigned locks = 0;    // of locked host memory
-  uint64_t alias = 0;    // its address for agents, where it is another one (alias.h)
-  int shared_file = -1;  // of memory that other processes may attach
+  unsigned locks = 0;            // of locked host memory
+  uint64_t alias = 0;            // its address for agents, where it is another one (alias.h)
+  int shared_file = -1;          // of memory that other processes may attach
+  std::vector<Agent*> agents{};  // that may access it, as hsa_amd_pointer_info tells
 
   struct Callback {
     hsa_amd_deallocation_callback_t function;
@@ -35,7 +36,7 @@ struct Allocation {
 
 [[nodiscard]] hsa_status_t allocate(const Pool& pool, size_t bytes, void** out);
 [[nodiscard]] hsa_status_t release(void* pointer);
-// The allocation that holds `address`.
+// The allocation or mapping (virtual_memory.h) that holds `address`.
 [[nodiscard]] std::optional<Allocation> find_allocation(uint64_t address);
 
 // Makes an allocation one that other processes can map, from the file that is returned (of this process; -1: there is

@@ -103,9 +103,8 @@ WAVEJIT_HSA_API hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, vo
       case HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED:
         return give(value, false);
       case HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED:
-        return give(value, true);
       case HSA_AMD_SYSTEM_INFO_VIRTUAL_MEM_API_SUPPORTED:
-        return give(value, false);
+        return give(value, true);
       case HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR:
         return give(value, kAmdInterfaceMajor);
       case HSA_AMD_SYSTEM_INFO_EXT_VERSION_MINOR:

@@ -1,12 +1,13 @@
-// The other process of ipc_test.cpp. Arguments: handles of three signals in hexadecimal digits, `ping`, `pong` and
-// `last`. What it does is told by the numbers it stores in `pong`; its exit status is the step that failed.
-#include <hsa/hsa.h>
-#include <hsa/hsa_ext_amd.h>
-
+// The other process of ipc_test.cpp and virtual_memory_test.cpp. Arguments: "memory" and a descriptor of memory; or
+// handles of three signals in hexadecimal digits, `ping`, `pong` and `last`. What it does is told by the numbers it stores
+// in `pong`; its exit status is the step that failed.
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+
+#include "runtime/hsa/newer_api.h"
 
 namespace {
 
@@ -37,7 +38,34 @@ hsa_status_t first_gpu(hsa_agent_t agent, void* data) {
 
 }  // namespace
 
+// Maps memory that the other process has exported as descriptor `file`, reads 42 and answers with 43.
+static int use_memory(int file) {
+  constexpr size_t kBytes = 2 << 20;
+  hsa_agent_t gpu{};
+  (void)hsa_iterate_agents(first_gpu, &gpu);
+  hsa_amd_vmem_alloc_handle_t handle{};
+  hsa_amd_memory_pool_t pool{};
+  hsa_amd_memory_type_t type{};
+  void* address = nullptr;
+  const hsa_amd_memory_access_desc_t access{HSA_ACCESS_PERMISSION_RW, gpu};
+  if (hsa_amd_vmem_import_shareable_handle(file, &handle) != HSA_STATUS_SUCCESS) return 20;
+  if (hsa_amd_vmem_get_alloc_properties_from_handle(handle, &pool, &type) != HSA_STATUS_SUCCESS) return 21;
+  if (pool.handle == 0 || type != MEMORY_TYPE_PINNED) return 22;
+  if (hsa_amd_vmem_address_reserve(&address, kBytes, 0, 0) != HSA_STATUS_SUCCESS) return 23;
+  if (hsa_amd_vmem_map(address, kBytes, 0, handle, 0) != HSA_STATUS_SUCCESS) return 24;
+  if (hsa_amd_vmem_set_access(address, kBytes, &access, 1) != HSA_STATUS_SUCCESS) return 25;
+  auto* value = static_cast<std::atomic<uint32_t>*>(address);
+  if (value->load() != 42) return 26;
+  value->store(43);
+  if (hsa_amd_vmem_unmap(address, kBytes) != HSA_STATUS_SUCCESS) return 27;
+  if (hsa_amd_vmem_handle_release(handle) != HSA_STATUS_SUCCESS) return 28;
+  if (hsa_amd_vmem_address_free(address, kBytes) != HSA_STATUS_SUCCESS) return 29;
+  return hsa_shut_down() == HSA_STATUS_SUCCESS ? 0 : 30;
+}
+
 int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "memory") == 0 && hsa_init() == HSA_STATUS_SUCCESS)
+    return use_memory(std::atoi(argv[2]));
   if (argc != 4 || hsa_init() != HSA_STATUS_SUCCESS) return 9;
   hsa_signal_t ping = attach(argv[1]);
   const hsa_signal_t pong = attach(argv[2]), last = attach(argv[3]);

@@ -77,7 +77,7 @@ TEST_F(HsaTest, AttributesOfTheSystem) {
   EXPECT_STREQ(get(0x200, static_cast<const char*>(nullptr)), "wavejit");  // BUILD_VERSION
   EXPECT_FALSE(get(0x203, true));                                          // MWAITX_ENABLED
   EXPECT_TRUE(get(0x204, false));                                          // DMABUF_SUPPORTED
-  (void)get(0x205, false);                                                 // VIRTUAL_MEM_API_SUPPORTED
+  EXPECT_TRUE(get(0x205, false));                                          // VIRTUAL_MEM_API_SUPPORTED
   EXPECT_FALSE(get(0x206, true));                                          // XNACK_ENABLED
   EXPECT_EQ(get(0x207, uint16_t{0}), 1u);                                  // EXT_VERSION_MAJOR
   EXPECT_EQ(get(0x208, uint16_t{0}), 15u);                                 // EXT_VERSION_MINOR

@@ -1,0 +1,250 @@
+// Virtual memory: reserved addresses, memory mapped at several of them, access rights, and memory of two processes.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "fixture.h"
+#include "runtime/hsa/newer_api.h"
+
+extern char** environ;
+
+namespace wavejit::test {
+namespace {
+
+constexpr size_t kBytes = 2 << 20;
+
+class VirtualMemoryTest : public HsaTest {
+ protected:
+  hsa_amd_vmem_alloc_handle_t create(size_t bytes = kBytes) {
+    hsa_amd_vmem_alloc_handle_t handle{};
+    EXPECT_EQ(hsa_amd_vmem_handle_create(device_pool_, bytes, MEMORY_TYPE_PINNED, 0, &handle), HSA_STATUS_SUCCESS);
+    return handle;
+  }
+  static char* reserve(size_t bytes) {
+    void* address = nullptr;
+    EXPECT_EQ(hsa_amd_vmem_address_reserve(&address, bytes, 0, 0), HSA_STATUS_SUCCESS);
+    return static_cast<char*>(address);
+  }
+  hsa_status_t allow(void* address, size_t bytes, hsa_access_permission_t permission, hsa_agent_t agent) {
+    const hsa_amd_memory_access_desc_t access{permission, agent};
+    return hsa_amd_vmem_set_access(address, bytes, &access, 1);
+  }
+  static hsa_access_permission_t access(void* address, hsa_agent_t agent) {
+    hsa_access_permission_t permission{};
+    EXPECT_EQ(hsa_amd_vmem_get_access(address, &permission, agent), HSA_STATUS_SUCCESS);
+    return permission;
+  }
+  static hsa_amd_pointer_info_t info_of(const void* pointer, std::vector<uint64_t>* agents = nullptr) {
+    hsa_amd_pointer_info_t info{};
+    info.size = sizeof info;
+    uint32_t count = 0;
+    hsa_agent_t* list = nullptr;
+    EXPECT_EQ(hsa_amd_pointer_info(pointer, &info, std::malloc, &count, &list), HSA_STATUS_SUCCESS);
+    if (agents) agents->clear();
+    for (uint32_t i = 0; agents && i < count; ++i) agents->push_back(list[i].handle);
+    std::free(list);
+    return info;
+  }
+};
+
+TEST_F(VirtualMemoryTest, OneMemoryAtTwoAddresses) {
+  bool supported = false;
+  HSA(hsa_system_get_info(static_cast<hsa_system_info_t>(0x205), &supported));
+  EXPECT_TRUE(supported);
+  char* const first = reserve(kBytes);
+  char* const second = reserve(4 * kBytes);
+  const auto handle = create();
+  HSA(hsa_amd_vmem_map(first, kBytes, 0, handle, 0));
+  HSA(hsa_amd_vmem_map(second + kBytes, kBytes, 0, handle, 0));
+  HSA(allow(first, kBytes, HSA_ACCESS_PERMISSION_RW, gpu_));
+  HSA(allow(second + kBytes, kBytes, HSA_ACCESS_PERMISSION_RW, gpu_));
+  // A kernel writes to one address, and the host reads from the other.
+  hsa_queue_t* queue = make_queue();
+  const hsa_signal_t done = signal(1);
+  dispatch(queue, kernel("add"), 64, {reinterpret_cast<uint64_t>(first), 7}, done);
+  ASSERT_TRUE(completes(done));
+  EXPECT_EQ(reinterpret_cast<uint32_t*>(second + kBytes)[63], 7u);
+
+  // Its contents last as long as a handle or a mapping.
+  HSA(hsa_amd_vmem_handle_release(handle));
+  HSA(hsa_amd_vmem_unmap(first, kBytes));
+  HSA(hsa_amd_vmem_map(first, kBytes, 0, handle, 0));
+  HSA(allow(first, kBytes, HSA_ACCESS_PERMISSION_RO, gpu_));
+  EXPECT_EQ(reinterpret_cast<uint32_t*>(first)[5], 7u);
+  HSA(hsa_amd_vmem_unmap(first, kBytes));
+  EXPECT_EQ(hsa_amd_vmem_address_free(second, 4 * kBytes), HSA_STATUS_ERROR_RESOURCE_FREE);
+  HSA(hsa_amd_vmem_unmap(second + kBytes, kBytes));
+  EXPECT_EQ(hsa_amd_vmem_handle_release(handle), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  HSA(hsa_amd_vmem_address_free(first, kBytes));
+  HSA(hsa_amd_vmem_address_free(second, 4 * kBytes));
+}
+
+TEST_F(VirtualMemoryTest, SegmentsGrow) {
+  constexpr size_t kParts = 8;
+  char* const base = reserve(kParts * kBytes);
+  std::vector<hsa_amd_vmem_alloc_handle_t> handles;
+  for (size_t i = 0; i < kParts; ++i) {
+    handles.push_back(create());
+    HSA(hsa_amd_vmem_map(base + i * kBytes, kBytes, 0, handles.back(), 0));
+    // Of all parts so far at once.
+    HSA(allow(base, (i + 1) * kBytes, HSA_ACCESS_PERMISSION_RW, gpu_));
+    reinterpret_cast<uint32_t*>(base + i * kBytes)[0] = static_cast<uint32_t>(i);
+  }
+  EXPECT_EQ(info_of(base + 5 * kBytes + 8).hostBaseAddress, base + 5 * kBytes);
+  // One address for every handle, as far as its memory reaches.
+  for (size_t i = 1; i < kParts; ++i) {
+    const uint64_t a = handles[i - 1].handle, b = handles[i].handle;
+    EXPECT_GE(a < b ? b - a : a - b, kBytes);
+  }
+  for (size_t i = 0; i < kParts; ++i) {
+    EXPECT_EQ(reinterpret_cast<uint32_t*>(base + i * kBytes)[0], i);
+    HSA(hsa_amd_vmem_unmap(base + i * kBytes, kBytes));
+    HSA(hsa_amd_vmem_handle_release(handles[i]));
+  }
+  HSA(hsa_amd_vmem_address_free(base, kParts * kBytes));
+}
+
+TEST_F(VirtualMemoryTest, RightsOfEachAgent) {
+  char* const base = reserve(kBytes);
+  const auto handle = create();
+  std::vector<uint64_t> agents;
+  EXPECT_EQ(static_cast<int>(info_of(base + 16).type), 5);  // HSA_EXT_POINTER_TYPE_RESERVED_ADDR
+  HSA(hsa_amd_vmem_map(base, kBytes, 0, handle, 0));
+  EXPECT_EQ(access(base, gpu_), HSA_ACCESS_PERMISSION_NONE);
+  HSA(allow(base, kBytes, HSA_ACCESS_PERMISSION_RO, gpu_));
+  EXPECT_EQ(access(base + 4096, gpu_), HSA_ACCESS_PERMISSION_RO);
+  EXPECT_EQ(access(base, cpu_), HSA_ACCESS_PERMISSION_NONE);
+  const hsa_amd_pointer_info_t info = info_of(base + 4096, &agents);
+  EXPECT_EQ(info.type, HSA_EXT_POINTER_TYPE_HSA);
+  EXPECT_EQ(info.agentBaseAddress, base);
+  EXPECT_EQ(info.sizeInBytes, kBytes);
+  EXPECT_EQ(info.agentOwner.handle, gpu_.handle);
+  EXPECT_EQ(agents, std::vector<uint64_t>{gpu_.handle});
+  HSA(hsa_amd_agents_allow_access(1, &cpu_, nullptr, base + 64));
+  EXPECT_EQ(access(base, cpu_), HSA_ACCESS_PERMISSION_RW);
+  EXPECT_EQ(access(base, gpu_), HSA_ACCESS_PERMISSION_RO);
+  base[0] = 1;  // pages have the union
+  HSA(allow(base, kBytes, HSA_ACCESS_PERMISSION_NONE, cpu_));
+
+  // A kernel's store to read-only pages is an error of its queue, and a load is not.
+  hsa_queue_t* queue = make_queue();
+  const hsa_signal_t done = signal(1);
+  testing::internal::CaptureStderr();
+  dispatch(queue, kernel("add"), 64, {reinterpret_cast<uint64_t>(base), 7}, done);
+  for (int i = 0; i < 1000 && error_.status == HSA_STATUS_SUCCESS; ++i) usleep(10000);
+  const std::string message = testing::internal::GetCapturedStderr();
+  EXPECT_NE(error_.status, HSA_STATUS_SUCCESS);
+  EXPECT_NE(message.find("mapped memory that agents may only read"), std::string::npos) << message;
+
+  HSA(hsa_amd_vmem_unmap(base, kBytes));
+  EXPECT_EQ(static_cast<int>(info_of(base).type), 5);
+  HSA(hsa_amd_vmem_handle_release(handle));
+  HSA(hsa_amd_vmem_address_free(base, kBytes));
+  EXPECT_EQ(info_of(base).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
+}
+
+TEST_F(VirtualMemoryTest, Errors) {
+  void* address = nullptr;
+  EXPECT_EQ(hsa_amd_vmem_address_reserve(&address, 0, 0, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_amd_vmem_address_reserve(&address, 100, 0, 0), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  EXPECT_EQ(hsa_amd_vmem_address_reserve_align(&address, kBytes, 0, 3 * 4096, 0), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  EXPECT_EQ(hsa_amd_vmem_address_reserve_align(&address, size_t{1} << 60, 0, 0, 0), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  HSA(hsa_amd_vmem_address_reserve_align(&address, kBytes, 0, size_t{1} << 30, 0));
+  EXPECT_EQ(reinterpret_cast<uint64_t>(address) % (size_t{1} << 30), 0u);
+  // An address that is free is given, one that is not free is not.
+  HSA(hsa_amd_vmem_address_free(address, kBytes));
+  void* again = nullptr;
+  HSA(hsa_amd_vmem_address_reserve(&again, kBytes, reinterpret_cast<uint64_t>(address), 0));
+  EXPECT_EQ(again, address);
+  HSA(hsa_amd_vmem_address_reserve(&again, kBytes, reinterpret_cast<uint64_t>(address), 0));
+  EXPECT_NE(again, address);
+  HSA(hsa_amd_vmem_address_free(again, kBytes));
+
+  auto* const base = static_cast<char*>(address);
+  hsa_amd_vmem_alloc_handle_t handle{};
+  EXPECT_EQ(hsa_amd_vmem_handle_create({0}, kBytes, MEMORY_TYPE_NONE, 0, &handle), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_amd_vmem_handle_create(device_pool_, 100, MEMORY_TYPE_NONE, 0, &handle),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  handle = create();
+  EXPECT_EQ(hsa_amd_vmem_map(base + kBytes, kBytes, 0, handle, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_amd_vmem_map(base, kBytes, 0, {1}, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_amd_vmem_map(base, kBytes, 4096, handle, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  HSA(hsa_amd_vmem_map(base, kBytes / 2, kBytes / 2, handle, 0));
+  EXPECT_EQ(hsa_amd_vmem_map(base + 4096, 4096, 0, handle, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(allow(base, kBytes, HSA_ACCESS_PERMISSION_RW, gpu_), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(allow(base, kBytes / 2, HSA_ACCESS_PERMISSION_RW, {1}), HSA_STATUS_ERROR_INVALID_AGENT);
+  hsa_access_permission_t permission{};
+  EXPECT_EQ(hsa_amd_vmem_get_access(base + kBytes / 2, &permission, gpu_), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(hsa_amd_vmem_get_access(base, &permission, {1}), HSA_STATUS_ERROR_INVALID_AGENT);
+  // Mappings are not what hsa_amd_memory_pool_free frees.
+  EXPECT_EQ(hsa_amd_memory_pool_free(base), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  hsa_amd_vmem_alloc_handle_t same{};
+  HSA(hsa_amd_vmem_retain_alloc_handle(&same, base));
+  EXPECT_EQ(same.handle, handle.handle);
+  EXPECT_EQ(hsa_amd_vmem_retain_alloc_handle(&same, base + 4096), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  HSA(hsa_amd_vmem_handle_release(handle));
+  EXPECT_EQ(hsa_amd_vmem_unmap(base, kBytes), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_amd_vmem_unmap(base + 4096, 4096), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  HSA(hsa_amd_vmem_unmap(base, kBytes / 2));
+  HSA(hsa_amd_vmem_handle_release(handle));
+  EXPECT_EQ(hsa_amd_vmem_handle_release(handle), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(hsa_amd_vmem_address_free(base, 4096), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  HSA(hsa_amd_vmem_address_free(base, kBytes));
+  EXPECT_EQ(hsa_amd_vmem_address_free(base, kBytes), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  // Descriptors that are none, and files of somebody else.
+  EXPECT_EQ(hsa_amd_vmem_import_shareable_handle(-1, &handle), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  const int other = memfd_create("other", MFD_CLOEXEC);
+  EXPECT_EQ(hsa_amd_vmem_import_shareable_handle(other, &handle), HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS);
+  close(other);
+}
+
+TEST_F(VirtualMemoryTest, MemoryOfTwoProcesses) {
+  char* const base = reserve(kBytes);
+  const auto handle = create();
+  HSA(hsa_amd_vmem_map(base, kBytes, 0, handle, 0));
+  HSA(allow(base, kBytes, HSA_ACCESS_PERMISSION_RW, gpu_));
+  auto* const value = reinterpret_cast<volatile uint32_t*>(base);
+  *value = 42;
+  int file = -1;
+  HSA(hsa_amd_vmem_export_shareable_handle(&file, handle, 0));
+  // In the same process the handle is the same.
+  hsa_amd_vmem_alloc_handle_t same{};
+  HSA(hsa_amd_vmem_import_shareable_handle(file, &same));
+  EXPECT_EQ(same.handle, handle.handle);
+  HSA(hsa_amd_vmem_handle_release(same));
+
+  const int inherited = dup(file);
+  std::string arguments[] = {WAVEJIT_HSA_IPC_CHILD, "memory", std::to_string(inherited)};
+  char* argv[] = {arguments[0].data(), arguments[1].data(), arguments[2].data(), nullptr};
+  pid_t child = 0;
+  ASSERT_EQ(posix_spawn(&child, argv[0], nullptr, nullptr, argv, environ), 0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(*value, 43u);
+  close(file);
+  close(inherited);
+  HSA(hsa_amd_vmem_unmap(base, kBytes));
+  HSA(hsa_amd_vmem_handle_release(handle));
+  HSA(hsa_amd_vmem_address_free(base, kBytes));
+}
+
+// Who may access memory is told as it was allowed.
+TEST_F(VirtualMemoryTest, AgentsOfAllocations) {
+  void* const memory = allocate(4096);
+  std::vector<uint64_t> agents;
+  (void)info_of(memory, &agents);
+  EXPECT_EQ(agents, std::vector<uint64_t>{gpu_.handle});
+  HSA(hsa_amd_agents_allow_access(1, &cpu_, nullptr, memory));
+  (void)info_of(memory, &agents);
+  EXPECT_EQ(agents, (std::vector<uint64_t>{gpu_.handle, cpu_.handle}));
+  EXPECT_EQ(hsa_amd_agents_allow_access(1, &gpu_, nullptr, &agents), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+}
+
+}  // namespace
+}  // namespace wavejit::test
