@@ -74,6 +74,8 @@ bool has_stack() {
 
 // The queue whose doorbell the thread has rung, if its thread has not been woken for that.
 thread_local const hsa_queue_t* unnoticed = nullptr;
+// The signal that the thread has polled last since then.
+thread_local const Signal* polled = nullptr;
 
 }  // namespace
 
@@ -270,11 +272,16 @@ bool has_unnoticed() {
   return unnoticed != nullptr;
 }
 
+bool is_first_poll(const Signal& signal) {
+  return unnoticed && std::exchange(polled, &signal) != &signal;
+}
+
 void rung(Signal& doorbell) {
   const auto* handle = &reinterpret_cast<const amd_queue_t*>(doorbell.queue_ptr)->hsa_queue;
   if (unnoticed != handle) wake_unnoticed();
   const std::shared_ptr<Queue> queue = queue_of(handle);
   unnoticed = queue && queue->will_look() ? handle : nullptr;
+  polled = nullptr;
   if (!unnoticed) doorbell.wake();
 }
 

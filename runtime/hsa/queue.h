@@ -1,5 +1,5 @@
-// User-mode queues: a ring of AQL packets in memory, and a thread that processes them in order. Packets that HIP waits
-// for are processed by the thread that waits, if the queue's has not begun yet: no other has to be woken then.
+// User-mode queues: a ring of AQL packets in memory, and a thread that processes them in order. A thread that waits for a
+// packet without a time limit processes it itself if the queue's thread has not begun: no thread has to be woken then.
 #pragma once
 
 #include <hsa/amd_hsa_queue.h>
@@ -119,7 +119,11 @@ class Queue {
 void rung(Signal& doorbell);
 // Wakes the thread of the queue that the calling thread has rung last, if that has not been done yet.
 void wake_unnoticed();
+// Returns true if the calling thread has rung a doorbell and nobody has been woken for that.
 [[nodiscard]] bool has_unnoticed();
+// Returns true if the calling thread has rung a doorbell, nobody has been woken for that, and it has not asked for this
+// signal since.
+[[nodiscard]] bool is_first_poll(const Signal& signal);
 // The calling thread is going to wait for the signal. `may_help`: it need not do anything before the condition holds.
 // See Queue::help().
 [[nodiscard]] bool help_before_wait(Signal& signal, hsa_signal_condition_t condition, int64_t compare, bool may_help);

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "internal/interrupt.h"
-#include "runtime/hsa/caller.h"
 #include "runtime/hsa/memory.h"
 #include "runtime/hsa/queue.h"
 #include "runtime/hsa/status.h"
@@ -429,17 +428,25 @@ WAVEJIT_SIGNAL_EXCHANGE(scacquire, std::memory_order_acquire)
 WAVEJIT_SIGNAL_EXCHANGE(screlease, std::memory_order_release)
 WAVEJIT_SIGNAL_EXCHANGE(scacq_screl, std::memory_order_acq_rel)
 
-static hsa_signal_value_t wait_for_caller(hsa_signal_t handle, hsa_signal_condition_t condition,
-                                          hsa_signal_value_t compare, uint64_t timeout, const void* caller) {
+// Waits of at least this long (ns) have no limit: nobody waits for a quarter of an hour to go on to something else.
+static constexpr uint64_t kUnlimited = 1'000'000'000'000;
+// Waits of up to this long (ns) are polls: their callers go on to something else soon, often to a wait without a limit.
+// The first poll of a signal after a doorbell that nobody has noticed yet ends at once (the standard calls the time a
+// hint), so that the packet is left to the thread's next wait, which may process it. A second one lasts its time.
+static constexpr uint64_t kLongestPoll = 1'000'000;
+
+// A thread that waits without a limit processes the packets before and up to the one that completes the signal: it has
+// nothing else to do before the condition holds. A wait with a limit never does, since packets may take longer than that.
+static hsa_signal_value_t wait_on(hsa_signal_t handle, hsa_signal_condition_t condition, hsa_signal_value_t compare,
+                                  uint64_t timeout) {
   Signal* signal = signal_of(handle);
   if (!signal) return 0;
   const int64_t value = signal->load();
   if (holds(condition, value, compare)) return value;
-  const bool hip = is_hip(caller), waits_on = hip && hip_waits_on(timeout);
-  // HIP goes on after a moment and waits for something that comes later; that is when to help.
-  if (hip && !waits_on && has_unnoticed()) return value;
-  if (waits_on) do_copy_for(*signal);
-  const bool sleep = help_before_wait(*signal, condition, compare, waits_on);
+  if (timeout <= kLongestPoll && is_first_poll(*signal)) return value;
+  const bool unlimited = timeout >= kUnlimited;
+  if (unlimited) do_copy_for(*signal);
+  const bool sleep = help_before_wait(*signal, condition, compare, unlimited);
   return wait(*signal, condition, compare, deadline_after(timeout), nullptr, !sleep);
 }
 
@@ -447,7 +454,7 @@ static hsa_signal_value_t wait_for_caller(hsa_signal_t handle, hsa_signal_condit
   WAVEJIT_HSA_API hsa_signal_value_t hsa_signal_wait_##suffix(hsa_signal_t s, hsa_signal_condition_t condition, \
                                                               hsa_signal_value_t compare, uint64_t timeout,     \
                                                               hsa_wait_state_t) {                               \
-    return wait_for_caller(s, condition, compare, timeout, __builtin_return_address(0));                        \
+    return wait_on(s, condition, compare, timeout);                                                             \
   }
 WAVEJIT_SIGNAL_WAIT(relaxed)
 WAVEJIT_SIGNAL_WAIT(scacquire)

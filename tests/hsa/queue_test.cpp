@@ -201,6 +201,76 @@ TEST_F(HsaTest, BadPackets) {
   EXPECT_EQ(error_.status, HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
+// CPU time of the calling thread.
+std::chrono::nanoseconds own_time() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// A thread that waits without a limit executes the kernel itself, unless the queue's thread has been quicker.
+TEST_F(HsaTest, WaitsWithoutALimitExecuteKernels) {
+  hsa_queue_t* queue = make_queue();
+  auto* flag = static_cast<uint32_t*>(allocate(4, false));
+  auto* out = static_cast<uint32_t*>(allocate(256));
+  const KernelObject until = kernel("until"), add = kernel("add");
+  bool executed = false;
+  for (int attempt = 0; attempt < 100 && !executed; ++attempt) {
+    const hsa_signal_t before = signal(1), after = signal(1);
+    dispatch(queue, add, 64, {reinterpret_cast<uint64_t>(out), 1}, before);
+    ASSERT_TRUE(completes(before));
+    // The queue's thread is asleep by now, and looks for packets in intervals.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::atomic_ref(*flag).store(0);
+    std::thread raise([flag] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      std::atomic_ref(*flag).store(1);
+    });
+    dispatch(queue, until, 1, {reinterpret_cast<uint64_t>(flag), reinterpret_cast<uint64_t>(out)}, after);
+    const std::chrono::nanoseconds start = own_time();
+    EXPECT_EQ(hsa_signal_wait_scacquire(after, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED), 0);
+    // Who waits stays awake for 60 us.
+    executed = own_time() - start > std::chrono::microseconds(500);
+    raise.join();
+  }
+  EXPECT_TRUE(executed);
+}
+
+// Kernels may wait for the thread whose wait ends.
+TEST_F(HsaTest, WaitsWithALimitEnd) {
+  hsa_queue_t* queue = make_queue();
+  auto* flag = static_cast<uint32_t*>(allocate(4, false));
+  auto* out = static_cast<uint32_t*>(allocate(256));
+  const KernelObject until = kernel("until");
+  for (const uint64_t limit : {uint64_t{0}, uint64_t{10'000}, uint64_t{100'000}, uint64_t{1'000'000},
+                               uint64_t{1'000'001}, uint64_t{20'000'000}}) {
+    std::atomic_ref(*flag).store(0);
+    const hsa_signal_t done = signal(1);
+    dispatch(queue, until, 1, {reinterpret_cast<uint64_t>(flag), reinterpret_cast<uint64_t>(out)}, done);
+    for (int i = 0; i < 3; ++i)
+      EXPECT_EQ(hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, limit, HSA_WAIT_STATE_ACTIVE), 1);
+    std::atomic_ref(*flag).store(1);
+    EXPECT_TRUE(completes(done));
+  }
+}
+
+// A thread that only polls needs no other to make the queue's thread begin.
+TEST_F(HsaTest, PollsMakeProgress) {
+  hsa_queue_t* queue = make_queue();
+  auto* out = static_cast<uint32_t*>(allocate(256));
+  const KernelObject add = kernel("add");
+  for (int i = 0; i < 100; ++i) {
+    const hsa_signal_t done = signal(1);
+    dispatch(queue, add, 64, {reinterpret_cast<uint64_t>(out), 1}, done);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    int polls = 0;
+    while (hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, 100'000, HSA_WAIT_STATE_ACTIVE) != 0 &&
+           std::chrono::steady_clock::now() < end)
+      ++polls;
+    ASSERT_EQ(hsa_signal_load_scacquire(done), 0) << "after " << polls << " polls";
+  }
+}
+
 TEST_F(HsaTest, ProfilingTimes) {
   hsa_queue_t* queue = make_queue();
   HSA(hsa_amd_profiling_set_profiler_enabled(queue, 1));
