@@ -5,6 +5,7 @@
 #   scripts/library-sweep.sh [--every N]      only each N-th kernel (not resumed)
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/boards.sh
 
 scripts/setup.sh libraries
 build=${BUILD_DIR:-build/release}
@@ -13,7 +14,7 @@ cmake --build "$build" -j "$(nproc)" --target wavejit_command
 
 mkdir -p build/library-sweep
 targets=()
-for target in gfx803 gfx900 gfx906 gfx908 gfx90a; do targets+=(--target "$target"); done
+for target in $(packaged_processors); do targets+=(--target "$target"); done
 status=0
 for library in librocrand.so.1 librocsparse.so.0; do
   # A sample is quick; only whole sweeps are worth resuming.

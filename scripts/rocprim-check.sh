@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# The programs of tests/rocprim with all types, for the five targets, up to many elements. Compiling them takes most of the
+# The programs of tests/rocprim with all types, for the targets of Debian's libraries, up to many elements. Compiling them takes most of the
 # time. ctest runs samples of them.
 #   scripts/rocprim-check.sh [BUILD] [ELEMENTS] [TARGET...]   defaults: build/release, 10,000,000, all targets
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/boards.sh
 
 build=${1:-build/release}
 elements=${2:-10000000}
 shift $(($# < 2 ? $# : 2))
 targets=("$@")
-[[ ${#targets[@]} -gt 0 ]] || targets=(gfx803 gfx900 gfx906 gfx908 gfx90a)
+[[ ${#targets[@]} -gt 0 ]] || mapfile -t targets < <(packaged_processors)
 programs=$build/rocprim-check
 mkdir -p "$programs"
 failed=0

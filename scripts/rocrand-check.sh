@@ -4,6 +4,7 @@
 #   scripts/rocrand-check.sh [BUILD] [NUMBERS]   defaults: build/release, 3,000,000 numbers in each of 106 calls
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/boards.sh
 
 build=${1:-build/release}
 numbers=${2:-3000000}
@@ -17,7 +18,7 @@ check() {
 }
 engines=(avx2)
 grep -q avx512dq /proc/cpuinfo && engines+=(avx512)
-for target in gfx803 gfx900 gfx906 gfx908 gfx90a; do
+for target in $(packaged_processors); do
   for engine in "${engines[@]}"; do check "$target" "$engine" "$numbers"; done
   check "$target" interp 20001
 done

@@ -4,11 +4,12 @@
 #   scripts/rocsparse-check.sh [BUILD] [TARGET...]   defaults: build/release, all targets
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/boards.sh
 
 build=${1:-build/release}
 shift $(($# < 1 ? $# : 1))
 targets=("$@")
-[[ ${#targets[@]} -gt 0 ]] || targets=(gfx803 gfx900 gfx906 gfx908 gfx90a)
+[[ ${#targets[@]} -gt 0 ]] || mapfile -t targets < <(packaged_processors)
 failed=0
 # check TARGET ENGINE SIZES
 check() {

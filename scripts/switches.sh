@@ -4,6 +4,7 @@
 #   scripts/switches.sh [BUILD] [SETS] [SECONDS]   defaults: build/release, 20 random sets, 300 s of random programs per target
 set -eu
 cd "$(dirname "$0")/.."
+. scripts/boards.sh
 build=${1:-build/release}
 sets=${2:-20}
 seconds=${3:-300}
@@ -25,7 +26,7 @@ for seed in $(seq "$sets"); do
   kernels "$(echo "$names" | awk -v seed="$seed" 'BEGIN { srand(seed) } rand() < 0.5 { printf "%s%s", comma, $1; comma = "," }')"
 done
 WAVEJIT_RANDOM_SWITCHES=$((10 * sets)) "$build/lockstep_test" --gtest_brief=1 --gtest_filter='*Switches*' || failed=1
-for target in gfx803 gfx900 gfx906 gfx908 gfx90a; do
+for target in $(packaged_processors); do
   # The status of `timeout` when the time is up is 124.
   timeout "$seconds" "$build/wavejit_diff_fuzz" --target "$target" --programs 1 --count 1000000000 --seed "$(date +%s)" \
     --switches random || [ $? -eq 124 ] || failed=1

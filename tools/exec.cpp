@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/hsa/board.h"
+#include "runtime/hsa/board_file.h"
+#include "runtime/hsa/devices.h"
+#include "runtime/hsa/kfd/driver_tree.h"
 #include "tools/command.h"
 
 namespace wavejit::tools {
@@ -19,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ExecOptions {
-  std::string target, engine, report;
+  std::string target, board, engine, report;
   unsigned threads = 0;
   double timeout = 0;
   std::vector<std::string> command;
@@ -36,12 +38,8 @@ fs::path library_folder() {
 
 // Empty if all of the list are processors that the library has devices of.
 std::string check_targets(const std::string& list) {
-  std::string problem;
-  hsa::for_each_processor(list, [&](std::string_view name) {
-    if (!hsa::find_board(name)) problem = fmt::format("'{}' is not one of {}", name, hsa::board_names());
-    return problem.empty();
-  });
-  return problem;
+  const auto boards = hsa::boards_of_list(list);
+  return boards ? std::string() : boards.error();
 }
 
 void prepend(const char* variable, const std::string& what, char separator) {
@@ -49,12 +47,48 @@ void prepend(const char* variable, const std::string& what, char separator) {
   setenv(variable, before && *before ? fmt::format("{}{}{}", what, separator, before).c_str() : what.c_str(), 1);
 }
 
+// Writes the driver's files for the devices that the program will have. Without a place for them programs run as well,
+// but for tools that look for the driver.
+void prepare_driver_tree() {
+  const auto boards = hsa::configured_boards();
+  if (!boards) throw InputError(boards.error());
+  const std::vector<hsa::TreeEntry> tree = hsa::driver_tree(*boards, hsa::HostFacts::read());
+  wavejit_cache_info cache{};
+  cache.size = sizeof cache;
+  std::vector<fs::path> places;
+  if (wavejit_cache_get_info(&cache) == WAVEJIT_OK && cache.directory && *cache.directory)
+    places.push_back(fs::path(cache.directory) / "driver");
+  std::error_code error;
+  places.push_back(fs::temp_directory_path(error) / fmt::format("wavejit-{}", geteuid()));
+  std::string problem;
+  for (const fs::path& place : places) {
+    try {
+      setenv(hsa::kTreeVariable, fs::absolute(hsa::write_tree(place, tree)).c_str(), 1);
+      return;
+    } catch (const fs::filesystem_error& e) {
+      problem = e.what();
+    }
+  }
+  unsetenv(hsa::kTreeVariable);
+  fmt::print(stderr, "wavejit: There is no place for the driver's files: {}.\n", problem);
+}
+
 void run(const ExecOptions& options) {
   const fs::path folder = library_folder();
   prepend("LD_LIBRARY_PATH", folder.string(), ':');
   prepend("LD_PRELOAD", (folder / "libwavejit-kfd.so").string(), ':');
   const auto set = [](const char* variable, const std::string& value) { setenv(variable, value.c_str(), 1); };
-  if (!options.target.empty()) set("WAVEJIT_TARGET", options.target);
+  if (!options.target.empty()) {
+    set("WAVEJIT_TARGET", options.target);
+    unsetenv("WAVEJIT_BOARD");
+  }
+  // Programs may change their folder.
+  if (!options.board.empty()) {
+    if (const auto boards = hsa::read_boards(options.board); !boards) throw InputError(boards.error().message);
+    set("WAVEJIT_BOARD", fs::absolute(options.board).string());
+    unsetenv("WAVEJIT_TARGET");
+  }
+  prepare_driver_tree();
   if (!options.engine.empty()) set("WAVEJIT_ENGINE", options.engine);
   // Programs may change their folder, and their children have reports of their own only by name.
   if (!options.report.empty()) set("WAVEJIT_REPORT", fs::absolute(options.report).string());
@@ -75,11 +109,15 @@ void run(const ExecOptions& options) {
 void add_exec(CLI::App& app) {
   auto options = std::make_shared<ExecOptions>();
   CLI::App* command = app.add_subcommand("exec", "Run a HIP or HSA program of this system on the CPU");
+  CLI::Option* board =
+      command->add_option("--board", options->board,
+                          "JSON file with the devices' properties ('wavejit boards PROCESSOR --json' prints one)");
   command
       ->add_option("--target", options->target,
                    fmt::format("Processors of the devices it finds, comma-separated (default: {}): {}",
                                hsa::kDefaultProcessor, hsa::board_names()))
-      ->check(check_targets);
+      ->check(check_targets)
+      ->excludes(board);
   command->add_option("--engine", options->engine, "auto, interp, avx2 or avx512")
       ->check(CLI::IsMember({"auto", "interp", "jit", "avx2", "avx512"}));
   command->add_option("--threads", options->threads, "Host threads of a kernel (default: all CPUs)");

@@ -105,6 +105,7 @@ int main(int argc, char** argv) {
   add_optimisations(app);
   add_cache(app);
   add_exec(app);
+  add_boards(app);
   const auto output_failed = [] { return std::fflush(stdout) != 0 || std::ferror(stdout) != 0; };
   const auto report_output = [] {
     fmt::print(stderr, "wavejit: Cannot write the standard output.\n");

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <fstream>
 
-#include "runtime/arena.h"
+#include "runtime/hsa/devices.h"
 #include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/signal.h"
 #include "runtime/hsa/status.h"
@@ -17,8 +17,6 @@
 
 namespace wavejit::hsa {
 namespace {
-
-using isa::Target;
 
 std::vector<std::unique_ptr<Agent>>& list() {
   static auto* const instance = new std::vector<std::unique_ptr<Agent>>;
@@ -52,32 +50,27 @@ std::unique_ptr<Agent> make_cpu() {
   return cpu;
 }
 
-// Features as the processor's code objects are usually built for: without XNACK, and with the settings of ECC that
-// compilers assume.
-codeobject::TargetId target_id_of(Target target) {
-  using codeobject::FeatureSetting;
-  codeobject::TargetId id;
-  id.processor = isa::to_string(target);
-  const bool has_xnack = target != Target::gfx803;
-  const bool has_ecc = target == Target::gfx906 || target == Target::gfx908 || target == Target::gfx90a;
-  id.xnack = has_xnack ? FeatureSetting::off : FeatureSetting::unsupported;
-  id.sramecc = !has_ecc                   ? FeatureSetting::unsupported
-               : target == Target::gfx906 ? FeatureSetting::off
-                                          : FeatureSetting::on;
-  return id;
+// Of the device's pool. Device memory is the host's, so it cannot be more than that.
+uint64_t memory_bytes(const Board& board) {
+  const uint64_t host = host_memory_bytes();
+  return board.memory_mib == 0 ? host : std::min(host, uint64_t{board.memory_mib} << 20);
 }
 
-std::unique_ptr<Agent> make_gpu(const Board& board, uint32_t index) {
+std::unique_ptr<Agent> make_gpu(const Device& device) {
+  const Board& board = device.board;
   auto gpu = std::make_unique<Agent>();
   gpu->device = HSA_DEVICE_TYPE_GPU;
-  gpu->node = index + 1;
-  gpu->gpu_index = index;
+  gpu->node = device.node();
+  gpu->gpu_index = device.index;
   gpu->board = &board;
-  gpu->target_id = target_id_of(board.target);
-  gpu->isa_name = "amdgcn-amd-amdhsa--" + gpu->target_id.to_string();
-  gpu->caches = {{"L1", 1, 16 << 10}, {"L2", 2, board.l2_bytes}};
-  add_pool(*gpu, HSA_AMD_SEGMENT_GLOBAL, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED, host_memory_bytes());
-  add_pool(*gpu, HSA_AMD_SEGMENT_GROUP, 0, runtime::kMaxLdsBytes);
+  gpu->target = device.target;
+  gpu->target_id = device.target_id;
+  gpu->isa_name = "amdgcn-amd-amdhsa--" + device.target_id.to_string();
+  gpu->uuid = device.uuid;
+  for (const auto& [level, kib] : {std::pair{1, board.l1_kib}, {2, board.l2_kib}, {3, board.l3_kib}})
+    if (kib != 0) gpu->caches.push_back({fmt::format("L{}", level), static_cast<uint8_t>(level), kib << 10});
+  add_pool(*gpu, HSA_AMD_SEGMENT_GLOBAL, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED, memory_bytes(board));
+  add_pool(*gpu, HSA_AMD_SEGMENT_GROUP, 0, board.lds_kib << 10);
   return gpu;
 }
 
@@ -87,6 +80,11 @@ uint64_t host_memory_bytes() {
   struct sysinfo info {};
   sysinfo(&info);
   return uint64_t{info.totalram} * info.mem_unit / 4096 * 4096;
+}
+
+bool has_xnack() {
+  return std::ranges::any_of(
+      list(), [](const auto& agent) { return agent->target_id.xnack == codeobject::FeatureSetting::on; });
 }
 
 std::span<const std::unique_ptr<Agent>> agents() {
@@ -113,16 +111,15 @@ Agent* gpu_of_isa(hsa_isa_t handle) {
 
 bool make_agents(std::string& problem) {
   if (!list().empty()) return true;
-  const char* wanted = std::getenv("WAVEJIT_TARGET");
-  std::vector<const Board*> boards;
-  for_each_processor(wanted && *wanted ? wanted : kDefaultProcessor, [&](std::string_view name) {
-    boards.push_back(find_board(name));
-    if (!boards.back()) problem = fmt::format("WAVEJIT_TARGET: '{}' is not one of {}.", name, board_names());
-    return boards.back() != nullptr;
-  });
-  if (!boards.back()) return false;
+  auto boards = configured_boards();
+  if (!boards) return problem = boards.error(), false;
+  auto devices = select_devices(std::move(*boards), DeviceVariables::of_environment());
+  if (!devices) return problem = devices.error(), false;
+  // Agents refer to them until the process ends.
+  static auto* const kept = new std::vector<Device>;
+  *kept = std::move(*devices);
   list().push_back(make_cpu());
-  for (size_t i = 0; i < boards.size(); ++i) list().push_back(make_gpu(*boards[i], static_cast<uint32_t>(i)));
+  for (const Device& device : *kept) list().push_back(make_gpu(device));
   return true;
 }
 
@@ -235,7 +232,7 @@ hsa_status_t amd_info(const Agent& a, uint32_t attribute, void* value) {
     case HSA_AMD_AGENT_INFO_CHIP_ID:
       return give(value, device_id(a));
     case HSA_AMD_AGENT_INFO_CACHELINE_SIZE:
-      return give(value, uint32_t{64});
+      return give(value, board ? board->cache_line_bytes : 64);
     case HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT:
       return give(value, board ? board->compute_units : cpus);
     case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT:
@@ -253,15 +250,15 @@ hsa_status_t amd_info(const Agent& a, uint32_t attribute, void* value) {
     case HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY:
       return give(value, board ? board->memory_clock_mhz : 0);
     case HSA_AMD_AGENT_INFO_PRODUCT_NAME:
-      return give_text(value, board ? board->product : cpu_name(), 64);
+      return give_text(value, board ? board->name : cpu_name(), 64);
     case HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU:
-      return give(value, uint32_t{board ? 40u : 0u});
+      return give(value, board ? board->waves_per_cu() : 0);
     case HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU:
-      return give(value, uint32_t{board ? 4u : 0u});
+      return give(value, board ? board->simds_per_cu : 0);
     case HSA_AMD_AGENT_INFO_NUM_SHADER_ENGINES:
       return give(value, board ? board->shader_engines : 0);
     case HSA_AMD_AGENT_INFO_NUM_SHADER_ARRAYS_PER_SE:
-      return give(value, uint32_t{board ? 1u : 0u});
+      return give(value, board ? board->arrays_per_engine : 0);
     case HSA_AMD_AGENT_INFO_HDP_FLUSH:
       return give(value, hsa_amd_hdp_flush_t{});
     case HSA_AMD_AGENT_INFO_DOMAIN:
@@ -269,7 +266,7 @@ hsa_status_t amd_info(const Agent& a, uint32_t attribute, void* value) {
     case HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES:
       return give(value, board && wavejit::isa::family_of(board->target) >= wavejit::isa::Family::gfx9);
     case HSA_AMD_AGENT_INFO_UUID:
-      return give_text(value, board ? fmt::format("GPU-{:016x}", 0x77610000u + a.gpu_index) : "CPU-XX", 21);
+      return give_text(value, board ? a.uuid : "CPU-XX", 21);
     case HSA_AMD_AGENT_INFO_ASIC_REVISION:
       return give(value, board ? board->revision : 0);
     case HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS:

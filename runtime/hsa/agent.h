@@ -1,4 +1,4 @@
-// Agents: the host CPU, and one GPU for each processor that WAVEJIT_TARGET names (default gfx906).
+// Agents: the host CPU, and one GPU for each device that the environment names (devices.h).
 #pragma once
 
 #include <hsa/hsa.h>
@@ -37,11 +37,13 @@ struct Cache {
 
 struct Agent {
   hsa_device_type_t device = HSA_DEVICE_TYPE_CPU;
-  uint32_t node = 0;               // counts agents
-  uint32_t gpu_index = 0;          // counts GPUs
+  uint32_t node = 0;               // of the driver's topology, which has hidden devices too
+  uint32_t gpu_index = 0;          // counts GPUs, hidden ones too
   const Board* board = nullptr;    // GPUs
+  isa::Target target{};            // GPUs: what it presents, which HSA_OVERRIDE_GFX_VERSION changes
   codeobject::TargetId target_id;  // GPUs: with what features its code objects may have
   std::string isa_name;            // "amdgcn-amd-amdhsa--gfx906:sramecc-:xnack-"
+  std::string uuid;                // GPUs
   std::vector<std::unique_ptr<Pool>> pools;
   std::vector<Cache> caches;
   std::atomic<uint64_t> allocated_bytes{0};  // in all of its pools
@@ -56,8 +58,9 @@ struct Agent {
 [[nodiscard]] Pool* pool_of(uint64_t handle);       // of a pool or region
 [[nodiscard]] Agent* gpu_of_isa(hsa_isa_t handle);  // an ISA handle is its agent's
 [[nodiscard]] uint64_t host_memory_bytes();
+[[nodiscard]] bool has_xnack();  // one setting for all devices, see select_devices()
 
-// Fails with a message if WAVEJIT_TARGET names what wavejit does not run.
+// Fails with a message if the environment names devices that wavejit does not have.
 [[nodiscard]] bool make_agents(std::string& problem);
 
 }  // namespace wavejit::hsa

@@ -1,62 +1,72 @@
-// The GPUs that wavejit has devices of, as the HSA runtime describes them and `wavejit exec --target` names them.
+// The GPUs that wavejit can present, one for each processor: what the HSA runtime, the synthetic driver files and
+// `wavejit exec --target` say of a device comes from this table or from a user's file (board_file.h).
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "frontend/codeobject/code_object.h"
 #include "frontend/isa/target.h"
 
 namespace wavejit::hsa {
 
-// What is said of a processor: the figures of the usual board with it, as ROCm's tools print them.
+// One GPU as the driver describes it. Sizes and clocks are the hardware's; nothing in the engine depends on them.
 struct Board {
-  std::string_view processor;  // "gfx906"
+  std::string processor;  // "gfx906"
   isa::Target target;
-  const char* product;
-  uint32_t chip_id;   // the PCI device id
-  uint32_t revision;  // rocSPARSE and rocPRIM take gfx908 below 2 for silicon that cannot wait without sleeping
-  uint32_t compute_units;
-  uint32_t clock_mhz;
-  uint32_t memory_clock_mhz;
-  uint32_t memory_bus_bits;
-  uint32_t l2_bytes;
-  uint32_t shader_engines;
+  std::string name;            // marketing name, as libdrm's amdgpu.ids has it
+  std::string asic;            // the driver's name of the chip: "vega20"
+  uint32_t family_id = 0;      // AMDGPU_FAMILY_* of amdgpu_drm.h
+  uint32_t chip_id = 0;        // PCI device id
+  uint32_t pci_revision = 0;   // PCI revision id
+  uint32_t revision = 0;       // ASIC revision, HSA_AMD_AGENT_INFO_ASIC_REVISION
+  uint32_t compute_units = 0;  // of the whole device
+  uint32_t simds_per_cu = 4;
+  uint32_t waves_per_simd = 0;  // 10, since GFX90A 8
+  uint32_t shader_engines = 0;  // of the whole device
+  uint32_t arrays_per_engine = 1;
+  uint32_t xccs = 1;              // accelerator complex dies
+  uint32_t clock_mhz = 0;         // highest
+  uint32_t memory_clock_mhz = 0;  // highest
+  uint32_t memory_bus_bits = 0;
+  uint32_t memory_mib = 0;  // of the device's own memory; 0: the host's
+  uint32_t l1_kib = 0;      // of a compute unit
+  uint32_t l2_kib = 0;      // of an XCC
+  uint32_t l3_kib = 0;      // of the device; 0: none
+  uint32_t cache_line_bytes = 64;
+  uint32_t lds_kib = 64;  // of a compute unit
+  // As its code objects must have it: unsupported, off or on.
+  codeobject::FeatureSetting xnack = codeobject::FeatureSetting::unsupported;
+  codeobject::FeatureSetting sramecc = codeobject::FeatureSetting::unsupported;
+  bool apu = false;        // shares the host's memory
+  bool unique_id = false;  // has a serial number, of which its UUID is made
+  // Debian's ROCm libraries have code for it; tests and scripts run on these processors if not told otherwise.
+  bool packaged = false;
+
+  [[nodiscard]] uint32_t waves_per_cu() const { return simds_per_cu * waves_per_simd; }
+  bool operator==(const Board&) const = default;
 };
 
-inline constexpr std::array<Board, 5> kBoards = {{
-    {"gfx803", isa::Target::gfx803, "AMD Radeon RX 580 (wavejit)", 0x67df, 1, 36, 1340, 2000, 256, 2 << 20, 4},
-    {"gfx900", isa::Target::gfx900, "AMD Radeon RX Vega 64 (wavejit)", 0x687f, 1, 64, 1630, 945, 2048, 4 << 20, 4},
-    {"gfx906", isa::Target::gfx906, "AMD Radeon VII (wavejit)", 0x66af, 1, 60, 1800, 1000, 4096, 8 << 20, 4},
-    {"gfx908", isa::Target::gfx908, "AMD Instinct MI100 (wavejit)", 0x738c, 2, 120, 1502, 1200, 4096, 8 << 20, 8},
-    {"gfx90a", isa::Target::gfx90a, "AMD Instinct MI210 (wavejit)", 0x740f, 1, 104, 1700, 1600, 4096, 8 << 20, 8},
-}};
+// The table, in the order of the processors' names.
+[[nodiscard]] std::span<const Board> all_boards();
 inline constexpr const char* kDefaultProcessor = "gfx906";
 
 // Null if there is no such device.
-[[nodiscard]] inline const Board* find_board(std::string_view processor) {
-  const auto* board =
-      std::find_if(kBoards.begin(), kBoards.end(), [&](const Board& b) { return b.processor == processor; });
-  return board == kBoards.end() ? nullptr : board;
-}
+[[nodiscard]] const Board* find_board(std::string_view processor);
+[[nodiscard]] std::string board_names();  // "gfx700, gfx701, ..."
 
-// "gfx803, gfx900, ..."
-[[nodiscard]] inline std::string board_names() {
-  std::string names;
-  for (const Board& board : kBoards) (names += names.empty() ? "" : ", ") += board.processor;
-  return names;
-}
-
-// Calls f(name) for the names of a comma-separated list, which may be empty ones, until it returns false.
-template <typename F>
-void for_each_processor(std::string_view list, F f) {
-  for (size_t at = 0; at <= list.size();) {
-    const size_t end = std::min(list.find(',', at), list.size());
-    if (!f(list.substr(at, end - at))) return;
-    at = end + 1;
-  }
-}
+// Major, minor and stepping version of the ISA. gfx90a is 9.0.10.
+struct GfxVersion {
+  uint32_t major = 0, minor = 0, stepping = 0;
+  bool operator==(const GfxVersion&) const = default;
+  // As the driver's files have it: 90010.
+  [[nodiscard]] uint32_t packed() const { return major * 10000 + minor * 100 + stepping; }
+};
+[[nodiscard]] GfxVersion gfx_version(std::string_view processor);
+// Null if no processor of the table has this version.
+[[nodiscard]] const Board* find_board(const GfxVersion& version);
 
 }  // namespace wavejit::hsa

@@ -240,7 +240,7 @@ hsa_status_t extent_of(const hsa_ext_image_descriptor_t& d, size_t row_pitch, si
 }
 
 void describe(Image& image, const Agent& agent, const Extent& e) {
-  const bool gfx9 = isa::family_of(agent.board->target) >= isa::Family::gfx9;
+  const bool gfx9 = isa::family_of(agent.target) >= isa::Family::gfx9;
   const auto address = reinterpret_cast<uint64_t>(image.data);
   auto& w = image.words;
   w[8] = image.descriptor.format.channel_type;

@@ -46,7 +46,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_isa_get_info_alt(hsa_isa_t handle, hsa_isa_info
       case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE:
         return give(value, uint32_t{64});
       case HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONTS_PER_COMPUTE_UNIT:
-        return give(value, uint32_t{40});
+        return give(value, agent->board->waves_per_cu());
       case HSA_ISA_INFO_MACHINE_MODELS:
         return give(value, std::array<bool, 2>{false, true});
       case HSA_ISA_INFO_PROFILES:

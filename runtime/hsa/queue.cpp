@@ -105,7 +105,7 @@ std::shared_ptr<Queue> Queue::create(Agent& agent, uint32_t packets, hsa_queue_t
   amd.group_segment_aperture_base_hi = kSharedApertureHi;
   amd.private_segment_aperture_base_hi = kPrivateApertureHi;
   amd.max_cu_id = agent.board->compute_units - 1;
-  amd.max_wave_id = 39;
+  amd.max_wave_id = agent.board->waves_per_cu() - 1;
   amd.read_dispatch_id_field_base_byte_offset = offsetof(amd_queue_t, read_dispatch_id);
   amd.queue_properties = AMD_QUEUE_PROPERTIES_IS_PTR64 | AMD_QUEUE_PROPERTIES_ENABLE_PROFILING;
   queue->thread_ = std::thread([q = queue.get()] { q->run(); });

@@ -94,12 +94,12 @@ WAVEJIT_HSA_API hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, vo
         return give(value, static_cast<const char*>("wavejit"));
       case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED:
         return give(value, true);
-      // As ROCm has it for agents without XNACK, which is what all agents' ISA names say. Kernels may access all of the
-      // process's memory nevertheless. HIP takes every address for an allocation if this is true: hipFree accepts any,
-      // pointer attributes call any pointer the host's, and copies of unregistered memory are kernels.
+      // As ROCm has it: with XNACK only. Kernels may access all of the process's memory nevertheless. HIP takes every
+      // address for an allocation if this is true: hipFree accepts any, pointer attributes call any pointer the host's,
+      // and copies of unregistered memory are kernels.
       case HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT:
       case HSA_AMD_SYSTEM_INFO_XNACK_ENABLED:
-        return give(value, false);
+        return give(value, has_xnack());
       case HSA_AMD_SYSTEM_INFO_MWAITX_ENABLED:
         return give(value, false);
       case HSA_AMD_SYSTEM_INFO_DMABUF_SUPPORTED:

@@ -127,6 +127,79 @@ TEST_F(Cli, ExecKnowsItsTargets) {
   EXPECT_NE(err_.find("gfx123"), std::string::npos) << err_;
 }
 
+TEST_F(Cli, Boards) {
+  ASSERT_EQ(run({"boards"}), kOk);
+  EXPECT_NE(out_.find("gfx906    0x66af   60  1801    16 GiB  AMD Radeon VII"), std::string::npos) << out_;
+  ASSERT_EQ(run({"boards", "--json"}), kOk);
+  const Json all = Json::parse(out_);
+  EXPECT_EQ(all.size(), 19u);
+  ASSERT_EQ(run({"boards", "gfx90a", "--json"}), kOk);
+  const Json one = Json::parse(out_);
+  EXPECT_EQ(one["compute_units"], 104);
+  EXPECT_NE(std::find(all.begin(), all.end(), one), all.end());
+  EXPECT_EQ(run({"boards", "gfx1030"}), kBadInput);
+}
+
+// What is printed is a file for --board.
+TEST_F(Cli, ExecWithABoard) {
+  const std::string file = directory_ / "board.json";
+  ASSERT_EQ(run({"boards", "gfx90a", "--json"}), kOk);
+  std::ofstream(file) << out_;
+  ASSERT_EQ(run({"exec", "--board", file, "--", "/usr/bin/printenv", "WAVEJIT_BOARD"}), kOk) << err_;
+  EXPECT_EQ(out_, file + "\n");
+  Json board = Json::parse(slurp(file));
+  board["clock_mhz"] = 0;
+  std::ofstream(file) << board;
+  EXPECT_EQ(run({"exec", "--board", file, "--", "/bin/true"}), kBadInput);
+  EXPECT_NE(err_.find("\"clock_mhz\" is 0; 1 to 100000 are possible."), std::string::npos) << err_;
+  EXPECT_EQ(run({"exec", "--board", file, "--target", "gfx906", "--", "/bin/true"}), kBadInput);
+  EXPECT_EQ(run({"exec", "--board", directory_ / "none.json", "--", "/bin/true"}), kBadInput);
+}
+
+// The driver's files, as programs in other languages see them.
+TEST_F(Cli, ExecPresentsTheDriver) {
+  setenv("WAVEJIT_CACHE_DIR", (directory_ / "cache").c_str(), 1);
+  const auto shell = [&](const std::string& script) {
+    EXPECT_EQ(run({"exec", "--target", "gfx90a,gfx803", "--", "/bin/sh", "-c", script}), kOk) << script << ": " << err_;
+    return out_;
+  };
+  EXPECT_EQ(shell("cat /sys/module/amdgpu/initstate"), "live\n");
+  EXPECT_EQ(shell("cat //sys/./module//amdgpu/initstate"), "live\n");
+  EXPECT_EQ(shell("ls /sys/class/kfd/kfd/topology/nodes"), "0\n1\n2\n");
+  EXPECT_EQ(shell("grep -h gfx_target_version /sys/class/kfd/kfd/topology/nodes/*/properties"),
+            "gfx_target_version 0\ngfx_target_version 90010\ngfx_target_version 80003\n");
+  EXPECT_EQ(shell("test -r /dev/kfd && test -w /dev/kfd && : <> /dev/kfd && echo there"), "there\n");
+  EXPECT_EQ(shell("test -e /sys/class/kfd/kfd/nothing || echo missing"), "missing\n");
+  // A render node for each GPU, in every place.
+  const std::string minor =
+      shell("sed -n 's/^drm_render_minor \\([1-9]\\)/\\1/p' /sys/class/kfd/kfd/topology/nodes/2/properties");
+  const std::string node = "renderD" + minor.substr(0, minor.size() - 1);
+  EXPECT_EQ(shell("cat /sys/class/drm/" + node + "/device/device"), "0x67df\n");
+  EXPECT_EQ(shell("test -c /dev/dri/" + node + " && echo device"), "device\n");
+  EXPECT_EQ(shell("realpath /sys/class/drm/" + node + "/device").substr(0, 28), "/sys/devices/wavejit/0000:02");
+  EXPECT_NE(shell("ls /sys/bus/pci/devices").find("0000:01:00.0"), std::string::npos);
+  const char* const python = R"(
+import os, pathlib
+nodes = '/sys/class/kfd/kfd/topology/nodes'
+assert sorted(os.listdir(nodes)) == ['0', '1', '2']
+assert sorted(e.name for e in os.scandir(nodes)) == ['0', '1', '2']
+assert os.path.isdir(nodes) and os.access(nodes + '/1/properties', os.R_OK)
+assert 'device_id 29711\n' in open(nodes + '/1/properties')
+assert pathlib.Path(nodes, '2', 'name').read_text() == 'polaris10\n'
+assert os.path.realpath(nodes) == nodes
+assert os.readlink('/sys/bus/pci/devices/0000:02:00.0').endswith('devices/wavejit/0000:02:00.0')
+assert not os.path.exists('/sys/module/amdgpu/parameters')
+assert os.lstat('/dev/kfd') and os.stat('/proc/self/status')
+with os.fdopen(os.open('/dev/kfd', os.O_RDWR), 'r+b', buffering=0) as kfd: kfd.write(b'x')
+)";
+  EXPECT_EQ(run({"exec", "--target", "gfx90a,gfx803", "--", "python3", "-c", python}), kOk) << err_;
+  // One tree serves equal devices. Without the variable nothing is redirected.
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory_ / "cache" / "driver"), {}), 1);
+  EXPECT_EQ(shell("unset WAVEJIT_DRIVER_TREE; /usr/bin/test -e /sys/class/kfd/kfd/topology/nodes/2 || echo none"),
+            "none\n");
+  unsetenv("WAVEJIT_CACHE_DIR");
+}
+
 TEST_F(Cli, ReportOfWhatWasExecuted) {
   ASSERT_EQ(run(vector_add() + std::vector<std::string>{"--report"}), kOk) << err_;
   EXPECT_NE(out_.find("all exact"), std::string::npos) << out_;

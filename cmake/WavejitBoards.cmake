@@ -1,0 +1,18 @@
+# Sets WAVEJIT_BOARD_PROCESSORS (all) and WAVEJIT_PACKAGED_PROCESSORS (those that Debian's ROCm libraries have code for), as
+# runtime/hsa/board_table.cpp has them. scripts/boards.sh does the same for scripts.
+set(wavejit_board_table "${CMAKE_CURRENT_LIST_DIR}/../runtime/hsa/board_table.cpp")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${wavejit_board_table}")
+file(STRINGS "${wavejit_board_table}" rows REGEX "^ +({\\.processor = \"gfx|\\.packaged = true)")
+set(WAVEJIT_BOARD_PROCESSORS)
+set(WAVEJIT_PACKAGED_PROCESSORS)
+foreach(row IN LISTS rows)
+  if(row MATCHES "\\.processor = \"(gfx[0-9a-f]+)\"")
+    set(processor "${CMAKE_MATCH_1}")
+    list(APPEND WAVEJIT_BOARD_PROCESSORS "${processor}")
+  else()
+    list(APPEND WAVEJIT_PACKAGED_PROCESSORS "${processor}")
+  endif()
+endforeach()
+if(NOT WAVEJIT_PACKAGED_PROCESSORS)
+  message(FATAL_ERROR "No processors in ${wavejit_board_table}.")
+endif()
