@@ -205,20 +205,6 @@ hsa_status_t cpu_or_gpu(const Agent& a, uint32_t attribute, void* value) {
   }
 }
 
-// The family of a GPU as the kernel driver numbers them (AMDGPU_FAMILY_*, drm/amdgpu_drm.h).
-uint32_t family_id(wavejit::isa::Target target) {
-  switch (wavejit::isa::family_of(target)) {
-    case wavejit::isa::Family::gfx6:
-      return 110;  // SI
-    case wavejit::isa::Family::gfx7:
-      return 120;  // CI
-    case wavejit::isa::Family::gfx8:
-      return 130;  // VI
-    default:
-      return 141;  // AI
-  }
-}
-
 // What is left of the agent's memory, and of the host's, which it is.
 uint64_t available_bytes(const Agent& a) {
   const uint64_t total = host_memory_bytes(), allocated = a.allocated_bytes.load(std::memory_order_relaxed);
@@ -277,7 +263,7 @@ hsa_status_t amd_info(const Agent& a, uint32_t attribute, void* value) {
     case HSA_AMD_AGENT_INFO_TIMESTAMP_FREQUENCY:  // agents' ticks are those of the system
       return give(value, kTimestampFrequency);
     case HSA_AMD_AGENT_INFO_ASIC_FAMILY_ID:
-      return give(value, board ? family_id(board->target) : 0);
+      return give(value, board ? board->family_id : 0);
     case HSA_AMD_AGENT_INFO_UCODE_VERSION:
     case HSA_AMD_AGENT_INFO_SDMA_UCODE_VERSION:
       return give(value, uint32_t{0});  // no firmware
@@ -288,12 +274,13 @@ hsa_status_t amd_info(const Agent& a, uint32_t attribute, void* value) {
     case HSA_AMD_AGENT_INFO_IOMMU_SUPPORT:
       return give(value, HSA_IOMMU_SUPPORT_NONE);
     case HSA_AMD_AGENT_INFO_NUM_XCC:
-      return give(value, uint32_t{board ? 1u : 0u});
+      return give(value, board ? board->xccs : 0);
     case HSA_AMD_AGENT_INFO_DRIVER_UID:
       return give(value, board ? a.node : 0);
     case HSA_AMD_AGENT_INFO_NEAREST_CPU:
       return give(value, board ? agents()[0]->handle() : hsa_agent_t{0});
-    case HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES:  // bits; none: the memory is the GPU's own
+    case HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES:  // bit 0: an APU
+      return give(value, uint64_t{board && board->apu});
     case HSA_AMD_AGENT_INFO_AQL_EXTENSIONS:
     case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT:  // scratch is taken for each launch and not kept
       return give(value, uint64_t{0});
