@@ -59,8 +59,8 @@ TEST(SelectDevices, Xnack) {
 // What a program prints that has been started with these variables and these code objects.
 std::string agents(const std::string& variables, const std::string& arguments = {}) {
   const std::string line =
-      fmt::format("env -u ROCR_VISIBLE_DEVICES -u HSA_XNACK -u HSA_OVERRIDE_GFX_VERSION {} '{}' {} 2>/dev/null", variables,
-                  WAVEJIT_HSA_AGENTS_CHILD, arguments);
+      fmt::format("env -u ROCR_VISIBLE_DEVICES -u HSA_XNACK -u HSA_OVERRIDE_GFX_VERSION {} '{}' {} 2>/dev/null",
+                  variables, WAVEJIT_HSA_AGENTS_CHILD, arguments);
   std::FILE* output = popen(line.c_str(), "r");
   std::string text;
   std::array<char, 4096> buffer{};
