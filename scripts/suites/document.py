@@ -1,0 +1,193 @@
+"""docs/rocm.json, the results of all recorded steps, and docs/rocm.md, which is made from it."""
+
+import json
+import pathlib
+import sys
+
+import records
+import table
+from records import Record
+
+JSON = table.REPOSITORY / "docs/rocm.json"
+MARKDOWN = table.REPOSITORY / "docs/rocm.md"
+# Characters of a failure's text in docs/rocm.json.
+MESSAGE = 400
+# Names of failed tests that a line of docs/rocm.md shows.
+NAMES = 3
+
+HEAD = """\
+# ROCm's own test suites
+
+`scripts/suites.sh document` writes this file from `docs/rocm.json`, which holds what `scripts/suites.sh run` recorded. Each row is a
+suite of a Debian package, unmodified, under `wavejit exec` in a root file system of that release. "Whole" rows ran all tests of the
+suite; "sample" rows ran those whose names have the lowest SHA-256 hashes, the same each time. "Skipped" is what the tests themselves skip.
+A kernel that cannot be translated ends the test with an error, as nothing falls back to the interpreter silently: the column
+"not translated" counts such kernels.
+
+To repeat a row: `scripts/suites.sh run --release RELEASE --suite SUITE --target TARGET` with `--whole` or `--sample N`.
+"""
+
+
+def row_of(record: Record) -> dict:
+    """What docs/rocm.json says about a step."""
+    return {
+        "suite": record.suite,
+        "release": record.release,
+        "target": record.target,
+        "engine": record.engine,
+        "state": record.state,
+        "message": record.message[:MESSAGE],
+        "package": record.key.partition(" ")[2],
+        "commit": record.commit,
+        "extent": "whole" if record.whole and record.finished else "sample" if record.finished else "broken off",
+        "listed": record.listed,
+        "left_out": record.left_out,
+        "run": len(record.results),
+        "passed": record.count("passed"),
+        "skipped": record.count("skipped"),
+        "failures": {
+            name: {"status": r.status, "message": r.message[:MESSAGE]} for name, r in sorted(record.failures().items())
+        },
+        "bad_ends": [text[:MESSAGE] for text in record.bad_ends],
+        "not_translated": record.translation_failures,
+        "seconds": round(record.seconds),
+        "peak_mib": round(record.peak / 2**20),
+    }
+
+
+def collect(folder: pathlib.Path) -> None:
+    """Brings what is recorded into docs/rocm.json; rows of steps that this machine has no record of stay."""
+    rows = {}
+    if JSON.exists():
+        rows = {key_of(row): row for row in json.loads(JSON.read_text())}
+    for record in records.load_all(folder):
+        row = row_of(record)
+        if record.state != "ran" or row["run"]:
+            rows[key_of(row)] = row
+    JSON.write_text(json.dumps([rows[key] for key in sorted(rows)], indent=1) + "\n")
+
+
+def key_of(row: dict) -> tuple:
+    return row["release"], row["suite"], row["target"], row["engine"]
+
+
+def first_line(text: str) -> str:
+    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    return line.replace("|", "\\|")[:160]
+
+
+def markdown(rows: list[dict], everything: table.Table, reasons: list[table.Reason]) -> str:
+    parts = [HEAD, summary(rows, everything, reasons)]
+    for name in everything.order:
+        own = [row for row in rows if row["release"] == name]
+        if own:
+            parts.append(section(everything.releases[name], own, everything, reasons))
+    return "\n".join(parts)
+
+
+def unexplained(row: dict, reasons: list[table.Reason]) -> list[str]:
+    where = (row["suite"], row["release"], row["target"])
+    return [test for test in row["failures"] if not any(reason.explains(*where, test) for reason in reasons)]
+
+
+def summary(rows: list[dict], everything: table.Table, reasons: list[table.Reason]) -> str:
+    lines = ["| release | ROCm | rows | tests run | passed | skipped | failed | of these unexplained |", "|---|---|" + "---:|" * 6]
+    for name in everything.order:
+        own = [row for row in rows if row["release"] == name and row["state"] == "ran"]
+        if not own:
+            continue
+        release = everything.releases[name]
+        counts = [sum(row[field] for row in own) for field in ("run", "passed", "skipped")]
+        failed = sum(len(row["failures"]) for row in own)
+        open_ones = sum(len(unexplained(row, reasons)) for row in own)
+        cells = [f"Debian {release.debian}", release.rocm, len(own), *counts, failed, open_ones]
+        lines.append("| " + " | ".join(f"{cell:,}" if isinstance(cell, int) else cell for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def section(
+    release: table.Release, rows: list[dict], everything: table.Table, reasons: list[table.Reason]
+) -> str:
+    order = {suite.name: i for i, suite in enumerate(everything.suites)}
+    rows = sorted(rows, key=lambda row: (order.get(row["suite"], len(order)), row["target"], row["engine"]))
+    lines = [f"## Debian {release.debian}, ROCm {release.rocm}", ""]
+    lines += [
+        "| suite | target | engine | extent | run | passed | failed | skipped | not translated | seconds | GiB |",
+        "|---|---|---|---|" + "---:|" * 7,
+    ]
+    absent = []
+    for row in rows:
+        if row["state"] != "ran":
+            absent.append(row)
+            continue
+        extent = row["extent"] if row["extent"] == "whole" else f"{row['extent']} of {row['listed']:,}"
+        counts = [row["run"], row["passed"], len(row["failures"]), row["skipped"], len(row["not_translated"])]
+        cells = [row["suite"], row["target"], row["engine"], extent, *(f"{n:,}" for n in counts)]
+        cells += [f"{row['seconds']:,}", f"{row['peak_mib'] / 1024:.1f}"]
+        lines.append("| " + " | ".join(cells) + " |")
+    lines.append("")
+    packages = sorted({row["package"] for row in rows if row["package"]})
+    lines += ["Packages: " + ", ".join(p.replace(" ", ", ").replace("_", " ") for p in packages) + ".", ""]
+    lines += not_run(absent) + failures(rows, reasons)
+    return "\n".join(lines)
+
+
+STATES = {
+    "absent": "The release has no such package",
+    "uninstallable": "The package cannot be installed",
+    "no code": "The package has no code for the target",
+    "unlisted": "The programs do not list their tests",
+}
+
+
+def not_run(rows: list[dict]) -> list[str]:
+    """Suites without a row, by the reason."""
+    lines = []
+    for state, text in STATES.items():
+        suites: dict[str, list[str]] = {}
+        messages: dict[str, str] = {}
+        for row in rows:
+            if row["state"] == state:
+                suites.setdefault(row["suite"], []).append(row["target"])
+                messages[row["suite"]] = first_line(row["message"]) if state in ("uninstallable", "unlisted") else ""
+        for suite, targets in suites.items():
+            where = "" if state in ("absent", "uninstallable") else f" ({', '.join(targets)})"
+            lines.append(f"- {suite}{where}: {text}{': ' + messages[suite] if messages[suite] else ''}.")
+    return ["Not run:", "", *lines, ""] if lines else []
+
+
+def failures(rows: list[dict], reasons: list[table.Reason]) -> list[str]:
+    """Failures by their reasons, then those without one."""
+    lines = []
+    for reason in reasons:
+        found = []
+        for row in rows:
+            names = [t for t in row["failures"] if reason.explains(row["suite"], row["release"], row["target"], t)]
+            if names:
+                found.append(f"{row['target']} {len(names)}")
+        if found:
+            evidence = f" {reason.evidence}" if reason.evidence else ""
+            lines.append(f"- {reason.suite}, `{'`, `'.join(reason.tests)}` ({', '.join(found)}): {reason.owner}. {reason.reason}{evidence}")
+    for row in rows:
+        names = unexplained(row, reasons)
+        if names:
+            lines.append(f"- {row['suite']}, {row['target']}, {row['engine']}: {len(names)} **unexplained**")
+            for name in names[:NAMES]:
+                failure = row["failures"][name]
+                lines.append(f"  - `{name}`: {failure['status']}: {first_line(failure['message'])}")
+        for text in row["bad_ends"][:NAMES]:
+            lines.append(f"- {row['suite']}, {row['target']}, {row['engine']}: {first_line(text)}")
+    return ["Failures:", "", *lines, ""] if lines else []
+
+
+def write(folder: pathlib.Path, check: bool) -> int:
+    """Writes both files, or, with `check`, returns 1 if docs/rocm.md is not what docs/rocm.json says."""
+    if not check:
+        collect(folder)
+    text = markdown(json.loads(JSON.read_text()), table.load_table(), table.load_reasons())
+    if not check:
+        MARKDOWN.write_text(text)
+    elif MARKDOWN.read_text() != text:
+        print("docs/rocm.md is not what docs/rocm.json says: scripts/suites.sh document", file=sys.stderr)
+        return 1
+    return 0

@@ -1,0 +1,233 @@
+"""Steps: one suite in one release on one target with one engine."""
+
+import dataclasses
+import fnmatch
+import pathlib
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import bounds
+import gtest
+import records
+import root as roots
+import table
+from gtest import Result
+from records import Record
+
+
+@dataclasses.dataclass
+class Settings:
+    build: pathlib.Path  # with wavejit and hsa/
+    work: pathlib.Path  # records, caches and exchange folders
+    libraries: pathlib.Path | None = None  # what a dynamically linked build needs besides
+    sample: int | None = None  # overrides the table's
+    whole: bool | None = None  # overrides the plan
+    threads: int = 2
+    minutes: float = 120  # of a step
+    keep: bool = False  # packages
+    only: str = "*"  # pattern of "program:test"
+
+    @property
+    def records(self) -> pathlib.Path:
+        return self.work / "records"
+
+
+@dataclasses.dataclass
+class Step:
+    """What a runner of a kind of suite needs."""
+
+    suite: table.Suite
+    release: table.Release
+    target: str
+    root: roots.Root
+    settings: Settings
+    record: Record
+    path: pathlib.Path  # of the record
+    deadline: float  # of time.monotonic()
+    package: str = ""
+
+    def command(self, arguments: list[str], *, wavejit: bool = True, folder: str = "/tmp") -> list[str]:
+        """A command inside of the root, in `folder`, under `wavejit exec` if wanted."""
+        variables = {
+            "PATH": "/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": "/tmp",
+            "LC_ALL": "C.UTF-8",
+            "WAVEJIT_CACHE_DIR": f"{roots.EXCHANGE}/cache",
+            "WAVEJIT_CACHE_BYTES": "4G",
+            "LD_LIBRARY_PATH": f"{roots.EXCHANGE}/libraries",
+            **self.suite.env,
+        }
+        start = ["env", "-i", "-C", folder, *(f"{name}={value}" for name, value in variables.items())]
+        if not wavejit:
+            return self.root.command(*start, *arguments)
+        targets = ",".join([self.target] * self.suite.devices)
+        options = ["--target", targets, "--engine", self.record.engine, "--threads", str(self.settings.threads)]
+        return self.root.command(*start, f"{roots.WAVEJIT}/wavejit", "exec", *options, "--", *arguments)
+
+    def add(self, results: dict[str, Result]) -> None:
+        """Records results and shows where the step is."""
+        self.record.results |= results
+        records.save(self.path, self.record)
+        show_progress(self.record)
+
+
+# Kinds of suites: the function lists the tests, chooses, and runs those that the record has no results of.
+KINDS: dict[str, Callable[[Step], None]] = {}
+
+
+def show_progress(record: Record) -> None:
+    done, failed = len(record.results), len(record.failures())
+    text = f"{record.release} {record.suite} {record.target} {record.engine}: {done} of {record.chosen}, {failed} failed"
+    end = "\r" if sys.stderr.isatty() else "\n"
+    print(f"{time.strftime('%H:%M:%S')} {text:<90}", end=end, file=sys.stderr, flush=True)
+
+
+def sample_size(suite: table.Suite, plan_whole: bool, settings: Settings) -> int | None:
+    """Number of tests to draw; None: all."""
+    whole = plan_whole if settings.whole is None else settings.whole
+    if settings.sample is not None:
+        return settings.sample
+    return None if whole else suite.sample
+
+
+def choose(step: Step, tests: list[str], size: int | None) -> list[str]:
+    """Draws the sample and writes into the record what it is of."""
+    left_out: dict[str, int] = {}
+    kept = []
+    for test in tests:
+        if why := step.suite.reason_to_leave_out(test):
+            left_out[why] = left_out.get(why, 0) + 1
+        elif fnmatch.fnmatchcase(test, step.settings.only):
+            kept.append(test)
+    chosen = gtest.draw(kept, size)
+    step.record.listed, step.record.left_out, step.record.chosen = len(tests), left_out, len(chosen)
+    return [test for test in chosen if test not in step.record.results]
+
+
+def in_root(step: Step, pattern: str) -> list[str]:
+    """Files inside of the root that match a shell pattern, as paths inside."""
+    found = sorted(step.root.path.glob(pattern.replace("{package}", step.package).lstrip("/")))
+    return ["/" + str(path.relative_to(step.root.path)) for path in found]
+
+
+def targets_of(step: Step, file: str) -> set[str] | None:
+    """Targets of the code in a file of the root; None where that cannot be told."""
+    command = step.command([f"{roots.WAVEJIT}/wavejit", "info", file], wavejit=False)
+    lines: list[str] = []
+
+    def keep(line: str) -> bool:
+        if line.startswith("["):
+            lines.append(line)
+        return False
+
+    outcome = bounds.run(command, limit=120, memory=step.suite.memory, on_line=keep)
+    if (outcome.why, outcome.code) != ("exit", 0) or not lines:
+        return None
+    return {match[1] for line in lines if (match := re.match(r"\[\d+\] (gfx[0-9a-f]+)", line))}
+
+
+def run(step: Step, size: int | None) -> None:
+    """Runs a step whose packages are installed."""
+    start = time.monotonic()
+    before = step.record.seconds
+    if step.suite.code and (files := in_root(step, step.suite.code)):
+        if (targets := targets_of(step, files[0])) is not None and step.target not in targets:
+            step.record.state = "no code"
+            records.save(step.path, step.record)
+            return
+    try:
+        KINDS[step.suite.kind](step, size)
+    finally:
+        step.record.seconds = before + time.monotonic() - start
+        records.save(step.path, step.record)
+
+
+def run_gtest(step: Step, size: int | None) -> None:
+    programs: dict[str, gtest.Program] = {}
+    tests: list[str] = []
+    for path in in_root(step, f"{step.suite.folder}/{step.suite.programs}"):
+        host = step.root.path / path[1:]
+        if not host.is_file() or not host.stat().st_mode & 0o100 or host.suffix in (".so", ".py", ".sh"):
+            continue
+        name = host.name
+        programs[name] = gtest.Program(
+            command=lambda arguments, path=path: step.command(
+                [path, *arguments], folder=str(pathlib.PurePath(path).parent)
+            ),
+            host=step.root.exchange,
+            inside=roots.EXCHANGE,
+            limit=step.suite.limit,
+            memory=step.suite.memory,
+        )
+        try:
+            tests += [f"{name}:{test}" for test in listed(step, name, programs[name])]
+        except RuntimeError as error:
+            if "hipErrorNoBinaryForGpu" in str(error):
+                step.record.state = "no code"
+                return
+            step.record.bad_ends.append(f"{name} does not list its tests: {error}")
+    if not tests:
+        step.record.state, step.record.message = "unlisted", "\n".join(step.record.bad_ends)[-2000:]
+        return
+    left = choose(step, tests, size)
+    show_progress(step.record)
+    for name, program in programs.items():
+        own = [test.split(":", 1)[1] for test in left if test.startswith(f"{name}:")]
+        for i in range(0, len(own), step.suite.batch):
+            if time.monotonic() > step.deadline:
+                return
+            batch = program.run(
+                own[i : i + step.suite.batch],
+                lambda results, name=name: step.add({f"{name}:{test}": r for test, r in results.items()}),
+                step.deadline,
+            )
+            step.record.bad_ends += [f"{name}: {text}" for text in batch.bad_ends]
+            step.record.peak = max(step.record.peak, batch.peak)
+            failures = set(step.record.translation_failures) | batch.translation_failures
+            step.record.translation_failures = sorted(failures)
+
+
+def listed(step: Step, name: str, program: gtest.Program) -> list[str]:
+    """The program's tests, from a file that an earlier step has left if the packages are the same."""
+    key = step.record.key.partition(" ")[2].replace("/", "_").replace(" ", "_")
+    path = step.settings.work / "lists" / step.release.name / f"{step.suite.name}.{name}.{step.target}.{key}"
+    if not path.exists():
+        tests = program.list_tests()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(tests))
+    return path.read_text().split()
+
+
+def run_programs(step: Step, size: int | None) -> None:
+    """Suites of commands: status 0 is a pass, 77 a skip."""
+    for name in choose(step, list(step.suite.commands), size):
+        if time.monotonic() > step.deadline:
+            return
+        lines: list[str] = []
+        outcome = bounds.run(
+            step.command(["sh", "-c", step.suite.commands[name]]),
+            limit=step.suite.limit,
+            memory=step.suite.memory,
+            deadline=step.deadline,
+            on_line=lambda line: bool(lines.append(line)),
+        )
+        if outcome.why == "deadline":
+            return
+        status = {"time": "timeout", "memory": "memory", "signal": "crashed"}.get(outcome.why, "failed")
+        if outcome.why == "exit" and outcome.code in (0, 77):
+            status = "skipped" if outcome.code else "passed"
+        message = "" if status == "passed" else f"{outcome.describe()}\n{outcome.tail[-gtest.MESSAGE:]}"
+        step.record.peak = max(step.record.peak, outcome.peak)
+        step.add({name: Result(status, outcome.seconds, message)})
+
+
+KINDS |= {"gtest": run_gtest, "program": run_programs}
+
+
+def commit() -> str:
+    """Of wavejit's source."""
+    git = ["git", "-C", str(table.REPOSITORY), "describe", "--always", "--dirty", "--abbrev=10"]
+    return subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()

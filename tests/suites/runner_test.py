@@ -1,0 +1,160 @@
+"""Tests scripts/suites: batches, samples, records, and the document."""
+
+import os
+import pathlib
+import sys
+import tempfile
+import time
+import unittest
+from unittest import mock
+
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(REPOSITORY / "scripts/suites"))
+
+import bounds  # noqa: E402
+import document  # noqa: E402
+import gtest  # noqa: E402
+import records  # noqa: E402
+import table  # noqa: E402
+
+FAKE = str(pathlib.Path(__file__).resolve().parent / "fake_gtest.py")
+
+
+class Programs(unittest.TestCase):
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name)
+        self.program = gtest.Program(lambda arguments: [sys.executable, FAKE, *arguments], path, folder.name, 3, 0.4)
+        self.results: dict[str, gtest.Result] = {}
+
+    def run_tests(self, names: list[str], deadline: float = float("inf")) -> gtest.Batch:
+        return self.program.run(names, self.results.update, deadline)
+
+    def statuses(self) -> dict[str, str]:
+        return {name: result.status for name, result in self.results.items()}
+
+    def test_lists_tests_but_disabled_ones(self) -> None:
+        names = self.program.list_tests()
+        self.assertEqual(len(names), 46)
+        self.assertIn("Kinds.crash", names)
+        self.assertIn("Many/Values/0.pass39", names)
+
+    def test_one_bad_test_costs_one_test(self) -> None:
+        names = self.program.list_tests()
+        batch = self.run_tests(names)
+        expected = dict.fromkeys(names, "passed")
+        expected |= {"Kinds.fail": "failed", "Kinds.skip": "skipped", "Kinds.crash": "crashed"}
+        expected |= {"Kinds.hang": "timeout", "Kinds.hog": "memory", "Kinds.leave": "crashed"}
+        self.assertEqual(self.statuses(), expected)
+        self.assertEqual(batch.processes, 5)
+        self.assertIn("Expected: 1", self.results["Kinds.fail"].message)
+        self.assertIn("SIGABRT", self.results["Kinds.crash"].message)
+        self.assertIn("about to crash", self.results["Kinds.crash"].message)
+        self.assertGreater(batch.peak, 0.4 * 2**30)
+
+    def test_a_crash_after_the_last_test_is_no_failure_of_a_test(self) -> None:
+        with mock.patch.dict(os.environ, FAKE_BAD_END="1"):
+            batch = self.run_tests(["Kinds.pass0", "Kinds.pass1"])
+        self.assertEqual(set(self.statuses().values()), {"passed"})
+        self.assertEqual(len(batch.bad_ends), 1)
+
+    def test_tests_that_the_program_leaves_out_are_skipped(self) -> None:
+        with mock.patch.dict(os.environ, FAKE_LEAVES_OUT="Kinds.pass0"):
+            self.run_tests(["Kinds.pass0", "Kinds.pass1"])
+        self.assertEqual(self.statuses(), {"Kinds.pass0": "skipped", "Kinds.pass1": "passed"})
+
+    def test_the_end_of_a_step_blames_no_test(self) -> None:
+        self.run_tests(["Kinds.pass0", "Kinds.hang", "Kinds.pass3"], time.monotonic() + 1.5)
+        self.assertEqual(self.statuses(), {"Kinds.pass0": "passed"})
+
+    def test_a_program_that_does_not_start_fails_its_tests(self) -> None:
+        self.program.command = lambda arguments: ["sh", "-c", "echo no such device; exit 3"]
+        self.run_tests(["Kinds.pass0", "Kinds.pass1"])
+        self.assertEqual(set(self.statuses().values()), {"crashed"})
+        self.assertIn("no such device", self.results["Kinds.pass1"].message)
+        with self.assertRaisesRegex(RuntimeError, "no such device"):
+            self.program.list_tests()
+
+
+class Samples(unittest.TestCase):
+    def test_samples_are_the_same_each_time_and_nested(self) -> None:
+        tests = [f"program:Suite.test{i}" for i in range(1000)]
+        small, large = gtest.draw(tests, 10), gtest.draw(tests, 50)
+        self.assertEqual(small, [t for t in gtest.draw(list(reversed(tests)), 10)][::-1])
+        self.assertEqual(len(small), 10)
+        self.assertLess(set(small), set(large))
+        self.assertEqual(gtest.draw(tests, None), tests)
+
+
+class Bounds(unittest.TestCase):
+    def test_kills_descendants(self) -> None:
+        outcome = bounds.run(["sh", "-c", "sleep 61 & sleep 62"], limit=1, memory=1)
+        self.assertEqual(outcome.why, "time")
+        self.assertLess(outcome.seconds, 10)
+
+    def test_a_descendant_that_keeps_the_pipe_does_not_hold_up(self) -> None:
+        outcome = bounds.run(["sh", "-c", "sleep 6 & exit 5"], limit=30, memory=1)
+        self.assertEqual((outcome.why, outcome.code), ("exit", 5))
+        self.assertLess(outcome.seconds, 5)
+
+
+class Documents(unittest.TestCase):
+    def row(self, **fields: object) -> dict:
+        record = records.Record("rocPRIM", "trixie", "gfx906", "auto", "build librocprim-tests_5.7.1-2", listed=9, chosen=3)
+        record.results = {
+            "a:Suite.one": gtest.Result("passed", 1),
+            "a:Suite.two": gtest.Result("failed", 1, "Expected | wrong"),
+            "b:Suite.three": gtest.Result("crashed", 1, "signal 6 (SIGABRT)"),
+        }
+        for name, value in fields.items():
+            setattr(record, name, value)
+        return document.row_of(record)
+
+    def test_says_what_ran_and_what_is_unexplained(self) -> None:
+        reason = table.Reason("rocPRIM", ["a:*"], "upstream", "The test divides by zero.", "Its line 12.")
+        text = document.markdown([self.row()], table.load_table(), [reason])
+        self.assertIn("| rocPRIM | gfx906 | auto | sample of 9 | 3 | 1 | 2 | 0 | 0 |", text)
+        self.assertIn("upstream. The test divides by zero. Its line 12.", text)
+        self.assertIn("1 **unexplained**", text)
+        self.assertIn("`b:Suite.three`: crashed: signal 6 (SIGABRT)", text)
+        self.assertNotIn("a:Suite.two", text)
+
+    def test_reasons_hold_where_they_say(self) -> None:
+        reason = table.Reason("rocPRIM", ["a:*"], "upstream", "why", releases=["sid"])
+        self.assertEqual(len(document.unexplained(self.row(), [reason])), 2)
+
+    def test_suites_that_did_not_run_say_why(self) -> None:
+        row = self.row(state="uninstallable", message="E: Unmet dependencies", results={})
+        text = document.markdown([row], table.load_table(), [])
+        self.assertIn("- rocPRIM: The package cannot be installed: E: Unmet dependencies.", text)
+
+    def test_the_document_is_current(self) -> None:
+        if document.JSON.exists():
+            self.assertEqual(document.write(pathlib.Path("/nowhere"), check=True), 0)
+
+
+class Tables(unittest.TestCase):
+    def test_loads(self) -> None:
+        everything = table.load_table()
+        self.assertEqual(len({suite.name for suite in everything.suites}), len(everything.suites))
+        self.assertEqual(set(everything.order), set(everything.releases))
+        names = {suite.name for suite in everything.suites}
+        for reason in table.load_reasons():
+            self.assertIn(reason.suite, names)
+            self.assertLessEqual(set(reason.releases), set(everything.releases))
+
+
+class Records(unittest.TestCase):
+    def test_come_back(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = records.path_of(pathlib.Path(folder), "rocPRIM", "sid", "gfx906", "auto")
+            record = records.Record("rocPRIM", "sid", "gfx906", "auto", listed=2, chosen=2)
+            record.results["a:b"] = gtest.Result("passed", 0.5)
+            records.save(path, record)
+            self.assertEqual(records.load_all(pathlib.Path(folder)), [record])
+            self.assertFalse(record.finished)
+
+
+if __name__ == "__main__":
+    unittest.main()
