@@ -20,7 +20,7 @@ HEAD = """\
 
 `scripts/suites.sh document` writes this file from `docs/rocm.json`, which holds what `scripts/suites.sh run` recorded. Each row is a
 suite of a Debian package, unmodified, under `wavejit exec` in a root file system of that release. "Whole" rows ran all tests of the
-suite; "sample" rows ran those whose names have the lowest SHA-256 hashes, the same each time. "Skipped" is what the tests themselves skip.
+suite; "sample" rows ran as many as they say, drawn by the hashes of the tests' names (`draw` in scripts/suites/gtest.py): the same each time. "Skipped" is what the tests themselves skip.
 A kernel that cannot be translated ends the test with an error, as nothing falls back to the interpreter silently: the column
 "not translated" counts such kernels.
 

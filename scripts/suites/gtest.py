@@ -40,13 +40,24 @@ def parse_list(text: str) -> list[str]:
     return names
 
 
+def family(test: str) -> str:
+    """What a test is an instance of: its program and its test suite, without the number of a type or of parameters."""
+    return re.sub(r"(/\d+)?\..*", "", test)
+
+
 def draw(tests: Iterable[str], count: int | None) -> list[str]:
-    """The `count` tests whose names have the lowest hashes (None: all), in the order of `tests`: the same each time, and
-    a larger sample contains a smaller one."""
+    """A sample of `count` tests (None: all), in the order of `tests`: of each family the test whose name has the lowest
+    SHA-256 hash, then of each the second, and so on; within a round those with the lowest hashes. It is the same each time,
+    and a larger sample contains a smaller one."""
     tests = list(tests)
     if count is None or count >= len(tests):
         return tests
-    chosen = set(sorted(tests, key=lambda name: hashlib.sha256(name.encode()).digest())[:count])
+    taken: dict[str, int] = {}
+    rounds = []
+    for digest, test in sorted((hashlib.sha256(test.encode()).digest(), test) for test in tests):
+        rounds.append((taken.setdefault(family(test), 0), digest, test))
+        taken[family(test)] += 1
+    chosen = {test for _, _, test in sorted(rounds)[:count]}
     return [test for test in tests if test in chosen]
 
 

@@ -7,6 +7,7 @@ import shutil
 import sys
 import time
 
+import ci
 import document
 import records
 import root as roots
@@ -23,6 +24,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--build", type=pathlib.Path, default=table.REPOSITORY / "build/release", help="wavejit's build")
     parser.add_argument("--work", type=pathlib.Path, default=table.REPOSITORY / "build/suites", help="records, caches")
     parser.add_argument("--roots", type=pathlib.Path, help="folder of the roots (default: WORK/roots)")
+    parser.add_argument("--libraries", type=pathlib.Path, help="libraries that the build needs inside of the roots")
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="run steps that are not recorded for this build and these packages")
     run.add_argument("--release", action="append", help="trixie, sid, ... (default: all, the newest first)")
@@ -38,14 +40,14 @@ def parse() -> argparse.Namespace:
     run.add_argument("--minutes", type=float, default=120, help="a step's time (default 120)")
     run.add_argument("--total-minutes", type=float, default=1e9, help="begin no step after this time")
     run.add_argument("--threads", type=int, default=2)
-    run.add_argument("--libraries", type=pathlib.Path, help="libraries that the build needs inside of the roots")
     write = commands.add_parser("document", help="write docs/rocm.json and docs/rocm.md")
     write.add_argument("--check", action="store_true", help="fail if docs/rocm.md is not what docs/rocm.json says")
     show = commands.add_parser("failures", help="show recorded failures with their messages")
     show.add_argument("--suite")
     show.add_argument("--release")
     ci = commands.add_parser("ci", help="a root with the newest ROCm, rocminfo, five examples, samples of three suites")
-    ci.add_argument("--minutes", type=float, default=6)
+    ci.add_argument("--minutes", type=float, default=6, help="begin no check after this time (default 6)")
+    ci.add_argument("--record", action="store_true", help="write the versions that passed into green.json")
     return parser.parse_args()
 
 
@@ -82,15 +84,6 @@ def run(options: argparse.Namespace) -> int:
     return int(failed)
 
 
-def exchange_folder(settings: steps.Settings, release: table.Release) -> pathlib.Path:
-    exchange = settings.work / "exchange" / release.name
-    (exchange / "cache").mkdir(parents=True, exist_ok=True)
-    shutil.rmtree(exchange / "libraries", ignore_errors=True)
-    if settings.libraries:
-        shutil.copytree(settings.libraries, exchange / "libraries")
-    return exchange
-
-
 def run_suite(
     options: argparse.Namespace,
     settings: steps.Settings,
@@ -101,7 +94,7 @@ def run_suite(
     """All steps of a suite in a release, whose packages are installed once. True if tests failed."""
     path = options.roots / release.name
     roots.make(release.name, path)
-    root = roots.Root(path, settings.build, exchange_folder(settings, release))
+    root = roots.Root(path, settings.build, steps.exchange_folder(settings, release.name))
     package = root.find_package(suite.package)
     names = [package, *filter(None, (root.find_package(pattern) for pattern in suite.also))] if package else []
     versions = " ".join(f"{name}_{root.candidate(name)}" for name in names)
@@ -200,8 +193,6 @@ def main() -> int:
                     print(result.message)
         return 0
     if options.command == "ci":
-        import ci  # it is the only user of the host's compiler
-
         return ci.run(options)
     options.work.mkdir(parents=True, exist_ok=True)
     with open(options.work / "lock", "w", encoding="utf-8") as lock:

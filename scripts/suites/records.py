@@ -30,8 +30,8 @@ class Record:
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
     state: str = "ran"
     message: str = ""
-    listed: int = 0
-    chosen: int = 0
+    listed: int = 0  # of the part of the suite that counts, without those left out
+    chosen: int = 0  # of these
     left_out: dict[str, int] = dataclasses.field(default_factory=dict)  # reason: number of tests
     results: dict[str, Result] = dataclasses.field(default_factory=dict)  # "program:test"
     bad_ends: list[str] = dataclasses.field(default_factory=list)

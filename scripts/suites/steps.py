@@ -4,6 +4,7 @@ import dataclasses
 import fnmatch
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -74,6 +75,16 @@ class Step:
         show_progress(self.record)
 
 
+def exchange_folder(settings: Settings, release: str) -> pathlib.Path:
+    """What a release's root sees as EXCHANGE: caches, flags and reports, libraries."""
+    exchange = settings.work / "exchange" / release
+    (exchange / "cache").mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(exchange / "libraries", ignore_errors=True)
+    if settings.libraries:
+        shutil.copytree(settings.libraries, exchange / "libraries")
+    return exchange
+
+
 # Kinds of suites: the function lists the tests, chooses, and runs those that the record has no results of.
 KINDS: dict[str, Callable[[Step], None]] = {}
 
@@ -100,16 +111,17 @@ def choose(step: Step, tests: list[str], size: int | None) -> list[str]:
     for test in tests:
         if why := step.suite.reason_to_leave_out(test):
             left_out[why] = left_out.get(why, 0) + 1
-        elif fnmatch.fnmatchcase(test, step.settings.only):
+        elif any(fnmatch.fnmatchcase(test, pattern) for pattern in step.suite.part):
             kept.append(test)
-    chosen = gtest.draw(kept, size)
-    step.record.listed, step.record.left_out, step.record.chosen = len(tests), left_out, len(chosen)
+    chosen = gtest.draw([test for test in kept if fnmatch.fnmatchcase(test, step.settings.only)], size)
+    step.record.listed, step.record.left_out, step.record.chosen = len(kept), left_out, len(chosen)
     return [test for test in chosen if test not in step.record.results]
 
 
 def in_root(step: Step, pattern: str) -> list[str]:
     """Files inside of the root that match a shell pattern, as paths inside."""
-    found = sorted(step.root.path.glob(pattern.replace("{package}", step.package).lstrip("/")))
+    pattern = pattern.replace("{package}", step.package).replace("{target}", step.target)
+    found = sorted(step.root.path.glob(pattern.lstrip("/")))
     return ["/" + str(path.relative_to(step.root.path)) for path in found]
 
 

@@ -35,6 +35,7 @@ class Suite:
     commands: dict[str, str] = dataclasses.field(default_factory=dict)
     env: dict[str, str] = dataclasses.field(default_factory=dict)
     leave_out: dict[str, str] = dataclasses.field(default_factory=dict)
+    part: list[str] = dataclasses.field(default_factory=lambda: ["*"])
     targets: list[str] | None = None
     devices: int = 1
 

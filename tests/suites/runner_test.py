@@ -86,6 +86,10 @@ class Samples(unittest.TestCase):
         self.assertLess(set(small), set(large))
         self.assertEqual(gtest.draw(tests, None), tests)
 
+    def test_a_sample_has_all_families_before_it_has_one_twice(self) -> None:
+        tests = [f"p:Large/Values.test/{i}" for i in range(1000)] + ["p:Typed/7.a", "q:Typed/7.a", "p:Small.b"]
+        self.assertEqual({gtest.family(t) for t in gtest.draw(tests, 4)}, {"p:Large/Values", "p:Typed", "q:Typed", "p:Small"})
+
 
 class Bounds(unittest.TestCase):
     def test_kills_descendants(self) -> None:
