@@ -25,7 +25,7 @@ class Programs(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         path = pathlib.Path(folder.name)
-        self.program = gtest.Program(lambda arguments: [sys.executable, FAKE, *arguments], path, folder.name, 3, 0.4)
+        self.program = gtest.Program(lambda arguments: [sys.executable, FAKE, *arguments], path, folder.name, 10, 0.4)
         self.results: dict[str, gtest.Result] = {}
 
     def run_tests(self, names: list[str], deadline: float = float("inf")) -> gtest.Batch:
@@ -65,7 +65,7 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.statuses(), {"Kinds.pass0": "skipped", "Kinds.pass1": "passed"})
 
     def test_the_end_of_a_step_blames_no_test(self) -> None:
-        self.run_tests(["Kinds.pass0", "Kinds.hang", "Kinds.pass3"], time.monotonic() + 1.5)
+        self.run_tests(["Kinds.pass0", "Kinds.hang", "Kinds.pass3"], time.monotonic() + 6)
         self.assertEqual(self.statuses(), {"Kinds.pass0": "passed"})
 
     def test_a_program_that_does_not_start_fails_its_tests(self) -> None:
@@ -93,14 +93,14 @@ class Samples(unittest.TestCase):
 
 class Bounds(unittest.TestCase):
     def test_kills_descendants(self) -> None:
-        outcome = bounds.run(["sh", "-c", "sleep 61 & sleep 62"], limit=1, memory=1)
+        outcome = bounds.run(["sh", "-c", "sleep 61 & sleep 62"], limit=3, memory=1)
         self.assertEqual(outcome.why, "time")
-        self.assertLess(outcome.seconds, 10)
+        self.assertLess(outcome.seconds, 50)
 
     def test_a_descendant_that_keeps_the_pipe_does_not_hold_up(self) -> None:
-        outcome = bounds.run(["sh", "-c", "sleep 6 & exit 5"], limit=30, memory=1)
+        outcome = bounds.run(["sh", "-c", "sleep 30 & exit 5"], limit=60, memory=1)
         self.assertEqual((outcome.why, outcome.code), ("exit", 5))
-        self.assertLess(outcome.seconds, 5)
+        self.assertLess(outcome.seconds, 25)
 
 
 class Documents(unittest.TestCase):
