@@ -43,7 +43,7 @@ def main() -> int:
         elif kind == "hang":
             time.sleep(60)
         elif kind == "hog":
-            hog = bytearray(os.urandom(1)) * (600 << 20)
+            hog = bytearray(os.urandom(1)) * (200 << 20)
             time.sleep(60)
             del hog
         elif kind == "leave":

@@ -25,7 +25,7 @@ class Programs(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         path = pathlib.Path(folder.name)
-        self.program = gtest.Program(lambda arguments: [sys.executable, FAKE, *arguments], path, folder.name, 10, 0.4)
+        self.program = gtest.Program(lambda arguments: [sys.executable, FAKE, *arguments], path, folder.name, 10, 0.15)
         self.results: dict[str, gtest.Result] = {}
 
     def run_tests(self, names: list[str], deadline: float = float("inf")) -> gtest.Batch:
@@ -51,7 +51,7 @@ class Programs(unittest.TestCase):
         self.assertIn("Expected: 1", self.results["Kinds.fail"].message)
         self.assertIn("SIGABRT", self.results["Kinds.crash"].message)
         self.assertIn("about to crash", self.results["Kinds.crash"].message)
-        self.assertGreater(batch.peak, 0.4 * 2**30)
+        self.assertGreater(batch.peak, 0.15 * 2**30)
 
     def test_a_crash_after_the_last_test_is_no_failure_of_a_test(self) -> None:
         with mock.patch.dict(os.environ, FAKE_BAD_END="1"):
