@@ -132,6 +132,7 @@ def run(
         on_line(line)
     # What descends from it and left its session is in its PID namespace, and ends with that.
     status = process.wait()
+    process.stdout.close()
     kill(processes_below(process.pid)[1:])
     seconds = time.monotonic() - start
     if why:

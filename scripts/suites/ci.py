@@ -6,7 +6,6 @@ as green.json says; otherwise it is reported. `--record` writes what has passed 
 import argparse
 import json
 import pathlib
-import subprocess
 import time
 from collections.abc import Callable
 
@@ -71,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
         try:
             root = root_of(options, settings, name)
             break
-        except (roots.PackageError, subprocess.CalledProcessError) as error:
+        except roots.PackageError as error:
             print(f"rocm-ci: no root of {name}: {error}")
     else:
         print("rocm-ci: the mirror serves no newer ROCm; nothing is checked")
@@ -108,7 +107,7 @@ def root_of(options: argparse.Namespace, settings: steps.Settings, name: str) ->
     if not root.find_package(r"libamdhip64-\d+"):
         raise roots.PackageError("It has no libamdhip64.")
     with root.locked():
-        root.output("apt-get", "install", "-y", "--no-install-recommends", "hipcc", "rocminfo", "libamdhip64-dev", "libpng-dev")
+        root.output("apt-get", "install", "-y", "--no-install-recommends", *roots.BASE.split(","))
     return root
 
 

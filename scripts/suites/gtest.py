@@ -14,6 +14,8 @@ END = re.compile(r"\[( {7}OK|  FAILED |  SKIPPED) \] (\S+?)(?:,|\s|$)")
 STATUS = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
 # Characters of a failure's text that are recorded.
 MESSAGE = 1500
+# Tests of a batch that run once more alone, at most.
+ALONE = 50
 
 
 @dataclasses.dataclass
@@ -134,8 +136,25 @@ class Program:
         return tests
 
     def run(self, tests: list[str], record: Callable[[dict[str, Result]], None], deadline: float) -> "Batch":
-        """Runs `tests`, in several processes if one ends them early; `record` gets results as they come."""
+        """Runs `tests`, in several processes if one ends them early; `record` gets results as they come. A test that fails
+        beside others runs once more alone, and that counts: errors of HIP stay with the process for the tests that follow."""
         batch = Batch()
+        results: dict[str, Result] = {}
+
+        def keep(more: dict[str, Result]) -> None:
+            results.update(more)
+            record(more)
+
+        self.run_together(tests, keep, deadline, batch)
+        failed = [name for name, result in results.items() if result.status in ("failed", "crashed") and len(tests) > 1]
+        # Where most fail, they do so on their own account.
+        for name in failed[:ALONE]:
+            self.run_together([name], record, deadline, batch)
+        return batch
+
+    def run_together(
+        self, tests: list[str], record: Callable[[dict[str, Result]], None], deadline: float, batch: "Batch"
+    ) -> None:
         left = list(tests)
         while left:
             reader = Reader()
@@ -156,7 +175,7 @@ class Program:
             results = {name: result for name, result in results.items() if name in left}
             if outcome.why == "deadline":
                 record(results)  # the test that was running is not to blame
-                return batch
+                return
             if reader.running in left and reader.running not in results:
                 results[reader.running] = culprit(outcome, reader)
             elif not results:
@@ -172,7 +191,6 @@ class Program:
                 record({name: Result("skipped", 0, "The program left it out.") for name in left})
                 break
             assert len(left) < before
-        return batch
 
 
 @dataclasses.dataclass

@@ -93,7 +93,10 @@ def run_suite(
 ) -> bool:
     """All steps of a suite in a release, whose packages are installed once. True if tests failed."""
     path = options.roots / release.name
-    roots.make(release.name, path)
+    try:
+        roots.make(release.name, path)
+    except roots.PackageError as error:
+        raise SystemExit(f"There is no root of {release.name}: {error}") from None
     root = roots.Root(path, settings.build, steps.exchange_folder(settings, release.name))
     package = root.find_package(suite.package)
     names = [package, *filter(None, (root.find_package(pattern) for pattern in suite.also))] if package else []

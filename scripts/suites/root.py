@@ -16,6 +16,9 @@ import table
 WAVEJIT = "/opt/wavejit"
 EXCHANGE = "/opt/suites"
 
+# Packages of every root besides those that rocm-root.sh puts there.
+BASE = "hipcc,rocminfo,libamdhip64-dev,libpng-dev"
+
 # $1 root, $2 build, $3 exchange folder; then the command. All of it is gone with the name space.
 ENTER = f"""
 set -e
@@ -124,6 +127,10 @@ def make(release: str, path: pathlib.Path) -> None:
     if (path / "usr/bin").exists():
         return
     script = table.REPOSITORY / "scripts/rocm-root.sh"
-    subprocess.run([str(script), release, str(path)], check=True)
-
-
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        done = subprocess.run([str(script), release, str(path), "--include", BASE], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise PackageError(str(error)) from None
+    if done.returncode != 0:
+        raise PackageError(done.stderr.strip()[-1000:])

@@ -30,7 +30,9 @@ def main() -> int:
             continue
         kind = name.split(".")[1]
         print(f"[ RUN      ] {name}", flush=True)
-        entry = {"name": kind, "status": "RUN", "result": "COMPLETED", "time": "0.5s"}
+        if os.environ.get("FAKE_TAINTS") and "Kinds.fail" in names and name != "Kinds.fail" and failed:
+            kind = "fail"
+        entry = {"name": name.split(".")[1], "status": "RUN", "result": "COMPLETED", "time": "0.5s"}
         word = "       OK"
         if kind == "fail":
             print("file.cpp:3: Failure\nExpected: 1\n  Actual: 2")

@@ -47,7 +47,7 @@ class Programs(unittest.TestCase):
         expected |= {"Kinds.fail": "failed", "Kinds.skip": "skipped", "Kinds.crash": "crashed"}
         expected |= {"Kinds.hang": "timeout", "Kinds.hog": "memory", "Kinds.leave": "crashed"}
         self.assertEqual(self.statuses(), expected)
-        self.assertEqual(batch.processes, 5)
+        self.assertEqual(batch.processes, 8)  # one for all, one behind each of four, and three tests once more alone
         self.assertIn("Expected: 1", self.results["Kinds.fail"].message)
         self.assertIn("SIGABRT", self.results["Kinds.crash"].message)
         self.assertIn("about to crash", self.results["Kinds.crash"].message)
@@ -58,6 +58,11 @@ class Programs(unittest.TestCase):
             batch = self.run_tests(["Kinds.pass0", "Kinds.pass1"])
         self.assertEqual(set(self.statuses().values()), {"passed"})
         self.assertEqual(len(batch.bad_ends), 1)
+
+    def test_a_failure_costs_no_test_behind_it(self) -> None:
+        with mock.patch.dict(os.environ, FAKE_TAINTS="1"):
+            self.run_tests(["Kinds.pass0", "Kinds.fail", "Kinds.pass1", "Kinds.pass2"])
+        self.assertEqual([self.statuses()[f"Kinds.{n}"] for n in ("fail", "pass1", "pass2")], ["failed", "passed", "passed"])
 
     def test_tests_that_the_program_leaves_out_are_skipped(self) -> None:
         with mock.patch.dict(os.environ, FAKE_LEAVES_OUT="Kinds.pass0"):
