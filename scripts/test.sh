@@ -13,4 +13,6 @@ cmake --preset ci-clang
 cmake --build --preset ci-clang -j "$jobs"
 # The code that is made of guest code must not depend on the compiler: files say what it is.
 for tests in wavejit_ir_tests wavejit_lift_test; do "build/ci-clang/$tests" --gtest_brief=1; done
+# The newest ROCm that the mirror serves, in a root of its own.
+scripts/suites.sh --build build/ci ci
 ctest --preset ci -j "$jobs" "$@"

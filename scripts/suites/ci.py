@@ -49,9 +49,11 @@ class Checks:
             text, verdict = check(), "passed"
             self.passed[name] = versions
         except (Broken, roots.PackageError) as error:
-            known = versions in self.green.get(name, [])
+            late = time.monotonic() > self.deadline
+            known = versions in self.green.get(name, []) and not late
             self.red |= known
-            text, verdict = str(error), "FAILED, and passed with these versions before" if known else "fails (reported only)"
+            verdict = "FAILED, and passed with these versions before" if known else "fails (reported only)"
+            text, verdict = str(error), "cut off, the time is over" if late else verdict
         print(f"rocm-ci: {name}: {verdict}, {time.monotonic() - start:.0f} s ({versions}){': ' + text if text else ''}", flush=True)
 
     def record(self) -> None:
@@ -73,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
         except roots.PackageError as error:
             print(f"rocm-ci: no root of {name}: {error}")
     else:
-        print("rocm-ci: the mirror serves no newer ROCm; nothing is checked")
+        print("rocm-ci: no root could be made; nothing is checked")
         return 0
     print(f"rocm-ci: root of {name}, {time.monotonic() - start:.0f} s", flush=True)
     checks = Checks(start + options.minutes * 60)

@@ -12,6 +12,7 @@ REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(REPOSITORY / "scripts/suites"))
 
 import bounds  # noqa: E402
+import ci  # noqa: E402
 import document  # noqa: E402
 import gtest  # noqa: E402
 import records  # noqa: E402
@@ -152,6 +153,23 @@ class Tables(unittest.TestCase):
         for reason in table.load_reasons():
             self.assertIn(reason.suite, names)
             self.assertLessEqual(set(reason.releases), set(everything.releases))
+
+
+class Verdicts(unittest.TestCase):
+    def red(self, green: dict[str, list[str]], deadline: float = float("inf")) -> bool:
+        def fails() -> str:
+            raise ci.Broken("wrong")
+
+        checks = ci.Checks(deadline)
+        checks.green = green
+        checks.run("rocminfo", "hip_7.2", fails)
+        return checks.red
+
+    def test_only_what_has_passed_before_is_red(self) -> None:
+        self.assertFalse(self.red({}))
+        self.assertFalse(self.red({"rocminfo": ["hip_7.1"], "other": ["hip_7.2"]}))
+        self.assertTrue(self.red({"rocminfo": ["hip_7.1", "hip_7.2"]}))
+        self.assertFalse(self.red({"rocminfo": ["hip_7.2"]}, deadline=time.monotonic() - 1))
 
 
 class Records(unittest.TestCase):
