@@ -149,7 +149,7 @@ def sample(step: steps.Step, suite: table.Suite, package: str | None) -> str:
         own = steps.Step(suite, step.release, TARGET, step.root, step.settings, record, path, step.deadline, package)
         steps.run(own, SAMPLE)
     failures = record.failures()
-    if failures or record.state != "ran" or not record.count("passed"):
+    if failures or not record.finished or record.state != "ran" or not record.count("passed"):
         lines = [f"{name}: {result.status}: {result.message[:300]}" for name, result in failures.items()]
         raise Broken("\n".join([f"{record.state}, {record.count('passed')} of {record.chosen} passed {record.message}", *lines]))
     return f"{record.count('passed')} of {record.chosen} passed"
