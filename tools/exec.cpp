@@ -1,5 +1,6 @@
 // `wavejit exec`: runs a HIP or HSA program of the system with wavejit's HSA runtime in the place of ROCm's.
 #include <fmt/format.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -30,7 +31,11 @@ struct ExecOptions {
 // The folder with libhsa-runtime64.so.1: beside the command in a build folder, ../lib/wavejit when installed.
 fs::path library_folder() {
   std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error).parent_path();
+  fs::path command = fs::read_symlink("/proc/self/exe", error);
+  if (error)  // no /proc: what was given to execve
+    if (const auto* const name = reinterpret_cast<const char*>(getauxval(AT_EXECFN)))
+      command = fs::canonical(name, error);
+  const fs::path self = command.parent_path();
   for (const fs::path& folder : {self / "hsa", self.parent_path() / WAVEJIT_LIBDIR / "wavejit"})
     if (fs::exists(folder / "libhsa-runtime64.so.1", error)) return folder;
   throw InputError(fmt::format("There is no libhsa-runtime64.so.1 that belongs to {}/wavejit.", self.string()));
