@@ -76,6 +76,7 @@ lift::LiftOptions lift_options(const Module& module, const Kernel& kernel, const
   const std::span<const uint8_t> region = code_region(module.object(), kernel.descriptor.entry);
   lift::LiftOptions options;
   options.target = module.target();
+  options.ecc_off = module.object().target().ecc_off();
   options.name = kernel.name;
   options.entry_pc = kernel.descriptor.entry;
   options.code = region;

@@ -107,7 +107,7 @@ const interp::Interpreter& Module::interpreter() {
     std::vector<interp::CodeRegion> regions;
     for (const std::span<const uint8_t> region : object_->code())
       regions.push_back({.base = reinterpret_cast<uint64_t>(region.data()), .bytes = region});
-    interpreter_.emplace(target_, regions);
+    interpreter_.emplace(target_, regions, object_->target().ecc_off());
   });
   return *interpreter_;
 }

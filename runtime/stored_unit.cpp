@@ -138,7 +138,7 @@ std::vector<uint8_t> identity_of(const lift::LiftOptions& options, const Hash128
                                  std::span<const std::string> disabled) {
   if (build_id().empty()) return {};
   // A field more does not compile: it belongs here. The name is for messages only.
-  const auto& [target, name, entry_pc, code, code_base, mode, exec_full, exec_at_entries, is_kernel_entry,
+  const auto& [target, ecc_off, name, entry_pc, code, code_base, mode, exec_full, exec_at_entries, is_kernel_entry,
                count_instructions, block_counter, lds_size, scratch_srd_sgpr, scratch_srd_at_entries, shape] = options;
   static_cast<void>(name);
   if (block_counter) return {};  // the code holds addresses of counters
@@ -153,6 +153,7 @@ std::vector<uint8_t> identity_of(const lift::LiftOptions& options, const Hash128
   w.put(uint64_t{code.size()});
   w.put(code_base);
   w.put(target);
+  w.put(ecc_off);
   w.put(entry_pc);
   w.put(mode);
   w.put(exec_full);

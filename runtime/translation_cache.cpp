@@ -172,6 +172,7 @@ std::optional<TranslationCache::Work> TranslationCache::work_for(Unit& unit, con
   }
   lift::LiftOptions& options = work.options;
   options.target = target_;
+  options.ecc_off = object_->target().ecc_off();
   options.entry_pc = pc;
   options.code = region;
   options.code_base = reinterpret_cast<uint64_t>(region.data());

@@ -26,6 +26,8 @@ struct TargetId {
   FeatureSetting xnack = FeatureSetting::any;
   FeatureSetting sramecc = FeatureSetting::any;
   uint32_t generic_version = 0;  // V6 generic processors ("gfx9-generic"), otherwise 0
+  // Returns true if code for this id runs only where SRAM ECC is off.
+  [[nodiscard]] bool ecc_off() const { return sramecc == FeatureSetting::off; }
   [[nodiscard]] std::string to_string() const;
 };
 [[nodiscard]] Expected<TargetId> parse_target_id(std::string_view text);  // accepts an "amdgcn-amd-amdhsa--" prefix

@@ -59,7 +59,7 @@ Step load(Context& c, const Op& op) {
   }
   for (uint64_t m = exec; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
-    lane_from_memory<shape>(rows, l, loaded[l]);
+    lane_from_memory<shape>(c, rows, l, loaded[l]);
     if (op.inst.lds) lds_transfer_write(c, op, l, rows[l]);
   }
   return op.inst.tfe ? write_status(c, op, op.data_row + (kBytes + 3) / 4) : Step::next;

@@ -70,7 +70,10 @@ Step load(Context& c, const Op& op) {
         for (unsigned i = 0; i < 2; ++i) result[i] = result[2 * i] | result[2 * i + 1] << 16;
       // What is out of range is 0, and what the instruction does not load is not there.
       if (registers == Registers::halves && packed && components % 2 != 0) result[count - 1] &= 0xffff;
-      if (registers == Registers::high_half) result[0] = (c.row(op.data_row)[l] & 0xffff) | result[0] << 16;
+      if (registers == Registers::high_half) {
+        const uint32_t low = c.d16_loads_clear ? 0 : c.row(op.data_row)[l] & 0xffff;
+        result[0] = low | result[0] << 16;
+      }
     }
     for (unsigned i = 0; i < count; ++i) c.out[i * kWaveSize + l] = result[i];
   }

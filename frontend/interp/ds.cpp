@@ -30,7 +30,7 @@ Step read(Context& c, const Op& op) {
   for (uint64_t m = exec; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     const void* p = share.at(c.addresses[l], kBytes);
-    lane_from_memory<shape>(rows, l, p != nullptr ? p : kZeros);
+    lane_from_memory<shape>(c, rows, l, p != nullptr ? p : kZeros);
   }
   return Step::next;
 }
@@ -67,8 +67,8 @@ Step read2(Context& c, const Op& op) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     const void* p0 = share.at(static_cast<uint32_t>(c.addresses[l] + offset0), kBytes);
     const void* p1 = share.at(static_cast<uint32_t>(c.addresses[l] + offset1), kBytes);
-    lane_from_memory<shape>(rows, l, p0 != nullptr ? p0 : kZeros);
-    lane_from_memory<shape>(rows + kBytes / 4 * kWaveSize, l, p1 != nullptr ? p1 : kZeros);
+    lane_from_memory<shape>(c, rows, l, p0 != nullptr ? p0 : kZeros);
+    lane_from_memory<shape>(c, rows + kBytes / 4 * kWaveSize, l, p1 != nullptr ? p1 : kZeros);
   }
   return Step::next;
 }
@@ -93,7 +93,7 @@ Step read_addtid(Context& c, const Op& op) {
   for (uint64_t m = c.wave.exec(); m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     const void* p = share.at(base + 4 * l, 4);
-    lane_from_memory<Shape::dword>(rows, l, p != nullptr ? p : kZeros);
+    lane_from_memory<Shape::dword>(c, rows, l, p != nullptr ? p : kZeros);
   }
   return Step::next;
 }

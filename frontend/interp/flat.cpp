@@ -53,7 +53,7 @@ Step scratch_lane(Context& c, const Op& op, uint32_t* rows, unsigned l, uint32_t
     scratch_write(c.wave, l, offset, bytes, kBytes);
   } else {
     scratch_read(c.wave, l, offset, bytes, kBytes);
-    lane_from_memory<shape>(rows, l, bytes);
+    lane_from_memory<shape>(c, rows, l, bytes);
   }
   return Step::next;
 }
@@ -102,12 +102,12 @@ Step load(Context& c, const Op& op) {
       } else {
         static constexpr uint8_t kZeros[16] = {};
         const bool inside = uint64_t{offset} + kBytes <= c.wave.lds_size;
-        lane_from_memory<shape>(rows, l, inside ? reinterpret_cast<const void*>(c.wave.lds_base + offset) : kZeros);
+        lane_from_memory<shape>(c, rows, l, inside ? reinterpret_cast<const void*>(c.wave.lds_base + offset) : kZeros);
       }
       continue;
     }
     if (!is_host_address(address)) return memory_fault(c, op, address, l, false);
-    lane_from_memory<shape>(rows, l, reinterpret_cast<const void*>(address));
+    lane_from_memory<shape>(c, rows, l, reinterpret_cast<const void*>(address));
   }
   return op.inst.lds ? rows_to_lds(c, op, rows) : Step::next;
 }

@@ -63,6 +63,7 @@ class SavedMxcsr {
 
 struct Interpreter::Impl {
   isa::Target target;
+  bool d16_loads_clear = false;
   std::deque<Region> regions;
   std::mutex mutex;  // guards ops and arena
   std::deque<Op> ops;
@@ -137,8 +138,10 @@ bool Interpreter::Impl::run(Context& c, uint64_t& left) {
   return true;
 }
 
-Interpreter::Interpreter(isa::Target target, std::span<const CodeRegion> code) : impl_(std::make_unique<Impl>()) {
+Interpreter::Interpreter(isa::Target target, std::span<const CodeRegion> code, bool ecc_off)
+    : impl_(std::make_unique<Impl>()) {
   impl_->target = target;
+  impl_->d16_loads_clear = isa::d16_loads_clear(target, ecc_off);
   for (const CodeRegion& region : code) impl_->regions.emplace_back(region);
 }
 
@@ -149,6 +152,7 @@ ExitReason Interpreter::run(WaveState& wave, uint64_t budget) const {
   Context c(wave);
   c.target = impl_->target;
   c.before_gfx9 = isa::family_of(impl_->target) < isa::Family::gfx9;
+  c.d16_loads_clear = impl_->d16_loads_clear;
   c.mxcsr_now = saved.value();
   wave.engine_private[0] = kFaultScalar;
 

@@ -31,7 +31,8 @@ inline constexpr uint64_t kFaultLanes = 1;
 // each on its own WaveState.
 class Interpreter {
  public:
-  Interpreter(isa::Target target, std::span<const CodeRegion> code);
+  // `ecc_off`: see isa::d16_loads_clear.
+  Interpreter(isa::Target target, std::span<const CodeRegion> code, bool ecc_off = false);
   ~Interpreter();
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;

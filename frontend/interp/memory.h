@@ -73,7 +73,7 @@ inline void store_whole(void* p, uint32_t value) {
 
 // Puts the bytes at `p` into lane `l` of the rows, extended or merged as the shape says.
 template <Shape shape>
-inline void lane_from_memory(uint32_t* rows, unsigned l, const void* p) {
+inline void lane_from_memory(const Context& c, uint32_t* rows, unsigned l, const void* p) {
   constexpr unsigned kBytes = shape_bytes(shape);
   if constexpr (kBytes == 8) {
     const auto pair = load_whole<uint64_t>(p);
@@ -91,10 +91,11 @@ inline void lane_from_memory(uint32_t* rows, unsigned l, const void* p) {
     constexpr bool kSigned =
         shape == Shape::sbyte || shape == Shape::sshort || shape == Shape::sbyte_d16 || shape == Shape::sbyte_d16_hi;
     if constexpr (kSigned) v = static_cast<uint32_t>(static_cast<int32_t>(v << (32 - 8 * kBytes)) >> (32 - 8 * kBytes));
+    const uint32_t old = c.d16_loads_clear ? 0 : rows[l];
     if constexpr (shape == Shape::ubyte_d16 || shape == Shape::sbyte_d16 || shape == Shape::short_d16) {
-      v = (rows[l] & 0xffff0000u) | (v & 0xffff);
+      v = (old & 0xffff0000u) | (v & 0xffff);
     } else if constexpr (shape == Shape::ubyte_d16_hi || shape == Shape::sbyte_d16_hi || shape == Shape::short_d16_hi) {
-      v = (rows[l] & 0xffff) | v << 16;
+      v = (old & 0xffff) | v << 16;
     }
     rows[l] = v;
   }

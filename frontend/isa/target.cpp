@@ -54,6 +54,10 @@ const TargetRow& row(Target target) {
 Family family_of(Target target) {
   return row(target).family;
 }
+bool d16_loads_clear(Target target, bool ecc_off) {
+  if (family_of(target) >= Family::gfx90a) return true;
+  return (target == Target::gfx906 || target == Target::gfx908) && !ecc_off;
+}
 std::string_view to_string(Target target) {
   return row(target).name;
 }

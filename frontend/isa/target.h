@@ -46,6 +46,10 @@ inline constexpr unsigned kNumFamilies = 6;
 [[nodiscard]] constexpr bool m0_limits_lds(Family family) {
   return family <= Family::gfx8;
 }
+// Returns true if D16 loads write 0 to the other half of their register. Processors with SRAM ECC write registers as a
+// whole; GFX90A and later do so in every mode, gfx906 and gfx908 unless ECC is off. `ecc_off` says that the code is
+// compiled for ECC that is off (sramecc-) and may therefore rely on the other half (docs/isa-decisions.md, "VMEM").
+[[nodiscard]] bool d16_loads_clear(Target target, bool ecc_off);
 [[nodiscard]] std::string_view to_string(Target target);                  // "gfx906"
 [[nodiscard]] std::optional<Target> parse_target(std::string_view name);  // "gfx906" only, without feature suffixes
 [[nodiscard]] std::optional<Target> target_from_mach(uint32_t ef_amdgpu_mach);

@@ -55,7 +55,7 @@ void load(Context& c) {
     Inst* value = count == 1 ? loaded : c.b.extract(loaded, i);
     if (c.inst->lds) return store_to_lds(c, value);
     const Operand& dst = c.operand(Slot::vdata);
-    if (kRegisters == Registers::high_half) value = c.b.op(Op::bfi, {c.v(0xffff), c.row(dst, 0), c.shl(value, 16)});
+    if (kRegisters == Registers::high_half) value = in_half(c, value, Half::high, dst, 0);
     c.set_row(dst, i, value, mask);
   }
   if (c.inst->tfe) c.set_row(c.operand(Slot::vdata), count, c.v(0), mask);

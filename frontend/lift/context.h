@@ -40,6 +40,7 @@ class Context {
 
   [[nodiscard]] Opcode opcode() const { return inst->opcode; }
   [[nodiscard]] const Operand& operand(Slot slot) const { return inst->get(slot); }
+  [[nodiscard]] bool d16_loads_clear() const { return isa::d16_loads_clear(options.target, options.ecc_off); }
   [[nodiscard]] bool gfx9_plus() const { return family >= isa::Family::gfx9; }
 
   // --- scalar operands ---

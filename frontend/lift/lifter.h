@@ -19,6 +19,7 @@ namespace wavejit::lift {
 
 struct LiftOptions {
   isa::Target target = isa::Target::gfx906;
+  bool ecc_off = false;           // see isa::d16_loads_clear
   std::string name;               // for messages and dumps: kernel or function symbol
   uint64_t entry_pc = 0;          // host address of the first instruction
   std::span<const uint8_t> code;  // executable region containing entry_pc

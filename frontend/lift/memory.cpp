@@ -17,6 +17,15 @@ void set_elements(Access& access, DataShape shape) {
 
 }  // namespace
 
+Inst* in_half(Context& c, Inst* value, Half half, const Operand& dst, unsigned index) {
+  if (half == Half::none) return value;
+  if (half == Half::high) value = c.shl(value, 16);
+  Inst* low = c.v(0xffff);
+  if (c.d16_loads_clear()) return half == Half::high ? value : c.b.op(Op::and_, {value, low});
+  Inst* old = c.row(dst, index);
+  return half == Half::high ? c.b.op(Op::bfi, {low, old, value}) : c.b.op(Op::bfi, {low, value, old});
+}
+
 std::vector<Inst*> load_rows(Context& c, Access access, DataShape shape) {
   set_elements(access, shape);
   const ir::Type type{ir::TypeKind::v32, shape.count};
@@ -33,12 +42,7 @@ std::vector<Inst*> load_rows(Context& c, Access access, DataShape shape) {
 void write_rows(Context& c, const std::vector<Inst*>& rows, DataShape shape, const Operand& dst, unsigned first) {
   Inst* mask = c.exec();
   for (unsigned i = 0; i < rows.size(); ++i) {
-    Inst* value = rows[i];
-    if (shape.half == Half::low)
-      value = c.b.op(Op::bfi, {c.v(0xffff), value, c.row(dst, first + i)});
-    else if (shape.half == Half::high)
-      value = c.b.op(Op::bfi, {c.v(0xffff), c.row(dst, first + i), c.shl(value, 16)});
-    c.set_row(dst, first + i, value, mask);
+    c.set_row(dst, first + i, in_half(c, rows[i], shape.half, dst, first + i), mask);
   }
 }
 

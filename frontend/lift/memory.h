@@ -24,6 +24,9 @@ struct DataShape {
   [[nodiscard]] unsigned total() const { return unsigned{bytes} * count; }
 };
 
+// What a D16 load of `value` (in the low half) writes to register `index` of `dst`.
+Inst* in_half(Context& c, Inst* value, Half half, const Operand& dst, unsigned index);
+
 // Loads into the registers of `dst` from `first` on. Lanes of EXEC that are not in access.mask get 0.
 void lift_load(Context& c, Access access, DataShape shape, const Operand& dst, unsigned first = 0);
 // Loaded rows, not written yet: for instructions whose accesses must all happen before the first register changes.
