@@ -52,7 +52,8 @@ make_root() {  # makes $dir
   command -v mmdebstrap >/dev/null || fail 2 "there is no mmdebstrap: apt-get install mmdebstrap"
   local mirror suite packages=("$runtime" rocminfo libhsa-runtime64-1 libdw1 "${include[@]}")
   mirror=$(find_mirror)
-  local options=(--mode=root --variant=apt --components=main)
+  # A mirror may serve a snapshot of a moving release whose Release file has expired; its signature is checked all the same.
+  local options=(--mode=root --variant=apt --components=main '--aptopt=Acquire::Check-Valid-Until "false"')
   [[ -n $can_mount ]] || options+=(--skip=check/canmount)
   local proxy
   for proxy in http https; do
