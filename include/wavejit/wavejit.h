@@ -181,7 +181,7 @@ typedef struct wavejit_variable_info {
   const char* name;
   uint64_t address; /* host address, valid while the module lives */
   uint64_t bytes;
-  int writable; /* by kernels and wavejit_variable_write */
+  int writable; /* by kernels and wavejit_variable_write; 0 only for a variable on a page with code */
 } wavejit_variable_info;
 
 WAVEJIT_API size_t wavejit_module_variable_count(const wavejit_module* module) WAVEJIT_NOEXCEPT;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <map>
@@ -117,7 +118,7 @@ class Aliases {
   static constexpr uint64_t kStack = 256 << 10;
 
   Aliases() {
-    pthread_atfork([] { get().mutex_.lock(); }, [] { get().mutex_.unlock(); }, [] { get().in_child(); });
+    pthread_atfork([] { get().before_fork(); }, [] { get().in_parent(); }, [] { get().in_child(); });
   }
 
   // What has two addresses.
@@ -167,23 +168,51 @@ class Aliases {
     return moved;
   }
 
-  // The child's pages become its own: as in any other fork(), what it writes is not seen by the parent.
+  // Moved pages are of a file that parent and child share until the child has copies. The parent waits for these: the end of
+  // the pipe that only the child holds is closed when they are made, or when the child ends or is never made.
+  void before_fork() {
+    mutex_.lock();
+    copied_[0] = copied_[1] = -1;
+    const auto is_moved = [](const auto& entry) { return entry.second.is_moved; };
+    if (std::any_of(aliases_.begin(), aliases_.end(), is_moved) && pipe2(copied_, O_CLOEXEC) != 0)
+      copied_[0] = copied_[1] = -1;
+  }
+  void in_parent() {
+    close_end(1);
+    char none = 0;
+    while (copied_[0] >= 0 && read(copied_[0], &none, 1) < 0 && errno == EINTR) {
+    }
+    close_end(0);
+    mutex_.unlock();
+  }
+
+  // The child's pages become its own: as in any other fork(), what it writes is not seen by the parent. The heap may be among
+  // the pages, and until it is copied it is the parent's: nothing is to be allocated or freed before. Ranges may overlap; what is
+  // copied twice is the child's own the second time.
   void in_child() {
-    for (const Range& pages : moved()) {
-      const size_t bytes = pages.end - pages.begin;
-      void* const place = reinterpret_cast<void*>(pages.begin);
+    for (const auto& [alias, aliased] : aliases_) {
+      if (!aliased.is_moved) continue;
+      const size_t bytes = aliased.pages.end - aliased.pages.begin;
+      void* const place = reinterpret_cast<void*>(aliased.pages.begin);
       void* copy = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       if (copy == MAP_FAILED) continue;
       copy_pages(copy, place, bytes);
       if (mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) == MAP_FAILED) munmap(copy, bytes);
     }
+    close_end(0);
+    close_end(1);
     aliases_.clear();
     mutex_.unlock();
+  }
+  void close_end(unsigned end) {
+    if (copied_[end] >= 0) close(copied_[end]);
+    copied_[end] = -1;
   }
 
   std::mutex mutex_;
   std::map<uint64_t, Aliased> aliases_;  // by first page of the alias
   int file_ = -1;
+  int copied_[2] = {-1, -1};  // a pipe during a fork
   uint64_t size_ = 0;
 };
 
