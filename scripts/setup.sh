@@ -9,7 +9,7 @@ build=(g++ cmake ninja-build pkg-config libasmjit-dev libxbyak-dev libhwy-dev li
        libmsgpack-cxx-dev libxxhash-dev libzstd-dev zlib1g-dev nlohmann-json3-dev libcli11-dev libpng-dev libhsa-runtime-dev libdw-dev)
 tests=(libgtest-dev libgmock-dev libyaml-cpp-dev libbenchmark-dev libmpfr-dev python3 clang-14 clang-15 clang-19 llvm-14 llvm-15 llvm-19 llvm-15-dev lld-14 lld-15 lld-19
        clang-tools-15 libclang-rt-14-dev rocm-device-libs hipcc librocrand-dev librocprim-dev librocsparse-dev libhipsparse-dev rocminfo openmpi-bin
-       libopenmpi-dev gdb clang-format-14 clang-tidy-14)
+       libopenmpi-dev gdb clang-format-14 clang-tidy-14 mmdebstrap)
 perf=(pocl-opencl-icd ocl-icd-opencl-dev opencl-headers)
 
 libraries=(time)  # the ROCm libraries that it reads (1.4 GB) are those of the tests
