@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh
+scripts/lint.sh format
 jobs=$(nproc)
 cmake --preset ci
 cmake --build --preset ci -j "$jobs"
