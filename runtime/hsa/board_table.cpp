@@ -14,7 +14,9 @@
 //                                  that is more than the chip has); GFX7 and GFX8, of which the driver says no L2: Mesa,
 //                                  ac_gpu_info.c, from the number of texture channel caches in gfx_v7_0.c and gfx_v8_0.c
 //   shader engines and arrays      Linux, gfx_v7_0.c, gfx_v8_0.c, gfx_v9_0.c, gfx_v9_4_3.c (4 engines an XCC)
-//   CUs, clocks, buses, memory     AMD's product pages
+//   CUs, clocks, buses, memory     not yet compared with a source for most boards; rocminfo's output confirms parts of RX 580,
+//                                  Radeon VII, MI100, MI210 and MI300X. The counts of texture channel caches, and ASIC
+//                                  revisions of 0, are not compared either
 //   ASIC revision                  rocminfo's output in issues of ROCm/ROCm: gfx803, gfx900, gfx906, gfx90a, gfx942: 1;
 //                                  gfx908: 2, for which rocSPARSE and rocPRIM look (below it they sleep between polls)
 //   xnack, sramecc                 supported: AMDGPUUsage "Processors"; on or off: Linux, kfd_process_xnack_mode() with
