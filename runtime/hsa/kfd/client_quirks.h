@@ -1,5 +1,5 @@
 // Client quirks: what single versions of programs ask for besides files of the driver, and the answers. One row for each,
-// with its reason; tests/cli runs each client that the machine has.
+// with its reason; the test hip.rocminfo runs the client that the machine has.
 #pragma once
 
 namespace wavejit::hsa {
