@@ -19,6 +19,24 @@ asmjit::JitAllocator& allocator() {
   return *instance;
 }
 
+// The two mappings of one block; null pointers if there is no memory.
+struct Mappings {
+  void* run = nullptr;
+  void* write = nullptr;
+};
+
+Mappings allocate(size_t bytes) {
+#if ASMJIT_LIBRARY_VERSION >= 0x010b00
+  asmjit::JitAllocator::Span span;
+  if (allocator().alloc(span, bytes) != asmjit::kErrorOk) return {};
+  return {.run = span.rx(), .write = span.rw()};
+#else
+  Mappings mappings;
+  if (allocator().alloc(&mappings.run, &mappings.write, bytes) != asmjit::kErrorOk) return {};
+  return mappings;
+#endif
+}
+
 }  // namespace
 
 Expected<CodeBlock> CodeBlock::create(asmjit::CodeHolder& code) {
@@ -29,10 +47,8 @@ Expected<CodeBlock> CodeBlock::create(asmjit::CodeHolder& code) {
   if (const auto error = code.flatten()) return failed(error);
   if (const auto error = code.resolveUnresolvedLinks()) return failed(error);
   const size_t estimate = code.codeSize();
-  void *run = nullptr, *write = nullptr;
-  if (allocator().alloc(&run, &write, estimate) != asmjit::kErrorOk) {
-    return failed(asmjit::kErrorOutOfMemory, ErrorCode::kOutOfMemory);
-  }
+  const auto [run, write] = allocate(estimate);
+  if (run == nullptr) return failed(asmjit::kErrorOutOfMemory, ErrorCode::kOutOfMemory);
   CodeBlock block(static_cast<const uint8_t*>(run), estimate);
   if (const auto error = code.relocateToBase(reinterpret_cast<uint64_t>(run))) return failed(error);
   block.size_ = code.codeSize();
@@ -41,9 +57,8 @@ Expected<CodeBlock> CodeBlock::create(asmjit::CodeHolder& code) {
 }
 
 Expected<CodeBlock> CodeBlock::create(std::span<const uint8_t> code, std::span<const Patch> patches) {
-  void *run = nullptr, *write = nullptr;
-  if (allocator().alloc(&run, &write, code.size()) != asmjit::kErrorOk)
-    return make_error(ErrorCode::kOutOfMemory, "There is no memory for translated code.");
+  const auto [run, write] = allocate(code.size());
+  if (run == nullptr) return make_error(ErrorCode::kOutOfMemory, "There is no memory for translated code.");
   std::memcpy(write, code.data(), code.size());
   for (const Patch& patch : patches) {
     WAVEJIT_CHECK(patch.offset <= code.size() && code.size() - patch.offset >= sizeof patch.value,

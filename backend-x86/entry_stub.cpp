@@ -1,50 +1,42 @@
-// The fixed trampoline between the runtime and translated code.
-#include <xbyak/xbyak.h>
-
+// The fixed trampolines between the runtime and translated code. They are part of the program: the interpreter works where
+// memory that was written cannot be executed.
 #include "backend-x86/compiler.h"
 
 namespace wavejit::backend {
 namespace {
 
-using StubFn = uint32_t (*)(WaveState* wave, uint32_t entry_index, CompiledCode::EntryFn code, uint32_t mxcsr);
-
 // Switches MXCSR around the call and clears the upper vector halves before returning to code that may use legacy SSE.
-class EntryStub : public Xbyak::CodeGenerator {
- public:
-  EntryStub() : Xbyak::CodeGenerator(4096, Xbyak::DontSetProtectRWE) {
-    push(rbp);
-    mov(rbp, rsp);
-    sub(rsp, 16);
-    stmxcsr(dword[rsp + 8]);
-    mov(dword[rsp], ecx);
-    ldmxcsr(dword[rsp]);
-    call(rdx);
-    ldmxcsr(dword[rsp + 8]);
-    vzeroupper();
-    leave();
-    ret();
-    setProtectModeRE();
-  }
-};
-
-// Stubs are never destroyed: threads that run kernels may outlive static destruction.
-StubFn entry_stub() {
-  static const EntryStub& stub = *new EntryStub;
-  return stub.getCode<StubFn>();
+// Arguments: the wave's state, the index of the entry, the code, MXCSR.
+__attribute__((naked)) uint32_t entry_stub(WaveState*, uint32_t, CompiledCode::EntryFn, uint32_t) {
+  __asm__(
+      "push %rbp\n"
+      ".cfi_adjust_cfa_offset 8\n"
+      ".cfi_rel_offset %rbp, 0\n"
+      "mov %rsp, %rbp\n"
+      ".cfi_def_cfa_register %rbp\n"
+      "sub $16, %rsp\n"
+      "stmxcsr 8(%rsp)\n"
+      "mov %ecx, (%rsp)\n"
+      "ldmxcsr (%rsp)\n"
+      "call *%rdx\n"
+      "ldmxcsr 8(%rsp)\n"
+      "vzeroupper\n"
+      "leave\n"
+      ".cfi_def_cfa %rsp, 8\n"
+      "ret");
 }
 
 // The same without MXCSR.
-class PlainEntryStub : public Xbyak::CodeGenerator {
- public:
-  PlainEntryStub() : Xbyak::CodeGenerator(4096, Xbyak::DontSetProtectRWE) {
-    sub(rsp, 8);
-    call(rdx);
-    vzeroupper();
-    add(rsp, 8);
-    ret();
-    setProtectModeRE();
-  }
-};
+__attribute__((naked)) uint32_t plain_entry_stub(WaveState*, uint32_t, CompiledCode::EntryFn) {
+  __asm__(
+      "sub $8, %rsp\n"
+      ".cfi_adjust_cfa_offset 8\n"
+      "call *%rdx\n"
+      "vzeroupper\n"
+      "add $8, %rsp\n"
+      ".cfi_adjust_cfa_offset -8\n"
+      "ret");
+}
 
 // The f32 fields of MODE as MXCSR: exceptions masked, rounding, FTZ and DAZ where denormals are flushed.
 uint32_t mxcsr_of(uint32_t wave_mode) {
@@ -59,12 +51,11 @@ uint32_t mxcsr_of(uint32_t wave_mode) {
 }  // namespace
 
 ExitReason enter(const CompiledCode& code, WaveState& wave, uint32_t entry_index) {
-  return static_cast<ExitReason>(entry_stub()(&wave, entry_index, code.entry(), mxcsr_of(wave.mode)));
+  return static_cast<ExitReason>(entry_stub(&wave, entry_index, code.entry(), mxcsr_of(wave.mode)));
 }
 
 PlainEntryFn plain_entry() {
-  static const PlainEntryStub& stub = *new PlainEntryStub;
-  return stub.getCode<PlainEntryFn>();
+  return plain_entry_stub;
 }
 
 }  // namespace wavejit::backend

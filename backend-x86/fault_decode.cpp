@@ -8,6 +8,8 @@
 namespace wavejit::backend {
 namespace {
 
+constexpr uint64_t kPageBytes = 4096;
+
 bool is_canonical(uint64_t address) {
   return static_cast<int64_t>(address << 16) >> 16 == static_cast<int64_t>(address);
 }
@@ -60,7 +62,10 @@ DecodedFault decode_contiguous(const FaultRange& range, const MachineState& mach
   std::optional<uint64_t> non_canonical;
   if (start && address) {
     if (*address >= *start) {
-      lane = static_cast<unsigned>((*address - *start + skipped) / bytes);
+      // The whole page faults. Of a masked store that runs into it, Intel's processors report the end of the last element, AMD's
+      // the first byte of the page.
+      const uint64_t first = std::max(*start, *address & ~(kPageBytes - 1));
+      lane = static_cast<unsigned>((first - *start + skipped) / bytes);
       const uint32_t later = lane < 32 ? pending & (~0u << lane) : 0;
       if (pending != ~0u && later != 0) lane = static_cast<unsigned>(std::countr_zero(later));
     }

@@ -1,9 +1,10 @@
 // Which tiers the CPU can run.
+#include "backend-x86/host_features.h"
+
 #include <xbyak/xbyak_util.h>
 
+#include <algorithm>
 #include <array>
-
-#include "backend-x86/compiler.h"
 
 namespace wavejit::backend {
 namespace {
@@ -16,22 +17,45 @@ const Cpu& cpu() {
   return instance;
 }
 
+template <const auto& kType>
+bool has() {
+  return cpu().has(kType);
+}
+
+constexpr HostFeature kFeatures[] = {
+    {"avx2", Tier::avx2, true, has<Cpu::tAVX2>},
+    {"fma", Tier::avx2, true, has<Cpu::tFMA>},
+    {"f16c", Tier::avx2, true, has<Cpu::tF16C>},
+    {"bmi1", Tier::avx2, true, has<Cpu::tBMI1>},
+    {"bmi2", Tier::avx2, true, has<Cpu::tBMI2>},
+    {"abm", Tier::avx2, true, has<Cpu::tLZCNT>},
+    {"popcnt", Tier::avx2, true, has<Cpu::tPOPCNT>},
+    {"avx512f", Tier::avx512, true, has<Cpu::tAVX512F>},
+    {"avx512bw", Tier::avx512, true, has<Cpu::tAVX512BW>},
+    {"avx512dq", Tier::avx512, true, has<Cpu::tAVX512DQ>},
+    {"avx512vl", Tier::avx512, true, has<Cpu::tAVX512VL>},
+    {"avx512cd", Tier::avx512, true, has<Cpu::tAVX512CD>},
+    {"avx512_vnni", Tier::avx512, false, has<Cpu::tAVX512_VNNI>},
+};
+
 }  // namespace
 
 std::string_view to_string(Tier tier) {
   return tier == Tier::avx512 ? "AVX-512" : "AVX2";
 }
 
+std::span<const HostFeature> host_features() {
+  return kFeatures;
+}
+
 bool host_supports(Tier tier) {
-  const bool avx2 = cpu().has(Cpu::tAVX2) && cpu().has(Cpu::tFMA) && cpu().has(Cpu::tF16C) && cpu().has(Cpu::tBMI1) &&
-                    cpu().has(Cpu::tBMI2) && cpu().has(Cpu::tLZCNT) && cpu().has(Cpu::tPOPCNT);
-  if (tier == Tier::avx2) return avx2;
-  return avx2 && cpu().has(Cpu::tAVX512F) && cpu().has(Cpu::tAVX512BW) && cpu().has(Cpu::tAVX512DQ) &&
-         cpu().has(Cpu::tAVX512VL) && cpu().has(Cpu::tAVX512CD);
+  return std::ranges::all_of(kFeatures, [&](const HostFeature& feature) {
+    return !feature.required || (feature.tier == Tier::avx512 && tier == Tier::avx2) || feature.present();
+  });
 }
 
 bool host_has_vnni() {
-  return host_supports(Tier::avx512) && cpu().has(Cpu::tAVX512_VNNI);
+  return host_supports(Tier::avx512) && has<Cpu::tAVX512_VNNI>();
 }
 
 std::span<const uint32_t> host_identity() {

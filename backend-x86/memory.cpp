@@ -3,7 +3,6 @@
 
 namespace wavejit::backend {
 
-using asmjit::imm;
 using ir::AddressForm;
 using ir::ICmp;
 using ir::Op;
@@ -469,7 +468,8 @@ void MemoryAccess::prefetch(const Mem& at) {
 
 void MemoryAccess::contiguous(const Gp& pointer) {
   if (lane_stride_ != element_stride_ && !scratch_swizzled_) return contiguous_interleaved(pointer);
-  // Scratch is there for lanes that are off, too, and nobody else's.
+  // The rows of scratch that active lanes access are there for lanes that are off, too, and nobody else's. Without an active
+  // lane there is no such row: the offset is whatever the registers hold.
   const bool merges = scratch_swizzled_ && (isa_.has_masked_narrow() || e_.on(Optimisation::merged_scratch));
   const auto access = [&](const MaskReg* lanes) {
     if (mem_.bytes < 4) return contiguous_narrow(pointer, lanes);
@@ -493,6 +493,13 @@ void MemoryAccess::contiguous(const Gp& pointer) {
   if (mem_.bytes < 4 && !isa_.has_masked_narrow()) {
     require_full_mask();
     return access(nullptr);
+  }
+  if (merges && !load_ && !isa_.has_masked_narrow() && !fixed_lanes()) {
+    const Label done = cc_.newLabel();
+    cc_.j(x86::negateCond(isa_.test_any({&active_.mask, 1})), done);
+    access(active_.get());
+    cc_.bind(done);
+    return;
   }
   if ((scratch_swizzled_ && load_) || merges || fixed_lanes()) return access(active_.get());
   // The plain access when all lanes are on; the masked one is out of line.

@@ -142,8 +142,7 @@ void Emitter::fminmax(uint32_t attr, const Vec& d, const Vec& a_in, const Vec& b
     isa_->mov(r, result);
   };
   if (on(Optimisation::ordinary_numbers))
-    unless_any(
-        compare(kUnordered, a, b), [] {}, with_nans);
+    unless_any(compare(kUnordered, a, b), [] {}, with_nans);
   else
     with_nans();
   isa_->mov(d, r);

@@ -13,10 +13,7 @@
 
 namespace wavejit::backend {
 
-using asmjit::imm;
 using ir::ICmp;
-using ir::Op;
-using x86::CondCode;
 
 namespace {
 

@@ -1,4 +1,4 @@
-# Every third-party library comes from a Debian 12 package; a missing one is named by its package.
+# Every third-party library comes from a package that Debian 12 and 13 have; a missing one is named by its package.
 function(wavejit_require package apt)
   find_package(${package} CONFIG QUIET)
   if(NOT ${package}_FOUND)
@@ -32,7 +32,6 @@ find_package(Threads REQUIRED)
 wavejit_require(asmjit libasmjit-dev)
 wavejit_require(xbyak libxbyak-dev)
 wavejit_require(tl-expected libexpected-dev)
-wavejit_require(msgpack libmsgpack-cxx-dev)
 wavejit_require(nlohmann_json nlohmann-json3-dev)
 wavejit_require_static(yaml libyaml.a yaml.h libyaml-dev)
 wavejit_require_static(zstd libzstd.a zstd.h libzstd-dev)
@@ -41,6 +40,10 @@ wavejit_require_header(WAVEJIT_XXHASH_INCLUDE xxhash.h libxxhash-dev)
 wavejit_require_header(WAVEJIT_FMT_INCLUDE fmt/format-inl.h libfmt-dev)  # compiled by include/internal/fmt.cpp
 wavejit_require_header(WAVEJIT_DW_INCLUDE elfutils/libdw.h libdw-dev)    # loaded by frontend/codeobject/libdw.cpp
 wavejit_require_header(WAVEJIT_HWY_INCLUDE hwy/highway.h libhwy-dev)     # chosen from by frontend/interp/host.h
+wavejit_require_header(WAVEJIT_MSGPACK_INCLUDE msgpack.hpp libmsgpack-cxx-dev)  # its CMake package is named differently in each release
+add_library(wavejit::msgpack INTERFACE IMPORTED GLOBAL)
+set_target_properties(wavejit::msgpack PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${WAVEJIT_MSGPACK_INCLUDE}"
+                                                INTERFACE_COMPILE_DEFINITIONS MSGPACK_DEFAULT_API_VERSION=3)
 add_library(wavejit::highway INTERFACE IMPORTED GLOBAL)
 set_target_properties(wavejit::highway PROPERTIES INTERFACE_INCLUDE_DIRECTORIES "${WAVEJIT_HWY_INCLUDE}")
 if(WAVEJIT_BUILD_TOOLS OR WAVEJIT_BUILD_TESTS)

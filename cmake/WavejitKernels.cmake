@@ -1,41 +1,19 @@
-# Compiles GPU kernels to code objects at build time, with the tools of Debian's clang-15, lld-15, hipcc and
-# rocm-device-libs packages.
+# Compiles GPU kernels to code objects at build time, with Debian's hipcc, and with clang and lld as WavejitLlvm.cmake finds them.
 #
 #   wavejit_add_code_objects(OUTPUTS_VARIABLE
 #     SOURCES file...              .cl, .s, .hip
 #     TARGETS gfx906...            processors
 #     LEVELS O0 O3                 optimisation levels
 #     [OBJECT_VERSION 5]           code object version; 4, the compiler's default, without it
-#     [COMPILER 19]                clang's and lld's version; 15 without it. 14 reads no device libraries: OpenCL sources get
-#                                  tests/kernels/clang14/opencl_library.h instead
+#     [COMPILER 19]                clang's and lld's version; WAVEJIT_LLVM without it. 14 reads no device libraries: OpenCL sources
+#                                  get tests/kernels/clang14/opencl_library.h instead
 #     [SUFFIX -v5])                appended to the processor in the output path
 #
 # Outputs are ${WAVEJIT_KERNEL_DIR}/<target><suffix>/<level>/<name>.co. HIP sources become one offload bundle with all targets,
 # ${WAVEJIT_KERNEL_DIR}/hip<suffix>/<level>/<name>.co.
 set(WAVEJIT_KERNEL_DIR "${PROJECT_BINARY_DIR}/kernels")
 
-function(wavejit_find_kernel_tool variable name apt)
-  find_program(${variable} NAMES ${name})
-  if(NOT ${variable})
-    message(FATAL_ERROR "wavejit's kernel tests need ${name}: apt-get install ${apt} (or run scripts/setup.sh)")
-  endif()
-endfunction()
-
-wavejit_find_kernel_tool(WAVEJIT_CLANG clang-15 clang-15)
-wavejit_find_kernel_tool(WAVEJIT_LLD ld.lld-15 lld-15)
 wavejit_find_kernel_tool(WAVEJIT_HIPCC hipcc hipcc)
-find_path(WAVEJIT_DEVICE_LIBS ockl.bc PATHS /usr/lib/x86_64-linux-gnu/amdgcn/bitcode /usr/lib/amdgcn/bitcode
-                                            /opt/rocm/amdgcn/bitcode NO_DEFAULT_PATH)
-if(NOT WAVEJIT_DEVICE_LIBS)
-  message(FATAL_ERROR "wavejit's kernel tests need the ROCm device libraries: apt-get install rocm-device-libs "
-                      "(or run scripts/setup.sh)")
-endif()
-
-# Other compilers, for COMPILER.
-function(wavejit_find_kernel_compiler version)
-  wavejit_find_kernel_tool(WAVEJIT_CLANG_${version} clang-${version} clang-${version})
-  wavejit_find_kernel_tool(WAVEJIT_LLD_${version} ld.lld-${version} lld-${version})
-endfunction()
 
 # The device libraries for one processor, as compiler flags. The oclc_* files are the libraries' switches.
 function(wavejit_device_lib_flags target object_version result)
@@ -62,7 +40,13 @@ function(wavejit_device_lib_flags target object_version result)
   set(${result} ${flags} PARENT_SCOPE)
 endfunction()
 
+option(WAVEJIT_COMPILE_KERNELS "Compile the kernels of the tests; without them few tests can run" ON)
+
 function(wavejit_add_code_objects outputs_variable)
+  if(NOT WAVEJIT_COMPILE_KERNELS)
+    set(${outputs_variable} PARENT_SCOPE)
+    return()
+  endif()
   cmake_parse_arguments(arg "" "OBJECT_VERSION;SUFFIX;COMPILER" "SOURCES;TARGETS;LEVELS" ${ARGN})
   set(version 4)
   set(version_flags)
@@ -74,6 +58,9 @@ function(wavejit_add_code_objects outputs_variable)
   set(lld "${WAVEJIT_LLD}")
   if(arg_COMPILER)
     wavejit_find_kernel_compiler(${arg_COMPILER})
+    if(NOT WAVEJIT_CLANG_${arg_COMPILER} OR NOT WAVEJIT_LLD_${arg_COMPILER})
+      message(FATAL_ERROR "wavejit's kernel tests need clang-${arg_COMPILER} and lld-${arg_COMPILER}: run scripts/setup.sh")
+    endif()
     set(clang "${WAVEJIT_CLANG_${arg_COMPILER}}")
     set(lld "${WAVEJIT_LLD_${arg_COMPILER}}")
     set(version_flags -mcode-object-version=${version})  # the default differs

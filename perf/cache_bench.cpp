@@ -59,7 +59,13 @@ int work(const std::string& isa, const std::string& directory, const std::vector
       return 1;
     }
     runtime::TranslationCache& cache = (*module)->translations();
-    for (const codeobject::Kernel& kernel : (*module)->object().kernels()) {
+    const auto kernels = codeobject::decode_kernels((*module)->object());
+    if (!kernels) {
+      fmt::print(stderr, "{}: {}\n", file, kernels.error().message);
+      return 1;
+    }
+    for (const codeobject::Kernel* each : *kernels) {
+      const codeobject::Kernel& kernel = *each;
       runtime::Shape shape;
       shape.workgroup = workgroup_of(kernel);
       shape.grid = shape.workgroup;
@@ -97,7 +103,7 @@ double median(std::vector<uint64_t> values) {
 
 // Adds what a worker says to `list` of each kernel. False when it has not gone as it must.
 bool measure(const std::string& isa, const std::string& directory, const std::vector<std::string>& files,
-             std::map<std::string, Times>& kernels, std::vector<uint64_t> Times::*list) {
+             std::map<std::string, Times>& kernels, std::vector<uint64_t> Times::* list) {
   std::string line = fmt::format("'{}' --worker --isa {} --directory '{}'", fs::read_symlink("/proc/self/exe").string(),
                                  isa, directory);
   for (const std::string& file : files) line += fmt::format(" '{}'", file);

@@ -132,7 +132,13 @@ struct Options {
 };
 
 void translate_all(const runtime::Module& module, backend::Tier tier, const Options& options, Sum& sum) {
-  for (const codeobject::Kernel& kernel : module.object().kernels()) {
+  for (size_t i = 0; i < module.object().kernel_names().size(); ++i) {
+    const auto decoded = module.object().kernel(i);
+    if (!decoded) {
+      fmt::print(stderr, "{}\n", decoded.error().message);
+      continue;
+    }
+    const codeobject::Kernel& kernel = **decoded;
     const TranslationProfile profile = best_of(module, kernel, tier, options.translation, options.runs, options.hash);
     sum.add(profile);
     if (options.kernels) {

@@ -344,18 +344,17 @@ uint32_t wavejit_module_object_version(const wavejit_module* module) WAVEJIT_NOE
   return module ? module->module->object().version() : 0;
 }
 size_t wavejit_module_kernel_count(const wavejit_module* module) WAVEJIT_NOEXCEPT {
-  return module ? module->module->object().kernels().size() : 0;
+  return module ? module->module->object().kernel_names().size() : 0;
 }
 const char* wavejit_module_kernel_name(const wavejit_module* module, size_t index) WAVEJIT_NOEXCEPT {
-  if (!module || index >= module->module->object().kernels().size()) return nullptr;
-  return module->module->object().kernels()[index].name.c_str();
+  return module ? module->module->kernel_name(index) : nullptr;
 }
 
 namespace {
 
 wavejit_variable_info describe(const codeobject::Variable& variable) {
   wavejit_variable_info info{};
-  info.name = variable.name.c_str();
+  info.name = variable.name.data();
   info.address = variable.address;
   info.bytes = variable.size;
   info.writable = variable.writable;

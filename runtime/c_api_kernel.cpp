@@ -118,12 +118,14 @@ wavejit_status wavejit_kernel_create_at(const wavejit_module* module, size_t ind
                                         wavejit_kernel** kernel) WAVEJIT_NOEXCEPT {
   return guarded([&] {
     if (!module || !kernel) return invalid("wavejit_kernel_create_at: NULL argument.");
-    const auto kernels = module->module->object().kernels();
-    if (index >= kernels.size())
-      return report(
-          {.code = ErrorCode::kNotFound,
-           .message = fmt::format("The module has {} kernels; there is no kernel {}.", kernels.size(), index)});
-    return make_kernel(module, kernels[index], kernel);
+    const codeobject::CodeObject& object = module->module->object();
+    const size_t count = object.kernel_names().size();
+    if (index >= count)
+      return report({.code = ErrorCode::kNotFound,
+                     .message = fmt::format("The module has {} kernels; there is no kernel {}.", count, index)});
+    const auto found = object.kernel(index);
+    if (!found) return report(found.error());
+    return make_kernel(module, **found, kernel);
   });
 }
 

@@ -94,7 +94,7 @@ void for_each_file(const fs::path& directory, Visit&& visit) {
   for (fs::directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     const bool entry = is_entry(name);
-    struct stat status {};
+    struct stat status{};
     if (!entry && !name.starts_with(kTemporary)) continue;
     if (lstat(it->path().c_str(), &status) != 0 || S_ISDIR(status.st_mode)) continue;  // gone, or not ours
     visit(it->path(), status, entry);
@@ -235,7 +235,7 @@ DiskCache::Counters DiskCache::counters() const {
 // False as long as it is not there. Looked at until it has been found safe once: then nobody else can change that.
 bool DiskCache::directory_is_safe() {
   if (known_safe_) return true;
-  struct stat status {};
+  struct stat status{};
   if (stat(directory_.c_str(), &status) != 0) return false;
   if (!S_ISDIR(status.st_mode) || !is_ours_alone(status)) {
     rejected(fmt::format("{} is not used: it is no directory, does not belong to the user or others can write to it.",
@@ -259,7 +259,7 @@ std::optional<DiskCache::Loaded> DiskCache::load(std::span<const uint8_t> identi
     rejected(fmt::format("{} is not used: {}.", path.string(), why));
     return std::nullopt;
   };
-  struct stat status {};
+  struct stat status{};
   if (fstat(file.fd(), &status) != 0 || !S_ISREG(status.st_mode)) return bad("it is no file");
   if (!is_ours_alone(status)) return bad("it does not belong to the user, or others can write to it");
   const auto size = static_cast<uint64_t>(status.st_size);
@@ -290,7 +290,7 @@ bool DiskCache::make_directory() {
   for (const fs::path& part : directory_) {
     path = (fs::path(path) / part).string();
     if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) continue;
-    struct stat status {};
+    struct stat status{};
     const int error = errno;  // file systems that are read-only say so even of what is there
     if (stat(path.c_str(), &status) == 0) continue;
     failed(fmt::format("Making {}: {}.", path, std::strerror(error)));
@@ -319,11 +319,12 @@ int DiskCache::write_entry(std::span<const uint8_t> identity, std::span<const ui
   header.identity_bytes = identity.size();
   header.contents_bytes = contents.size();
   const size_t begin = sizeof header + round_up(identity.size(), 8);
-  std::vector<uint8_t> bytes(begin + contents.size());
-  if (bytes.size() > std::min(max_bytes_, kMaxEntryBytes)) {
-    failed(fmt::format("A translation of {} bytes is larger than the cache.", bytes.size()));
+  const uint64_t limit = std::min(max_bytes_, kMaxEntryBytes);
+  if (identity.size() > limit || contents.size() > limit || begin + contents.size() > limit) {
+    failed(fmt::format("A translation of {} bytes is larger than the cache.", begin + contents.size()));
     return EFBIG;
   }
+  std::vector<uint8_t> bytes(begin + contents.size());
   std::copy(identity.begin(), identity.end(), bytes.begin() + sizeof header);
   std::copy(contents.begin(), contents.end(), bytes.begin() + static_cast<ptrdiff_t>(begin));
   std::memcpy(bytes.data(), &header, sizeof header);
@@ -364,7 +365,7 @@ void DiskCache::account(uint64_t bytes) {
     const File file(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_NONBLOCK | create);
     if (!file.is_open()) continue;
     const std::vector<uint8_t> blocks(round_up(bytes, kBlock) / kBlock);
-    struct stat status {};
+    struct stat status{};
     // What is not known at all, is more than the limit.
     const bool known = create == 0 && file.write_all(blocks) && fstat(file.fd(), &status) == 0;
     if (known && static_cast<uint64_t>(status.st_size) <= max_bytes_ / kBlock) return;

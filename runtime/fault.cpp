@@ -173,7 +173,7 @@ void on_interrupt(int signal, siginfo_t* info, void* context) {
 void install_handlers() {
   // Interruptions wait while a handler runs: they are queued and repeated, and nested frames of many of them would not
   // fit on the alternate stack. leave() lets them in again.
-  struct sigaction action {};
+  struct sigaction action{};
   sigemptyset(&action.sa_mask);
   sigaddset(&action.sa_mask, interrupt_signal());
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;

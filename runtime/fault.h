@@ -4,8 +4,7 @@
 // wavejit's:
 //   SIGSEGV, SIGBUS, SIGFPE  a memory access (or division) of the guest failed. The handler fills in the wave's fault
 //                            fields, and unwinds to run_guest() with siglongjmp.
-//   SIGRTMIN + 7             sent by interrupt_thread(). If the host PC is inside translated code the handler unwinds
-//   at
+//   SIGRTMIN + 7             sent by interrupt_thread(). If the host PC is inside translated code the handler unwinds at
 //                            once, provided the wave's stop flag is set. Anywhere else it does nothing: the interpreter
 //                            and out-of-line helpers return soon and the dispatcher polls the flag. The sender repeats
 //                            the signal until the thread has left, so a missed moment costs a repetition, never a hang.

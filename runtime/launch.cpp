@@ -369,11 +369,11 @@ class Worker {
 
   // Resumes the waves in turn until all have ended, or until the work-group is better set aside: all waves wait for
   // other work-groups, or seem to while one that is set aside could go on. Waves that have ended do not take part in
-  // barriers (Vega ISA manual, S_BARRIER).
+  // barriers (Vega ISA manual, S_BARRIER). The first wave's turn is last (docs/design.md, "Order of waves").
   Progress run_waves() {
     for (;;) {
       unsigned ready = 0, waiting = 0, yielded = 0, at_sync = 0;
-      for (unsigned i = 0; i < count_; ++i) {
+      for (unsigned i = count_; i-- != 0;) {
         Slot& slot = slots_[i];
         WaveState& wave = arena_->wave(i);
         if (slot.status == Status::at_barrier) ++waiting;

@@ -94,12 +94,19 @@ Module::Module(std::shared_ptr<const CodeObject> object, isa::Target target)
 
 bool Module::records_exceptions(const codeobject::Kernel& kernel) {
   if ((kernel.descriptor.mode >> exceptions::kEnableShift & exceptions::kAll) != 0) return true;
-  std::call_once(observers_once_, [this] { has_observers_ = has_observers(*object_, target_); });
-  if (!has_observers_) return false;
   const std::lock_guard lock(observing_mutex_);
   const auto [it, is_new] = observing_.try_emplace(kernel.descriptor.entry);
-  if (is_new) it->second = reaches_observer(*object_, target_, kernel.descriptor.entry);
+  if (!is_new || is_blind(*object_, target_, kernel)) return it->second;
+  if (!has_observers_) has_observers_ = has_observers(*object_, target_);
+  it->second = *has_observers_ && reaches_observer(*object_, target_, kernel.descriptor.entry);
   return it->second;
+}
+
+const char* Module::kernel_name(size_t index) {
+  std::call_once(kernel_names_once_, [this] {
+    for (const codeobject::KernelName& kernel : object_->kernel_names()) kernel_names_.emplace_back(kernel.name);
+  });
+  return index < kernel_names_.size() ? kernel_names_[index].c_str() : nullptr;
 }
 
 const interp::Interpreter& Module::interpreter() {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "frontend/codeobject/code_object.h"
 #include "frontend/codeobject/containers.h"
@@ -35,6 +36,8 @@ class Module {
   [[nodiscard]] const codeobject::CodeObject& object() const { return *object_; }
   [[nodiscard]] isa::Target target() const { return target_; }
   [[nodiscard]] const std::string& target_id() const { return target_id_; }
+  // The name of a kernel of the object, as a C string that lives as long as the module; null if there is none.
+  [[nodiscard]] const char* kernel_name(size_t index);
   [[nodiscard]] const interp::Interpreter& interpreter();
   // Whether the kernel's waves have to record exceptions (docs/design.md, "Exceptions"): somebody may look.
   [[nodiscard]] bool records_exceptions(const codeobject::Kernel& kernel);
@@ -50,12 +53,13 @@ class Module {
   const std::shared_ptr<const codeobject::CodeObject> object_;
   const isa::Target target_;
   const std::string target_id_;
+  std::once_flag kernel_names_once_;
+  std::vector<std::string> kernel_names_;
   std::once_flag interpreter_once_;
   std::optional<interp::Interpreter> interpreter_;
-  std::once_flag observers_once_;
-  bool has_observers_ = false;
-  std::mutex observing_mutex_;
-  std::unordered_map<uint64_t, bool> observing_;  // by entry, where the object has observers
+  std::mutex observing_mutex_;                    // of what is below
+  std::optional<bool> has_observers_;             // of the object as a whole, if a kernel wanted to know
+  std::unordered_map<uint64_t, bool> observing_;  // by entry
   std::mutex group_times_mutex_;
   std::unordered_map<uint64_t, GroupTime> group_times_;  // by entry
   TranslationCache translations_;

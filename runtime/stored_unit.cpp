@@ -14,9 +14,11 @@ namespace {
 
 // Tables of these follow the head, then the code.
 struct StoredHead {
-  uint32_t entries = 0, slots = 0, fault_ranges = 0, code_bytes = 0;
+  uint32_t entries = 0, slots = 0, fault_ranges = 0, code_bytes = 0, guest_ranges = 0;
   uint32_t host_instructions = 0;
   uint32_t flags = 0;  // the cache lines that the code changes are above the others
+  uint32_t unused = 0;
+  Hash128 guest_hash{};
 };
 constexpr uint32_t kReadsIds = 1, kRunsThrough = 2;
 constexpr unsigned kChangedLinesShift = 8;
@@ -37,8 +39,12 @@ struct StoredFaultRange {
 constexpr uint8_t kContiguous = 1, kWrite = 2, kLaneInState = 4, kPairedOrder = 8, kMisaligned = 16;
 
 // No padding: everything that is written is initialised. Each table keeps the next one aligned.
-static_assert(sizeof(StoredHead) == 24 && sizeof(StoredEntry) == 24 && sizeof(StoredFaultRange) == 24);
+static_assert(sizeof(StoredHead) == 48 && sizeof(lift::CodeRange) == 16 && sizeof(StoredEntry) == 24 &&
+              sizeof(StoredFaultRange) == 24);
 static_assert(sizeof(backend::FunctionSlot) == 8 && std::is_trivially_copyable_v<backend::FunctionSlot>);
+
+// What identity_of() has of the code.
+constexpr size_t kHashedBytes = 4096;
 
 class Writer {
  public:
@@ -134,7 +140,17 @@ std::span<const uint8_t> build_id() {
   return id;
 }
 
-std::vector<uint8_t> identity_of(const lift::LiftOptions& options, const Hash128& code_hash, backend::Tier tier,
+std::optional<GuestCode> guest_code(std::vector<lift::CodeRange> ranges, std::span<const uint8_t> code, uint64_t base) {
+  std::vector<Hash128> hashes;
+  for (const auto& [begin, end] : ranges) {
+    if (begin < base || end < begin || end - base > code.size()) return std::nullopt;
+    hashes.push_back(hash128(code.subspan(begin - base, end - begin)));
+  }
+  const Hash128 hash = hash128({reinterpret_cast<const uint8_t*>(hashes.data()), hashes.size() * sizeof(Hash128)});
+  return GuestCode{.ranges = std::move(ranges), .hash = hash};
+}
+
+std::vector<uint8_t> identity_of(const lift::LiftOptions& options, backend::Tier tier,
                                  std::span<const std::string> disabled) {
   if (build_id().empty()) return {};
   // A field more does not compile: it belongs here. The name is for messages only.
@@ -149,7 +165,8 @@ std::vector<uint8_t> identity_of(const lift::LiftOptions& options, const Hash128
   w.put(tier);
   w.put(uint64_t{disabled.size()});
   for (const std::string& pass : disabled) w.put(std::string_view(pass));
-  w.put(code_hash);
+  const std::span<const uint8_t> behind_entry = code.subspan(entry_pc - code_base);
+  w.put(hash128(behind_entry.first(std::min(behind_entry.size(), kHashedBytes))));
   w.put(uint64_t{code.size()});
   w.put(code_base);
   w.put(target);
@@ -176,9 +193,12 @@ std::vector<uint8_t> pack(const StoredUnit& unit) {
                    .slots = static_cast<uint32_t>(slots.size()),
                    .fault_ranges = static_cast<uint32_t>(fault_ranges.size()),
                    .code_bytes = static_cast<uint32_t>(code.size()),
+                   .guest_ranges = static_cast<uint32_t>(unit.guest.ranges.size()),
                    .host_instructions = host_instructions,
                    .flags = (unit.reads_ids ? kReadsIds : 0) | (unit.runs_through ? kRunsThrough : 0) |
-                            unit.changed_lines << kChangedLinesShift});
+                            unit.changed_lines << kChangedLinesShift,
+                   .guest_hash = unit.guest.hash});
+  for (const lift::CodeRange& range : unit.guest.ranges) w.put(range);
   for (const auto& [guest_pc, block, resumed_only, exec] : unit.entries)
     w.put(StoredEntry{.guest_pc = guest_pc, .resumed_only = resumed_only, .exec = exec});
   for (const backend::FaultRange& range : fault_ranges) {
@@ -209,15 +229,17 @@ std::optional<StoredUnit> unpack(std::span<const uint8_t> bytes) {
   if (bytes.size() < sizeof(StoredHead)) return std::nullopt;
   Pieces pieces(bytes);
   const StoredHead head = pieces.take<StoredHead>(1)[0];
+  const auto guest_ranges = pieces.take<lift::CodeRange>(head.guest_ranges);
   const auto entries = pieces.take<StoredEntry>(head.entries);
   const auto ranges = pieces.take<StoredFaultRange>(head.fault_ranges);
   const auto slots = pieces.take<backend::FunctionSlot>(head.slots);
   const auto code = pieces.take<uint8_t>(head.code_bytes);
-  if (!pieces.all_taken() || entries.empty() || code.empty()) return std::nullopt;
+  if (!pieces.all_taken() || guest_ranges.empty() || entries.empty() || code.empty()) return std::nullopt;
   StoredUnit unit{.entries = {},
                   .reads_ids = (head.flags & kReadsIds) != 0,
                   .runs_through = (head.flags & kRunsThrough) != 0,
                   .changed_lines = head.flags >> kChangedLinesShift,
+                  .guest = {.ranges = {guest_ranges.begin(), guest_ranges.end()}, .hash = head.guest_hash},
                   .image = {.code = code,
                             .slots = slots,
                             .fault_ranges = std::vector<backend::FaultRange>(ranges.size()),

@@ -19,18 +19,30 @@ namespace wavejit::runtime {
 // Empty when that has none; then nothing can be kept.
 [[nodiscard]] std::span<const uint8_t> build_id();
 
+// The guest code that a unit has been made from: all that the lifter looked at, and what was there.
+struct GuestCode {
+  std::vector<lift::CodeRange> ranges;
+  Hash128 hash{};
+  bool operator==(const GuestCode&) const = default;
+};
+// With the hash of what is in `code`, which begins at guest address `base`. Nothing when a range is outside.
+[[nodiscard]] std::optional<GuestCode> guest_code(std::vector<lift::CodeRange> ranges, std::span<const uint8_t> code,
+                                                  uint64_t base);
+
 // What a unit of TranslationCache consists of.
 struct StoredUnit {
   std::vector<ir::Entry> entries;  // without blocks
   bool reads_ids = true, runs_through = false;
   uint32_t changed_lines = 0;  // TranslationCache::Entry
-  backend::CodeImage image;    // refers to the bytes it comes from
+  GuestCode guest;
+  backend::CodeImage image;  // refers to the bytes it comes from
 };
 
-// Everything that a translation follows from: the build of wavejit, the CPU, the code and where it is loaded, how it is
-// lifted, and what is switched off. `code_hash` is that of options.code. Empty without a build id.
-[[nodiscard]] std::vector<uint8_t> identity_of(const lift::LiftOptions& options, const Hash128& code_hash,
-                                               backend::Tier tier, std::span<const std::string> disabled);
+// Everything that a translation follows from, but for the code, of which only the first kilobytes behind the entry are in
+// here: the build of wavejit, the CPU, where the code is loaded, how it is lifted, and what is switched off. The entry is
+// in the code. Whoever takes a unit compares its GuestCode with what is loaded. Empty without a build id.
+[[nodiscard]] std::vector<uint8_t> identity_of(const lift::LiftOptions& options, backend::Tier tier,
+                                               std::span<const std::string> disabled);
 
 [[nodiscard]] std::vector<uint8_t> pack(const StoredUnit& unit);
 // Nothing when the bytes, at an address that is a multiple of 8, are no packed unit.

@@ -9,20 +9,6 @@
 namespace wavejit::runtime {
 namespace {
 
-struct Place {
-  std::string_view name;  // empty when no symbol is known
-  uint64_t begin = 0;
-};
-
-Place find_symbol(const codeobject::CodeObject& object, uint64_t pc) {
-  Place place;
-  for (const codeobject::FunctionSymbol& f : object.functions())
-    if (f.address <= pc && (place.name.empty() || f.address > place.begin)) place = {f.name, f.address};
-  for (const codeobject::Kernel& k : object.kernels())
-    if (k.descriptor.entry <= pc && k.descriptor.entry >= place.begin) place = {k.name, k.descriptor.entry};
-  return place;
-}
-
 std::string with_offset(std::string_view name, uint64_t offset) {
   return offset == 0 ? std::string(name) : fmt::format("{}+{:#x}", name, offset);
 }
@@ -39,14 +25,13 @@ std::string demangled(std::string_view name) {
 }
 
 std::string symbolise(const codeobject::CodeObject& object, uint64_t pc) {
-  const Place place = find_symbol(object, pc);
-  return place.name.empty() ? fmt::format("{:#x}", pc) : with_offset(place.name, pc - place.begin);
+  const auto place = object.function_at(pc);
+  return place ? with_offset(place->name, pc - place->address) : fmt::format("{:#x}", pc);
 }
 
 std::string describe_place(const codeobject::CodeObject& object, uint64_t pc) {
-  const Place place = find_symbol(object, pc);
-  std::string text =
-      place.name.empty() ? std::string("unknown code") : with_offset(demangled(place.name), pc - place.begin);
+  const auto place = object.function_at(pc);
+  std::string text = place ? with_offset(demangled(place->name), pc - place->address) : std::string("unknown code");
   text += fmt::format(" (pc {:#x}", pc);
   if (const auto line = object.source_line(pc)) text += fmt::format(", {}", *line);
   return text + ")";

@@ -25,7 +25,8 @@ struct TranslationCache::Unit {
   bool reads_ids = true;
   bool runs_through = false;
   uint32_t changed_lines = 0;
-  Error error;  // when `code` is null
+  std::vector<lift::CodeRange> guest_ranges;  // of a unit that was translated
+  Error error;                                // when `code` is null
 };
 
 TranslationCache::TranslationCache(std::shared_ptr<const codeobject::CodeObject> object, isa::Target target)
@@ -133,17 +134,6 @@ std::shared_ptr<TranslationCache::Unit> TranslationCache::unit_for(const Key& ke
   return unit;
 }
 
-// Code does not change while it is loaded, so each region is hashed once.
-Hash128 TranslationCache::hash_of(std::span<const uint8_t> region) {
-  {
-    const std::shared_lock lock(mutex_);
-    if (const auto it = hashes_.find(region.data()); it != hashes_.end()) return it->second;
-  }
-  const Hash128 hash = hash128(region);
-  const std::unique_lock lock(mutex_);
-  return hashes_.try_emplace(region.data(), hash).first->second;
-}
-
 // What a unit is made from.
 struct TranslationCache::Work {
   Time start;
@@ -195,7 +185,7 @@ std::optional<TranslationCache::Work> TranslationCache::work_for(Unit& unit, con
   // Code objects that are in a place of chance would fill the disk with what nobody finds again.
   if (work.config.profile || object_->lasting_addresses().second == 0 || !(work.disk = DiskCache::of_process()))
     return work;
-  work.identity = identity_of(options, hash_of(region), work.config.tier, work.config.disabled_passes);
+  work.identity = identity_of(options, work.config.tier, work.config.disabled_passes);
   if (work.identity.empty()) work.disk = nullptr;
   return work;
 }
@@ -205,6 +195,9 @@ bool TranslationCache::restore(Unit& unit, const Work& work, TranslationCounters
   if (!work.disk || unit.looked) return false;
   const std::optional<DiskCache::Loaded> loaded = work.disk->load(work.identity);
   std::optional<StoredUnit> stored = loaded ? unpack(loaded->contents) : std::nullopt;
+  // Another code object may have had the same identity.
+  if (stored && guest_code(stored->guest.ranges, work.options.code, work.options.code_base) != stored->guest)
+    stored = std::nullopt;
   Expected<std::shared_ptr<const backend::CompiledCode>> code;
   if (stored) code = backend::place(std::move(stored->image));
   unit.looked = !code || !*code;
@@ -224,10 +217,13 @@ bool TranslationCache::restore(Unit& unit, const Work& work, TranslationCounters
 void TranslationCache::keep(const Unit& unit, const Work& work) {
   const backend::CompiledCode& code = *unit.code;
   if (!code.is_movable()) return;
+  std::optional<GuestCode> guest = guest_code(unit.guest_ranges, work.options.code, work.options.code_base);
+  WAVEJIT_CHECK(guest.has_value());
   const StoredUnit stored{.entries = unit.entries,
                           .reads_ids = unit.reads_ids,
                           .runs_through = unit.runs_through,
                           .changed_lines = unit.changed_lines,
+                          .guest = *std::move(guest),
                           .image = {.code = code.code(),
                                     .slots = code.slots(),
                                     .fault_ranges = std::vector<backend::FaultRange>(code.fault_ranges().begin(),
@@ -281,6 +277,7 @@ void TranslationCache::compile_unit(Unit& unit, const lift::LiftOptions& options
   }
   for (const ir::Entry& entry : function.entries)
     unit.entries.push_back({.guest_pc = entry.guest_pc, .resumed_only = entry.resumed_only});
+  unit.guest_ranges = std::move(lifted->code);
   unit.code = std::move(*code);
 }
 

@@ -26,7 +26,6 @@
 #include "frontend/codeobject/code_object.h"
 #include "frontend/isa/target.h"
 #include "internal/error.h"
-#include "internal/hash.h"
 #include "runtime/specialisation.h"
 
 namespace wavejit::runtime {
@@ -121,7 +120,6 @@ class TranslationCache {
   [[nodiscard]] std::optional<Work> work_for(Unit& unit, const Key& key);
   [[nodiscard]] static bool restore(Unit& unit, const Work& work, TranslationCounters& counters);
   static void keep(const Unit& unit, const Work& work);
-  [[nodiscard]] Hash128 hash_of(std::span<const uint8_t> region);
   [[nodiscard]] Expected<Entry> find_in_start_unit(const Query& query, TranslationCounters& counters);
   [[nodiscard]] std::optional<Entry> place_in_start_unit(const Query& query, bool exec_full) const;
   [[nodiscard]] static Entry general_entry(const Unit& unit, uint32_t index);
@@ -132,10 +130,9 @@ class TranslationCache {
   std::shared_mutex mutex_;
   std::vector<Config> configs_;
   std::vector<Specialisation> specialisations_;
-  std::map<Key, Place> places_;                         // every entry of every finished unit
-  std::map<Key, std::shared_ptr<Unit>> units_;          // by the PC they were translated from, finished or not
-  std::unordered_map<const uint8_t*, Hash128> hashes_;  // of regions of code
-  std::unordered_map<uint64_t, uint64_t> root_of_;      // general code: entry PC -> PC the unit was translated from
+  std::map<Key, Place> places_;                     // every entry of every finished unit
+  std::map<Key, std::shared_ptr<Unit>> units_;      // by the PC they were translated from, finished or not
+  std::unordered_map<uint64_t, uint64_t> root_of_;  // general code: entry PC -> PC the unit was translated from
   // Where jumps may enter the units that start kernels: (specialisation, PC).
   std::set<std::pair<uint32_t, uint64_t>> jump_entries_;
 };

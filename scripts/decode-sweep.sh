@@ -1,5 +1,5 @@
 #!/bin/sh
-# Compares the decoder and disassembler with LLVM 15 (gfx940: LLVM 19): every opcode value of every format with randomised operand fields, at
+# Compares the decoder and disassembler with LLVM 15 or 17, that of hipcc (gfx940: LLVM 19): every opcode value of every format with randomised operand fields, at
 # least 200,000 encodings a target, from a fixed seed that is printed. For GFX6 and GFX7, which LLVM assembles but does not
 # disassemble, also every mnemonic of its assembler with every form of operands and modifiers that any generation has (4 million
 # texts): what LLVM takes must be decoded. Usage: scripts/decode-sweep.sh [--seed N] [--count N] [--texts N]

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Rebuilds the prebuilt code objects and containers of tests/fixtures. They are committed so that the tests of reading need
-# no compiler; run this only to change them.
+# no compiler; run this only to change them, on Debian 12.
 # Needs: clang-15 lld-15 clang-19 lld-19 clang-tools-15 clang-tools-19 hipcc zstd python3 binutils.
 set -eu
 cd "$(dirname "$0")/../tests/fixtures"
@@ -45,6 +45,12 @@ with open("bundle_v1.ccob", "wb") as f:  # V1, zlib
 with open("bundle_v3.ccob", "wb") as f:  # V3, zstd
     f.write(b"CCOB" + struct.pack("<HHQQQ", 3, 1, 32 + len(zstd), len(plain), digest) + zstd)
 PYTHON
+
+# The self-test of `wavejit doctor`.
+doctor=../../tools/doctor
+clang-15 -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu=gfx906 -O2 -nogpulib -Xclang -finclude-default-header \
+  -mcode-object-version=4 -c $doctor/kernels.cl -o "$work/doctor.o"
+ld.lld-15 -shared --strip-debug "$work/doctor.o" -o $doctor/kernels.co
 
 hipcc -O2 --offload-arch=gfx906 --offload-arch=gfx90a:xnack- -shared -fPIC -fno-gpu-rdc src/host.hip -o libhost.so
 strip libhost.so

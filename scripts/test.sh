@@ -1,25 +1,59 @@
 #!/usr/bin/env bash
 # Installs what is needed, builds with gcc and clang (warnings are errors), and passes all tests (with gcc; some with both).
+# Ends with what each phase took, and ctest's summary.
 #   scripts/test.sh [ctest arguments]      e.g. scripts/test.sh -R kernels
 set -euo pipefail
 cd "$(dirname "$0")/.."
-
-scripts/setup.sh
-scripts/lint.sh format
 jobs=$(nproc)
-cmake --preset ci
-cmake --build --preset ci -j "$jobs"
-# clang is the second compiler, warnings as errors, too.
-cmake --preset ci-clang
-cmake --build --preset ci-clang -j "$jobs"
+
+phases=()
+# phase NAME COMMAND...: runs it and notes the minutes that it took, by the clock and of all cores together.
+phase() {
+  local name=$1 status=0 began=$SECONDS before after
+  shift
+  before=$(cpu_seconds)
+  "$@" || status=$?
+  after=$(cpu_seconds)
+  phases+=("$(awk -v name="$name" -v wall=$((SECONDS - began)) -v cpu=$((after - before)) \
+    'BEGIN { printf "  %-30s %6.1f min %6.1f CPU min", name, wall / 60, cpu / 60 }')")
+  return $status
+}
+
+# User and system seconds of all children that have ended.
+cpu_seconds() {
+  local ticks
+  read -r -a ticks <"/proc/$$/stat"
+  echo $(((ticks[15] + ticks[16]) / $(getconf CLK_TCK)))
+}
+
+build() { cmake --preset "$1" && cmake --build --preset "$1" -j "$jobs"; }
+
 # The code that is made of guest code must not depend on the compiler: files say what it is.
-for tests in wavejit_ir_tests wavejit_lift_test; do "build/ci-clang/$tests" --gtest_brief=1; done
+same_code() {
+  local program
+  for program in wavejit_ir_tests wavejit_lift_test; do "build/ci-clang/$program" --gtest_brief=1 || return; done
+}
+
 # The newest ROCm that the mirror serves, in a root of its own.
+newest_rocm() {
+  local status=0
+  timeout -k 30 480 scripts/suites.sh --build build/ci ci || status=$?
+  case $status in
+    124 | 137) echo "test: the newest ROCm's check is cut off after 8 minutes (reported only)" ;;
+    *) return "$status" ;;
+  esac
+}
+
+phase "packages" scripts/setup.sh
+phase "format" scripts/lint.sh format
+phase "build, gcc" build ci
+phase "build, clang" build ci-clang
+phase "clang's tests" same_code
+phase "clang-tidy of what changed" env BUILD_DIR=build/ci-clang scripts/lint.sh changed
+phase "newest ROCm" newest_rocm
 status=0
-timeout -k 30 480 scripts/suites.sh --build build/ci ci || status=$?
-case $status in
-  0) ;;
-  124 | 137) echo "test: the newest ROCm's check is cut off after 8 minutes (reported only)" ;;
-  *) exit "$status" ;;
-esac
-ctest --preset ci -j "$jobs" "$@"
+phase "ctest" ctest --preset ci -j "$jobs" --output-log "$PWD/build/ctest.log" "$@" || status=$?
+printf '\n%s\n' "test: minutes on $jobs cores"
+printf '%s\n' "${phases[@]}"
+sed -n '/tests passed, .* out of/,$p' build/ctest.log
+exit $status

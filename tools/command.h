@@ -67,6 +67,7 @@ void add_optimisations(CLI::App& app);
 void add_cache(CLI::App& app);
 void add_exec(CLI::App& app);
 void add_boards(CLI::App& app);
+void add_doctor(CLI::App& app);
 inline constexpr const char* kDisableHelp =
     "Optimisations to do without, comma-separated, or all ('wavejit optimisations' lists them)";
 

@@ -32,7 +32,7 @@ struct Total {
 };
 struct TotalField {
   const char* name;
-  uint64_t Total::*field;
+  uint64_t Total::* field;
 };
 constexpr TotalField kTotalFields[] = {{"kernels", &Total::kernels},           {"compiled", &Total::compiled},
                                        {"instructions", &Total::instructions}, {"illegal", &Total::illegal},
@@ -50,11 +50,11 @@ struct Issue {
 };
 
 // Of one code object, or of all.
-struct Findings {
+struct CoverageFindings {
   std::map<std::string, Total> by_target;
   std::map<std::pair<std::string, std::string>, Issue> issues;  // by stage and what is unsupported
 
-  void add(const Findings& other) {
+  void add(const CoverageFindings& other) {
     for (const auto& [target, total] : other.by_target)
       for (const TotalField& f : kTotalFields) by_target[target].*f.field += total.*f.field;
     for (const auto& [key, issue] : other.issues) {
@@ -95,7 +95,7 @@ class Log {
       if (json.is_discarded() && in.eof()) break;  // the line that was being written when the run was broken off
       try {
         done_.insert(json.at("code_object"));
-        Findings findings;
+        CoverageFindings findings;
         Total& total = findings.by_target[json.at("target")];
         for (const TotalField& f : kTotalFields) total.*f.field = json.at("totals").at(f.name);
         for (const Json& i : json.at("issues"))
@@ -113,22 +113,22 @@ class Log {
     if (!out_) throw InputError(fmt::format("'{}' cannot be written.", path));
   }
   [[nodiscard]] bool has(const std::string& code_object) const { return done_.contains(code_object); }
-  [[nodiscard]] const Findings& earlier() const { return sum_; }
-  void add(const std::string& code_object, const Findings& findings) {
+  [[nodiscard]] const CoverageFindings& earlier() const { return sum_; }
+  void add(const std::string& code_object, const CoverageFindings& findings) {
     if (path_.empty()) return;
     for (const auto& [target, total] : findings.by_target) {
       const Json line{{"code_object", code_object},
                       {"target", target},
                       {"totals", total_json(total)},
                       {"issues", findings.issues_json()}};
-      out_ << to_text(line) << std::endl;
+      out_ << to_text(line) << "\n" << std::flush;
     }
   }
 
  private:
   std::string path_, kept_;
   std::set<std::string> done_;
-  Findings sum_;
+  CoverageFindings sum_;
   std::ofstream out_;
 };
 
@@ -155,13 +155,13 @@ class Sweep {
           fmt::print(stderr, "wavejit: skipping {} of {}: {}\n", entry.target, file, e.what());
           continue;
         }
-        const Findings findings = look_at(*module);
+        const CoverageFindings findings = look_at(*module);
         all_.add(findings);
         log_.add(name, findings);
       }
     }
   }
-  [[nodiscard]] const Findings& findings() const { return all_; }
+  [[nodiscard]] const CoverageFindings& findings() const { return all_; }
 
  private:
   [[nodiscard]] bool wanted(const std::string& target) const {
@@ -171,8 +171,8 @@ class Sweep {
     return false;
   }
 
-  Findings look_at(const Module& module) {
-    Findings findings;
+  CoverageFindings look_at(const Module& module) {
+    CoverageFindings findings;
     Total& total = findings.by_target[module.target()];
     const size_t kernels = wavejit_module_kernel_count(module.handle());
     for (size_t k = 0; k < kernels; ++k) {
@@ -213,7 +213,7 @@ class Sweep {
   const CoverageState& state_;
   const wavejit_isa isa_;
   Log log_;
-  Findings all_;
+  CoverageFindings all_;
   uint64_t kernels_ = 0, seen_ = 0;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
@@ -221,7 +221,7 @@ class Sweep {
 int coverage(const CoverageState& state) {
   Sweep sweep(state);
   sweep.run();
-  const Findings& all = sweep.findings();
+  const CoverageFindings& all = sweep.findings();
   const Total total = all.total();
   if (total.kernels == 0) throw InputError("There are no kernels to look at.");
   if (state.json) {

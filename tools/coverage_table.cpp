@@ -19,7 +19,7 @@ struct Row {
 
 struct Engine {
   const char* name;
-  wavejit_fidelity wavejit_instruction_info::*fidelity;
+  wavejit_fidelity wavejit_instruction_info::* fidelity;
 };
 constexpr Engine kEngines[] = {{"interp", &wavejit_instruction_info::interpreter},
                                {"avx2", &wavejit_instruction_info::avx2},

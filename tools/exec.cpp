@@ -1,6 +1,5 @@
 // `wavejit exec`: runs a HIP or HSA program of the system with wavejit's HSA runtime in the place of ROCm's.
 #include <fmt/format.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +14,7 @@
 #include "runtime/hsa/devices.h"
 #include "runtime/hsa/kfd/driver_tree.h"
 #include "tools/command.h"
+#include "tools/library_folder.h"
 
 namespace wavejit::tools {
 namespace {
@@ -27,19 +27,6 @@ struct ExecOptions {
   double timeout = 0;
   std::vector<std::string> command;
 };
-
-// The folder with libhsa-runtime64.so.1: beside the command in a build folder, ../lib/wavejit when installed.
-fs::path library_folder() {
-  std::error_code error;
-  fs::path command = fs::read_symlink("/proc/self/exe", error);
-  if (error)  // no /proc: what was given to execve
-    if (const auto* const name = reinterpret_cast<const char*>(getauxval(AT_EXECFN)))
-      command = fs::canonical(name, error);
-  const fs::path self = command.parent_path();
-  for (const fs::path& folder : {self / "hsa", self.parent_path() / WAVEJIT_LIBDIR / "wavejit"})
-    if (fs::exists(folder / "libhsa-runtime64.so.1", error)) return folder;
-  throw InputError(fmt::format("There is no libhsa-runtime64.so.1 that belongs to {}/wavejit.", self.string()));
-}
 
 // Empty if all of the list are processors that the library has devices of.
 std::string check_targets(const std::string& list) {

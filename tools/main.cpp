@@ -89,7 +89,7 @@ int main(int argc, char** argv) {
   app.footer(
       "Exit codes:\n"
       "  0  success\n"
-      "  1  internal error of wavejit\n"
+      "  1  internal error of wavejit; for doctor: problems\n"
       "  2  bad input: command line, launch file, code object, sizes, arguments, missing file or kernel,\n"
       "     output that cannot be written\n"
       "  3  unsupported instruction or feature\n"
@@ -106,6 +106,7 @@ int main(int argc, char** argv) {
   add_cache(app);
   add_exec(app);
   add_boards(app);
+  add_doctor(app);
   const auto output_failed = [] { return std::fflush(stdout) != 0 || std::ferror(stdout) != 0; };
   const auto report_output = [] {
     fmt::print(stderr, "wavejit: Cannot write the standard output.\n");

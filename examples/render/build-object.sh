@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Rebuilds the prebuilt code object of this example from its OpenCL C source (clang-15, rocm-device-libs, lld-15).
+# Rebuilds the prebuilt code object of this example from its OpenCL C source, on Debian 12 (clang-15, rocm-device-libs, lld-15).
 set -euo pipefail
 cd "$(dirname "$0")"
 target=${1:-gfx906}

@@ -129,38 +129,56 @@ struct Kernel {
   uint32_t used_sgpr_count = 0, used_vgpr_count = 0, used_agpr_count = 0;  // as the metadata says; 0 when it does not
 };
 
+// What is known of a kernel that has not been decoded.
+struct KernelName {
+  std::string_view name, symbol;  // as in Kernel; of the code object's memory
+  uint64_t object = 0;            // likewise
+};
+
 struct Variable {
-  std::string name;
-  uint64_t address = 0;  // loaded host address
+  std::string_view name;  // of the code object's memory, with a NUL behind it
+  uint64_t address = 0;   // loaded host address
   uint64_t size = 0;
   bool constant = false;  // in a segment that the file declares as read-only
   bool writable = false;  // by kernels and by the host; false only for data on pages of code
 };
 
 struct FunctionSymbol {
-  std::string name;
-  uint64_t address = 0;  // loaded host address
+  std::string_view name;  // of the code object's memory
+  uint64_t address = 0;   // loaded host address
   uint64_t size = 0;
 };
 
 // The loaded address of a symbol that a code object only declares; nothing if there is none.
 using SymbolResolver = std::function<std::optional<uint64_t>(std::string_view name)>;
 
-// A code object loaded into host memory, relocated; movable handle, immutable apart from the memory of variables. The
-// memory stays at the same address for the object's life. Guest code is mapped read-only: it is data to the host.
+// A code object loaded into host memory, relocated; immutable apart from the memory of variables. Any thread may use it.
+// The memory stays at the same address for the object's life. Guest code is mapped read-only: it is data to the host.
+//
+// Loading costs what the symbol tables and the names in the metadata cost. A kernel's metadata is decoded when the
+// kernel is first asked for, and of a large file only those pages are read that somebody uses (object_bytes.h).
 class CodeObject {
  public:
-  // `bytes` is one ELF image (not a container; see containers.h). Copies what it needs. Without `resolver` all symbols
-  // but weak ones have to be defined.
+  // `bytes` is one ELF image (not a container; see containers.h), and need not stay. Without `resolver` all symbols but
+  // weak ones have to be defined. Fails for whatever is malformed but the metadata's fields of single kernels.
   [[nodiscard]] static Expected<std::shared_ptr<const CodeObject>> load(std::span<const uint8_t> bytes,
                                                                         const SymbolResolver& resolver = {});
   virtual ~CodeObject() = default;
 
   [[nodiscard]] virtual const TargetId& target() const = 0;
   [[nodiscard]] virtual unsigned version() const = 0;  // 2..6
-  [[nodiscard]] virtual std::span<const Kernel> kernels() const = 0;
+  // All kernels: those that the metadata describes in its order, then those that have a descriptor alone.
+  [[nodiscard]] virtual std::span<const KernelName> kernel_names() const = 0;
+  // The kernel with this index of kernel_names(), the same object each time. The error names the kernel.
+  [[nodiscard]] virtual Expected<const Kernel*> kernel(size_t index) const = 0;
+  // The same kernel's descriptor as it is in the code object: the metadata may say more of some sizes.
+  [[nodiscard]] virtual KernelDescriptor descriptor(size_t index) const = 0;
+  // The index of the kernel with this address of its descriptor (KernelName::object).
+  [[nodiscard]] virtual std::optional<size_t> kernel_at(uint64_t object) const = 0;
   [[nodiscard]] virtual std::span<const Variable> variables() const = 0;
   [[nodiscard]] virtual std::span<const FunctionSymbol> functions() const = 0;
+  // The function or kernel that starts last among those that start at or before a loaded address.
+  [[nodiscard]] virtual std::optional<FunctionSymbol> function_at(uint64_t address) const = 0;
   // Executable segments at their loaded host addresses.
   [[nodiscard]] virtual std::span<const std::span<const uint8_t>> code() const = 0;
   [[nodiscard]] virtual uint64_t load_bias() const = 0;  // loaded address minus ELF virtual address
@@ -169,9 +187,12 @@ class CodeObject {
   [[nodiscard]] virtual std::pair<uint64_t, uint64_t> lasting_addresses() const = 0;
   // "file:line" of the code at a loaded address, if the object has debug information that says so. Slow.
   [[nodiscard]] virtual std::optional<std::string> source_line(uint64_t address) const = 0;
-  // By metadata name or symbol, with or without ".kd"; the error suggests the nearest name.
+  // By metadata name or symbol, with or without ".kd"; the error suggests the nearest name, or is that of kernel().
   [[nodiscard]] virtual Expected<const Kernel*> find_kernel(std::string_view name) const = 0;
   [[nodiscard]] virtual Expected<const Variable*> find_variable(std::string_view name) const = 0;
 };
+
+// Decodes all kernels. The error is that of the first malformed one.
+[[nodiscard]] Expected<std::vector<const Kernel*>> decode_kernels(const CodeObject& object);
 
 }  // namespace wavejit::codeobject

@@ -37,7 +37,7 @@ class Storage {
     };
     const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) return io_error("open", errno);
-    struct stat info {};
+    struct stat info{};
     if (fstat(fd, &info) != 0) {
       const int error = errno;
       close(fd);

@@ -101,7 +101,7 @@ Expected<DynamicTable> read_dynamic_table(const ElfFile& elf) {
 }
 
 Expected<std::vector<ElfSymbol>> read_dynamic_symbols(const DynamicTable& table, const LoadedImage& image,
-                                                      uint64_t file_size) {
+                                                      uint64_t file_size, std::vector<uint8_t>& names) {
   std::vector<ElfSymbol> symbols;
   if (!table.has_symbols) return symbols;
   const auto count = count_symbols(table, image, file_size);
@@ -114,7 +114,9 @@ Expected<std::vector<ElfSymbol>> read_dynamic_symbols(const DynamicTable& table,
     return bad("The dynamic symbol table ({} symbols at address {:#x}) or its names are outside the loaded segments.",
                *count, table.symbols);
   }
-  const ByteView strings(image.at(table.strings, table.string_size));
+  const std::span<const uint8_t> loaded = image.at(table.strings, table.string_size);
+  names.assign(loaded.begin(), loaded.end());
+  const ByteView strings{std::span<const uint8_t>(names)};
   symbols.reserve(*count - 1);
   WorkBudget budget = symbol_name_budget(file_size);
   for (uint64_t i = 1; i < *count; ++i) {

@@ -19,8 +19,9 @@ struct DynamicTable {
 };
 
 [[nodiscard]] Expected<DynamicTable> read_dynamic_table(const ElfFile& elf);
-// The dynamic symbols, counted by the hash tables, for a file of `file_size` bytes. Names point into the image.
+// The dynamic symbols, counted by the hash tables, for a file of `file_size` bytes. `names` becomes a copy of the string
+// table, which the symbols' names point into: the guest may change what is loaded.
 [[nodiscard]] Expected<std::vector<ElfSymbol>> read_dynamic_symbols(const DynamicTable& table, const LoadedImage& image,
-                                                                    uint64_t file_size);
+                                                                    uint64_t file_size, std::vector<uint8_t>& names);
 
 }  // namespace wavejit::codeobject

@@ -129,7 +129,7 @@ Expected<std::vector<ElfNote>> ElfFile::notes() const {
   return notes;
 }
 
-Expected<std::vector<ElfSymbol>> ElfFile::symbols(uint32_t section_type) const {
+Expected<std::vector<ElfSymbol>> ElfFile::symbols(uint32_t section_type, bool (*wanted)(const Elf64_Sym&)) const {
   std::vector<ElfSymbol> symbols;
   WorkBudget budget = symbol_name_budget(bytes_.size());
   bool seen = false;
@@ -151,9 +151,10 @@ Expected<std::vector<ElfSymbol>> ElfFile::symbols(uint32_t section_type) const {
     auto strings = section_bytes(sections_[section.sh_link]);
     if (!strings) return forward_error(std::move(strings));
     const uint64_t count = table->size() / sizeof(Elf64_Sym);
-    if (count > 1) symbols.reserve(count - 1);
     for (uint64_t i = 1; i < count; ++i) {
       ElfSymbol symbol{.raw = *table->get<Elf64_Sym>(i * sizeof(Elf64_Sym))};
+      if (symbol.raw.st_name == 0 || !symbol.defined() || symbol.raw.st_shndx == SHN_ABS || !wanted(symbol.raw))
+        continue;
       const auto name = strings->c_string(symbol.raw.st_name, kMaxSymbolName);
       if (!name || !budget.spend(name->size())) {
         return bad(

@@ -68,8 +68,9 @@ class ElfFile {
   [[nodiscard]] Expected<ByteView> section_bytes(const Elf64_Shdr& section) const;
   // Of all PT_NOTE segments, or else of all SHT_NOTE sections.
   [[nodiscard]] Expected<std::vector<ElfNote>> notes() const;
-  // Symbols of all sections of `section_type` (SHT_SYMTAB or SHT_DYNSYM), without the null symbol.
-  [[nodiscard]] Expected<std::vector<ElfSymbol>> symbols(uint32_t section_type) const;
+  // Defined symbols with a name and an address, of the section of `section_type` (SHT_SYMTAB or SHT_DYNSYM). `wanted`
+  // chooses among them, before their names are read: hand-written assembly has hundreds of thousands of labels.
+  [[nodiscard]] Expected<std::vector<ElfSymbol>> symbols(uint32_t section_type, bool (*wanted)(const Elf64_Sym&)) const;
 
  private:
   ByteView bytes_;

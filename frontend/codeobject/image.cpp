@@ -49,12 +49,23 @@ struct Reservation {
   bool own_place = false;
 };
 
+// Follows from what the file holds: from all of it, or, so that a large file is not read for this alone, from its size
+// and samples. Files that have the same samples want the same place, and one of them gets the next.
+uint64_t first_place(ByteView file) {
+  constexpr uint64_t kSamples = 64, kSampleSize = 4096;
+  if (file.size() <= kSamples * kSampleSize) return hash128(file.span())[0];
+  std::vector<uint64_t> parts{file.size()};
+  const uint64_t distance = (file.size() - kSampleSize) / (kSamples - 1);
+  for (uint64_t i = 0; i < kSamples; ++i) parts.push_back(hash128(file.span().subspan(i * distance, kSampleSize))[0]);
+  return hash128({reinterpret_cast<const uint8_t*>(parts.data()), parts.size() * sizeof(uint64_t)})[0];
+}
+
 // Inaccessible memory. Translated code knows the addresses of the guest's code, so a code object is loaded to the same
 // place in every process that can have it there: then translations that one process has kept suit the next.
 Reservation reserve(uint64_t size, ByteView file) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   if (size <= kPlaceSize && kTries > 0) {
-    const uint64_t first = hash128({file.data(), file.size()})[0];
+    const uint64_t first = first_place(file);
     for (unsigned i = 0; i < kTries; ++i) {
       auto* wanted = reinterpret_cast<void*>(kFirstPlace + (first + i) % kPlaces * kPlaceSize);
       void* base = mmap(wanted, size, PROT_NONE, kFlags | MAP_FIXED_NOREPLACE, -1, 0);
@@ -63,6 +74,17 @@ Reservation reserve(uint64_t size, ByteView file) {
     }
   }
   return {mmap(nullptr, size, PROT_NONE, kFlags, -1, 0), false};
+}
+
+// Returns true if the segments, which ascend, can be mapped from the file: no two share a page.
+bool can_map(std::span<const Elf64_Phdr* const> loads, const ObjectBytes& bytes) {
+  uint64_t free = 0;
+  for (const Elf64_Phdr* load : loads) {
+    if (page_floor(load->p_vaddr) < free) return false;
+    if (load->p_filesz != 0 && !bytes.can_map(load->p_offset, load->p_vaddr)) return false;
+    free = page_ceil(load->p_vaddr + load->p_memsz);
+  }
+  return true;
 }
 
 }  // namespace
@@ -106,7 +128,7 @@ uint8_t* LoadedImage::host(uint64_t vaddr) const {
   return base_ + kPage + (vaddr - low_);
 }
 
-Expected<LoadedImage> LoadedImage::map(const ElfFile& elf) {
+Expected<LoadedImage> LoadedImage::map(const ElfFile& elf, const ObjectBytes& bytes) {
   std::vector<const Elf64_Phdr*> loads;
   WorkBudget file_budget(2 * elf.bytes().size());  // segments have disjoint bytes, but for shared page ends
   for (const Elf64_Phdr& segment : elf.segments()) {
@@ -152,13 +174,22 @@ Expected<LoadedImage> LoadedImage::map(const ElfFile& elf) {
   image.own_place_ = own_place;
   image.low_ = low;
   image.bias_ = reinterpret_cast<uint64_t>(base) + kPage - low;
+  const bool from_file = can_map(loads, bytes);
   for (const Elf64_Phdr* load : loads) {
     const uint64_t begin = page_floor(load->p_vaddr), end = page_ceil(load->p_vaddr + load->p_memsz);
     if (mprotect(image.host(begin), end - begin, PROT_READ | PROT_WRITE) != 0) {
       return make_error(ErrorCode::kOutOfMemory, fmt::format("Cannot make {} bytes for a code object accessible: {}.",
                                                              end - begin, std::strerror(errno)));
     }
-    if (load->p_filesz != 0) {
+    const uint64_t in_file = load->p_vaddr + load->p_filesz;
+    if (load->p_filesz != 0 && from_file) {
+      if (!bytes.map_at(image.host(begin), load->p_offset - (load->p_vaddr - begin), in_file - begin)) {
+        return make_error(ErrorCode::kOutOfMemory, fmt::format("Cannot map {} bytes of a code object: {}.",
+                                                               in_file - begin, std::strerror(errno)));
+      }
+      // The rest of the last page holds what follows in the file.
+      if (load->p_memsz != load->p_filesz) std::memset(image.host(in_file), 0, page_ceil(in_file) - in_file);
+    } else if (load->p_filesz != 0) {
       std::memcpy(image.host(load->p_vaddr), elf.bytes().data() + load->p_offset, load->p_filesz);
     }
     image.segments_.push_back({.vaddr = load->p_vaddr,

@@ -7,6 +7,7 @@
 
 #include "frontend/codeobject/code_object.h"
 #include "frontend/codeobject/elf_file.h"
+#include "frontend/codeobject/object_bytes.h"
 
 namespace wavejit::codeobject {
 
@@ -25,8 +26,9 @@ class LoadedImage {
   LoadedImage& operator=(const LoadedImage&) = delete;
   ~LoadedImage();
 
-  // Copies the PT_LOAD segments, keeping their distances. Everything is writable until protect().
-  [[nodiscard]] static Expected<LoadedImage> map(const ElfFile& elf);
+  // Maps or copies the PT_LOAD segments of `elf`, the file that `bytes` hold, keeping their distances. The whole
+  // image is writable until protect(). Stores of the guest change the image and never the file.
+  [[nodiscard]] static Expected<LoadedImage> map(const ElfFile& elf, const ObjectBytes& bytes);
   // Applies the relocations of the dynamic section.
   [[nodiscard]] Expected<void> relocate(const ElfFile& elf, const SymbolResolver& resolver);
   // Makes code read-only; the host never executes it. All other data stays writable, as on a device: constants and

@@ -64,9 +64,9 @@ constexpr auto kSpaceNames = std::to_array<SpaceName>({
 struct Key {
   std::string_view v2_map, v2, v3;
 };
-constexpr Key kKernels{"", "Kernels", "amdhsa.kernels"};
-constexpr Key kName{"", "Name", ".name"};
-constexpr Key kSymbol{"", "SymbolName", ".symbol"};
+constexpr Key kKernels{"", "Kernels", kKernelsKey};
+constexpr Key kName{"", "Name", kNameKey};
+constexpr Key kSymbol{"", "SymbolName", kSymbolKey};
 constexpr Key kArgs{"", "Args", ".args"};
 constexpr Key kReqdWorkgroupSize{"Attrs", "ReqdWorkGroupSize", ".reqd_workgroup_size"};
 constexpr Key kKernargSize{"CodeProps", "KernargSegmentSize", ".kernarg_segment_size"};
@@ -284,18 +284,22 @@ std::optional<bool> MetadataValue::as_boolean() const {
   return std::nullopt;
 }
 
-Expected<std::vector<KernelMetadata>> read_metadata(const MetadataValue& root, bool v2) {
-  Reader reader(root, v2, "the document");
+Expected<std::vector<KernelMetadata>> read_yaml_kernels(const MetadataValue& root) {
+  Reader reader(root, true, "the document");
   const auto list = reader.list(kKernels);
   if (reader.error()) return bad("{}", *reader.error());
   std::vector<KernelMetadata> kernels;
   kernels.reserve(list.size());
   for (size_t i = 0; i < list.size(); ++i) {
-    auto kernel = read_kernel(list[i], v2, i);
+    auto kernel = read_kernel(list[i], true, i);
     if (!kernel) return forward_error(std::move(kernel));
     kernels.push_back(*std::move(kernel));
   }
   return kernels;
+}
+
+Expected<KernelMetadata> read_kernel_map(const MetadataValue& kernel, uint32_t number) {
+  return read_kernel(kernel, false, number);
 }
 
 }  // namespace wavejit::codeobject

@@ -28,8 +28,18 @@ struct KernelMetadata {
 };
 
 // `offset` is where the bytes are in the file, for messages.
-[[nodiscard]] Expected<std::vector<KernelMetadata>> parse_msgpack_metadata(ByteView bytes, uint64_t offset);
 [[nodiscard]] Expected<std::vector<KernelMetadata>> parse_yaml_metadata(ByteView bytes, uint64_t offset);
+
+// A kernel's part of a MsgPack document. Its name and symbol are known, the rest has not been looked at.
+struct KernelNote {
+  std::string_view name, symbol;
+  ByteView bytes;
+  uint64_t offset = 0;  // in the file
+  uint32_t number = 0;  // in its document
+};
+// Appends the kernels of a document. Checks its structure as a whole; the kernels' fields are checked when they are read.
+[[nodiscard]] Expected<void> find_msgpack_kernels(ByteView bytes, uint64_t offset, std::vector<KernelNote>& out);
+[[nodiscard]] Expected<KernelMetadata> read_msgpack_kernel(const KernelNote& note);
 
 // A parsed document of either syntax. Text points into the parsed bytes or the parser's own nodes.
 struct MetadataValue {
@@ -44,8 +54,12 @@ struct MetadataValue {
   [[nodiscard]] std::optional<bool> as_boolean() const;
 };
 
-// Reads the kernels of a document. `v2` selects the vocabulary.
-[[nodiscard]] Expected<std::vector<KernelMetadata>> read_metadata(const MetadataValue& root, bool v2);
+// Reads the kernels of a YAML document.
+[[nodiscard]] Expected<std::vector<KernelMetadata>> read_yaml_kernels(const MetadataValue& root);
+// Reads a kernel of a MsgPack document, number `number` there.
+[[nodiscard]] Expected<KernelMetadata> read_kernel_map(const MetadataValue& kernel, uint32_t number);
+// The keys by which find_msgpack_kernels() finds kernels, their names and symbols.
+inline constexpr std::string_view kKernelsKey = "amdhsa.kernels", kNameKey = ".name", kSymbolKey = ".symbol";
 
 inline constexpr unsigned kMaxMetadataDepth = 16;           // real documents have 6 levels
 inline constexpr uint64_t kMaxMetadataBytes = 64ull << 20;  // the largest objects of ROCm's libraries have a few MB

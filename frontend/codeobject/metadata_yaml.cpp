@@ -132,7 +132,7 @@ Expected<std::vector<KernelMetadata>> parse_yaml_metadata(ByteView bytes, uint64
   if (!copier.copy(yaml_document_get_root_node(document.get()), tree)) {
     return bad("The metadata note at offset {:#x} cannot be read: {}.", offset, copier.problem);
   }
-  return read_metadata(tree, true);
+  return read_yaml_kernels(tree);
 }
 
 }  // namespace wavejit::codeobject

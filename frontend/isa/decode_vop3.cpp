@@ -96,7 +96,7 @@ bool decode_vop3_plain(Decoding& d, const Vop3Fields& f, bool with_sdst) {
     }
     const unsigned mask = 1u << index;
     const bool neg = (f.neg() & mask) != 0, abs = !with_sdst && (f.abs() & mask) != 0;
-    const bool is_number = is_float(spec.type) || (spec.type == Type::v2f16 && row.has(flag::e64_gfx940));
+    const bool is_number = is_float(spec.type) || (spec.type == Type::v2f16 && row.has(flag::dot_e64));
     const Mods mods = spec.mods == Mods::standard && is_number ? Mods::both : spec.mods;
     if (mods != Mods::standard) {
       neg_allowed |= mask;
@@ -118,8 +118,8 @@ bool decode_vop3_plain(Decoding& d, const Vop3Fields& f, bool with_sdst) {
   d.reject_if((f.neg() & ~neg_allowed) != 0);
   // VOP3b of GFX6 and GFX7 has the scalar result where VOP3a has clamp.
   const bool clamp = f.clamp() && !(with_sdst && d.before_gfx8());
-  d.reject_if(!row.has(flag::clamp | flag::e64_gfx940) && clamp);
-  const bool omod = row.has(flag::omod) || (row.has(flag::e64_gfx940) && has_float_result(row)) ||
+  d.reject_if(!row.has(flag::clamp | flag::dot_e64) && clamp);
+  const bool omod = row.has(flag::omod) || (row.has(flag::dot_e64) && has_float_result(row)) ||
                     (d.gfx940() && row.has(flag::op_sel) && has_f16_result(row));
   d.reject_if(!omod && f.omod() != 0);
   out.clamp = clamp;

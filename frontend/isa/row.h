@@ -49,7 +49,7 @@ inline constexpr uint64_t offset2 = 1ull << 34, gds_only = 1ull << 35, no_gds = 
                           global_segment = 1ull << 38, scratch_segment = 1ull << 39,
                           lds_load = 1ull << 40 /* LDS bit: the data goes to LDS instead of VGPRs */,
                           d16_legal = 1ull << 41 /* MIMG with a D16 form */;
-inline constexpr uint64_t e64_gfx940 = 1ull << 42 /* no_e64 holds before gfx940 only */,
+inline constexpr uint64_t dot_e64 = 1ull << 42 /* a VOP3 form that LLVM has from 17 on (GFX940: always) */,
                           fp8 = 1ull << 43 /* SDWA: only the source select */,
                           stochastic = 1ull << 44 /* op_sel[3:2]: which byte of the result */;
 

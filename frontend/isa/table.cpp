@@ -242,7 +242,7 @@ consteval LookupTable make_lookup(Column column) {
       continue;
     }
     put(table, space_of(row), number, i);
-    const bool has_e64 = !row.has(flag::no_e64) || (column == Column::gfx940 && row.has(flag::e64_gfx940));
+    const bool has_e64 = !row.has(flag::no_e64) || row.has(flag::dot_e64);
     if (base >= 0 && has_e64) put(table, Space::vop3, base + number, i);
   }
   return table;

@@ -80,6 +80,7 @@ class CfgBuilder {
   void discover();
   void make_block(uint64_t pc);
   void find_last_indexed_row(Cfg& cfg) const;
+  [[nodiscard]] std::vector<CodeRange> code_ranges() const;
   void assign_modes(Cfg& cfg) const;
   [[nodiscard]] std::vector<uint32_t> reverse_post_order() const;
 
@@ -194,6 +195,26 @@ std::vector<uint32_t> CfgBuilder::reverse_post_order() const {
   return order;
 }
 
+// Where bytes are no instruction, as many as the longest one has decide about that.
+std::vector<CodeRange> CfgBuilder::code_ranges() const {
+  const uint64_t region_end = options_.code_base + options_.code.size();
+  std::vector<CodeRange> all;
+  for (const auto& [pc, decoded] : decoded_) {
+    if (pc - options_.code_base >= options_.code.size()) continue;
+    const bool is_instruction = decoded.ending != Ending::illegal;
+    all.push_back({pc, std::min(is_instruction ? decoded.inst.next_pc() : pc + sizeof decoded.inst.words, region_end)});
+  }
+  std::sort(all.begin(), all.end(), [](const CodeRange& a, const CodeRange& b) { return a.begin < b.begin; });
+  std::vector<CodeRange> merged;
+  for (const CodeRange& range : all) {
+    if (!merged.empty() && range.begin <= merged.back().end)
+      merged.back().end = std::max(merged.back().end, range.end);
+    else
+      merged.push_back(range);
+  }
+  return merged;
+}
+
 uint32_t mode_after(const GuestBlock& block) {
   uint32_t mode = block.mode;
   if (!block.changes_mode) return mode;
@@ -271,6 +292,7 @@ Expected<Cfg> CfgBuilder::build() {
             [](const Unsupported& a, const Unsupported& b) { return a.pc < b.pc; });
   assign_modes(cfg);
   find_last_indexed_row(cfg);
+  cfg.code = code_ranges();
   return cfg;
 }
 

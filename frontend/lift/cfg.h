@@ -47,6 +47,7 @@ struct GuestBlock {
 struct Cfg {
   std::vector<GuestBlock> blocks;  // reverse post-order over edges, entries being roots; [0] is the unit's entry
   std::vector<Unsupported> unsupported;
+  std::vector<CodeRange> code;  // LiftResult::code
   uint32_t instructions = 0;
   // Highest VGPR an access with a run-time register number may mean: in a kernel without calls only registers that the
   // unit mentions hold anything.

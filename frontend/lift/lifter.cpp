@@ -342,8 +342,10 @@ LiftResult Lifter::run() {
   }
   for (uint32_t i = 0; i < count; ++i) terminate(i);
   ssa_->finish();
-  return {
-      .function = std::move(function_), .guest_instructions = cfg_.instructions, .ids_from_shape = ssa_->has_shape()};
+  return {.function = std::move(function_),
+          .guest_instructions = cfg_.instructions,
+          .ids_from_shape = ssa_->has_shape(),
+          .code = cfg_.code};
 }
 
 HandlerTable make_table() {

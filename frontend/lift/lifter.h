@@ -48,10 +48,18 @@ struct LiftOptions {
   std::optional<DispatchShape> shape = {};
 };
 
+// Guest addresses [begin, end).
+struct CodeRange {
+  uint64_t begin = 0, end = 0;
+  bool operator==(const CodeRange&) const = default;
+};
+
 struct LiftResult {
   std::unique_ptr<ir::Function> function;  // SSA, unoptimised, verified
   uint32_t guest_instructions = 0;
   bool ids_from_shape = false;  // the start does not read the rows of work-item ids
+  // The bytes of LiftOptions::code that were looked at, ascending and apart from each other.
+  std::vector<CodeRange> code;
 };
 
 // Errors: kUnsupported (mnemonic, encoding, PC), kIllegalInstruction, kBadCodeObject (control leaves the code region).

@@ -519,7 +519,7 @@ void Ssa::compute_liveness(const std::vector<Leaving>& leaving) {
     changed = false;
     for (uint32_t i = static_cast<uint32_t>(states_.size()); i-- > 0;) {
       State& state = states_[i];
-      const auto live_out = [&](VarSet State::*in) {
+      const auto live_out = [&](VarSet State::* in) {
         VarSet live;
         for (const uint32_t next : leaving[i].successors) live |= states_[next].*in;
         if (leaving[i].resumes_at != kNoBlock)

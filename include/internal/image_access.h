@@ -226,7 +226,7 @@ inline Axis axis_of(double position, uint32_t size, uint32_t mode, bool linear, 
 }
 
 inline bool compares(uint32_t function, float reference, float texel) {
-  const bool less = reference<texel, equal = reference == texel, greater = reference> texel;
+  const bool less = reference < texel, equal = reference == texel, greater = reference > texel;
   return ((function & 1) != 0 && less) || ((function & 2) != 0 && equal) || ((function & 4) != 0 && greater) ||
          function == 7;
 }

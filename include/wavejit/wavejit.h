@@ -1,19 +1,27 @@
 /* wavejit: runs AMD GCN machine code on x86-64 CPUs. Public C API.
  *
  * Conventions
- *   Status     Every function that can fail returns a wavejit_status; 0 is success. Details of a failure are in the
- * error object of the calling thread, see wavejit_last_error(). Output arguments are untouched on failure. Handles
- * wavejit_container, wavejit_module and wavejit_kernel are opaque and reference their parents: a kernel keeps its
- * module alive, so handles may be destroyed in any order. Destroying NULL does nothing. Strings    `const char*`
- * results are NUL-terminated UTF-8, owned by the handle they come from and valid until it is destroyed, unless a
- * function says otherwise. Structs    Each struct starts with `size`, which the caller sets to sizeof(the struct);
- * *_default() does. Later versions only append fields, and zero always means "default", so old binaries keep working.
- *   Threads    Any function may be called from any thread. Distinct handles may be used at the same time. Containers
- * and modules are immutable and may be shared freely. A kernel handle holds argument values: the set functions need
- * exclusive access to the handle, everything else (launch included) only reads it. Memory     Guest addresses are host
- * addresses: a pointer passed to a kernel is the pointer the kernel dereferences. Signals    The first launch installs
- * handlers for SIGSEGV, SIGBUS, SIGFPE and one real-time signal (SIGRTMIN + 7). Faults that did not happen inside guest
- * code go to the handlers that were installed before.
+ *
+ *   Status    Every function that can fail returns a wavejit_status; 0 is success. Details of a failure are in
+ *             the error object of the calling thread, see wavejit_last_error(). Output arguments are untouched
+ *             on failure.
+ *   Handles   wavejit_container, wavejit_module and wavejit_kernel are opaque and reference their parents: a
+ *             kernel keeps its module alive, so handles may be destroyed in any order. Destroying NULL does
+ *             nothing.
+ *   Strings   `const char*` results are NUL-terminated UTF-8, owned by the handle they come from and valid
+ *             until it is destroyed, unless a function says otherwise.
+ *   Structs   Each struct starts with `size`, which the caller sets to sizeof(the struct); *_default() does.
+ *             Later versions only append fields, and zero always means "default", so old binaries keep
+ *             working.
+ *   Threads   Any function may be called from any thread. Distinct handles may be used at the same time.
+ *             Containers and modules are immutable and may be shared freely. A kernel handle holds argument
+ *             values: the set functions need exclusive access to the handle, everything else (launch included)
+ *             only reads it.
+ *   Memory    Guest addresses are host addresses: a pointer passed to a kernel is the pointer that the kernel
+ *             dereferences.
+ *   Signals   The first launch installs handlers for SIGSEGV, SIGBUS, SIGFPE and one real-time signal
+ *             (SIGRTMIN + 7). Faults that did not happen inside guest code go to the handlers that were
+ *             installed before.
  */
 #ifndef WAVEJIT_WAVEJIT_H_
 #define WAVEJIT_WAVEJIT_H_
@@ -443,8 +451,8 @@ WAVEJIT_API wavejit_status wavejit_cache_clear(uint64_t* removed) WAVEJIT_NOEXCE
  * inaccessible page (as far as 64-byte alignment allows), so that overruns fault, and is zero-filled. */
 WAVEJIT_API wavejit_status wavejit_buffer_alloc(size_t bytes, void** pointer) WAVEJIT_NOEXCEPT;
 WAVEJIT_API void wavejit_buffer_free(void* pointer) WAVEJIT_NOEXCEPT;
-/* Names a range of memory, so that fault messages can say which buffer an address is next to. Buffers are known anyway.
- */
+/* Names a range of memory, so that fault messages can say which buffer an address is next to. Buffers are
+ * known anyway. */
 WAVEJIT_API wavejit_status wavejit_memory_register(const void* pointer, size_t bytes,
                                                    const char* name) WAVEJIT_NOEXCEPT;
 WAVEJIT_API void wavejit_memory_unregister(const void* pointer) WAVEJIT_NOEXCEPT;

@@ -91,7 +91,7 @@ bool LaneShapes::apart(const Inst* inst, unsigned group, int64_t stride) const {
   const unsigned zeros = trailing_zeros(bits_.of(inst, group).possible);
   const unsigned width = inst->type.bits();
   const uint64_t last = static_cast<uint64_t>(stride) * (group - 1);
-  return std::bit_width(last) <= std::min(zeros, width);
+  return static_cast<unsigned>(std::bit_width(last)) <= std::min(zeros, width);
 }
 
 LaneShape LaneShapes::extended(const Inst* inst, bool is_signed) const {

@@ -77,7 +77,7 @@ std::unique_ptr<Agent> make_gpu(const Device& device) {
 }  // namespace
 
 uint64_t host_memory_bytes() {
-  struct sysinfo info {};
+  struct sysinfo info{};
   sysinfo(&info);
   return uint64_t{info.totalram} * info.mem_unit / 4096 * 4096;
 }
@@ -207,7 +207,7 @@ hsa_status_t cpu_or_gpu(const Agent& a, uint32_t attribute, void* value) {
 
 // What is left of the agent's memory, and of the host's, which it is.
 uint64_t available_bytes(const Agent& a) {
-  const uint64_t total = host_memory_bytes(), allocated = a.allocated_bytes.load(std::memory_order_relaxed);
+  const uint64_t total = memory_bytes(*a.board), allocated = a.allocated_bytes.load(std::memory_order_relaxed);
   return total > allocated ? total - allocated : 0;
 }
 
@@ -296,9 +296,10 @@ hsa_status_t amd_info(const Agent& a, uint32_t attribute, void* value) {
   }
 }
 
-// Limits of images: those of the GFX9 descriptors. Those of the host are 0.
+// Limits of images: those of the GFX9 descriptors. Those of the host are 0, and of GFX940 and later, as ROCr has it
+// (amd_gpu_agent.cpp).
 hsa_status_t image_info(const Agent& a, uint32_t attribute, void* value) {
-  if (!a.is_gpu()) {
+  if (!a.is_gpu() || wavejit::isa::family_of(a.target) == wavejit::isa::Family::gfx940) {
     switch (attribute) {
       case HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS:
       case HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS:

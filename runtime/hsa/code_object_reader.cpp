@@ -75,7 +75,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_code_object_reader_create_from_memory(const voi
 WAVEJIT_HSA_API hsa_status_t hsa_code_object_reader_create_from_file(hsa_file_t file, hsa_code_object_reader_t* out) {
   return entry([&] {
     if (!out) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    struct stat info {};
+    struct stat info{};
     if (fstat(file, &info) != 0 || info.st_size <= 0) return HSA_STATUS_ERROR_INVALID_FILE;
     const auto bytes = static_cast<size_t>(info.st_size);
     void* mapping = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);

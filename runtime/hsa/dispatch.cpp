@@ -74,7 +74,9 @@ void warn_of_shape(const Error& error) {
 }  // namespace
 
 Expected<void> run_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& packet, uint64_t index) {
-  const std::shared_ptr<const KernelCode> code = kernel_of(packet.kernel_object);
+  const Expected<std::shared_ptr<const KernelCode>> found = kernel_of(packet.kernel_object);
+  if (!found) return tl::unexpected<Error>(found.error());
+  const std::shared_ptr<const KernelCode>& code = *found;
   if (!code)
     return bad_packet(queue, index,
                       fmt::format("{:#x} is not the kernel object of a loaded executable.", packet.kernel_object));

@@ -1,6 +1,7 @@
 // Executables: code objects are loaded into them, for an agent each.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "runtime/hsa/debug_map.h"
@@ -14,18 +15,29 @@ LoaderState& state() {
   return *instance;
 }
 
-std::shared_ptr<const KernelCode> kernel_of(uint64_t kernel_object) {
-  const std::lock_guard lock(state().mutex);
-  const auto it = state().kernels.find(kernel_object);
-  return it == state().kernels.end() ? nullptr : it->second;
+Expected<std::shared_ptr<const KernelCode>> kernel_of(uint64_t kernel_object) {
+  LoaderState& all = state();
+  const std::lock_guard lock(all.mutex);
+  if (const auto it = all.kernels.find(kernel_object); it != all.kernels.end()) return it->second;
+  const auto it = all.loaded.lower_bound(kernel_object);
+  if (it == all.loaded.end() || kernel_object < it->second.lowest) return nullptr;
+  const auto& [lowest, module, agent] = it->second;
+  const std::optional<size_t> index = module->object().kernel_at(kernel_object);
+  if (!index) return nullptr;
+  const Expected<const codeobject::Kernel*> kernel = module->object().kernel(*index);
+  if (!kernel) return tl::unexpected<Error>(kernel.error());
+  return all.kernels[kernel_object] = std::make_shared<const KernelCode>(KernelCode{module, *kernel, agent});
 }
 
 Executable::~Executable() {
   for (const auto& object : objects) retract(*object);
   for (const uint64_t handle : symbols) symbol_table.remove(handle);
   const std::lock_guard lock(state().mutex);
-  for (const auto& object : objects)
-    for (const codeobject::Kernel& kernel : object->module->object().kernels()) state().kernels.erase(kernel.object);
+  for (const auto& object : objects) {
+    const auto is_of_object = [&](const auto& item) { return item.second.module == object->module; };
+    std::erase_if(state().loaded, is_of_object);
+    std::erase_if(state().kernels, [&](const auto& item) { return item.second->module == object->module; });
+  }
 }
 
 namespace {
@@ -33,8 +45,11 @@ namespace {
 // Mutex of the executable held. The symbol's name lives as long as the executable.
 void add_symbol(Executable& executable, const Symbol& symbol) {
   const uint64_t handle = symbol_table.add(symbol);
+  const auto index = static_cast<uint32_t>(executable.symbols.size());
   executable.symbols.push_back(handle);
-  executable.by_name.try_emplace({symbol.name, symbol.agent}, handle);
+  auto scope = std::ranges::find(executable.scopes, symbol.agent, &Scope::agent);
+  if (scope == executable.scopes.end()) scope = executable.scopes.insert(scope, {.agent = symbol.agent});
+  scope->names.add(symbol.name, index);
 }
 
 // Mutex of the executable held.
@@ -58,23 +73,25 @@ hsa_status_t load(Executable& executable, Agent& agent, const Reader& reader, hs
                     agent.target_id.to_string()));
     return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;
   }
-  {
-    const std::lock_guard lock(state().mutex);
-    for (const codeobject::Kernel& kernel : object.kernels())
-      state().kernels[kernel.object] = std::make_shared<const KernelCode>(KernelCode{*module, &kernel, &agent});
-  }
-  for (const codeobject::Kernel& kernel : object.kernels())
+  const std::span<const codeobject::KernelName> kernels = object.kernel_names();
+  for (uint32_t i = 0; i < kernels.size(); ++i)
     add_symbol(executable, {.kind = HSA_SYMBOL_KIND_KERNEL,
+                            .kernel = i,
                             .agent = &agent,
-                            .name = kernel.symbol,
-                            .address = kernel.object,
-                            .kernel = &kernel});
+                            .name = kernels[i].symbol,
+                            .address = kernels[i].object,
+                            .object = &object});
   for (const codeobject::Variable& variable : object.variables())
     add_symbol(executable, {.constant = variable.constant,
                             .agent = &agent,
                             .name = variable.name,
                             .address = variable.address,
                             .bytes = variable.size});
+  if (!kernels.empty()) {
+    const auto [lowest, highest] = std::ranges::minmax(kernels, {}, &codeobject::KernelName::object);
+    const std::lock_guard lock(state().mutex);
+    state().loaded[highest.object] = {.lowest = lowest.object, .module = *module, .agent = &agent};
+  }
   executable.objects.push_back(std::make_unique<LoadedObject>(
       LoadedObject{.agent = &agent, .module = std::move(*module), .image = image, .uri = reader.uri}));
   if (loaded) loaded->handle = reinterpret_cast<uint64_t>(executable.objects.back().get());

@@ -92,71 +92,98 @@ WAVEJIT_HSA_API hsa_status_t hsa_executable_iterate_program_symbols(
   });
 }
 
-WAVEJIT_HSA_API hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t handle,
-                                                            hsa_executable_symbol_info_t attribute, void* value) {
+// Answers that need the metadata of the kernel. The first query decodes it.
+static __attribute__((noinline)) hsa_status_t decoded_info(const Symbol& symbol, hsa_executable_symbol_info_t attribute,
+                                                           void* value) {
   return entry([&] {
-    const Symbol* symbol = symbol_table.find(handle.handle);
-    if (!symbol) return HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL;
-    if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    switch (static_cast<uint32_t>(attribute)) {
-      case HSA_EXECUTABLE_SYMBOL_INFO_TYPE:
-        return give(value, symbol->kind);
-      case HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH:
-        return give(value, static_cast<uint32_t>(symbol->name.size()));
-      case HSA_EXECUTABLE_SYMBOL_INFO_NAME:
-        std::memcpy(value, symbol->name.data(), symbol->name.size());
-        return HSA_STATUS_SUCCESS;
-      case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME_LENGTH:
-        return give(value, uint32_t{0});
-      case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME:
-        return HSA_STATUS_SUCCESS;
-      case HSA_EXECUTABLE_SYMBOL_INFO_LINKAGE:
-        return give(value, HSA_SYMBOL_LINKAGE_PROGRAM);
-      case HSA_EXECUTABLE_SYMBOL_INFO_IS_DEFINITION:
-        return give(value, true);
-      case HSA_EXECUTABLE_SYMBOL_INFO_AGENT:
-        return give(value, hsa_agent_t{symbol->agent ? symbol->agent->handle().handle : 0});
-      default:
-        break;
+    const auto kernel = symbol.object->kernel(symbol.kernel);
+    if (!kernel) {
+      say(kernel.error().message);
+      return to_status(kernel.error());
     }
-    if (symbol->kind == HSA_SYMBOL_KIND_VARIABLE) {
-      switch (static_cast<uint32_t>(attribute)) {
-        case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS:
-          return give(value, symbol->address);
-        case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE:
-          return give(value, static_cast<uint32_t>(symbol->bytes));
-        case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALIGNMENT:
-          return give(value, uint32_t{16});
-        case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALLOCATION:
-          return give(value, symbol->agent ? HSA_VARIABLE_ALLOCATION_AGENT : HSA_VARIABLE_ALLOCATION_PROGRAM);
-        case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SEGMENT:
-          return give(value, HSA_VARIABLE_SEGMENT_GLOBAL);
-        case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST:
-          return give(value, symbol->constant);
-        default:
-          return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-      }
-    }
-    const wavejit::codeobject::KernelDescriptor& d = symbol->kernel->descriptor;
+    const wavejit::codeobject::KernelDescriptor& d = (*kernel)->descriptor;
     switch (static_cast<uint32_t>(attribute)) {
-      case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT:
-        return give(value, symbol->address);
       case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE:
         return give(value, (d.kernarg_size + 15) / 16 * 16);
       case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT:
-        return give(value, std::max(16u, symbol->kernel->kernarg_align));
+        return give(value, std::max(16u, (*kernel)->kernarg_align));
       case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE:
         return give(value, d.group_segment_size);
-      case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE:
-        return give(value, d.private_segment_size);
-      case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK:
-        return give(value, d.uses_dynamic_stack);
-      case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_CALL_CONVENTION:
-        return give(value, uint32_t{0});
-      case HSA_CODE_SYMBOL_INFO_KERNEL_WAVEFRONT_SIZE:
-        return give(value, uint32_t{64});
       default:
-        return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+        return give(value, d.private_segment_size);
     }
   });
+}
+
+static hsa_status_t variable_info(const Symbol& symbol, hsa_executable_symbol_info_t attribute, void* value) {
+  switch (static_cast<uint32_t>(attribute)) {
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS:
+      return give(value, symbol.address);
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE:
+      return give(value, static_cast<uint32_t>(symbol.bytes));
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALIGNMENT:
+      return give(value, uint32_t{16});
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALLOCATION:
+      return give(value, symbol.agent ? HSA_VARIABLE_ALLOCATION_AGENT : HSA_VARIABLE_ALLOCATION_PROGRAM);
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SEGMENT:
+      return give(value, HSA_VARIABLE_SEGMENT_GLOBAL);
+    case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST:
+      return give(value, symbol.constant);
+    default:
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+}
+
+static hsa_status_t kernel_info(const Symbol& symbol, hsa_executable_symbol_info_t attribute, void* value) {
+  switch (static_cast<uint32_t>(attribute)) {
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT:
+      return give(value, symbol.address);
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK:
+      // libamdhip64 asks for it of every kernel. Compilers that set it at all set it in the descriptor, too.
+      return give(value, symbol.object->descriptor(symbol.kernel).uses_dynamic_stack);
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_CALL_CONVENTION:
+      return give(value, uint32_t{0});
+    case HSA_CODE_SYMBOL_INFO_KERNEL_WAVEFRONT_SIZE:
+      return give(value, uint32_t{64});
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE:
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT:
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE:
+    case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE:
+      return decoded_info(symbol, attribute, value);
+    default:
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  }
+}
+
+WAVEJIT_HSA_API hsa_status_t hsa_executable_symbol_get_info(hsa_executable_symbol_t handle,
+                                                            hsa_executable_symbol_info_t attribute, void* value) {
+  if (!is_open()) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  // For each kernel that it loads, libamdhip64 queries this attribute of every symbol: 200 million queries for the largest libraries.
+  if (attribute == HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST && symbol_table.is_kernel(handle.handle))
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  const Symbol* symbol = symbol_table.find(handle.handle);
+  if (!symbol) return HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL;
+  if (!value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  switch (static_cast<uint32_t>(attribute)) {
+    case HSA_EXECUTABLE_SYMBOL_INFO_TYPE:
+      return give(value, symbol->kind);
+    case HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH:
+      return give(value, static_cast<uint32_t>(symbol->name.size()));
+    case HSA_EXECUTABLE_SYMBOL_INFO_NAME:
+      std::memcpy(value, symbol->name.data(), symbol->name.size());
+      return HSA_STATUS_SUCCESS;
+    case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME_LENGTH:
+      return give(value, uint32_t{0});
+    case HSA_EXECUTABLE_SYMBOL_INFO_MODULE_NAME:
+      return HSA_STATUS_SUCCESS;
+    case HSA_EXECUTABLE_SYMBOL_INFO_LINKAGE:
+      return give(value, HSA_SYMBOL_LINKAGE_PROGRAM);
+    case HSA_EXECUTABLE_SYMBOL_INFO_IS_DEFINITION:
+      return give(value, true);
+    case HSA_EXECUTABLE_SYMBOL_INFO_AGENT:
+      return give(value, hsa_agent_t{symbol->agent ? symbol->agent->handle().handle : 0});
+    default:
+      return symbol->kind == HSA_SYMBOL_KIND_VARIABLE ? variable_info(*symbol, attribute, value)
+                                                      : kernel_info(*symbol, attribute, value);
+  }
 }

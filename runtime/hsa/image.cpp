@@ -206,9 +206,10 @@ std::optional<Geometry> geometry_of(uint32_t geometry) {
   }
 }
 
-constexpr auto kFormatUnsupported = static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED);
-constexpr auto kSizeUnsupported = static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED);
-constexpr auto kPitchUnsupported = static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED);
+// Values outside of hsa_status_t are no constant expressions.
+const auto kFormatUnsupported = static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED);
+const auto kSizeUnsupported = static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED);
+const auto kPitchUnsupported = static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED);
 
 // Sizes of an image. Pitches of 0 are chosen.
 struct Extent {

@@ -114,7 +114,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_interop_map_buffer(uint32_t count, hsa_agen
     if (count == 0 || !agents || !bytes || !pointer) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     for (uint32_t i = 0; i < count; ++i)
       if (!agent_of(agents[i])) return HSA_STATUS_ERROR_INVALID_AGENT;
-    struct stat info {};
+    struct stat info{};
     if (fstat(descriptor, &info) != 0 || info.st_size <= 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const hsa_status_t status = attach(getpid(), descriptor, static_cast<size_t>(info.st_size), pointer);
     if (status != HSA_STATUS_SUCCESS) return status;

@@ -32,7 +32,7 @@ WAVEJIT_NOT_IMPLEMENTED(hsa_executable_load_code_object, HSA_STATUS_ERROR_INVALI
                         hsa_agent_t, hsa_code_object_t, const char*)
 
 namespace {
-constexpr auto kInvalidProgram = static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_INVALID_PROGRAM);
+const auto kInvalidProgram = static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_INVALID_PROGRAM);
 }
 WAVEJIT_NOT_IMPLEMENTED(hsa_ext_program_create, HSA_STATUS_ERROR, hsa_machine_model_t, hsa_profile_t,
                         hsa_default_float_rounding_mode_t, const char*, hsa_ext_program_t*)
@@ -45,7 +45,7 @@ WAVEJIT_NOT_IMPLEMENTED(hsa_ext_program_finalize, kInvalidProgram, hsa_ext_progr
                         hsa_ext_control_directives_t, const char*, hsa_code_object_type_t, hsa_code_object_t*)
 
 // In no table: exported as it is.
-extern "C" __attribute__((visibility("default"))) hsa_status_t hsa_amd_image_get_info_max_dim(
-    hsa_agent_t agent, hsa_agent_info_t attribute, void* value) {
+extern "C" __attribute__((visibility("default"))) hsa_status_t
+hsa_amd_image_get_info_max_dim(hsa_agent_t agent, hsa_agent_info_t attribute, void* value) {
   return hsa_agent_get_info(agent, attribute, value);
 }

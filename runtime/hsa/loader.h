@@ -19,7 +19,8 @@ struct KernelCode {
   const codeobject::Kernel* kernel = nullptr;
   const Agent* agent = nullptr;
 };
-[[nodiscard]] std::shared_ptr<const KernelCode> kernel_of(uint64_t kernel_object);
+// Null if there is no such kernel object. Decodes a kernel when it is first asked for; the error is that of doing so.
+[[nodiscard]] Expected<std::shared_ptr<const KernelCode>> kernel_of(uint64_t kernel_object);
 
 // The loader extension (hsa_ven_amd_loader.h has what they do).
 hsa_status_t query_host_address(const void* device, const void** host);

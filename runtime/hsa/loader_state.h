@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -14,6 +15,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "frontend/codeobject/name_index.h"
 #include "runtime/hsa/agent.h"
 #include "runtime/hsa/loader.h"
 #include "runtime/hsa/symbol_table.h"
@@ -29,33 +31,29 @@ struct LoadedObject {
   link_map debug_entry{};          // debug_map.h
 };
 
-// The name of a symbol in its executable. Agent null: program scope.
-struct SymbolName {
-  std::string_view name;
-  const Agent* agent = nullptr;
-  bool operator==(const SymbolName&) const = default;
-};
-struct SymbolNameHash {
-  size_t operator()(const SymbolName& n) const {
-    return std::hash<std::string_view>()(n.name) ^ reinterpret_cast<uint64_t>(n.agent) * 0x9e3779b97f4a7c15;
-  }
+// The first symbol of each name, by its index in the executable's symbols.
+struct Scope {
+  const Agent* agent = nullptr;  // null: program scope
+  codeobject::NameIndex names;
 };
 
 struct Executable {
   std::mutex mutex;  // of what is below: debuggers and profilers look at executables while they are loaded
   bool frozen = false;
   hsa_profile_t profile = HSA_PROFILE_FULL;
-  std::vector<uint64_t> symbols;  // handles in symbol_table; does not change once the executable is frozen
-  std::unordered_map<SymbolName, uint64_t, SymbolNameHash> by_name;  // the first symbol of each name
-  std::deque<std::string> own_names;                                 // of symbols that the program has defined
+  std::vector<uint64_t> symbols;      // handles in symbol_table; does not change once the executable is frozen
+  std::vector<Scope> scopes;          // program scope and agents that have symbols
+  std::deque<std::string> own_names;  // of symbols that the program has defined
   std::vector<std::unique_ptr<LoadedObject>> objects;
 
   ~Executable();
 
   // The handle of a symbol, or 0. Mutex held.
   [[nodiscard]] uint64_t find(std::string_view name, const Agent* agent) const {
-    const auto it = by_name.find({name, agent});
-    return it == by_name.end() ? 0 : it->second;
+    for (const Scope& scope : scopes)
+      if (scope.agent == agent)
+        if (const uint32_t* index = scope.names.find(name)) return symbols[*index];
+    return 0;
   }
 };
 
@@ -105,11 +103,19 @@ class Live {
   std::unordered_map<uint64_t, std::shared_ptr<T>> objects_;
 };
 
+// A module that has kernels.
+struct LoadedModule {
+  uint64_t lowest = 0;  // kernel object
+  std::shared_ptr<runtime::Module> module;
+  const Agent* agent = nullptr;
+};
+
 struct LoaderState {
   Live<Executable> executables;
   Live<Reader> readers;
   std::mutex mutex;                                                         // of what is below
-  std::unordered_map<uint64_t, std::shared_ptr<const KernelCode>> kernels;  // by kernel object
+  std::map<uint64_t, LoadedModule> loaded;                                  // by the highest kernel object
+  std::unordered_map<uint64_t, std::shared_ptr<const KernelCode>> kernels;  // launched before, by kernel object
 };
 LoaderState& state();
 

@@ -163,7 +163,7 @@ int share(void* pointer, size_t bytes) {
 hsa_status_t attach(int pid, int file, size_t bytes, void** out) {
   const int own = open(fmt::format("/proc/{}/fd/{}", pid, file).c_str(), O_RDWR | O_CLOEXEC);
   if (own < 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  struct stat info {};
+  struct stat info{};
   const size_t size = round_up(bytes, kPage);
   void* memory = MAP_FAILED;
   if (fstat(own, &info) == 0 && static_cast<size_t>(info.st_size) >= size)

@@ -87,7 +87,7 @@ Signal* create_shared_signal(int64_t initial) {
 Signal* attach_shared_signal(int pid, int file) {
   const int own = open(fmt::format("/proc/{}/fd/{}", pid, file).c_str(), O_RDWR | O_CLOEXEC);
   if (own < 0) return nullptr;
-  struct stat info {};
+  struct stat info{};
   if (fstat(own, &info) != 0 || info.st_size != kPage) {
     close(own);
     return nullptr;

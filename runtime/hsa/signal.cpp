@@ -228,6 +228,21 @@ class AsyncHandlers {
     }
     wake_all_observers();
   }
+  // Waits until handlers whose conditions hold already have been called, or until `limit`: they may need a lock of the
+  // caller's.
+  void settle(Clock::duration limit) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!thread_.joinable() || thread_.get_id() == std::this_thread::get_id()) return;
+    }
+    // The round that is under way may have passed them.
+    const uint64_t rounds = rounds_.load(std::memory_order_acquire) + 2;
+    const Clock::time_point deadline = Clock::now() + limit;
+    while (rounds_.load(std::memory_order_acquire) < rounds && Clock::now() < deadline) {
+      wake_all_observers();
+      sched_yield();
+    }
+  }
   // What has not been called is dropped. The thread may call this itself, and ends soon then.
   void stop() {
     std::jthread thread;
@@ -286,6 +301,7 @@ class AsyncHandlers {
         signal.observers.fetch_sub(1, std::memory_order_seq_cst);
         return true;
       });
+      rounds_.fetch_add(1, std::memory_order_release);
       const Clock::time_point now = Clock::now();
       if (called) {
         asleep_from = now + kHandlersAwake;
@@ -305,6 +321,7 @@ class AsyncHandlers {
   std::vector<Handler> added_;
   std::deque<Call> calls_;
   std::jthread thread_;
+  std::atomic<uint64_t> rounds_ = 0;
 };
 
 AsyncHandlers& handlers() {
@@ -325,6 +342,9 @@ void add_async_handler(const Condition& condition, hsa_amd_signal_handler handle
 }
 void run_async(void (*function)(void*), void* argument) {
   handlers().call(function, argument);
+}
+void settle_async_handlers() {
+  handlers().settle(std::chrono::milliseconds(200));
 }
 void stop_async_handlers() {
   handlers().stop();

@@ -119,6 +119,8 @@ void wake_all_observers();
 void add_async_handler(const Condition& condition, hsa_amd_signal_handler handler, void* argument);
 // `function(argument)` soon, on the same thread.
 void run_async(void (*function)(void*), void* argument);
+// Returns when handlers whose conditions hold already have been called, or after 200 ms.
+void settle_async_handlers();
 void stop_async_handlers();
 
 inline constexpr uint64_t kTimestampFrequency = 1'000'000'000;  // of timestamp(), a second

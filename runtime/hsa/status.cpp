@@ -46,7 +46,8 @@ hsa_status_t to_status(const Error& error) {
     case ErrorCode::kUnsupported:
       return static_cast<hsa_status_t>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION);
     case ErrorCode::kGuestFault:
-      // An atomic's misaligned address is a "memory violation" of the wave on hardware, which ROCr reports so.
+      // A misaligned atomic sets TRAPSTS.MEM_VIOL without XNACK_ERROR, which belongs to pages. ROCr's trap handler makes
+      // EC_QUEUE_WAVE_APERTURE_VIOLATION of MEM_VIOL alone; EC_QUEUE_WAVE_MEMORY_VIOLATION needs XNACK_ERROR.
       return static_cast<hsa_status_t>(error.misaligned ? HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION
                                                         : HSA_STATUS_ERROR_MEMORY_FAULT);
     case ErrorCode::kGuestTrap:
@@ -107,7 +108,8 @@ constexpr Text kTexts[] = {
     {HSA_STATUS_ERROR_INVALID_RUNTIME_STATE, "The HSA runtime is not in the configuration state."},
     {HSA_STATUS_ERROR_FATAL, "The queue received an error that may require process termination."},
     {HSA_STATUS_ERROR_INVALID_MEMORY_POOL, "The memory pool is invalid."},
-    {HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION, "The kernel accessed memory beyond the maximum address."},
+    {HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION,
+     "The kernel accessed memory beyond the maximum address, or an atomic was misaligned."},
     {HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION, "The kernel executed an invalid instruction."},
     {HSA_STATUS_ERROR_MEMORY_FAULT, "The kernel accessed memory that it may not access."},
     {HSA_STATUS_ERROR_OUT_OF_REGISTERS, "The kernel needs more registers than a wavefront can have."},

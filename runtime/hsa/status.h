@@ -4,6 +4,8 @@
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
+#include <atomic>
+#include <cstdint>
 #include <exception>
 #include <new>
 #include <string_view>
@@ -24,8 +26,12 @@ hsa_status_t not_implemented(const char* function, hsa_status_t status = HSA_STA
 
 [[nodiscard]] hsa_status_t to_status(const Error& error);
 
+// Calls of hsa_init less calls of hsa_shut_down.
+extern constinit std::atomic<uint32_t> references;
 // Between the first hsa_init and the last hsa_shut_down.
-[[nodiscard]] bool is_open();
+[[nodiscard]] inline bool is_open() {
+  return references.load(std::memory_order_acquire) != 0;
+}
 
 // Runs an entry point's body: HSA_STATUS_ERROR_NOT_INITIALIZED outside hsa_init ... hsa_shut_down, and no exception
 // gets out.

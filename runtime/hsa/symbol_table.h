@@ -16,21 +16,22 @@ namespace wavejit::hsa {
 
 struct Symbol {
   hsa_symbol_kind_t kind = HSA_SYMBOL_KIND_VARIABLE;
-  bool defined_by_program = false;             // a variable that no code object holds
-  bool constant = false;                       // a variable that its code object declares as such
-  Agent* agent = nullptr;                      // null for program scope
-  std::string_view name;                       // of the executable's memory
-  uint64_t address = 0;                        // of a variable, or of a kernel's descriptor: its kernel object
-  uint64_t bytes = 0;                          // of a variable
-  const codeobject::Kernel* kernel = nullptr;  // null for variables
+  bool defined_by_program = false;                 // a variable that no code object holds
+  bool constant = false;                           // a variable that its code object declares as such
+  uint32_t kernel = 0;                             // index of a kernel in `object`
+  Agent* agent = nullptr;                          // null for program scope
+  std::string_view name;                           // of the executable's memory
+  uint64_t address = 0;                            // of a variable, or of a kernel's descriptor: its kernel object
+  uint64_t bytes = 0;                              // of a variable
+  const codeobject::CodeObject* object = nullptr;  // of a kernel
 };
 
-// A handle is the number of a slot and the generation of its contents. Slots stay allocated, so find() takes any
-// number: nothing is dereferenced that a caller made up. Handles of removed symbols are not given out again until their
-// slot has had 2^32 other symbols.
+// A handle is the number of a slot, the generation of its contents, and a bit that says whether it is a kernel's. Slots stay
+// allocated, so find() takes any number: nothing is dereferenced that a caller made up. Handles of removed symbols are not
+// given out again until their slot has had 2^31 other symbols.
 //
-// find() takes no lock and runs beside add() and remove(). As with every object of the HSA API, the caller does not
-// destroy an executable while it uses one of its symbols. The table lives as long as the process.
+// find() and is_kernel() take no lock and run beside add() and remove(). As with every object of the HSA API, the caller
+// does not destroy an executable while it uses one of its symbols. The table lives as long as the process.
 class SymbolTable {
  public:
   constexpr SymbolTable() = default;
@@ -44,28 +45,41 @@ class SymbolTable {
 
   // Returns null if `handle` is not that of a symbol.
   [[nodiscard]] const Symbol* find(uint64_t handle) const {
-    const Slot* slot = slot_of(static_cast<uint32_t>(handle));
-    return slot && slot->handle.load(std::memory_order_acquire) == handle && handle != 0 ? &slot->symbol : nullptr;
+    const Chunk* chunk = chunk_of(handle);
+    return chunk && holds(*chunk, handle) ? &chunk->slots[slot_of(handle)].symbol : nullptr;
+  }
+  // Returns true if `handle` is that of a kernel's symbol.
+  [[nodiscard]] bool is_kernel(uint64_t handle) const {
+    const Chunk* chunk = chunk_of(handle);
+    return chunk && (handle & kKernelBit) != 0 && holds(*chunk, handle);
   }
 
  private:
   static constexpr uint32_t kChunkBits = 12, kChunkSlots = 1u << kChunkBits, kChunks = 4096;  // 16 million symbols
   static constexpr uint32_t kNone = UINT32_MAX;
+  static constexpr uint64_t kKernelBit = uint64_t{1} << 63;
 
   struct Slot {
-    std::atomic<uint64_t> handle{0};  // 0: free
-    uint32_t generation = 0;          // of the last symbol; mutex_
-    uint32_t next_free = kNone;       // mutex_
+    uint32_t generation = 0;     // of the last symbol; 31 bits; mutex_
+    uint32_t next_free = kNone;  // mutex_
     Symbol symbol;
   };
+  // The handles are apart from the symbols: whoever asks something of all symbols reads little memory.
+  struct Chunk {
+    std::array<std::atomic<uint64_t>, kChunkSlots> handles{};  // 0: free
+    std::array<Slot, kChunkSlots> slots;
+  };
 
-  [[nodiscard]] Slot* slot_of(uint32_t index) const {
-    if (index >> kChunkBits >= kChunks) return nullptr;
-    Slot* chunk = chunks_[index >> kChunkBits].load(std::memory_order_acquire);
-    return chunk ? chunk + (index & (kChunkSlots - 1)) : nullptr;
+  static uint32_t slot_of(uint64_t handle) { return static_cast<uint32_t>(handle) & (kChunkSlots - 1); }
+  static bool holds(const Chunk& chunk, uint64_t handle) {
+    return chunk.handles[slot_of(handle)].load(std::memory_order_acquire) == handle && handle != 0;
+  }
+  [[nodiscard]] Chunk* chunk_of(uint64_t handle) const {
+    const uint32_t index = static_cast<uint32_t>(handle) >> kChunkBits;
+    return index < kChunks ? chunks_[index].load(std::memory_order_acquire) : nullptr;
   }
 
-  std::array<std::atomic<Slot*>, kChunks> chunks_{};
+  std::array<std::atomic<Chunk*>, kChunks> chunks_{};
   std::mutex mutex_;       // of what is below
   uint32_t used_ = 0;      // slots that ever had a symbol
   uint32_t free_ = kNone;  // first of the list of free ones

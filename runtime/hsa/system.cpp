@@ -19,18 +19,16 @@
 #include "runtime/hsa/tools.h"
 
 namespace wavejit::hsa {
+
+constinit std::atomic<uint32_t> references{0};
+
 namespace {
-std::atomic<uint32_t> references{0};
 // Recursive: tools may call hsa_init when they are loaded.
 std::recursive_mutex& open_mutex() {
   static auto* const mutex = new std::recursive_mutex;
   return *mutex;
 }
 }  // namespace
-
-bool is_open() {
-  return references.load(std::memory_order_acquire) != 0;
-}
 
 }  // namespace wavejit::hsa
 

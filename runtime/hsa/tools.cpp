@@ -143,7 +143,7 @@ void load_tools() {
   for (Tool& tool : tools) {
     if (std::find(seen.begin(), seen.end(), tool.library) != seen.end()) continue;
     seen.push_back(tool.library);
-    using OnLoad = bool (*)(ApiTable * table, uint64_t version, uint64_t failed_count, const char* const* failed_names);
+    using OnLoad = bool (*)(ApiTable* table, uint64_t version, uint64_t failed_count, const char* const* failed_names);
     const auto on_load = function_of<OnLoad>(tool.library, "OnLoad");
     std::vector<const char*> failed_names;
     for (const std::string& name : failed) failed_names.push_back(name.c_str());

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "runtime/hsa/newer_api.h"
+#include "runtime/hsa/signal.h"
 #include "runtime/hsa/status.h"
 #include "runtime/memory_registry.h"
 
@@ -278,11 +279,11 @@ class VirtualMemory {
 
   // The descriptor stays the caller's.
   hsa_status_t import_file(int file, uint64_t* handle) {
-    struct stat info {};
+    struct stat info{};
     if (fstat(file, &info) != 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const std::lock_guard lock(mutex_);
     for (auto& [known, memory] : memory_) {
-      struct stat other {};
+      struct stat other{};
       if (fstat(memory.file, &other) != 0 || other.st_dev != info.st_dev || other.st_ino != info.st_ino) continue;
       ++memory.references;
       *handle = known;
@@ -452,6 +453,9 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_vmem_map(void* address, size_t bytes, size_
 WAVEJIT_HSA_API hsa_status_t hsa_amd_vmem_unmap(void* address, size_t bytes) {
   return entry([&] {
     if (!address || bytes == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    // The driver's unmapping takes longer than an interrupt. HIP 6.4 relies on that: it destroys the object of a mapping
+    // while the handler of a kernel that has ended still uses it.
+    settle_async_handlers();
     return VirtualMemory::get().unmap(number(address), bytes);
   });
 }

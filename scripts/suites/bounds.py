@@ -103,37 +103,40 @@ def run(
     selector = selectors.DefaultSelector()
     selector.register(process.stdout, selectors.EVENT_READ)
     rest, tail, why, peak, look = b"", "", "", 0, 0.0
-    while True:
-        ready = selector.select(INTERVAL)
-        now = time.monotonic()
-        if ready:
-            data = process.stdout.read(1 << 16)
-            if data == b"":
-                break
-            *lines, rest = (rest + (data or b"")).split(b"\n")
-            for raw in lines:
-                line = raw.decode(errors="replace").rstrip("\r")
-                tail = (tail + line + "\n")[-TAIL:]
-                if on_line(line):
-                    last = now
-        elif process.poll() is not None:
-            break  # a descendant holds the pipe
-        if now >= look:
-            look = now + INTERVAL
-            pids = processes_below(process.pid)
-            peak = max(peak, used := memory_of(pids))
-            why = "memory" if used > memory * 2**30 else "deadline" if now > deadline else "time" if now - last > limit else ""
-            if why:
-                kill(pids)
-                break
-    if rest:
-        line = rest.decode(errors="replace")
-        tail = (tail + line)[-TAIL:]
-        on_line(line)
-    # What descends from it and left its session is in its PID namespace, and ends with that.
-    status = process.wait()
-    process.stdout.close()
-    kill(processes_below(process.pid)[1:])
+    try:
+        while True:
+            ready = selector.select(INTERVAL)
+            now = time.monotonic()
+            if ready:
+                data = process.stdout.read(1 << 16)
+                if data == b"":
+                    break
+                *lines, rest = (rest + (data or b"")).split(b"\n")
+                for raw in lines:
+                    line = raw.decode(errors="replace").rstrip("\r")
+                    tail = (tail + line + "\n")[-TAIL:]
+                    if on_line(line):
+                        last = now
+            elif process.poll() is not None:
+                break  # a descendant holds the pipe
+            if now >= look:
+                look = now + INTERVAL
+                peak = max(peak, used := memory_of(processes_below(process.pid)))
+                over = {"memory": used > memory * 2**30, "deadline": now > deadline, "time": now - last > limit}
+                if why := next((name for name, is_over in over.items() if is_over), ""):
+                    break
+        if rest:
+            line = rest.decode(errors="replace")
+            tail = (tail + line)[-TAIL:]
+            on_line(line)
+        if not why:
+            process.wait()
+    finally:
+        # Also when this program is told to end. What left the session is in the PID namespace, and ends with that.
+        if process.poll() is None:
+            kill(processes_below(process.pid))
+        status = process.wait()
+        process.stdout.close()
     seconds = time.monotonic() - start
     if why:
         return Outcome(why, 0, seconds, tail, peak)

@@ -1,4 +1,5 @@
-"""The part for CI: a root with the newest ROCm that the mirror serves; rocminfo, the five examples, samples of three suites.
+"""The part for CI: a root with the newest ROCm that the mirror serves; rocminfo, the five examples, HIP's virtual memory, OpenCL,
+samples of three suites.
 
 Packages of a moving release may come broken. A check that fails is an error only if it has passed with the same versions before,
 as green.json says; otherwise it is reported. `--record` writes what has passed into green.json."""
@@ -18,7 +19,11 @@ import table
 GREEN = table.HERE / "green.json"
 TARGET = "gfx906"
 EXAMPLES = {"saxpy": [], "matmul": [], "reduction": [], "streams": [], "mandelbrot": ["-lpng"]}
-SUITES = ("rocRAND", "hipRAND", "rocFFT")
+# Of tests/hip, for what HIP 5.2 does not have.
+PROGRAMS = ("virtual_memory",)
+OPENCL = ["rocm-opencl-icd", "clinfo"]
+# Small packages, whose tests take seconds.
+SUITES = ("hipRAND", "rocFFT", "hipFFT")
 SAMPLE = 8
 # Releases that are tried, the newest first.
 RELEASES = ("experimental", "sid", "trixie")
@@ -50,7 +55,8 @@ class Checks:
             self.passed[name] = versions
         except (Broken, roots.PackageError) as error:
             late = time.monotonic() > self.deadline
-            known = versions in self.green.get(name, []) and not late
+            unserved = isinstance(error, roots.PackageError) and "Failed to fetch" in str(error)  # by the mirror
+            known = versions in self.green.get(name, []) and not late and not unserved
             self.red |= known
             verdict = "FAILED, and passed with these versions before" if known else "fails (reported only)"
             text, verdict = str(error), "cut off, the time is over" if late else verdict
@@ -88,6 +94,10 @@ def run(options: argparse.Namespace) -> int:
     checks.run("rocminfo", hip, lambda: rocminfo(step))
     for example, libraries in EXAMPLES.items():
         checks.run(f"example {example}", hip, lambda e=example, flags=libraries: run_example(step, e, flags))
+    for program in PROGRAMS:
+        checks.run(program, hip, lambda p=program: run_example(step, p, [], folder="tests/hip"))
+    opencl = f"{hip} {OPENCL[0]}_{root.candidate(OPENCL[0])}"
+    checks.run("OpenCL", opencl, lambda: run_opencl(step))
     for suite_name in SUITES:
         suite = everything.suite(suite_name)
         package = root.find_package(suite.package)
@@ -130,14 +140,26 @@ def rocminfo(step: steps.Step) -> str:
     return ""
 
 
-def run_example(step: steps.Step, name: str, libraries: list[str]) -> str:
+def run_example(step: steps.Step, name: str, libraries: list[str], folder: str = "examples/hip") -> str:
     """Compiles an example with the root's hipcc and runs it; it compares its results with the host's."""
-    for file in (table.REPOSITORY / "examples/hip").glob("*.[ch]*"):
+    for file in [table.REPOSITORY / folder / f"{name}.cpp", *(table.REPOSITORY / folder).glob("*.h")]:
         (step.root.exchange / file.name).write_bytes(file.read_bytes())
     source, program = f"{roots.EXCHANGE}/{name}.cpp", f"{roots.EXCHANGE}/{name}"
-    compiler = ["hipcc", f"--offload-arch={TARGET}", "-O2", source, "-o", program, *libraries]
+    compiler = ["hipcc", f"--offload-arch={TARGET}", "-O2", "-std=c++17", source, "-o", program, *libraries]
     checked(step.command(compiler, wavejit=False), step.deadline)
     return checked(step.command([program]), step.deadline).splitlines()[-1]
+
+
+def run_opencl(step: steps.Step) -> str:
+    """clinfo, and the programs of tests/opencl, which the build folder has if it has tests."""
+    with step.root.packages(OPENCL, keep=True):
+        text = checked(step.command(["clinfo"]), step.deadline)
+        for line in ("Number of devices                                 1", TARGET, "AMD Accelerated Parallel Processing"):
+            if line not in text:
+                raise Broken(f"clinfo does not say '{line}':\n{text[:1000]}")
+        if not (step.settings.build / "opencl_programs").exists():
+            return "clinfo only, as the build folder has no opencl_programs"
+        return checked(step.command([f"{roots.WAVEJIT}/opencl_programs"]), step.deadline).splitlines()[-1]
 
 
 def sample(step: steps.Step, suite: table.Suite, package: str | None) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import sys
 
 import records
@@ -20,9 +21,10 @@ HEAD = """\
 
 `scripts/suites.sh document` writes this file from `docs/rocm.json`, which holds what `scripts/suites.sh run` recorded. Each row is a
 suite of a Debian package, unmodified, under `wavejit exec` in a root file system of that release. "Whole" rows ran all tests of the
-suite; "sample" rows ran as many as they say, drawn by the hashes of the tests' names (`draw` in scripts/suites/gtest.py): the same each time. "Skipped" is what the tests themselves skip.
-A kernel that cannot be translated ends the test with an error, as nothing falls back to the interpreter silently: the column
-"not translated" counts such kernels.
+suite; "sample" rows ran as many as they say, drawn by the hashes of the tests' names (`draw` in scripts/suites/gtest.py): the same each
+time. "Skipped" is what the tests themselves skip. A kernel that cannot be translated ends the test with an error, as nothing falls
+back to the interpreter silently: the column "not translated" counts such places. "Seconds" are of machines that were busy with other
+work, and no measure of speed.
 
 To repeat a row: `scripts/suites.sh run --release RELEASE --suite SUITE --target TARGET` with `--whole` or `--sample N`.
 """
@@ -36,7 +38,7 @@ def row_of(record: Record) -> dict:
         "target": record.target,
         "engine": record.engine,
         "state": record.state,
-        "message": record.message[:MESSAGE],
+        "message": record.message[-MESSAGE:],
         "package": record.key.partition(" ")[2],
         "commit": record.commit,
         "extent": "whole" if record.whole and record.finished else "sample" if record.finished else "broken off",
@@ -72,7 +74,9 @@ def key_of(row: dict) -> tuple:
 
 
 def first_line(text: str) -> str:
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    """The first line that says something; of apt's messages the one that names the package."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    line = next((line for line in lines if line.startswith("E: ") or " Depends: " in line), lines[0] if lines else "")
     return line.replace("|", "\\|")[:160]
 
 
@@ -156,13 +160,20 @@ def not_run(rows: list[dict]) -> list[str]:
     return ["Not run:", "", *lines, ""] if lines else []
 
 
+def program_of(bad_end: str) -> str:
+    """The program that ended badly, as reasons name tests: "program:"."""
+    return re.split(r"[: ]", bad_end, maxsplit=1)[0] + ":"
+
+
 def failures(rows: list[dict], reasons: list[table.Reason]) -> list[str]:
     """Failures by their reasons, then those without one."""
     lines = []
     for reason in reasons:
         found = []
         for row in rows:
-            names = [t for t in row["failures"] if reason.explains(row["suite"], row["release"], row["target"], t)]
+            where = (row["suite"], row["release"], row["target"])
+            names = [t for t in row["failures"] if reason.explains(*where, t)]
+            names += [end for end in row["bad_ends"] if reason.explains(*where, program_of(end))]
             if names:
                 found.append(f"{row['target']} {len(names)}")
         if found:
@@ -175,7 +186,9 @@ def failures(rows: list[dict], reasons: list[table.Reason]) -> list[str]:
             for name in names[:NAMES]:
                 failure = row["failures"][name]
                 lines.append(f"  - `{name}`: {failure['status']}: {first_line(failure['message'])}")
-        for text in row["bad_ends"][:NAMES]:
+        where = (row["suite"], row["release"], row["target"])
+        ends = [end for end in row["bad_ends"] if not any(reason.explains(*where, program_of(end)) for reason in reasons)]
+        for text in ends[:NAMES]:
             lines.append(f"- {row['suite']}, {row['target']}, {row['engine']}: {first_line(text)}")
     return ["Failures:", "", *lines, ""] if lines else []
 

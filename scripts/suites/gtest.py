@@ -11,6 +11,17 @@ import bounds
 
 RUN = re.compile(r"\[ RUN      \] (\S+)")
 END = re.compile(r"\[( {7}OK|  FAILED |  SKIPPED) \] (\S+?)(?:,|\s|$)")
+# How the HSA library reports a kernel that it cannot translate or interpret, after "wavejit: ": parts of the messages in frontend/,
+# backend-x86/ and runtime/.
+UNTRANSLATED = (
+    "The interpreter does not execute",
+    "backend does not support the IR operation",
+    "basic blocks is too large to translate",
+    "instructions are too many to translate at once",
+    "instruction has the encoding",
+    "is for trap handlers only",
+    ", which is not code.",
+)
 STATUS = {"OK": "passed", "FAILED": "failed", "SKIPPED": "skipped"}
 # Characters of a failure's text that are recorded.
 MESSAGE = 1500
@@ -94,8 +105,11 @@ class Reader:
 
     def line(self, line: str) -> bool:
         """True if a test begins or ends."""
-        if line.startswith("wavejit: ") and re.search(r"unsupported|not implemented|illegal instruction", line, re.I):
-            self.translation_failures.add(line.removeprefix("wavejit: ")[:300])
+        # What the program has printed of a line may stand before it.
+        said = line.partition("wavejit: ")[2]
+        if any(text in said for text in UNTRANSLATED):
+            place = re.sub(r"0x[0-9a-f]{9,}", "an address", said.partition(", work-group")[0])  # which differs by process
+            self.translation_failures.add(place[:300])
         if match := RUN.search(line):
             self.running, self.text = match[1], []
             return True

@@ -4,6 +4,7 @@ import argparse
 import fcntl
 import pathlib
 import shutil
+import signal
 import sys
 import time
 
@@ -184,6 +185,8 @@ def print_summary(record: Record) -> None:
 
 
 def main() -> int:
+    # As an exception, so that tests that are running end, too.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     options = parse()
     options.roots = options.roots or options.work / "roots"
     if options.command == "document":

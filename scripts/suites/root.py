@@ -54,6 +54,8 @@ class Root:
     def output(self, *arguments: str) -> str:
         """Runs a short command inside; its output, or PackageError."""
         env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C", "DEBIAN_FRONTEND": "noninteractive"}
+        if arguments[0] == "apt-get":  # another may be under way
+            arguments = ("apt-get", "-o", "DPkg::Lock::Timeout=600", *arguments[1:])
         done = subprocess.run(self.command(*arguments), capture_output=True, text=True, check=False, env=env)
         if done.returncode != 0:
             lines = [line for line in (done.stderr + done.stdout).splitlines() if line.strip()]

@@ -76,9 +76,10 @@ class Step:
 
 
 def exchange_folder(settings: Settings, release: str) -> pathlib.Path:
-    """What a release's root sees as EXCHANGE: caches, flags and reports, libraries."""
+    """What a release's root sees as EXCHANGE: caches, flags and reports, sources of programs, libraries."""
     exchange = settings.work / "exchange" / release
     (exchange / "cache").mkdir(parents=True, exist_ok=True)
+    shutil.copytree(table.HERE / "programs", exchange / "programs", dirs_exist_ok=True)
     shutil.rmtree(exchange / "libraries", ignore_errors=True)
     if settings.libraries:
         shutil.copytree(settings.libraries, exchange / "libraries")
@@ -145,6 +146,7 @@ def run(step: Step, size: int | None) -> None:
     """Runs a step whose packages are installed."""
     start = time.monotonic()
     before = step.record.seconds
+    step.record.state, step.record.message = "ran", ""  # if it could not be installed earlier
     if step.suite.code and (files := in_root(step, step.suite.code)):
         if (targets := targets_of(step, files[0])) is not None and step.target not in targets:
             step.record.state = "no code"
@@ -162,12 +164,15 @@ def run_gtest(step: Step, size: int | None) -> None:
     tests: list[str] = []
     for path in in_root(step, f"{step.suite.folder}/{step.suite.programs}"):
         host = step.root.path / path[1:]
-        if not host.is_file() or not host.stat().st_mode & 0o100 or host.suffix in (".so", ".py", ".sh"):
-            continue
         name = host.name
+        # run-tests runs all the others.
+        if not host.is_file() or not host.stat().st_mode & 0o100 or host.suffix in (".so", ".py", ".sh") or name == "run-tests":
+            continue
+        if step.suite.reason_to_leave_out(f"{name}:"):  # all of it
+            continue
         programs[name] = gtest.Program(
             command=lambda arguments, path=path: step.command(
-                [path, *arguments], folder=str(pathlib.PurePath(path).parent)
+                [path, *step.suite.arguments, *arguments], folder=str(pathlib.PurePath(path).parent)
             ),
             host=step.root.exchange,
             inside=roots.EXCHANGE,
@@ -204,7 +209,7 @@ def run_gtest(step: Step, size: int | None) -> None:
 
 def listed(step: Step, name: str, program: gtest.Program) -> list[str]:
     """The program's tests, from a file that an earlier step has left if the packages are the same."""
-    key = step.record.key.partition(" ")[2].replace("/", "_").replace(" ", "_")
+    key = "_".join([step.record.key.partition(" ")[2], *step.suite.arguments]).replace("/", "_").replace(" ", "_")
     path = step.settings.work / "lists" / step.release.name / f"{step.suite.name}.{name}.{step.target}.{key}"
     if not path.exists():
         tests = program.list_tests()

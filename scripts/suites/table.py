@@ -32,6 +32,7 @@ class Suite:
     batch: int
     code: str | None = None
     also: list[str] = dataclasses.field(default_factory=list)
+    arguments: list[str] = dataclasses.field(default_factory=list)
     commands: dict[str, str] = dataclasses.field(default_factory=dict)
     env: dict[str, str] = dataclasses.field(default_factory=dict)
     leave_out: dict[str, str] = dataclasses.field(default_factory=dict)

@@ -52,7 +52,7 @@ class Fault : public testing::TestWithParam<Tier> {
     memory = static_cast<uint8_t*>(mmap(nullptr, 3 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_EQ(mprotect(memory, kPage, PROT_READ | PROT_WRITE), 0);
     edge = memory + kPage;  // the first byte that is not accessible
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_sigaction = on_fault;
     action.sa_flags = SA_SIGINFO | SA_NODEFER;
     sigaction(SIGSEGV, &action, &previous_);
@@ -99,8 +99,7 @@ class Fault : public testing::TestWithParam<Tier> {
   TestWave wave;
 
  private:
-  struct sigaction previous_ {
-  }, previous_bus_{};
+  struct sigaction previous_{}, previous_bus_{};
 };
 INSTANTIATE_TEST_SUITE_P(Tiers, Fault, testing::ValuesIn(kTiers), [](const auto& info) {
   return info.param == Tier::avx2 ? std::string("avx2") : std::string("avx512");

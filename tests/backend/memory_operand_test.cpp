@@ -300,8 +300,7 @@ void fault(const std::function<void(x86::Assembler&)>& body, std::function<void(
   a.ret();
   void (*function)() = nullptr;
   ASSERT_EQ(runtime.add(&function, &holder), asmjit::kErrorOk);
-  struct sigaction action {
-  }, previous{}, previous_bus{};
+  struct sigaction action{}, previous{}, previous_bus{};
   action.sa_sigaction = on_fault;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   sigaction(SIGSEGV, &action, &previous);

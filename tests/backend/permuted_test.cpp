@@ -32,10 +32,7 @@ Inst* constant(ir::Builder& b, uint32_t value) {
 }
 
 const Pattern kPatterns[] = {
-    {"stride",
-     [](ir::Builder& b, Inst* l, unsigned by) {
-       return b.op(Op::mul, {l, constant(b, 4 * by)});
-     },
+    {"stride", [](ir::Builder& b, Inst* l, unsigned by) { return b.op(Op::mul, {l, constant(b, 4 * by)}); },
      [](uint32_t l, unsigned by) { return l * 4 * by; }},
     {"backwards",
      [](ir::Builder& b, Inst* l, unsigned by) {
@@ -58,10 +55,7 @@ const Pattern kPatterns[] = {
        return b.op(Op::shl, {b.op(Op::lshr, {l, constant(b, by % 4)}), constant(b, 2)});
      },
      [](uint32_t l, unsigned by) { return (l >> (by % 4)) * 4; }},
-    {"unaligned",
-     [](ir::Builder& b, Inst* l, unsigned by) {
-       return b.op(Op::mul, {l, constant(b, 4 * by + 2)});
-     },
+    {"unaligned", [](ir::Builder& b, Inst* l, unsigned by) { return b.op(Op::mul, {l, constant(b, 4 * by + 2)}); },
      [](uint32_t l, unsigned by) { return l * (4 * by + 2); }},
 };
 

@@ -48,7 +48,7 @@ void set_age(const fs::path& path, time_t seconds) {
   ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
 }
 time_t age(const fs::path& path) {
-  struct stat status {};
+  struct stat status{};
   EXPECT_EQ(stat(path.c_str(), &status), 0);
   return time(nullptr) - status.st_mtim.tv_sec;
 }
@@ -104,7 +104,7 @@ TEST_F(DiskCacheTest, FilesAreTheUsersAlone) {
   const mode_t before = umask(0);
   ASSERT_TRUE(cache_.store(identity_, contents(1, 10)));
   umask(before);
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(stat(directory().c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0700u);
   for (const auto& file : fs::directory_iterator(directory())) {

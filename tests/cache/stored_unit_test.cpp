@@ -26,6 +26,7 @@ Parts parts() {
   p.unit.reads_ids = false;
   p.unit.runs_through = true;
   p.unit.changed_lines = 0x781;
+  p.unit.guest = {.ranges = {{0x1000, 0x1010}, {0x2000, 0x2004}}, .hash = {3, 4}};
   p.unit.image.code = p.code;
   p.unit.image.slots = p.slots;
   p.unit.image.host_instructions = 42;
@@ -68,6 +69,7 @@ TEST(StoredUnit, ComesBackAsItWas) {
   EXPECT_FALSE(unit->reads_ids);
   EXPECT_TRUE(unit->runs_through);
   EXPECT_EQ(unit->changed_lines, 0x781u);
+  EXPECT_EQ(unit->guest, p.unit.guest);
   EXPECT_EQ(unit->image.host_instructions, 42u);
   ASSERT_EQ(unit->image.slots.size(), 2u);
   EXPECT_EQ(unit->image.slots[1].offset, 192u);
@@ -100,7 +102,7 @@ TEST(StoredUnit, OtherSizesAreRefused) {
     bad.resize(size);
     EXPECT_EQ(unpack_copy(bad, copy).has_value(), size == good.size()) << size;
   }
-  for (size_t field = 0; field < 16; field += 4) {
+  for (size_t field = 0; field < 20; field += 4) {
     for (const uint32_t count : {0u, 1u, 100u, 0xffffffffu}) {
       std::vector<uint8_t> bad = good;
       if (std::memcmp(&bad[field], &count, sizeof count) == 0) continue;
@@ -108,6 +110,25 @@ TEST(StoredUnit, OtherSizesAreRefused) {
       EXPECT_FALSE(unpack_copy(bad, copy)) << field << " " << count;
     }
   }
+}
+
+TEST(StoredUnit, GuestCodeIsComparedByteByByte) {
+  std::vector<uint8_t> code(64);
+  for (size_t i = 0; i < code.size(); ++i) code[i] = static_cast<uint8_t>(i);
+  const std::vector<lift::CodeRange> ranges = {{0x1004, 0x1010}, {0x1020, 0x1024}};
+  const auto of = [&](const std::vector<lift::CodeRange>& r) { return guest_code(r, code, 0x1000); };
+  const auto good = of(ranges);
+  ASSERT_TRUE(good);
+  EXPECT_EQ(of(ranges), good);
+  for (size_t i = 0; i < code.size(); ++i) {
+    code[i] ^= 0x10;
+    EXPECT_EQ(of(ranges) == good, !((i >= 4 && i < 16) || (i >= 32 && i < 36))) << i;
+    code[i] ^= 0x10;
+  }
+  EXPECT_NE(of({{0x1004, 0x1024}}), good);
+  for (const lift::CodeRange& bad :
+       {lift::CodeRange{0xffc, 0x1004}, {0x103c, 0x1044}, {0x1010, 0x100c}, {0, ~uint64_t{0}}})
+    EXPECT_FALSE(of({bad})) << bad.begin;
 }
 
 TEST(StoredUnit, PlacingChecksWhatBelongsTogether) {
@@ -134,17 +155,18 @@ TEST(StoredUnit, EverythingTellsIdentitiesApart) {
   ASSERT_FALSE(build_id().empty());
   struct Given {
     lift::LiftOptions options;
-    Hash128 hash{1, 2};
     backend::Tier tier = backend::Tier::avx2;
     std::vector<std::string> disabled;
   };
   using Change = std::function<void(Given&)>;
   const std::vector<uint8_t> code(64);
+  std::vector<uint8_t> other_code = code;
+  other_code[63] = 1;
   const auto identity = [&](const std::vector<Change>& changes) {
     Given g;
     g.options.code = code;
     for (const Change& change : changes) change(g);
-    return identity_of(g.options, g.hash, g.tier, g.disabled);
+    return identity_of(g.options, g.tier, g.disabled);
   };
   const auto shape = [](auto&& change) {
     return [change](Given& g) {
@@ -155,17 +177,14 @@ TEST(StoredUnit, EverythingTellsIdentitiesApart) {
   using Shape = lift::DispatchShape;
   const std::vector<Change> changes = {
       [](Given&) {},
-      [](Given& g) { g.hash[0] = 3; },
-      [](Given& g) { g.hash[1] = 3; },
+      [&](Given& g) { g.options.code = other_code; },
       [](Given& g) { g.tier = backend::Tier::avx512; },
-      [](Given& g) {
-        g.disabled = {"a", "b"};
-      },
+      [](Given& g) { g.disabled = {"a", "b"}; },
       [](Given& g) { g.disabled = {"ab"}; },
       [](Given& g) { g.options.target = isa::Target::gfx90a; },
       [](Given& g) { g.options.entry_pc = 8; },
       [](Given& g) { g.options.code = g.options.code.first(60); },
-      [](Given& g) { g.options.code_base = 8; },
+      [](Given& g) { g.options.entry_pc = g.options.code_base = 8; },
       [](Given& g) { g.options.mode = 8; },
       [](Given& g) { g.options.exec_full = true; },
       [](Given& g) { g.options.exec_at_entries = 8; },
@@ -176,30 +195,18 @@ TEST(StoredUnit, EverythingTellsIdentitiesApart) {
       [](Given& g) { g.options.scratch_srd_sgpr = 8; },
       [](Given& g) { g.options.scratch_srd_at_entries = true; },
       shape([](Shape&) {}),
-      shape([](Shape& s) {
-        s.workgroup = {1, 8, 1};
-      }),
-      shape([](Shape& s) {
-        s.workgroup = {8, 1, 1};
-      }),
+      shape([](Shape& s) { s.workgroup = {1, 8, 1}; }),
+      shape([](Shape& s) { s.workgroup = {8, 1, 1}; }),
       shape([](Shape& s) { s.id_dimensions = 3; }),
       shape([](Shape& s) { s.packed_ids = true; }),
       shape([](Shape& s) { s.last_wave = true; }),
       shape([](Shape& s) { s.group_id_sgpr[1] = 8; }),
       shape([](Shape& s) { s.dispatch_packet_sgpr = 8; }),
       shape([](Shape& s) { s.kernarg_sgpr = 8; }),
-      shape([](Shape& s) {
-        s.kernarg = {{8, 4, 0}};
-      }),
-      shape([](Shape& s) {
-        s.kernarg = {{8, 8, 0}};
-      }),
-      shape([](Shape& s) {
-        s.kernarg = {{8, 8, 1}};
-      }),
-      shape([](Shape& s) {
-        s.kernarg = {{8, 8, 1}, {16, 8, 1}};
-      }),
+      shape([](Shape& s) { s.kernarg = {{8, 4, 0}}; }),
+      shape([](Shape& s) { s.kernarg = {{8, 8, 0}}; }),
+      shape([](Shape& s) { s.kernarg = {{8, 8, 1}}; }),
+      shape([](Shape& s) { s.kernarg = {{8, 8, 1}, {16, 8, 1}}; }),
   };
   std::set<std::string> seen;
   for (size_t i = 0; i < changes.size(); ++i) {

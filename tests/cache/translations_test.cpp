@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <thread>
 
@@ -113,6 +114,32 @@ TEST_P(CachedTranslations, AreNotMadeAgain) {
   EXPECT_EQ(info.rejected + info.failures + info.evictions, 0u) << info.problem;
   EXPECT_EQ(info.entries, cold.translations);
   EXPECT_GT(info.bytes, 0u);
+}
+
+// Large code objects are told apart by samples, and kernels by their first kilobytes. What neither sees decides whether a
+// translation is used.
+TEST_P(CachedTranslations, OfOtherCodeInTheSamePlaceAreNotUsed) {
+  const auto source = [](unsigned added, unsigned words_in_front) {
+    std::string body = "  v_mov_b32_e32 v1, v0\n";
+    const unsigned nops[] = {25000, 25000, words_in_front, 25000, 25000};
+    for (int i = 0; i < 5; ++i) {
+      body += fmt::format("  s_branch .L{0}\n  .fill {1}, 4, 0xbf800000\n.L{0}:\n", i, nops[i]);
+      if (i == 2) body += fmt::format("  v_add_u32_e32 v1, {}, v1\n", added);
+    }
+    return std::vector<KernelSource>{kernel_of(body)};
+  };
+  unsigned met = 0;
+  for (unsigned words = 0; words < 16'000 && met == 0; words += 1'000) {
+    const auto plus = [](uint32_t added) { return [added](uint32_t i) { return i + added; }; };
+    clear_cache();
+    EXPECT_EQ(load_and_launch(source(1, words), plus(1)).translations, 1u);
+    EXPECT_EQ(load_and_launch(source(2, words), plus(2)).translations, 1u);
+    if (entries_of(directory()).size() != 1) continue;  // they differ in a sample
+    ++met;
+    EXPECT_EQ(load_and_launch(source(2, words), plus(2)).cached_translations, 1u);
+    EXPECT_EQ(load_and_launch(source(1, words), plus(1)).translations, 1u);
+  }
+  EXPECT_GT(met, 0u);
 }
 
 TEST_P(CachedTranslations, DependOnWhatTheyWereMadeFor) {

@@ -21,12 +21,12 @@ TEST_P(Fixture, IdentityAndKernels) {
   ASSERT_NE(object, nullptr);
   EXPECT_EQ(object->version(), GetParam().version);
   EXPECT_EQ(object->target().to_string(), GetParam().target);
-  ASSERT_EQ(object->kernels().size(), 2u);
-  EXPECT_EQ(object->kernels()[0].name, "vector_add");
-  EXPECT_EQ(object->kernels()[1].name, "all_arguments");
+  ASSERT_EQ(object->kernel_names().size(), 2u);
+  EXPECT_EQ(kernel_at(*object, 0).name, "vector_add");
+  EXPECT_EQ(kernel_at(*object, 1).name, "all_arguments");
   ASSERT_EQ(object->code().size(), 1u);
 
-  const Kernel& add = object->kernels()[0];
+  const Kernel& add = kernel_at(*object, 0);
   EXPECT_TRUE(add.has_metadata);
   EXPECT_EQ(add.symbol, GetParam().version == 2 ? "vector_add" : "vector_add.kd");
   EXPECT_EQ(add.required_workgroup_size, (std::array<uint32_t, 3>{64, 1, 1}));
@@ -43,7 +43,7 @@ TEST_P(Fixture, IdentityAndKernels) {
   EXPECT_EQ(add.descriptor.user_sgpr_count, 6u);  // private segment buffer 4, kernarg pointer 2
   EXPECT_EQ(add.descriptor.mode, GetParam().mode);
 
-  const Kernel& all = object->kernels()[1];
+  const Kernel& all = kernel_at(*object, 1);
   EXPECT_EQ(all.descriptor.kernarg_size, GetParam().kernarg_size);
   EXPECT_EQ(all.descriptor.vgpr_count, GetParam().vgprs);
   EXPECT_EQ(all.descriptor.sgpr_count, GetParam().sgprs);
@@ -78,7 +78,7 @@ TEST_P(Fixture, ExplicitArguments) {
       {"sampler_t", 56, 8, ArgKind::sampler, image_space},
       {"int*", 64, 8, ArgKind::global_buffer, AddressSpace::constant},
   };
-  const auto& args = object->kernels()[1].args;
+  const auto& args = kernel_at(*object, 1).args;
   ASSERT_GE(args.size(), rows.size());
   for (size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(args[i].type_name, rows[i].type) << i;
@@ -95,7 +95,7 @@ TEST_P(Fixture, HiddenArguments) {
   const auto object = load_fixture(GetParam().file);
   ASSERT_NE(object, nullptr);
   std::vector<std::pair<std::string_view, uint32_t>> hidden;
-  for (const KernelArg& arg : object->kernels()[1].args) {
+  for (const KernelArg& arg : kernel_at(*object, 1).args) {
     if (is_hidden(arg.kind)) hidden.emplace_back(to_string(arg.kind), arg.offset);
   }
   using Row = std::pair<std::string_view, uint32_t>;
@@ -125,7 +125,8 @@ TEST_P(Fixture, CodeIsWhereTheDescriptorSays) {
   const auto object = load_fixture(GetParam().file);
   ASSERT_NE(object, nullptr);
   const auto code = object->code()[0];
-  for (const Kernel& kernel : object->kernels()) {
+  for (const size_t i : {0u, 1u}) {
+    const Kernel& kernel = kernel_at(*object, i);
     const auto* entry = reinterpret_cast<const uint8_t*>(kernel.descriptor.entry);
     ASSERT_GE(entry, code.data());
     ASSERT_LE(entry + kernel.code_size, code.data() + code.size());
@@ -134,8 +135,8 @@ TEST_P(Fixture, CodeIsWhereTheDescriptorSays) {
     EXPECT_EQ(load_at<uint32_t>(kernel.descriptor.entry + kernel.code_size - 4), 0xbf810000u);
   }
   ASSERT_EQ(object->functions().size(), 2u);
-  EXPECT_EQ(object->functions()[0].address, object->kernels()[0].descriptor.entry);
-  EXPECT_EQ(object->functions()[0].size, object->kernels()[0].code_size);
+  EXPECT_EQ(object->functions()[0].address, kernel_at(*object, 0).descriptor.entry);
+  EXPECT_EQ(object->functions()[0].size, kernel_at(*object, 0).code_size);
 }
 
 TEST_P(Fixture, VariablesAndRelocations) {
@@ -184,7 +185,7 @@ void expect_write_faults(uint64_t address) {
 TEST_P(Fixture, CodeIsReadOnly) {
   const auto object = load_fixture(GetParam().file);
   ASSERT_NE(object, nullptr);
-  expect_write_faults(object->kernels()[0].descriptor.entry);
+  expect_write_faults(kernel_at(*object, 0).descriptor.entry);
 }
 
 // Constants lie in a read-only segment; copies to symbols store to them.
@@ -212,7 +213,7 @@ TEST_P(Fixture, RelocatedDataIsWritable) {
 TEST_P(Fixture, FindsKernelsByEveryNameAndSuggests) {
   const auto object = load_fixture(GetParam().file);
   ASSERT_NE(object, nullptr);
-  const Kernel* add = &object->kernels()[0];
+  const Kernel* add = &kernel_at(*object, 0);
   EXPECT_EQ(object->find_kernel("vector_add").value(), add);
   EXPECT_EQ(object->find_kernel("vector_add.kd").value(), add);
   for (const char* name : {"vectoradd", "vector_ad.kd", "Vector_Add", "add"}) {
@@ -241,8 +242,8 @@ TEST(CodeObject, KernelWithoutMetadata) {
   const auto object = load_fixture("asm_only_gfx90a.co");
   ASSERT_NE(object, nullptr);
   EXPECT_EQ(object->target().to_string(), "gfx90a:sramecc+:xnack-");
-  ASSERT_EQ(object->kernels().size(), 1u);
-  const Kernel& kernel = object->kernels()[0];
+  ASSERT_EQ(object->kernel_names().size(), 1u);
+  const Kernel& kernel = kernel_at(*object, 0);
   EXPECT_EQ(kernel.name, "bare");
   EXPECT_EQ(kernel.symbol, "bare.kd");
   EXPECT_FALSE(kernel.has_metadata);
@@ -276,8 +277,8 @@ TEST(CodeObject, SymbolsWithoutSectionHeaders) {
   poke<uint16_t>(bytes, offsetof(Elf64_Ehdr, e_shnum), 0);
   auto object = CodeObject::load(bytes);
   ASSERT_TRUE(object.has_value()) << object.error().message;
-  ASSERT_EQ((*object)->kernels().size(), 2u);
-  EXPECT_EQ((*object)->kernels()[0].code_size, 224u);
+  ASSERT_EQ((*object)->kernel_names().size(), 2u);
+  EXPECT_EQ(kernel_at(**object, 0).code_size, 224u);
 }
 
 TEST(CodeObject, RelocatableObjectSaysToLink) {

@@ -78,7 +78,7 @@ TEST_P(BundleFixture, HasTheSameObjectsInEveryForm) {
       EXPECT_EQ(Bytes(entry.begin(), entry.end()), fixture(images[i])) << i;
       const auto object = CodeObject::load(entry);
       ASSERT_TRUE(object.has_value()) << object.error().message;
-      EXPECT_EQ((*object)->kernels().size(), 2u);
+      EXPECT_EQ((*object)->kernel_names().size(), 2u);
     }
   }
 }

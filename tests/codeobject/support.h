@@ -38,6 +38,12 @@ inline std::shared_ptr<const CodeObject> load_fixture(const std::string& name) {
   return object ? *object : nullptr;
 }
 
+inline const Kernel& kernel_at(const CodeObject& object, size_t index) {
+  const auto kernel = object.kernel(index);
+  EXPECT_TRUE(kernel.has_value()) << kernel.error().message;
+  return **kernel;
+}
+
 template <typename T>
 T peek(const Bytes& bytes, uint64_t offset) {
   T value{};

@@ -2,6 +2,7 @@
 // to execute is executed by them in random forms, with the same results; each other one is an error that names it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>

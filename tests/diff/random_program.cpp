@@ -334,10 +334,9 @@ class Generator {
                                                   "v_lshrrev_b32", "v_max_u32", "v_min_i32"};
     static constexpr std::string_view kFloats[] = {"v_add_f32", "v_mul_f32", "v_sub_f32", "v_max_f32", "v_min_f32"};
     Assembler out(target_);
-    const uint32_t source =
-        depth != 0 && !program_.floats && chance(3)
-            ? kControlSgprs + (pick(depth)) * kControlSgprsPerLevel + 4  // a loop's counter, perhaps
-            : kVgpr0 + vgpr();
+    const uint32_t source = depth != 0 && !program_.floats && chance(3)
+                                ? kControlSgprs + (pick(depth))*kControlSgprsPerLevel + 4  // a loop's counter, perhaps
+                                : kVgpr0 + vgpr();
     if (program_.floats)
       out.vop2(kFloats[rng_() % std::size(kFloats)], vgpr(), source, vgpr());
     else if (chance(5))

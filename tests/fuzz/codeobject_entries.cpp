@@ -35,7 +35,24 @@ void check_object(const CodeObject& object) {
   WAVEJIT_CHECK(parse_target_id(object.target().to_string()).has_value() || object.version() >= 4);
   volatile uint64_t sink = 0;
   uint64_t budget = 1u << 20;  // kernels may overlap, and .bss of an accepted object may be large
-  for (const Kernel& kernel : object.kernels()) {
+  for (size_t i = 0; i < object.kernel_names().size(); ++i) {
+    const KernelName& name = object.kernel_names()[i];
+    const auto decoded = object.kernel(i);
+    // Several kernels may have a name; the one that is found may be malformed.
+    for (const std::string_view wanted : {name.name, name.symbol}) {
+      const auto found = object.find_kernel(wanted);
+      WAVEJIT_CHECK(found.has_value() || found.error().code == ErrorCode::kBadCodeObject);
+    }
+    WAVEJIT_CHECK(object.kernel_at(name.object).has_value());
+    if (!decoded) {
+      check_error(decoded.error());
+      WAVEJIT_CHECK(decoded.error().kernel == name.name);
+      continue;
+    }
+    const Kernel& kernel = **decoded;
+    WAVEJIT_CHECK(kernel.name == name.name && kernel.symbol == name.symbol && kernel.object == name.object);
+    WAVEJIT_CHECK(object.descriptor(i).entry == kernel.descriptor.entry);
+    WAVEJIT_CHECK(object.function_at(kernel.descriptor.entry).has_value());
     WAVEJIT_CHECK(inside_code(object, kernel.descriptor.entry, kernel.code_size));
     WAVEJIT_CHECK(kernel.descriptor.entry % 4 == 0);
     const uint64_t code_size = std::min<uint64_t>(kernel.code_size, budget);
@@ -44,8 +61,6 @@ void check_object(const CodeObject& object) {
     for (const KernelArg& arg : kernel.args) {
       WAVEJIT_CHECK(uint64_t{arg.offset} + arg.size <= kernel.descriptor.kernarg_size);
     }
-    WAVEJIT_CHECK(object.find_kernel(kernel.name).has_value());
-    WAVEJIT_CHECK(object.find_kernel(kernel.symbol).has_value());
   }
   for (const Variable& variable : object.variables()) {
     const uint64_t size = std::min(variable.size, budget);
@@ -56,6 +71,18 @@ void check_object(const CodeObject& object) {
   }
   const auto missing = object.find_kernel("no such kernel\x01");
   if (!missing) check_error(missing.error());
+}
+
+Expected<std::vector<KernelMetadata>> parse_msgpack(ByteView bytes) {
+  std::vector<KernelNote> notes;
+  if (auto found = find_msgpack_kernels(bytes, 0, notes); !found) return forward_error(std::move(found));
+  std::vector<KernelMetadata> kernels;
+  for (const KernelNote& note : notes) {
+    auto kernel = read_msgpack_kernel(note);
+    if (!kernel) return forward_error(std::move(kernel));
+    kernels.push_back(*std::move(kernel));
+  }
+  return kernels;
 }
 
 bool load_and_check(std::span<const uint8_t> bytes) {
@@ -95,7 +122,7 @@ bool fuzz_code_object(std::span<const uint8_t> input) {
 bool fuzz_metadata(std::span<const uint8_t> input) {
   if (input.empty()) return false;
   const auto note = input.subspan(1);
-  const auto kernels = input[0] % 2 == 0 ? parse_msgpack_metadata(note, 0) : parse_yaml_metadata(note, 0);
+  const auto kernels = input[0] % 2 == 0 ? parse_msgpack(note) : parse_yaml_metadata(note, 0);
   if (!kernels) {
     check_error(kernels.error());
     return false;

@@ -65,7 +65,8 @@ int main() {
   small<<<1, 1024>>>(data);
   CHECK(hipGetLastError() != hipSuccess);
   reverse<<<1, 1025>>>(data);
-  CHECK(hipGetLastError() == hipErrorInvalidConfiguration);
+  const hipError_t too_many = hipGetLastError();  // HIP 5.7 has another error
+  CHECK(too_many == hipErrorInvalidConfiguration || too_many == hipErrorInvalidValue);
   reverse<<<0, 64>>>(data);
   CHECK(hipGetLastError() != hipSuccess);
   reverse<<<1, 1024, 65536>>>(data);

@@ -33,7 +33,7 @@ template <typename T>
 __global__ void compute(const T* x, const T* y, T* out, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
-    // Each function has arguments of its own.
+  // Each function has arguments of its own.
 #define ROW(name, ...) out[k_##name * n + i] = name(x[k_##name * n + i]);
   UNARY(ROW)
 #undef ROW

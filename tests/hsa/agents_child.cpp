@@ -1,7 +1,8 @@
-// Prints the GPUs that the process has, one a line: "NODE UUID ISA CHIP COMPUTE_UNITS LDS_KIB". For each file in the
-// arguments, "load STATUS" follows: what loading that code object for the first GPU gives.
+// Prints the GPUs that the process has, one a line: "NODE UUID ISA CHIP COMPUTE_UNITS LDS_KIB", and "no images" behind those that
+// have none. For each file in the arguments, "load STATUS" follows: what loading that code object for the first GPU gives.
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ext_image.h>
 
 #include <cstdio>
 #include <fstream>
@@ -44,6 +45,7 @@ hsa_status_t print(hsa_agent_t agent, void*) {
   std::printf("%u %s %s %#x %u %zu\n", info<uint32_t>(agent, HSA_AGENT_INFO_NODE),
               info<Text>(agent, HSA_AMD_AGENT_INFO_UUID).text, name, info<uint32_t>(agent, HSA_AMD_AGENT_INFO_CHIP_ID),
               info<uint32_t>(agent, HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT), lds >> 10);
+  if (info<uint32_t>(agent, HSA_EXT_AGENT_INFO_MAX_IMAGE_RORW_HANDLES) == 0) std::printf("no images\n");
   return HSA_STATUS_SUCCESS;
 }
 

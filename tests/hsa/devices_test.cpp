@@ -74,7 +74,7 @@ const std::string k906 = "1 GPU-0000000077610000 amdgcn-amd-amdhsa--gfx906:srame
 TEST(Devices, OfBoards) {
   EXPECT_EQ(agents(""), k906);
   EXPECT_EQ(agents("WAVEJIT_TARGET=gfx942,gfx803"),
-            "1 GPU-0000000077610000 amdgcn-amd-amdhsa--gfx942:sramecc+:xnack- 0x74a1 304 64\n"
+            "1 GPU-0000000077610000 amdgcn-amd-amdhsa--gfx942:sramecc+:xnack- 0x74a1 304 64\nno images\n"
             "2 GPU-XX amdgcn-amd-amdhsa--gfx803 0x67df 36 64\n");
   const std::string path = testing::TempDir() + "/wavejit-devices-board.json";
   std::FILE* file = std::fopen(path.c_str(), "w");

@@ -36,7 +36,8 @@ TEST(DriverTree, DescribesTheBoards) {
   for (const char* line :
        {"\nsimd_count 1216\n", "\nmax_waves_per_simd 8\n", "\narray_count 32\n", "\ncu_per_simd_array 10\n",
         "\ngfx_target_version 90402\n", "\ndevice_id 29857\n", "\nnum_xcc 8\n", "\nmax_engine_clk_fcompute 2100\n",
-        "\nlocation_id 512\n", "\nio_links_count 2\n", "\ncaches_count 3\n", "\nlds_size_in_kb 64\n"})
+        "\nlocation_id 512\n", "\nio_links_count 1\n", "\np2p_links_count 1\n", "\ncaches_count 3\n",
+        "\nlds_size_in_kb 64\n"})
     EXPECT_NE(mi300.find(line), std::string::npos) << line << mi300;
   EXPECT_NE(content(nodes + "1/mem_banks/0/properties").find("size_in_bytes 17179869184\n"), std::string::npos);
   EXPECT_NE(content(nodes + "2/caches/2/properties").find("level 3\nsize 262144\n"), std::string::npos);

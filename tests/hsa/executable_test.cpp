@@ -1,5 +1,10 @@
 // Executables: variables that the program defines for code objects, and what is refused.
+#include <algorithm>
+#include <chrono>
 #include <cstring>
+#include <string>
+#include <string_view>
+#include <thread>
 
 #include "fixture.h"
 
@@ -102,6 +107,42 @@ TEST_F(HsaTest, KernelObjectsAreDescriptors) {
   std::memcpy(&kernarg_bytes, reinterpret_cast<const void*>(object + 8), 4);
   EXPECT_EQ(group_bytes, 0u);
   EXPECT_EQ(kernarg_bytes, 8u);
+}
+
+// A kernel whose metadata is malformed is found, and an error where somebody needs the metadata; the others run.
+TEST_F(HsaTest, MalformedKernels) {
+  std::vector<uint8_t> code = code_object("kernels");
+  const auto find = [&](std::string_view text, size_t from) {
+    const auto at = std::search(code.begin() + static_cast<ptrdiff_t>(from), code.end(), text.begin(), text.end());
+    EXPECT_NE(at, code.end()) << text;
+    return static_cast<size_t>(at - code.begin());
+  };
+  // The name of a kernel follows its arguments in the metadata.
+  const size_t kind = find("global_buffer", 0), symbol = find(".kd", find(".symbol", kind));
+  size_t name = symbol;
+  while (code[name - 1] > ' ' && code[name - 1] < 0x7f) --name;
+  const std::string bad(code.begin() + static_cast<ptrdiff_t>(name), code.begin() + static_cast<ptrdiff_t>(symbol + 3));
+  code[kind] = 'G';
+  hsa_code_object_reader_t reader;
+  HSA(hsa_code_object_reader_create_from_memory(code.data(), code.size(), &reader));
+  hsa_executable_t executable;
+  HSA(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable));
+  HSA(hsa_executable_load_agent_code_object(executable, gpu_, reader, nullptr, nullptr));
+  HSA(hsa_executable_freeze(executable, nullptr));
+  hsa_executable_symbol_t found;
+  HSA(hsa_executable_get_symbol_by_name(executable, bad.c_str(), &gpu_, &found));
+  uint64_t object = 0;
+  HSA(hsa_executable_symbol_get_info(found, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object));
+  uint32_t bytes = 0;
+  EXPECT_EQ(hsa_executable_symbol_get_info(found, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, &bytes),
+            HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
+  hsa_queue_t* queue = make_queue();
+  dispatch(queue, {.object = object}, 64, {}, signal(1));
+  for (int i = 0; i < 10'000 && !error_.queue; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(error_.queue, queue);
+  EXPECT_NE(error_.status, HSA_STATUS_SUCCESS);
+  HSA(hsa_code_object_reader_destroy(reader));
+  HSA(hsa_executable_destroy(executable));
 }
 
 TEST_F(HsaTest, BadSymbols) {

@@ -20,6 +20,10 @@ kernel void raise(global atomic_uint* flag) {
 
 kernel void write_at(global uint* out, long index) { out[index] = 1; }
 
+kernel void add_at_byte(global uchar* out, long byte) {
+  __opencl_atomic_fetch_add((global atomic_uint*)(out + byte), 1, __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
+}
+
 kernel void trap(global uint* out) {
   if (out[0] == 0) __builtin_trap();
 }

@@ -62,6 +62,9 @@ TEST_F(HsaTest, AttributesOfAgents) {
 TEST_F(HsaTest, AvailableMemoryIsWhatIsNotAllocated) {
   constexpr size_t kBytes = 5 << 20;
   const uint64_t before = info<uint64_t>(gpu_, 0xA015);
+  size_t pool_bytes = 0;
+  HSA(hsa_amd_memory_pool_get_info(device_pool_, HSA_AMD_MEMORY_POOL_INFO_SIZE, &pool_bytes));
+  EXPECT_LE(before, pool_bytes);
   void* memory = nullptr;
   HSA(hsa_amd_memory_pool_allocate(device_pool_, kBytes, 0, &memory));
   EXPECT_EQ(info<uint64_t>(gpu_, 0xA015), before - kBytes);

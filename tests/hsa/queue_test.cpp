@@ -188,6 +188,28 @@ TEST_F(HsaTest, FaultsEndTheirQueueOnly) {
   EXPECT_EQ(error_.status, HSA_STATUS_ERROR_EXCEPTION);
 }
 
+// A memory violation of the wave without a fault of a page: no system event.
+TEST_F(HsaTest, MisalignedAtomics) {
+  hsa_queue_t* queue = make_queue();
+  auto* out = static_cast<uint32_t*>(allocate(4096));
+  static std::atomic<int> events;
+  events = 0;
+  HSA(hsa_amd_register_system_event_handler(
+      [](const hsa_amd_event_t*, void* data) {
+        ++*static_cast<std::atomic<int>*>(data);
+        return HSA_STATUS_SUCCESS;
+      },
+      &events));
+  dispatch(queue, kernel("add_at_byte"), 1, {address(out), 102}, signal(1));
+  for (int i = 0; i < 10'000 && !error_.queue; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(error_.queue, queue);
+  EXPECT_EQ(error_.status, HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
+  EXPECT_EQ(events, 0);
+  const char* text = nullptr;
+  HSA(hsa_status_string(static_cast<hsa_status_t>(error_.status.load()), &text));
+  EXPECT_NE(std::string_view(text).find("misaligned"), std::string_view::npos) << text;
+}
+
 TEST_F(HsaTest, BadPackets) {
   hsa_queue_t* queue = make_queue();
   hsa_kernel_dispatch_packet_t packet{};

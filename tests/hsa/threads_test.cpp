@@ -43,6 +43,49 @@ TEST_F(HsaThreads, OneQueue) {
   });
 }
 
+// Some threads load and destroy executables, others ask for symbols of one that stays, as libamdhip64 does.
+TEST_F(HsaThreads, SymbolsWhileCodeIsLoaded) {
+  const std::vector<uint8_t> code = code_object("kernels");
+  static const auto good = [](hsa_status_t status) { EXPECT_EQ(status, HSA_STATUS_SUCCESS); };
+  const auto load = [&] {
+    hsa_code_object_reader_t reader;
+    good(hsa_code_object_reader_create_from_memory(code.data(), code.size(), &reader));
+    hsa_executable_t executable;
+    good(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable));
+    good(hsa_executable_load_agent_code_object(executable, gpu_, reader, nullptr, nullptr));
+    good(hsa_executable_freeze(executable, nullptr));
+    good(hsa_code_object_reader_destroy(reader));
+    return executable;
+  };
+  const hsa_executable_t shared = load();
+  on_threads([&](unsigned t) {
+    for (unsigned round = 0; round < kRounds / 4; ++round) {
+      const hsa_executable_t executable = t % 2 == 0 ? load() : shared;
+      HSA(hsa_executable_iterate_symbols(
+          executable,
+          [](hsa_executable_t, hsa_executable_symbol_t symbol, void*) {
+            hsa_symbol_kind_t kind{};
+            good(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind));
+            if (kind != HSA_SYMBOL_KIND_KERNEL) return HSA_STATUS_SUCCESS;
+            uint32_t bytes = 0;
+            good(
+                hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, &bytes));
+            EXPECT_EQ(bytes % 16, 0u);
+            bool dynamic = true;
+            good(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK, &dynamic));
+            EXPECT_FALSE(dynamic);
+            return HSA_STATUS_SUCCESS;
+          },
+          nullptr));
+      EXPECT_NE(kernel(executable, "add").object, 0u);
+      if (t % 2 == 0) {
+        EXPECT_EQ(hsa_executable_destroy(executable), HSA_STATUS_SUCCESS);
+      }
+    }
+  });
+  HSA(hsa_executable_destroy(shared));
+}
+
 // Each thread has a queue of its own for as long as a kernel takes; copies bring the arguments and the results.
 TEST_F(HsaThreads, QueuesCopiesAndHandlers) {
   const KernelObject add = kernel("add");

@@ -109,6 +109,52 @@ TEST_F(VirtualMemoryTest, SegmentsGrow) {
   HSA(hsa_amd_vmem_address_free(base, kParts * kBytes));
 }
 
+// Handlers of signals that have changed are called before a mapping goes, and one that waits for the caller does not stop it.
+TEST_F(VirtualMemoryTest, HandlersBeforeUnmapping) {
+  char* const address = reserve(kBytes);
+  const hsa_amd_vmem_alloc_handle_t handle = create();
+  int in_time = 0;  // a busy machine may take longer than the library waits
+  for (int i = 0; i < 50; ++i) {
+    HSA(hsa_amd_vmem_map(address, kBytes, 0, handle, 0));
+    const hsa_signal_t done = signal(1);
+    std::atomic<bool> called = false;
+    HSA(hsa_amd_signal_async_handler(
+        done, HSA_SIGNAL_CONDITION_LT, 1,
+        [](hsa_signal_value_t, void* data) {
+          static_cast<std::atomic<bool>*>(data)->store(true);
+          return false;
+        },
+        &called));
+    hsa_signal_store_screlease(done, 0);
+    HSA(hsa_amd_vmem_unmap(address, kBytes));
+    in_time += called;
+    for (int ms = 0; ms < 2000 && !called; ++ms) usleep(1000);
+    ASSERT_TRUE(called);
+  }
+  EXPECT_GE(in_time, 40);
+  HSA(hsa_amd_vmem_map(address, kBytes, 0, handle, 0));
+  static std::mutex lock;
+  const hsa_signal_t done = signal(1);
+  std::atomic<bool> called = false;
+  lock.lock();
+  HSA(hsa_amd_signal_async_handler(
+      done, HSA_SIGNAL_CONDITION_LT, 1,
+      [](hsa_signal_value_t, void* data) {
+        const std::lock_guard guard(lock);
+        static_cast<std::atomic<bool>*>(data)->store(true);
+        return false;
+      },
+      &called));
+  hsa_signal_store_screlease(done, 0);
+  HSA(hsa_amd_vmem_unmap(address, kBytes));
+  EXPECT_FALSE(called);
+  lock.unlock();
+  for (int ms = 0; ms < 2000 && !called; ++ms) usleep(1000);
+  EXPECT_TRUE(called);
+  HSA(hsa_amd_vmem_handle_release(handle));
+  HSA(hsa_amd_vmem_address_free(address, kBytes));
+}
+
 TEST_F(VirtualMemoryTest, RightsOfEachAgent) {
   char* const base = reserve(kBytes);
   const auto handle = create();

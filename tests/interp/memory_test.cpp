@@ -222,8 +222,7 @@ TEST_P(Memory, HostFaultsNameTheLane) {
   auto* page = static_cast<uint8_t*>(mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(page, MAP_FAILED);
   ASSERT_EQ(mprotect(page + 4096, 4096, PROT_NONE), 0);
-  struct sigaction action {
-  }, previous{};
+  struct sigaction action{}, previous{};
   action.sa_sigaction = on_segv;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   sigaction(SIGSEGV, &action, &previous);

@@ -203,14 +203,8 @@ const Ternary kTernary[] = {
      [](uint32_t a, uint32_t b, uint32_t c) {
        return u(std::max(std::min(s(a), s(b)), std::min(std::max(s(a), s(b)), s(c))));
      }},
-    {"v_min3_u32", In::i,
-     [](uint32_t a, uint32_t b, uint32_t c) {
-       return std::min({a, b, c});
-     }},
-    {"v_max3_i32", In::i,
-     [](uint32_t a, uint32_t b, uint32_t c) {
-       return u(std::max({s(a), s(b), s(c)}));
-     }},
+    {"v_min3_u32", In::i, [](uint32_t a, uint32_t b, uint32_t c) { return std::min({a, b, c}); }},
+    {"v_max3_i32", In::i, [](uint32_t a, uint32_t b, uint32_t c) { return u(std::max({s(a), s(b), s(c)})); }},
     {"v_sad_u32", In::i, [](uint32_t a, uint32_t b, uint32_t c) { return (a > b ? a - b : b - a) + c; }},
     {"v_sad_u8", In::i,
      [](uint32_t a, uint32_t b, uint32_t c) {

@@ -40,8 +40,8 @@ inline constexpr size_t kPage = 256;
 template <typename T>
 struct PageAllocator {
   using value_type = T;
-  T* allocate(size_t count) { return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{kPage})); }
-  void deallocate(T* memory, size_t) { ::operator delete (memory, std::align_val_t{kPage}); }
+  T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t{kPage})); }
+  void deallocate(T* memory, size_t) { ::operator delete(memory, std::align_val_t{kPage}); }
   bool operator==(const PageAllocator&) const = default;
 };
 using Bytes = std::vector<uint8_t, PageAllocator<uint8_t>>;

@@ -2,8 +2,7 @@
 //
 //   # comment
 //   case NAME                        starts a case
-//   targets gfx906 gfx90a            optional; default: gfx803 gfx900 gfx906 gfx908 gfx90a; gfx90a stands for gfx942,
-//   too,
+//   targets gfx906 gfx90a            optional; default: gfx803 gfx900 gfx906 gfx908 gfx90a; gfx90a stands for gfx942, too,
 //                                    if that has the instructions (glc, slc, scc are sc0, nt, sc1 there)
 //                                    and no !gfx942 follows
 //   mode 0x3c0                       optional MODE register; default 0x3c0 (IEEE, DX10_CLAMP, f16/f64 denormals; f32
@@ -11,10 +10,11 @@
 //   exec 0x00000000ffffffff          optional; default all ones
 //   v0 = 1.0 lane 0x7fc00000 -3      values of lanes 0, 1, ..., repeated cyclically; `lane` is the lane number
 //   v1 = 4*lane  v[2:3] = mem+4*lane multiples of it, addresses in global memory
-//   s4 = 7      s[4:5] = mem+16      mem/256+N: global memory's address divided by 256, as images have it; 32 and 64
-//   bits; vcc = ..  m0 = ..  scc = 1 lds[16] = 5 6                    32-bit words from byte address 16 (LDS has 4 KiB,
-//   zeros) mem[16] = 5 6                    32-bit words from byte 16 of a page of global memory (64 KiB, zeros); the
-//   GDS is
+//   s4 = 7      s[4:5] = mem+16      mem/256+N: global memory's address divided by 256, as images have it; 32 and
+//                                    64 bits
+//   vcc = ..  m0 = ..  scc = 1
+//   lds[16] = 5 6                    32-bit words from byte address 16 (LDS has 4 KiB, zeros)
+//   mem[16] = 5 6                    32-bit words from byte 16 of a page of global memory (64 KiB, zeros); the GDS is
 //                                    its upper half, scratch the quarter below it (256 bytes of each lane, swizzled)
 //   mem[64] = pattern 256            256 bytes, at byte a: (a * 29 + a / 64 + 3) modulo 256
 //   ---

@@ -2,7 +2,7 @@
 
 #include <llvm-c/Target.h>
 #include <llvm/ADT/SmallVector.h>
-#include <llvm/ADT/Triple.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/MC/MCAsmInfo.h>
 #include <llvm/MC/MCCodeEmitter.h>
 #include <llvm/MC/MCContext.h>
@@ -22,6 +22,11 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/raw_ostream.h>
+#if LLVM_VERSION_MAJOR >= 17
+#include <llvm/TargetParser/Triple.h>
+#else
+#include <llvm/ADT/Triple.h>
+#endif
 
 #include <algorithm>
 #include <map>
@@ -35,6 +40,25 @@ namespace {
 constexpr const char* kTriple = "amdgcn-amd-amdhsa";
 
 using Bytes = std::vector<uint8_t>;
+
+#if LLVM_VERSION_MAJOR >= 16
+using Alignment = llvm::Align;
+#else
+using Alignment = unsigned;
+#endif
+
+// Empty if the encoding depends on a symbol.
+Bytes encode(const llvm::MCCodeEmitter& emitter, const llvm::MCInst& inst, const llvm::MCSubtargetInfo& subtarget) {
+  llvm::SmallVector<char, 16> code;
+  llvm::SmallVector<llvm::MCFixup, 4> fixups;
+#if LLVM_VERSION_MAJOR >= 17
+  emitter.encodeInstruction(inst, code, fixups, subtarget);
+#else
+  llvm::raw_svector_ostream out(code);
+  emitter.encodeInstruction(inst, out, fixups, subtarget);
+#endif
+  return fixups.empty() ? Bytes(code.begin(), code.end()) : Bytes();
+}
 
 // Empty for what LLVM prints as invalid ("/*invalid immediate*/").
 std::string printed(llvm::MCInstPrinter& printer, const llvm::MCInst& inst, const llvm::MCSubtargetInfo& subtarget) {
@@ -55,16 +79,13 @@ class Recorder : public llvm::MCStreamer {
       : MCStreamer(context), sources_(sources), emitter_(emitter), printer_(printer), lines_(lines) {}
 
   bool emitSymbolAttribute(llvm::MCSymbol*, llvm::MCSymbolAttr) override { return true; }
-  void emitCommonSymbol(llvm::MCSymbol*, uint64_t, unsigned) override {}
-  void emitZerofill(llvm::MCSection*, llvm::MCSymbol*, uint64_t, unsigned, llvm::SMLoc) override {}
+  void emitCommonSymbol(llvm::MCSymbol*, uint64_t, Alignment) override {}
+  void emitZerofill(llvm::MCSection*, llvm::MCSymbol*, uint64_t, Alignment, llvm::SMLoc) override {}
   void emitInstruction(const llvm::MCInst& inst, const llvm::MCSubtargetInfo& subtarget) override {
-    llvm::SmallVector<char, 16> code;
-    llvm::SmallVector<llvm::MCFixup, 4> fixups;
-    llvm::raw_svector_ostream out(code);
-    emitter_.encodeInstruction(inst, out, fixups, subtarget);
-    if (!fixups.empty()) return;  // a symbol
+    Bytes code = encode(emitter_, inst, subtarget);
+    if (code.empty()) return;
     Assembled& line = lines_.at(sources_.FindLineNumber(inst.getLoc()) - 1);
-    line.code = Bytes(code.begin(), code.end());
+    line.code = std::move(code);
     line.text = printed(printer_, inst, subtarget);
     line.machine_opcode = inst.getOpcode();
   }
@@ -208,7 +229,7 @@ std::vector<KnownInstruction> AssemblerOracle::instructions(uint64_t seed, unsig
       inst.setOpcode(opcode);
       bool possible = true;
       for (unsigned i = 0; i < description.getNumOperands() && possible; ++i) {
-        const llvm::MCOperandInfo& info = description.OpInfo[i];
+        const llvm::MCOperandInfo& info = description.operands().begin()[i];
         const int tied = description.getOperandConstraint(i, llvm::MCOI::TIED_TO);
         if (tied >= 0) {
           inst.addOperand(inst.getOperand(static_cast<unsigned>(tied)));
@@ -223,11 +244,7 @@ std::vector<KnownInstruction> AssemblerOracle::instructions(uint64_t seed, unsig
         }
       }
       if (!possible) continue;
-      llvm::SmallVector<char, 16> code;
-      llvm::SmallVector<llvm::MCFixup, 4> fixups;
-      llvm::raw_svector_ostream out(code);
-      m.emitter->encodeInstruction(inst, out, fixups, *m.subtarget);
-      KnownInstruction known{Bytes(code.begin(), code.end()), printed(*m.printer, inst, *m.subtarget)};
+      KnownInstruction known{encode(*m.emitter, inst, *m.subtarget), printed(*m.printer, inst, *m.subtarget)};
       if (!known.text.empty()) result.push_back(std::move(known));
     }
   }

@@ -1,5 +1,5 @@
-// LLVM's AMDGPU disassembler as the oracle for decoding and syntax: LLVM 15, and LLVM 19 for GFX940, of which 15 knows
-// too little.
+// LLVM's AMDGPU disassembler as the oracle for decoding and syntax: the LLVM of hipcc (15 or 17), and LLVM 19 for
+// GFX940, of which these know too little.
 #pragma once
 
 #include <cstdint>

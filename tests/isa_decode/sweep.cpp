@@ -50,8 +50,11 @@ std::vector<ExceptionRule> load_exceptions(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw std::runtime_error("cannot read " + path);
   std::vector<ExceptionRule> rules;
+  bool applies = true;
   for (std::string line; std::getline(file, line);) {
     if (line.empty() || line[0] == '#') continue;
+    if (line[0] == '[') applies = line == "[LLVM " + std::to_string(WAVEJIT_LLVM) + "]";
+    if (line[0] == '[' || !applies) continue;
     std::istringstream in(line);
     ExceptionRule rule;
     in >> rule.targets >> rule.mnemonic >> rule.kind >> rule.contains >> std::ws;

@@ -36,7 +36,7 @@ bool is_use_restriction(const std::string& error) {
   for (const std::string_view restriction :
        {"constant bus restrictions", "image data size does not match dmask", "invalid atomic image dmask",
         "invalid image_gather dmask", "unsupported format", "lds_direct cannot be used with this instruction",
-        "destination must be different than all sources"})
+        "destination must be different than all sources", "out of bounds interpolation attribute number"})
     if (error.find(restriction) != std::string::npos) return true;
   return false;
 }

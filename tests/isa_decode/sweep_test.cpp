@@ -52,7 +52,7 @@ TEST_P(TextSweep, WhatLlvmAssemblesIsDecoded) {
 INSTANTIATE_TEST_SUITE_P(Targets, TextSweep, ::testing::Values(Target::gfx600, Target::gfx700),
                          [](const auto& info) { return std::string(to_string(info.param)); });
 
-// The mnemonics that wavejit prints for GFX6 to GFX90A are LLVM 15's.
+// The mnemonics that wavejit prints for GFX6 to GFX90A are LLVM's.
 TEST(AssemblerMnemonics, AreFoundInTheLibrary) {
   const std::vector<std::string> all = assembler_mnemonics();
   EXPECT_TRUE(std::is_sorted(all.begin(), all.end()));

@@ -80,8 +80,7 @@ KernelCase make_hip_dynamic_shared(Size size) {
       for (float v : row) total += std::exp(static_cast<double>(v) - largest);
       for (float v : row) want.push_back(std::exp(static_cast<double>(v) - largest) / total);
     }
-    return close<float>(
-        buffers[1], want, [&](size_t i) { return want[i] * 2e-6; }, why);
+    return close<float>(buffers[1], want, [&](size_t i) { return want[i] * 2e-6; }, why);
   };
   c.unit = "Mitems";
   c.work = 1e-6 * static_cast<double>(n);
@@ -147,9 +146,7 @@ KernelCase make_hip_globals(Size size) {
     std::vector<double> want(n);
     for (uint32_t i = 0; i < n; ++i)
       want[i] = static_cast<double>(buffers[0].as<float>()[i]) * weights[i & 3] + table[i & 7] + table[7 - i % 5];
-    if (!close<float>(
-            buffers[1], want, [](size_t) { return 2e-6; }, why))
-      return false;
+    if (!close<float>(buffers[1], want, [](size_t) { return 2e-6; }, why)) return false;
     auto counts = buffers[2].as<uint32_t>();
     // The device counter lives as long as the loaded code object, so a second run counts on.
     if (counts[0] == 0 || counts[0] % n != 0)

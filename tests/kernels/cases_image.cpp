@@ -212,8 +212,7 @@ KernelCase make_convolution3x3(Size size) {
               static_cast<double>(buffers[2].as<float>()[k]) *
               static_cast<double>(
                   buffers[0].as<float>()[clamped(y + k / 3 - 1, height) * width + clamped(x + k % 3 - 1, width)]);
-    return close<float>(
-        buffers[1], want, [](size_t) { return 2e-6; }, why);
+    return close<float>(buffers[1], want, [](size_t) { return 2e-6; }, why);
   };
   c.unit = "Mpixels";
   c.work = 1e-6 * width * height;

@@ -34,8 +34,7 @@ KernelCase make_sgemm(std::string name, uint32_t m, uint32_t n, uint32_t k, std:
   c.check = [m, n, k](std::span<const Buffer> buffers, std::string* why) {
     std::vector<double> want, magnitude;
     multiply(buffers[0].as<float>(), buffers[1].as<float>(), m, n, k, &want, &magnitude);
-    return close<float>(
-        buffers[2], want, [&](size_t i) { return 1e-7 * k * magnitude[i] / 4 + 1e-6; }, why);
+    return close<float>(buffers[2], want, [&](size_t i) { return 1e-7 * k * magnitude[i] / 4 + 1e-6; }, why);
   };
   c.unit = "GFLOP";
   c.work = 2e-9 * m * n * k;
@@ -78,8 +77,7 @@ KernelCase make_triad(Size size) {
     for (size_t i = 0; i < want.size(); ++i)
       want[i] = static_cast<double>(buffers[1].as<float>()[i]) + s * static_cast<double>(buffers[2].as<float>()[i]);
     // Fused or not: at most one rounding of the product more.
-    return close<float>(
-        buffers[0], want, [](size_t) { return 4e-6; }, why);
+    return close<float>(buffers[0], want, [](size_t) { return 4e-6; }, why);
   };
   c.unit = "GB";
   c.work = 48e-9 * n4;
@@ -104,8 +102,7 @@ KernelCase make_sgemm_naive(Size size) {
     multiply(buffers[0].as<float>(), buffers[1].as<float>(), m, n, k, &want, &magnitude);
     for (size_t i = 0; i < want.size(); ++i)
       want[i] = static_cast<double>(alpha) * want[i] + static_cast<double>(beta * initial.as<float>()[i]);
-    return close<float>(
-        buffers[2], want, [&](size_t i) { return 1e-7 * k * magnitude[i] / 4 + 1e-6; }, why);
+    return close<float>(buffers[2], want, [&](size_t i) { return 1e-7 * k * magnitude[i] / 4 + 1e-6; }, why);
   };
   c.unit = "GFLOP";
   c.work = 2e-9 * m * n * k;
@@ -170,8 +167,7 @@ KernelCase make_spmv_csr(Size size) {
       for (uint32_t i = row_start[row]; i < row_start[row + 1]; ++i)
         want[row] += static_cast<double>(buffers[2].as<float>()[i]) *
                      static_cast<double>(buffers[3].as<float>()[buffers[1].as<uint32_t>()[i]]);
-    return close<float>(
-        buffers[4], want, [](size_t) { return 2e-5; }, why);
+    return close<float>(buffers[4], want, [](size_t) { return 2e-5; }, why);
   };
   c.unit = "GFLOP";
   c.work = 2e-9 * static_cast<double>(index.size());

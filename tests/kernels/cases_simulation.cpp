@@ -107,8 +107,7 @@ KernelCase make_stencil_f64(Size size) {
           want[i] = c0 * in[i] + c1 * (in[i - 1] + in[i + 1] + in[i - nx] + in[i + nx] + in[i - size_t{nx} * ny] +
                                        in[i + size_t{nx} * ny]);
         }
-    return close<double>(
-        buffers[1], want, [](size_t) { return 1e-15; }, why);
+    return close<double>(buffers[1], want, [](size_t) { return 1e-15; }, why);
   };
   c.unit = "Mcells";
   c.work = 1e-6 * static_cast<double>(cells);
@@ -142,8 +141,7 @@ KernelCase make_jacobi_lds(Size size) {
           for (int x = 0; x < 16; ++x) want[(ty + y) * width + tx + x] = tile[sweeps & 1][y + 1][x + 1];
       }
     }
-    return close<float>(
-        buffers[1], want, [](size_t) { return 1e-6; }, why);
+    return close<float>(buffers[1], want, [](size_t) { return 1e-6; }, why);
   };
   c.unit = "Mcells";
   c.work = 1e-6 * width * height * sweeps;
@@ -172,7 +170,7 @@ KernelCase make_fft_lds(Size size) {
     auto out = buffers[0].as<float>();
     std::vector<std::complex<double>> roots(kPoints);
     for (uint32_t j = 0; j < kPoints; ++j) roots[j] = std::polar(1.0, -2 * std::numbers::pi * j / kPoints);
-    for (uint32_t t = 0; t<transforms; t += transforms> 64 ? 61 : 1) {
+    for (uint32_t t = 0; t < transforms; t += transforms > 64 ? 61 : 1) {
       for (uint32_t f = 0; f < kPoints; ++f) {
         std::complex<double> sum = 0;
         for (uint32_t x = 0; x < kPoints; ++x)

@@ -49,11 +49,12 @@ int main(int argc, char** argv) {
         ++failures;
         continue;
       }
-      const auto lift_one = [&](const std::string& name, uint64_t pc, const codeobject::KernelDescriptor* kernel) {
+      const auto lift_one = [&](const std::string_view name, uint64_t pc, const codeobject::KernelDescriptor* kernel) {
         for (const std::span<const uint8_t> code : (*object)->code()) {
           const uint64_t base = reinterpret_cast<uint64_t>(code.data());
           if (pc < base || pc >= base + code.size()) continue;
-          lift::LiftOptions options{.target = *target, .name = name, .entry_pc = pc, .code = code, .code_base = base};
+          lift::LiftOptions options{
+              .target = *target, .name = std::string(name), .entry_pc = pc, .code = code, .code_base = base};
           options.mode = kernel ? kernel->mode : 0x3f0;
           options.is_kernel_entry = kernel != nullptr;
           options.exec_full = true;
@@ -74,8 +75,10 @@ int main(int argc, char** argv) {
           }
         }
       };
-      for (const codeobject::Kernel& kernel : (*object)->kernels())
-        lift_one(kernel.name, kernel.descriptor.entry, &kernel.descriptor);
+      for (size_t k = 0; k < (*object)->kernel_names().size(); ++k) {
+        const codeobject::KernelDescriptor descriptor = (*object)->descriptor(k);
+        lift_one((*object)->kernel_names()[k].name, descriptor.entry, &descriptor);
+      }
       for (const codeobject::FunctionSymbol& function : (*object)->functions())
         lift_one(function.name, function.address, nullptr);
     }

@@ -339,23 +339,19 @@ Env nearest(Env e) {
   return e;
 }
 
-#define BOUNDED_F32(name, function, ...)                                                        \
-  {                                                                                             \
-#name, [](Lane& l, Source s) -> Bits {                                                        \
-     return bounded(l, flushing(nearest(l.f32)), Function::function, low(s[0]), bound_of(#name) __VA_OPT__(, ) __VA_ARGS__); \
-   } \
-  }
-#define BOUNDED_F64(name, function, ...)                                              \
-  {                                                                                   \
-#name, [](Lane& l, Source s) -> Bits {                                              \
+#define BOUNDED_F32(name, function, ...)                                        \
+  {#name, [](Lane& l, Source s) -> Bits {                                       \
+     return bounded(l, flushing(nearest(l.f32)), Function::function, low(s[0]), \
+                    bound_of(#name) __VA_OPT__(, ) __VA_ARGS__);                \
+   }}
+#define BOUNDED_F64(name, function, ...)                                                                           \
+  {#name, [](Lane& l, Source s) -> Bits {                                                                          \
      return bounded(l, nearest(l.f64), Function::function, low(s[0]), bound_of(#name) __VA_OPT__(, ) __VA_ARGS__); \
-   } \
-  }
-#define BOUNDED_F16(name, function)                                                                                    \
-  {                                                                                                                    \
-#name, [](Lane & l,                                                                                                \
-              Source s) -> Bits { return bounded(l, nearest(l.f16), Function::function, low(s[0]), bound_of(#name)); } \
-  }
+   }}
+#define BOUNDED_F16(name, function)                                                     \
+  {#name, [](Lane& l, Source s) -> Bits {                                               \
+     return bounded(l, nearest(l.f16), Function::function, low(s[0]), bound_of(#name)); \
+   }}
 
 constexpr Entry kEntries[] = {
     // VOP1

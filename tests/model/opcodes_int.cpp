@@ -168,10 +168,7 @@ Bits sad_u16(Lane& l, Source s) {
   return u32_of(l, Wide{sum} + u(s[2]));
 }
 
-#define ROW(name, ...)                                                             \
-  {                                                                                \
-#name, []([[maybe_unused]] Lane & l, Source s) -> Bits { return __VA_ARGS__; } \
-  }
+#define ROW(name, ...) {#name, []([[maybe_unused]] Lane& l, Source s) -> Bits { return __VA_ARGS__; }}
 // clang-format off
 constexpr Entry kEntries[] = {
     // VOP1

@@ -179,34 +179,35 @@ Bits classify(Lane& l, Source s) {
   return low(s[1]) >> bit & 1;
 }
 
-#define COMPARE_FLOAT_ALL(prefix, bits)                                                                               \
-  {prefix "f_f" #bits, compare_float<bits, 0>}, {prefix "lt_f" #bits, compare_float<bits, kLess>},                    \
-      {prefix "eq_f" #bits, compare_float<bits, kEqual>}, {prefix "le_f" #bits, compare_float<bits, kLess | kEqual>}, \
-      {prefix "gt_f" #bits, compare_float<bits, kGreater>},                                                           \
-      {prefix "lg_f" #bits, compare_float<bits, kLess | kGreater>},                                                   \
-      {prefix "ge_f" #bits, compare_float<bits, kGreater | kEqual>},                                                  \
-      {prefix "o_f" #bits, compare_float<bits, kLess | kEqual | kGreater>},                                           \
-      {prefix "u_f" #bits, compare_float<bits, kUnordered>},                                                          \
-      {prefix "nge_f" #bits, compare_float<bits, kUnordered | kLess>},                                                \
-      {prefix "nlg_f" #bits, compare_float<bits, kUnordered | kEqual>},                                               \
-      {prefix "ngt_f" #bits, compare_float<bits, kUnordered | kLess | kEqual>},                                       \
-      {prefix "nle_f" #bits, compare_float<bits, kUnordered | kGreater>},                                             \
-      {prefix "neq_f" #bits, compare_float<bits, kUnordered | kLess | kGreater>},                                     \
-      {prefix "nlt_f" #bits, compare_float<bits, kUnordered | kEqual | kGreater>}, {                                  \
-    prefix "tru_f" #bits, compare_float<bits, kUnordered | kLess | kEqual | kGreater>                                 \
+#define COMPARE_FLOAT_ALL(prefix, bits)                                                            \
+  {prefix "f_f" #bits, compare_float<bits, 0>}, {prefix "lt_f" #bits, compare_float<bits, kLess>}, \
+      {prefix "eq_f" #bits, compare_float<bits, kEqual>},                                          \
+      {prefix "le_f" #bits, compare_float < bits, kLess | kEqual > },                              \
+      {prefix "gt_f" #bits, compare_float<bits, kGreater>},                                        \
+      {prefix "lg_f" #bits, compare_float < bits, kLess | kGreater > },                            \
+      {prefix "ge_f" #bits, compare_float < bits, kGreater | kEqual > },                           \
+      {prefix "o_f" #bits, compare_float < bits, kLess | kEqual | kGreater > },                    \
+      {prefix "u_f" #bits, compare_float<bits, kUnordered>},                                       \
+      {prefix "nge_f" #bits, compare_float < bits, kUnordered | kLess > },                         \
+      {prefix "nlg_f" #bits, compare_float < bits, kUnordered | kEqual > },                        \
+      {prefix "ngt_f" #bits, compare_float < bits, kUnordered | kLess | kEqual > },                \
+      {prefix "nle_f" #bits, compare_float < bits, kUnordered | kGreater > },                      \
+      {prefix "neq_f" #bits, compare_float < bits, kUnordered | kLess | kGreater > },              \
+      {prefix "nlt_f" #bits, compare_float < bits, kUnordered | kEqual | kGreater > }, {           \
+    prefix "tru_f" #bits, compare_float<bits, kUnordered | kLess | kEqual | kGreater>              \
   }
 #define COMPARE_FLOAT(bits) COMPARE_FLOAT_ALL("v_cmp_", bits), COMPARE_FLOAT_ALL("v_cmpx_", bits)
 // The forms of GFX6 and GFX7 that differ in the exceptions they raise.
 #define COMPARE_FLOAT_SIGNALLING(bits) COMPARE_FLOAT_ALL("v_cmps_", bits), COMPARE_FLOAT_ALL("v_cmpsx_", bits)
-#define COMPARE_INT_ALL(prefix, letter, bits, is_signed)                              \
-  {prefix "f_" letter #bits, compare_int<bits, is_signed, 0>},                        \
-      {prefix "lt_" letter #bits, compare_int<bits, is_signed, kLess>},               \
-      {prefix "eq_" letter #bits, compare_int<bits, is_signed, kEqual>},              \
-      {prefix "le_" letter #bits, compare_int<bits, is_signed, kLess | kEqual>},      \
-      {prefix "gt_" letter #bits, compare_int<bits, is_signed, kGreater>},            \
-      {prefix "ne_" letter #bits, compare_int<bits, is_signed, kLess | kGreater>},    \
-      {prefix "ge_" letter #bits, compare_int<bits, is_signed, kGreater | kEqual>}, { \
-    prefix "t_" letter #bits, compare_int<bits, is_signed, kLess | kEqual | kGreater> \
+#define COMPARE_INT_ALL(prefix, letter, bits, is_signed)                                  \
+  {prefix "f_" letter #bits, compare_int<bits, is_signed, 0>},                            \
+      {prefix "lt_" letter #bits, compare_int<bits, is_signed, kLess>},                   \
+      {prefix "eq_" letter #bits, compare_int<bits, is_signed, kEqual>},                  \
+      {prefix "le_" letter #bits, compare_int < bits, is_signed, kLess | kEqual > },      \
+      {prefix "gt_" letter #bits, compare_int<bits, is_signed, kGreater>},                \
+      {prefix "ne_" letter #bits, compare_int < bits, is_signed, kLess | kGreater > },    \
+      {prefix "ge_" letter #bits, compare_int < bits, is_signed, kGreater | kEqual > }, { \
+    prefix "t_" letter #bits, compare_int<bits, is_signed, kLess | kEqual | kGreater>     \
   }
 #define COMPARE_INT(bits)                                                                  \
   COMPARE_INT_ALL("v_cmp_", "i", bits, true), COMPARE_INT_ALL("v_cmpx_", "i", bits, true), \

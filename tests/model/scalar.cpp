@@ -118,10 +118,7 @@ void condition(Step& x, bool value) {
   x.scc = value;
 }
 
-#define ROW(name, ...)                   \
-  {                                      \
-#name, [](Step & x) { __VA_ARGS__; } \
-  }
+#define ROW(name, ...) {#name, [](Step& x) { __VA_ARGS__; }}
 // clang-format off
 // The second source is a register, a constant of 32 bits, or an immediate that was extended to 64.
 #define COMPARISONS(prefix)                               \

@@ -85,12 +85,15 @@ class DenseVector {
   hipsparseDnVecDescr_t raw_ = nullptr;
 };
 
+// HIPSPARSE_ORDER_COL, which hipSPARSE of ROCm 5.3 calls HIPSPARSE_ORDER_COLUMN.
+constexpr auto kColumnOrder = static_cast<hipsparseOrder_t>(1);
+
 // By column.
 template <typename T>
 class DenseMatrix {
  public:
   DenseMatrix(const Device<T>& v, int rows, int cols) {
-    OK(hipsparseCreateDnMat(&raw_, rows, cols, rows, v.data(), kDatatype<T>, HIPSPARSE_ORDER_COLUMN));
+    OK(hipsparseCreateDnMat(&raw_, rows, cols, rows, v.data(), kDatatype<T>, kColumnOrder));
   }
   DenseMatrix(const DenseMatrix&) = delete;
   DenseMatrix& operator=(const DenseMatrix&) = delete;

@@ -85,6 +85,35 @@ TEST_P(Exceptions, AreSeenByFunctions) {
   EXPECT_EQ(out[0], 1u);
 }
 
+// The read is where a branch of Tensile's kind goes, whose distance is too large for a branch instruction.
+TEST_P(Exceptions, AreSeenBehindLongBranches) {
+  Buffer<uint32_t> out(64);
+  const KernelSource k{.name = "far",
+                       .body = fmt::format(R"({}
+  v_mov_b32_e32 v8, -1.0
+  v_sqrt_f32_e32 v9, v8
+  s_mov_b32 s10, 0
+  s_cmp_eq_u32 s10, 0
+  s_cbranch_scc0 .Lnear
+  s_getpc_b64 s[20:21]
+.Lhere:
+  s_add_i32 s22, .Lfar-.Lhere-4, 4
+  s_add_u32 s20, s20, s22
+  s_addc_u32 s21, s21, 0
+  s_setpc_b64 s[20:21]
+.Lnear:
+  .fill 40000, 4, 0xbf800000
+.Lfar:
+  s_getreg_b32 s10, hwreg(HW_REG_TRAPSTS, 0, 9)
+  v_mov_b32_e32 v10, s10
+  store v[6:7], v10
+)",
+                                           kOwnAddress),
+                       .args = {{"out"}}};
+  run(k, out);
+  for (unsigned i = 0; i < 64; ++i) ASSERT_EQ(out[i], 1u) << i;
+}
+
 TEST_P(Exceptions, Trap) {
   struct Case {
     const char* body;

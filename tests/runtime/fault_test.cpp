@@ -466,7 +466,7 @@ void on_segv(int) {
 TEST(ForeignFaults, GoToTheHandlerThatWasThereBefore) {
   EXPECT_EXIT(
       {
-        struct sigaction action {};
+        struct sigaction action{};
         action.sa_handler = on_segv;
         sigaction(SIGSEGV, &action, nullptr);
         const Module module = load("gfx906", {portable_store("gfx906")});

@@ -56,6 +56,49 @@ TEST_P(Scheduling, BarrierBetweenAllWavesOfAGroup) {
   }
 }
 
+// Behind a barrier the first wave replaces a word in LDS by one from memory, and the others read the word: on hardware they are done
+// long before the load is. Kernels rely on that.
+TEST_P(Scheduling, TheFirstWaveIsLastBehindABarrier) {
+  KernelSource k{.name = "first_last",
+                 .body = R"(
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_mov_b32 m0, -1
+  v_readfirstlane_b32 s8, v0
+  v_mov_b32_e32 v1, 0
+  v_mov_b32_e32 v2, 7
+  ds_write_b32 v1, v2
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  s_cmp_lg_u32 s8, 0
+  s_cbranch_scc1 .Lread
+  v_mov_b32_e32 v4, s6
+  v_mov_b32_e32 v5, s7
+  flat_load_dword v3, v[4:5]
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  ds_write_b32 v1, v3
+.Lread:
+  ds_read_b32 v3, v1
+  v_lshlrev_b32_e32 v1, 2, v0
+  v_mov_b32_e32 v4, s5
+  v_mov_b32_e32 v5, 0
+  add_co v6, s4, v1
+  addc v7, v4, v5
+  s_waitcnt lgkmcnt(0)
+  store v[6:7], v3
+)",
+                 .args = {{"out"}, {"word"}},
+                 .lds = 4};
+  for (const char* target : {"gfx803", "gfx906"}) {
+    const Module module = load(target, {k});
+    Kernel kernel = module.kernel("first_last");
+    Buffer<uint32_t> out(256), word(1);
+    word[0] = 9;
+    kernel.set_args(out, word);
+    (void)kernel.launch(launch_options(GetParam(), 256, 256));
+    for (unsigned i = 0; i < 256; ++i) ASSERT_EQ(out[i], i < 64 ? 9u : 7u) << i;
+  }
+}
+
 // EXEC is partial at one barrier and full again at the next: what was done in between holds for some lanes only.
 TEST_P(Scheduling, PartialExecBetweenBarriers) {
   KernelSource k{.name = "partial",

@@ -16,6 +16,7 @@ import ci  # noqa: E402
 import document  # noqa: E402
 import gtest  # noqa: E402
 import records  # noqa: E402
+import root  # noqa: E402
 import table  # noqa: E402
 
 FAKE = str(pathlib.Path(__file__).resolve().parent / "fake_gtest.py")
@@ -83,6 +84,23 @@ class Programs(unittest.TestCase):
             self.program.list_tests()
 
 
+class Translations(unittest.TestCase):
+    def test_messages_of_untranslated_kernels_are_those_of_the_sources(self) -> None:
+        folders = ("frontend", "backend-x86", "runtime")
+        sources = "".join(path.read_text() for folder in folders for path in (REPOSITORY / folder).rglob("*.cpp"))
+        for text in gtest.UNTRANSLATED:
+            self.assertIn(text, sources)
+
+    def test_counts_each_place_once(self) -> None:
+        reader = gtest.Reader()
+        for pc in ("0x7f3600001108", "0x7f4700001108"):
+            said = f"wavejit: The interpreter does not execute s_sethalt 1 at {pc}. At k+0x8 (pc {pc})"
+            reader.line(f"text {said}, work-group ({pc[-9]}, 0, 0), wave 0.")
+        reader.line("wavejit: hsa_ven_amd_pcs_create is not implemented.")
+        reader.line("wavejit: Kernel 'k' read memory it may not access at address 0x0.")
+        self.assertEqual(len(reader.translation_failures), 1)
+
+
 class Samples(unittest.TestCase):
     def test_samples_are_the_same_each_time_and_nested(self) -> None:
         tests = [f"program:Suite.test{i}" for i in range(1000)]
@@ -102,6 +120,26 @@ class Bounds(unittest.TestCase):
         outcome = bounds.run(["sh", "-c", "sleep 61 & sleep 62"], limit=3, memory=1)
         self.assertEqual(outcome.why, "time")
         self.assertLess(outcome.seconds, 50)
+
+    def test_nothing_survives_the_end_of_the_runner(self) -> None:
+        def ends(line: str) -> bool:
+            self.pid = int(line)
+            raise SystemExit(143)
+
+        with self.assertRaises(SystemExit):
+            bounds.run(["sh", "-c", "sleep 63 & echo $!; sleep 64"], limit=60, memory=1, on_line=ends)
+        status = pathlib.Path(f"/proc/{self.pid}/status")
+
+        def lives() -> bool:
+            try:
+                return "State:\tZ" not in status.read_text()
+            except (FileNotFoundError, ProcessLookupError):
+                return False
+
+        deadline = time.monotonic() + 10  # a killed process is there until it has run once more
+        while lives() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertFalse(lives())
 
     def test_a_descendant_that_keeps_the_pipe_does_not_hold_up(self) -> None:
         outcome = bounds.run(["sh", "-c", "sleep 30 & exit 5"], limit=60, memory=1)
@@ -156,9 +194,11 @@ class Tables(unittest.TestCase):
 
 
 class Verdicts(unittest.TestCase):
-    def red(self, green: dict[str, list[str]], deadline: float = float("inf")) -> bool:
+    def red(
+        self, green: dict[str, list[str]], deadline: float = float("inf"), error: Exception = ci.Broken("wrong")
+    ) -> bool:
         def fails() -> str:
-            raise ci.Broken("wrong")
+            raise error
 
         checks = ci.Checks(deadline)
         checks.green = green
@@ -170,6 +210,11 @@ class Verdicts(unittest.TestCase):
         self.assertFalse(self.red({"rocminfo": ["hip_7.1"], "other": ["hip_7.2"]}))
         self.assertTrue(self.red({"rocminfo": ["hip_7.1", "hip_7.2"]}))
         self.assertFalse(self.red({"rocminfo": ["hip_7.2"]}, deadline=time.monotonic() - 1))
+
+    def test_a_mirror_that_does_not_answer_is_not_red(self) -> None:
+        green = {"rocminfo": ["hip_7.2"]}
+        self.assertFalse(self.red(green, error=root.PackageError("E: Failed to fetch http://127.0.0.1:9/a.deb")))
+        self.assertTrue(self.red(green, error=root.PackageError("E: Unable to correct problems")))
 
 
 class Records(unittest.TestCase):

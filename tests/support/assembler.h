@@ -10,8 +10,8 @@
 
 namespace wavejit::test {
 
-// The bytes of .text. The error has the assembler's messages. Runs clang-15 (WAVEJIT_TEST_CLANG), and
-// clang-19 for GFX940.
+// The bytes of .text. The error has the assembler's messages. Runs the clang that hipcc has (WAVEJIT_TEST_CLANG),
+// and clang-19 for GFX940.
 [[nodiscard]] Expected<std::vector<uint8_t>> assemble(isa::Target target, std::string_view source);
 
 }  // namespace wavejit::test

@@ -75,8 +75,10 @@ class Tree {
   }
   static uint64_t serial(const Board& board, uint32_t index) { return board.unique_id ? 0x77610000u + index : 0; }
 
-  void io_link(uint32_t from, uint32_t number, uint32_t to) {
-    file(fmt::format("{}/{}/io_links/{}/properties", kNodes, from, number),
+  // `folder`: io_links are those of the bus, p2p_links those of two devices by way of it. Libraries take a device's io_link to
+  // another device for XGMI (rocm_smi 5.7 ends the process otherwise).
+  void link(const char* folder, uint32_t from, uint32_t number, uint32_t to) {
+    file(fmt::format("{}/{}/{}/{}/properties", kNodes, from, folder, number),
          lines({{"type", 2},  // PCI Express
                 {"version_major", 0},
                 {"version_minor", 0},
@@ -133,7 +135,7 @@ class Tree {
                                     {"drm_render_minor", 0},
                                     {"hive_id", 0}}));
     memory_bank(0, 0, host_.memory_bytes, 64, 0);
-    for (uint32_t i = 0; i < gpus; ++i) io_link(0, i, i + 1);
+    for (uint32_t i = 0; i < gpus; ++i) link("io_links", 0, i, i + 1);
     uint32_t simds = 0;
     for (uint32_t i = 0; i < gpus; ++i) {
       gpu_node(i, 0x80001000 + simds);
@@ -155,8 +157,8 @@ class Tree {
                                        {"simd_count", b.compute_units * b.simds_per_cu},
                                        {"mem_banks_count", 1},
                                        {"caches_count", caches},
-                                       {"io_links_count", boards_.size()},
-                                       {"p2p_links_count", 0},
+                                       {"io_links_count", 1},
+                                       {"p2p_links_count", boards_.size() - 1},
                                        {"cpu_core_id_base", 0},
                                        {"simd_id_base", simd_id_base},
                                        {"max_waves_per_simd", b.waves_per_simd},
@@ -190,8 +192,9 @@ class Tree {
                                        {"num_xcc", b.xccs},
                                        {"max_engine_clk_ccompute", 0}}));
     memory_bank(node, 1, memory_bytes(b), b.memory_bus_bits, b.memory_clock_mhz);
-    for (uint32_t other = 0, number = 0; other <= boards_.size(); ++other)
-      if (other != node) io_link(node, number++, other);
+    link("io_links", node, 0, 0);
+    for (uint32_t other = 1, number = 0; other <= boards_.size(); ++other)
+      if (other != node) link("p2p_links", node, number++, other);
   }
 
   // One entry for each level, where the driver has one for each compute unit. Returns how many.
@@ -293,7 +296,7 @@ uint64_t hash_of(std::span<const TreeEntry> entries) {
 }  // namespace
 
 HostFacts HostFacts::read() {
-  struct sysinfo info {};
+  struct sysinfo info{};
   sysinfo(&info);
   HostFacts facts{.cpus = static_cast<uint32_t>(std::max(1l, sysconf(_SC_NPROCESSORS_ONLN))),
                   .memory_bytes = uint64_t{info.totalram} * info.mem_unit};
@@ -309,7 +312,7 @@ std::vector<TreeEntry> driver_tree(std::span<const Board> boards, const HostFact
 
 fs::path write_tree(const fs::path& parent, std::span<const TreeEntry> entries) {
   const fs::path tree = parent / fmt::format("driver-{:016x}", hash_of(entries));
-  struct stat status {};
+  struct stat status{};
   if (lstat(tree.c_str(), &status) == 0) {
     // A directory that belongs to others could say anything.
     if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid()) {

@@ -1,0 +1,20 @@
+// What the tiers need of the CPU.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "backend-x86/compiler.h"
+
+namespace wavejit::backend {
+
+struct HostFeature {
+  std::string_view name;  // as in /proc/cpuinfo
+  Tier tier = Tier::avx2;
+  bool required = true;  // else the tier runs without it
+  bool (*present)() = nullptr;
+};
+
+[[nodiscard]] std::span<const HostFeature> host_features();
+
+}  // namespace wavejit::backend

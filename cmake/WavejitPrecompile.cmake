@@ -1,0 +1,28 @@
+# Precompiled headers: half of the time that most files take is what they include of other projects' headers.
+option(WAVEJIT_PRECOMPILE "Precompile the headers of other projects that most files include" ON)
+
+# wavejit_precompile(TARGET HEADER): compiles TARGET's files with HEADER, a file of includes, precompiled. Files include what
+# they use all the same; a build with WAVEJIT_PRECOMPILE off shows when one does not.
+function(wavejit_precompile target header)
+  if(WAVEJIT_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE "${header}")
+  endif()
+endfunction()
+
+# wavejit_precompile_tests(DIRECTORY): the programs of DIRECTORY that use GoogleTest share what is precompiled for
+# wavejit_test_precompiled, but for those with flags of their own.
+function(wavejit_precompile_tests directory)
+  if(NOT WAVEJIT_PRECOMPILE)
+    return()
+  endif()
+  get_directory_property(targets DIRECTORY "${directory}" BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    get_target_property(libraries ${target} LINK_LIBRARIES)
+    get_target_property(options ${target} COMPILE_OPTIONS)
+    if(type STREQUAL "EXECUTABLE" AND libraries MATCHES "GTest::" AND NOT options MATCHES "-[mfO]")
+      target_precompile_headers(${target} REUSE_FROM wavejit_test_precompiled)
+      target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:wavejit_fmt,INTERFACE_COMPILE_DEFINITIONS>)
+    endif()
+  endforeach()
+endfunction()

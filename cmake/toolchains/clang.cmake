@@ -1,0 +1,11 @@
+# The presets' clang: 14 on Debian 12, 19 on Debian 13.
+foreach(version 14 19)
+  find_program(WAVEJIT_HOST_CLANG_${version} clang-${version})
+  find_program(WAVEJIT_HOST_CLANGXX_${version} clang++-${version})
+  if(WAVEJIT_HOST_CLANG_${version} AND WAVEJIT_HOST_CLANGXX_${version})
+    set(CMAKE_C_COMPILER "${WAVEJIT_HOST_CLANG_${version}}")
+    set(CMAKE_CXX_COMPILER "${WAVEJIT_HOST_CLANGXX_${version}}")
+    return()
+  endif()
+endforeach()
+message(FATAL_ERROR "There is neither clang-14 nor clang-19: run scripts/setup.sh")
