@@ -245,6 +245,7 @@ Emitter::Shape Emitter::shape(const Inst& inst) {
     case Op::fence:
     case Op::clock:
     case Op::interrupt:
+    case Op::poll:
       return Shape::barrier;
     default:
       break;

@@ -358,7 +358,8 @@ class Emitter {
   bool emit_load_scalar(const Inst& inst);                     // memory.cpp
   bool emit_atomic(const Inst& inst);                          // atomics.cpp
   bool emit_cross_lane(const Inst& inst);                      // cross_lane.cpp
-  bool emit_out_of_line(const Inst& inst);                     // helper_calls.cpp
+  void emit_poll();
+  bool emit_out_of_line(const Inst& inst);  // helper_calls.cpp
   void emit_call(const Inst& inst);
   bool emit_out_of_line_chunk(const Inst& inst, unsigned chunk);
   bool emit_division(const Inst& inst, unsigned chunk);  // division.cpp

@@ -6,6 +6,7 @@
 #include "backend-x86/emitter.h"
 #include "backend-x86/helpers.h"
 #include "backend-x86/helpers_float.h"
+#include "backend-x86/wave_stack.h"
 #include "internal/interrupt.h"
 
 namespace wavejit::backend {
@@ -160,9 +161,25 @@ void Emitter::emit_call(const Inst& inst) {
   }
 }
 
+// Counts down; at zero the stub changes to the stack of whoever runs the wave. It keeps all registers, so that nothing
+// is known of it here.
+void Emitter::emit_poll() {
+  const Label reached = cc_.newLabel(), back = cc_.newLabel();
+  cc_.sub(wave_field(offsetof(WaveState, polls_left), 4), 1);
+  cc_.jz(reached);
+  cc_.bind(back);
+  cold([&] {
+    cc_.bind(reached);
+    cc_.push(wave_);
+    cc_.emit(I::kIdCall, pool_.function(poll_stub()));
+    cc_.jmp(back);
+  });
+}
+
 bool Emitter::emit_out_of_line(const Inst& inst) {
   if (inst.op == Op::call) return emit_call(inst), true;
   if (inst.op == Op::fence) return cc_.mfence(), true;
+  if (inst.op == Op::poll) return emit_poll(), true;
   if (inst.op == Op::clock) {
     if (inst.attr == 0) {
       Gp low = cc_.newUInt64(), high = cc_.newUInt64();

@@ -178,6 +178,8 @@ class Interpreter {
       case Op::fence:
         event("fence", {});
         return true;
+      case Op::poll:
+        return true;
       case Op::interrupt:
         event("interrupt", {scalar(inst.operands[0])});
         return true;

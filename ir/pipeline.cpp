@@ -38,6 +38,7 @@ constexpr Pass kPipeline[] = {
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
     {"cfg", "constant branches, chains of blocks, trivial phis", passes::cfg},
     {"gvn", "common subexpressions", passes::gvn},
+    {"polls", "polls in loops that may wait for what others do", passes::polls},
     {"full-loops", "copies of loops for as long as all lanes are in them", passes::full_loops},
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
     {"unclamped-copies", "copies of blocks for waves with all lanes on and no index at its bounds",

@@ -29,6 +29,8 @@ tl::unexpected<Error> no_memory(const char* what, uint64_t bytes) {
   return make_error(ErrorCode::kOutOfMemory, fmt::format("Cannot map {} bytes of host memory for {}.", bytes, what));
 }
 
+constexpr size_t kMaxFree = 256;
+
 struct FreeList {
   std::mutex mutex;
   std::vector<std::unique_ptr<Arena>> arenas;
@@ -111,7 +113,7 @@ std::unique_ptr<Arena> acquire_arena() {
 void release_arena(std::unique_ptr<Arena> arena) {
   FreeList& list = free_list();
   const std::lock_guard lock(list.mutex);
-  list.arenas.push_back(std::move(arena));
+  if (list.arenas.size() < kMaxFree) list.arenas.push_back(std::move(arena));
 }
 
 }  // namespace wavejit::runtime

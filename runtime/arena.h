@@ -5,11 +5,13 @@
 // hardware.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 
+#include "backend-x86/wave_stack.h"
 #include "internal/error.h"
 #include "internal/wave_state.h"
 
@@ -35,6 +37,11 @@ class Arena {
   [[nodiscard]] Expected<void> prepare(unsigned waves, uint32_t lds_bytes, uint32_t scratch_bytes_per_lane);
 
   [[nodiscard]] WaveState& wave(unsigned index) { return waves_[index]; }
+  // The host stack of a wave whose code has polls; nullptr when the host refuses.
+  [[nodiscard]] backend::WaveStack* stack_of(const WaveState& wave) {
+    backend::WaveStack& stack = stacks_[&wave - waves_];
+    return stack.prepare() ? &stack : nullptr;
+  }
   // LDS of the prepared size, ending exactly before 4 GiB + 64 KiB of inaccessible addresses.
   [[nodiscard]] uint64_t lds_base() const { return lds_base_; }
   [[nodiscard]] uint32_t lds_size() const { return lds_size_; }
@@ -45,6 +52,7 @@ class Arena {
 
  private:
   WaveState* waves_ = nullptr;
+  std::array<backend::WaveStack, kMaxWavesPerGroup> stacks_;
   unsigned wave_capacity_ = 0;
   uint64_t lds_mapping_ = 0;
   uint64_t lds_base_ = 0;

@@ -394,6 +394,7 @@ Expected<void> run_launch(const wavejit_kernel& kernel, const wavejit_launch_opt
   stats.threads = result.threads;
   stats.interpreted_workgroups = result.interpreted_workgroups;
   stats.moved_waves = result.moved_waves;
+  stats.fallbacks = result.fallbacks;
   stats.cached_translations = result.cached_translations;
   stats.cache_ns = result.cache_ns;
   return ok;

@@ -184,7 +184,9 @@ Expected<std::string> dump_ir(const Module& module, const Kernel& kernel, std::s
       out += fmt::format("; {}\n{}\n", title, ir::print(function));
     };
   }
-  Expected<lift::LiftResult> lifted = lift::lift(lift_options(module, kernel, options));
+  const lift::LiftOptions lifting = lift_options(module, kernel, options);
+  context.one_wave = lifting.shape && lifting.shape->has_one_wave();
+  Expected<lift::LiftResult> lifted = lift::lift(lifting);
   if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
   ir::optimise(*lifted->function, context);
   if (stage.empty()) out = ir::print(*lifted->function);
@@ -194,9 +196,11 @@ Expected<std::string> dump_ir(const Module& module, const Kernel& kernel, std::s
 Expected<std::string> dump_x86(const Module& module, const Kernel& kernel, backend::Tier tier,
                                const DumpOptions& options) {
   if (Expected<void> ok = check(kernel, options); !ok) return tl::unexpected<Error>(ok.error());
-  Expected<lift::LiftResult> lifted = lift::lift(lift_options(module, kernel, options));
+  const lift::LiftOptions lifting = lift_options(module, kernel, options);
+  Expected<lift::LiftResult> lifted = lift::lift(lifting);
   if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
   ir::PassContext context;
+  context.one_wave = lifting.shape && lifting.shape->has_one_wave();
   context.disabled = options.disabled_passes;
   ir::optimise(*lifted->function, context);
   auto code = backend::compile(
@@ -284,7 +288,9 @@ Expected<TranslationProfile> profile_translation(const Module& module, const Ker
   context.disabled = options.disabled_passes;
   context.finished = [&](std::string_view pass) { finished("pass " + std::string(pass)); };
   {
-    Expected<lift::LiftResult> lifted = lift::lift(lift_options(module, kernel, options));
+    const lift::LiftOptions lifting = lift_options(module, kernel, options);
+    context.one_wave = lifting.shape && lifting.shape->has_one_wave();
+    Expected<lift::LiftResult> lifted = lift::lift(lifting);
     if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
     finished("lift");
     ir::optimise(*lifted->function, context);

@@ -8,14 +8,21 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "frontend/isa/decoder.h"
 #include "internal/check.h"
 #include "internal/exceptions.h"
+#include "internal/hash.h"
 #include "internal/trap_id.h"
 #include "runtime/arena.h"
 #include "runtime/background.h"
@@ -31,10 +38,26 @@
 namespace wavejit::runtime {
 namespace {
 
-// Instructions the interpreter executes before the dispatcher looks at the stop flag and the other waves; and before it
-// looks for translated code.
+// Instructions the interpreter executes before the dispatcher looks at the stop flag and the other waves, if there is no
+// backward jump; and before it looks for translated code.
 constexpr uint64_t kInterpreterBudget = 100'000;
 constexpr uint64_t kTieredBudget = 5'000;
+
+// Polls (WaveState::polls_left) of a wave's turn while others wait for theirs: few while nothing changes, more and more
+// while it gets on. And of a wave that nobody waits for. No clock decides, so that one thread does the same every time.
+constexpr uint32_t kFewPolls = 16, kMaxPolls = 512, kMaxInterpretedPolls = 64, kPollsAlone = 4096;
+// Jumps from one translation to another in a turn.
+constexpr unsigned kMaxJumps = 256;
+// Waves of one launch that are set aside: see GlobalSync::kMaxWaiting.
+constexpr uint32_t kMaxWavesAside = GlobalSync::kMaxWaiting;
+// Rounds in which all waves only yield, after which a work-group lets others have a turn although it gets on.
+constexpr unsigned kMaxRounds = 64;
+
+// WAVEJIT_STRICT in the environment: a fallback is an error.
+bool is_strict() {
+  const char* value = std::getenv("WAVEJIT_STRICT");
+  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
+}
 
 using Clock = std::chrono::steady_clock;
 uint64_t ns_since(Clock::time_point start) {
@@ -74,11 +97,13 @@ struct Shared {
   // Written by all workers, once a chunk; what is above is only read.
   alignas(64) std::atomic<uint64_t> next_group{0};
 
-  GlobalSync::Order order;  // of ds_ordered_count; GlobalSync's mutex guards it
+  std::atomic<uint32_t> waves_aside{0};  // of work-groups that are set aside because all their waves seem to wait
+  GlobalSync::Order order;               // of ds_ordered_count; GlobalSync's mutex guards it
 
   // At the end of a worker, or when it fails.
   alignas(64) std::mutex mutex;
-  std::optional<Error> error;  // the first one
+  std::optional<Error> error;    // the first one
+  std::set<uint64_t> fallbacks;  // PCs of units that could not be translated
   LaunchStats stats;
   StartCode start_code;
 
@@ -89,6 +114,23 @@ struct Shared {
       if (!error) error = std::move(e);
     }
     watch.stop();
+  }
+
+  // Whether waves go on in the interpreter where code could not be translated: with Engine::tiered, unless
+  // WAVEJIT_STRICT forbids it. Said once for each place in the code. What is no code is the guest's mistake.
+  bool falls_back(const Error& why) {
+    const bool forgivable =
+        why.code == ErrorCode::kInternal || why.code == ErrorCode::kOutOfMemory || why.code == ErrorCode::kUnsupported;
+    if (request.engine != Engine::tiered || !forgivable || is_strict()) return false;
+    const uint64_t pc = why.pc.value_or(0);
+    {
+      const std::lock_guard lock(mutex);
+      if (!fallbacks.insert(pc).second) return true;
+    }
+    if (request.module->is_first_fallback(pc))
+      std::fprintf(stderr, "wavejit: Kernel '%s' is interpreted from %#llx on, as that cannot be translated: %s\n",
+                   demangled(request.kernel->name).c_str(), static_cast<unsigned long long>(pc), why.message.c_str());
+    return true;
   }
 
   // Fills start_code for the answer to starts[0].
@@ -108,7 +150,7 @@ struct Shared {
     const StartCode* code = start.load(std::memory_order_acquire);
     if (code || !background || !background->done.load(std::memory_order_acquire)) return code;
     if (background->error) {
-      fail(*background->error);
+      if (!falls_back(*background->error)) fail(*background->error);
       return nullptr;
     }
     const std::optional<TranslationCache::Entry> entry = translations.find_translated(starts[0]);
@@ -182,11 +224,16 @@ class Worker {
     GlobalSync::device().enter();
     const Clock::time_point start = shared_.group_time ? Clock::now() : Clock::time_point();
     while (!shared_.watch.stopping()) {
-      if (!set_aside_.empty() && resume_released()) continue;
+      if (!set_aside_.empty() && !may_begin()) {
+        if (!turn_of_set_aside())
+          wait_for_release();
+        else if (++turns_ % (set_aside_.size() + 1) == 0)
+          sched_yield();
+        continue;
+      }
       const uint64_t first = shared_.next_group.fetch_add(shared_.chunk, std::memory_order_relaxed);
       if (first >= shared_.total_groups) {
         if (set_aside_.empty()) break;
-        wait_for_release();
         continue;
       }
       const uint64_t last = std::min(first + shared_.chunk, shared_.total_groups);
@@ -197,8 +244,7 @@ class Worker {
       while (next_ < last_of_chunk_ && !shared_.watch.stopping()) {
         start_ = shared_.translated();
         ended += start_ && start_->through.code && group_.complete ? run_groups_through() : run_groups();
-        while (!set_aside_.empty() && !shared_.watch.stopping() && resume_released()) {
-        }
+        turns_between_groups();
       }
       shared_.done_groups.fetch_add(ended, std::memory_order_relaxed);
       if (shared_.alone_until != Clock::time_point() && last < shared_.total_groups &&
@@ -228,13 +274,19 @@ class Worker {
   struct Slot {  // of a wave of the work-group
     Status status = Status::ready;
     bool interpreted = false;
+    bool stays_interpreted = false;    // it has come to code that cannot be translated
     Arrival arrival = Arrival::start;  // how it comes to its pc
     bool in_start_unit = true;         // the code that it was in last
     bool in_exec_full = true;
     uint32_t specialisation = 0;
-    uint64_t full_exec = ~uint64_t{0};  // the EXEC for which there is code of its own
+    uint64_t full_exec = ~uint64_t{0};                 // the EXEC for which there is code of its own
+    const backend::CompiledCode* parked_in = nullptr;  // at one of its polls
+    uint32_t polls = kFewPolls;                        // of the next turn
+    bool idle = false;                                 // nothing has changed in the last turn
+    uint64_t registers = 0;                            // a hash of them behind the last turn
   };
-  // A work-group that has begun and in which no wave can go on before other work-groups do something (GlobalSync).
+  // A work-group that has begun and in which no wave can go on before other work-groups do something: they wait for it
+  // (GlobalSync), or seem to (polls).
   struct SetAside {
     std::unique_ptr<Arena> arena;
     DispatchState::WaveTemplate common;
@@ -329,7 +381,8 @@ class Worker {
         return;
       ++next_;
       state.advance(group_);
-    } while (next_ < last_of_chunk_ && !shared_.watch.stopping() && start_ &&
+      // Those that are set aside get turns between others.
+    } while (next_ < last_of_chunk_ && !shared_.watch.stopping() && start_ && set_aside_.empty() &&
              !(start_->through.code && group_.complete));
   }
 
@@ -357,6 +410,8 @@ class Worker {
     count_ = 0;
   }
 
+  static constexpr unsigned kIdleRounds = 2;    // until a work-group seems to wait for others
+  static constexpr unsigned kTurnsBetween = 2;  // of work-groups that are set aside, for each that begins
   static constexpr unsigned kProbes = 4;
   struct Cached {
     uint64_t pc = 0;
@@ -368,12 +423,15 @@ class Worker {
   enum class Progress : uint8_t { ended, waits };
 
   // Resumes the waves in turn until all have ended, or until the work-group is better set aside: all waves wait for
-  // other work-groups, or seem to while one that is set aside could go on. Waves that have ended do not take part in
-  // barriers (Vega ISA manual, S_BARRIER). The first wave's turn is last (docs/design.md, "Order of waves").
-  Progress run_waves() {
+  // other work-groups, or seem to while another one could go on. Waves that have ended do not take part in barriers
+  // (Vega ISA manual, S_BARRIER). Behind a barrier the first wave's turn is last (docs/design.md, "Order of waves").
+  Progress run_waves(bool resumed = false) {
+    unsigned first = 0, idle_rounds = resumed, rounds = 0;
+    alone_ = false;
     for (;;) {
-      unsigned ready = 0, waiting = 0, yielded = 0, at_sync = 0;
-      for (unsigned i = count_; i-- != 0;) {
+      unsigned ready = 0, waiting = 0, yielded = 0, idle = 0, at_sync = 0;
+      for (unsigned turn = 0; turn < count_; ++turn) {
+        const unsigned i = first + turn < count_ ? first + turn : first + turn - count_;
         Slot& slot = slots_[i];
         WaveState& wave = arena_->wave(i);
         if (slot.status == Status::at_barrier) ++waiting;
@@ -392,6 +450,7 @@ class Worker {
             break;
           case ExitReason::kYield:
             ++yielded;
+            idle += slot.idle;
             break;
           case ExitReason::kTrap:
             slot.arrival = Arrival::jump;
@@ -413,13 +472,32 @@ class Worker {
         if (waiting == 0) return Progress::ended;
         for (unsigned i = 0; i < count_; ++i)
           if (slots_[i].status == Status::at_barrier) slots_[i].status = Status::ready;
+        first = count_ > 1;
       } else if (yielded == ready) {
-        // They may be waiting for a work-group that is set aside, or on another thread.
+        // They may be waiting for a work-group that has not begun, is set aside, or is on another thread.
         call_others();
-        if (!set_aside_.empty() && any_released()) return Progress::waits;
-        sched_yield();
+        idle_rounds = idle == ready ? idle_rounds + 1 : 0;
+        if ((idle_rounds >= kIdleRounds || ++rounds >= kMaxRounds) && others_could_go_on()) return Progress::waits;
+        alone_ = ready == 1 && !others_could_go_on();
+        if (idle_rounds >= kIdleRounds) sched_yield();
+        continue;
       }
+      rounds = idle_rounds = 0;
+      alone_ = false;
     }
+  }
+
+  // Whether this thread has something else to do than to resume the work-group.
+  [[nodiscard]] bool others_could_go_on() { return may_begin() || (!set_aside_.empty() && any_released()); }
+
+  // Whether there is a work-group that has not begun, and the device would have room for it.
+  [[nodiscard]] bool may_begin() const {
+    const bool running = count_ != 0 && !resuming_;  // next_ is the one that runs
+    return (next_ + running < last_of_chunk_ || more_chunks()) &&
+           (shared_.waves_aside.load(std::memory_order_relaxed) < kMaxWavesAside || set_aside_.empty());
+  }
+  [[nodiscard]] bool more_chunks() const {
+    return shared_.next_group.load(std::memory_order_relaxed) < shared_.total_groups;
   }
 
   // A wave at an instruction of GlobalSync. False: it cannot be executed, which is reported.
@@ -453,10 +531,11 @@ class Worker {
 
   // Puts the work-group aside and makes room for another one.
   bool set_aside() {
-    SetAside group{.arena = std::move(arena_), .common = template_, .count = count_, .slots = slots_, .waiting = {}};
+    auto group = std::make_unique<SetAside>(
+        SetAside{.arena = std::move(arena_), .common = template_, .count = count_, .slots = slots_, .waiting = {}});
     for (unsigned i = 0; i < count_; ++i)
-      if (slots_[i].status == Status::at_sync) group.waiting.push_back(&group.arena->wave(i));
-    set_aside_.push_back(std::move(group));
+      if (slots_[i].status == Status::at_sync) group->waiting.push_back(&group->arena->wave(i));
+    put_aside(std::move(group));
     ++newly_set_aside_;
     count_ = 0;
     const DispatchState& state = shared_.state;
@@ -472,53 +551,74 @@ class Worker {
     return true;
   }
 
-  [[nodiscard]] bool any_released() {
-    return std::any_of(set_aside_.begin(), set_aside_.end(), [](const SetAside& group) {
-      return group.waiting.empty() || GlobalSync::device().any_released(group.waiting);
-    });
+  [[nodiscard]] static bool can_go_on(const std::unique_ptr<SetAside>& group) {
+    return group->waiting.empty() || GlobalSync::device().any_released(group->waiting);
+  }
+  [[nodiscard]] bool any_released() { return std::any_of(set_aside_.begin(), set_aside_.end(), can_go_on); }
+
+  void put_aside(std::unique_ptr<SetAside> group) {
+    // GlobalSync counts the others.
+    if (group->waiting.empty()) shared_.waves_aside.fetch_add(group->count, std::memory_order_relaxed);
+    set_aside_.push_back(std::move(group));
   }
 
-  // Goes on with a work-group that is set aside, if one can.
-  bool resume_released() {
-    const auto found = std::find_if(set_aside_.begin(), set_aside_.end(), [](const SetAside& group) {
-      return group.waiting.empty() || GlobalSync::device().any_released(group.waiting);
-    });
+  // Before the next work-group begins: those that are known to be able to go on, and some of the others.
+  void turns_between_groups() {
+    const auto is_released = [](const std::unique_ptr<SetAside>& group) {
+      return !group->waiting.empty() && GlobalSync::device().any_released(group->waiting);
+    };
+    while (!shared_.watch.stopping() && std::any_of(set_aside_.begin(), set_aside_.end(), is_released))
+      turn_of_set_aside();
+    for (unsigned i = 0; i < kTurnsBetween && !shared_.watch.stopping() && !set_aside_.empty(); ++i)
+      turn_of_set_aside();
+    // A chunk cannot be given back.
+    while (next_ < last_of_chunk_ && !shared_.watch.stopping() && !set_aside_.empty() && !may_begin())
+      if (!turn_of_set_aside()) wait_for_release();
+  }
+
+  // Goes on with a work-group that is set aside, if one can: the one that has waited for longest.
+  bool turn_of_set_aside() {
+    const auto found = std::find_if(set_aside_.begin(), set_aside_.end(), can_go_on);
     if (found == set_aside_.end()) return false;
-    SetAside group = std::move(*found);
+    std::unique_ptr<SetAside> group = std::move(*found);
     set_aside_.erase(found);
+    if (group->waiting.empty()) shared_.waves_aside.fetch_sub(group->count, std::memory_order_relaxed);
     const auto exchange = [&] {
-      std::swap(arena_, group.arena);
-      std::swap(template_, group.common);
-      std::swap(slots_, group.slots);
+      std::swap(arena_, group->arena);
+      std::swap(template_, group->common);
+      std::swap(slots_, group->slots);
     };
     exchange();
-    count_ = group.count;
+    count_ = group->count;
     resumed_ = Progress::ended;
+    resuming_ = true;
     run_as_guest([](void* self) {
       auto& worker = *static_cast<Worker*>(self);
-      worker.resumed_ = worker.run_waves();
+      worker.resumed_ = worker.run_waves(true);
     });
-    group.waiting.clear();
+    resuming_ = false;
+    group->waiting.clear();
     if (resumed_ == Progress::ended) {
       const bool ended = all_ended();
       count_group();
       shared_.done_groups.fetch_add(ended, std::memory_order_relaxed);
-      forget_waves_of(*arena_, group.count);
+      forget_waves_of(*arena_, group->count);
       exchange();
-      return true;  // and the arena goes, as there may be many
+      release_arena(std::move(group->arena));
+      return true;
     }
     for (unsigned i = 0; i < count_; ++i)
-      if (slots_[i].status == Status::at_sync) group.waiting.push_back(&arena_->wave(i));
+      if (slots_[i].status == Status::at_sync) group->waiting.push_back(&arena_->wave(i));
     count_ = 0;
     exchange();
-    set_aside_.push_back(std::move(group));
+    put_aside(std::move(group));
     return true;
   }
 
   // Nothing is left to do but to wait for what other threads do.
   void wait_for_release() {
     std::vector<const WaveState*> waiting;
-    for (const SetAside& group : set_aside_) waiting.insert(waiting.end(), group.waiting.begin(), group.waiting.end());
+    for (const auto& group : set_aside_) waiting.insert(waiting.end(), group->waiting.begin(), group->waiting.end());
     if (GlobalSync::device().wait(waiting, shared_.watch.stop_flag()) != GlobalSync::Wake::deadlock) return;
     const WaveState& wave = *waiting.front();
     shared_.fail({.code = ErrorCode::kTimeout,
@@ -538,44 +638,100 @@ class Worker {
   void drop_set_aside() {
     if (std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.status == Status::at_sync; }))
       forget_waves_of(*arena_, shared_.state.shape().max_waves());
-    for (SetAside& group : set_aside_) {
-      for (unsigned i = 0; i < group.count; ++i) instructions_ += group.arena->wave(i).instructions;
-      waves_ += group.count;
+    for (const auto& group : set_aside_) {
+      for (unsigned i = 0; i < group->count; ++i) instructions_ += group->arena->wave(i).instructions;
+      waves_ += group->count;
       ++groups_;
-      forget_waves_of(*group.arena, group.count);
+      forget_waves_of(*group->arena, group->count);
     }
     set_aside_.clear();
   }
 
+  // A wave's turn: to where it waits, or until others are to have theirs.
   ExitReason run_wave(WaveState& wave, Slot& slot) {
+    slot.idle = true;  // at s_sleep
     if (slot.interpreted) {
       const ExitReason reason = interpret(wave, slot);
       if (slot.interpreted) return reason;
     }
-    for (;;) {
-      const TranslationCache::Entry entry = lookup(wave, slot);
-      if (!entry.code) return ExitReason::kStopped;  // lookup() has reported the error
-      slot.in_start_unit = entry.in_start_unit;
-      slot.in_exec_full = entry.exec_full;
-      ExitReason reason;
-      {
-        const GuestScope scope(*mark_, wave, entry.code);
-        reason = static_cast<ExitReason>(enter_(&wave, entry.index, entry.function));
-      }
+    for (unsigned jumps = 0;; ++jumps) {
+      const ExitReason reason = slot.parked_in ? go_on(wave, slot) : enter(wave, slot);
+      if (slot.parked_in) return reason;
       slot.arrival = reason == ExitReason::kJump ? Arrival::jump : Arrival::resumed;
       if (reason != ExitReason::kJump || shared_.watch.stopping()) return reason;
+      if (jumps == kMaxJumps) {
+        slot.idle = false;
+        return ExitReason::kYield;
+      }
     }
+  }
+
+  ExitReason enter(WaveState& wave, Slot& slot) {
+    const TranslationCache::Entry entry = lookup(wave, slot);
+    if (!entry.code) {
+      if (!slot.stays_interpreted) return ExitReason::kStopped;  // lookup() has reported the error
+      slot.interpreted = all_changed_ = true;
+      return interpret(wave, slot);
+    }
+    slot.in_start_unit = entry.in_start_unit;
+    slot.in_exec_full = entry.exec_full;
+    if (!entry.polls) {
+      const GuestScope scope(*mark_, wave, entry.code);
+      return static_cast<ExitReason>(enter_(&wave, entry.index, entry.function));
+    }
+    backend::WaveStack* stack = arena_->stack_of(wave);
+    if (!stack) {
+      shared_.fail({.code = ErrorCode::kOutOfMemory, .message = "Cannot map host memory for the stack of a wave."});
+      return ExitReason::kStopped;
+    }
+    return on_stack(wave, slot, entry.code, [&] { return stack->enter(wave, entry.index, entry.function); });
+  }
+
+  ExitReason go_on(WaveState& wave, Slot& slot) {
+    return on_stack(wave, slot, slot.parked_in, [&] { return backend::WaveStack::go_on(wave); });
+  }
+
+  template <typename Run>
+  ExitReason on_stack(WaveState& wave, Slot& slot, const backend::CompiledCode* code, Run run) {
+    wave.polls_left = alone_ ? kPollsAlone : slot.polls;
+    ExitReason reason;
+    {
+      const GuestScope scope(*mark_, wave, code);
+      reason = run();
+    }
+    const bool parked = backend::is_parked(wave);
+    slot.parked_in = parked ? code : nullptr;
+    if (parked) note_turn(slot, hash_of(backend::parked_registers(wave)));
+    return reason;
+  }
+
+  [[nodiscard]] static uint64_t hash_of(std::span<const std::byte> bytes) {
+    return XXH3_64bits(bytes.data(), bytes.size());
+  }
+
+  // Behind a turn that a poll has ended.
+  void note_turn(Slot& slot, uint64_t registers, uint32_t most_polls = kMaxPolls) {
+    slot.idle = registers == slot.registers;
+    slot.registers = registers;
+    if (!alone_) slot.polls = slot.idle ? kFewPolls : std::min(2 * slot.polls, most_polls);
   }
 
   // Interprets the wave for a while. It moves to translated code (of its own: where it is now, no code starts) when it
   // has been interpreted for as long as the kernel took to translate since it could have been entered there.
   ExitReason interpret(WaveState& wave, Slot& slot) {
     const interp::Interpreter& interpreter = *shared_.interpreter;
-    const bool late = shared_.background && shared_.translated();
+    const bool late = shared_.background && !slot.stays_interpreted && shared_.translated();
     const Clock::time_point start = late ? Clock::now() : Clock::time_point();
+    const uint64_t before = wave.instructions;
+    const uint64_t budget = shared_.background ? kTieredBudget : kInterpreterBudget;
     const GuestScope scope(*mark_, wave, nullptr);
-    if (executed_) return interpreter.run_counting(wave, kInterpreterBudget, *executed_);
-    ExitReason reason = interpreter.run(wave, shared_.background ? kTieredBudget : kInterpreterBudget);
+    wave.polls_left = alone_ ? kPollsAlone : slot.polls;
+    ExitReason reason = executed_ ? interpreter.run_counting(wave, budget, *executed_) : interpreter.run(wave, budget);
+    if (reason == ExitReason::kYield && wave.polls_left == 0)
+      note_turn(slot, hash_of(std::as_bytes(std::span(wave.sgpr))) ^ wave.pc ^ wave.scc, kMaxInterpretedPolls);
+    else if (wave.instructions - before >= budget)
+      slot.idle = false;
+    wave.polls_left = 0;
     if (!late) return reason;
     late_ns_ += ns_since(start);
     if (reason != ExitReason::kYield || late_ns_ < shared_.background->counters.translate_ns) return reason;
@@ -593,7 +749,7 @@ class Worker {
     return reason;
   }
 
-  TranslationCache::Entry lookup(const WaveState& wave, const Slot& slot) {
+  TranslationCache::Entry lookup(const WaveState& wave, Slot& slot) {
     const bool exec_full = wave.exec() == slot.full_exec;
     const bool scratch_srd = has_scratch_srd(wave);
     const uint64_t key = wave.mode | uint64_t{slot.specialisation} << 32 |
@@ -620,7 +776,7 @@ class Worker {
     return base != 0 && wave.sgpr64(0) == (base | uint64_t{1} << 63) && wave.sgpr64(2) == scratch_words23_;
   }
 
-  TranslationCache::Entry translate(const WaveState& wave, const Slot& slot, Cached& cached, uint64_t key) {
+  TranslationCache::Entry translate(const WaveState& wave, Slot& slot, Cached& cached, uint64_t key) {
     _mm_setcsr(host_mxcsr_);  // guest code leaves it as it likes
     const TranslationCache::Query query{.config = shared_.config,
                                         .specialisation = slot.specialisation,
@@ -633,7 +789,8 @@ class Worker {
                                         .from_exec_full = slot.in_exec_full};
     Expected<TranslationCache::Entry> found = shared_.translations.find(query, counters_);
     if (!found) {
-      shared_.fail(std::move(found.error()));
+      slot.stays_interpreted = shared_.falls_back(found.error());
+      if (!slot.stays_interpreted) shared_.fail(std::move(found.error()));
       return {};
     }
     changed_lines_ |= found->changed_lines;
@@ -709,12 +866,15 @@ class Worker {
   uint32_t host_mxcsr_ = 0;
   const backend::PlainEntryFn enter_ = backend::plain_entry();
   TranslationCounters counters_;
-  uint64_t next_ = 0, last_of_chunk_ = 0;   // work-groups
-  std::unique_ptr<OpcodeCounts> executed_;  // by the interpreter, if that is wanted
-  const StartCode* start_ = nullptr;        // of the work-group
-  std::vector<SetAside> set_aside_;
-  uint64_t newly_set_aside_ = 0;  // by run_groups()
+  uint64_t next_ = 0, last_of_chunk_ = 0;            // work-groups
+  std::unique_ptr<OpcodeCounts> executed_;           // by the interpreter, if that is wanted
+  const StartCode* start_ = nullptr;                 // of the work-group
+  std::deque<std::unique_ptr<SetAside>> set_aside_;  // who has waited for longest first
+  uint64_t newly_set_aside_ = 0;                     // by run_groups()
   Progress resumed_ = Progress::ended;
+  bool resuming_ = false;  // a work-group that was set aside runs
+  bool alone_ = false;     // the work-group has one wave that can go on, and this thread nothing else
+  uint64_t turns_ = 0;
   uint64_t late_ns_ = 0;  // interpreted although there was translated code
   uint64_t instructions_ = 0, groups_ = 0, waves_ = 0, interpreted_groups_ = 0, moved_waves_ = 0;
 };
@@ -743,6 +903,7 @@ Expected<void> prepare_start(Shared& shared) {
   }
   Expected<TranslationCache::Entry> entry = cache.find(shared.starts[0], counters);
   shared.add(counters);
+  if (!entry && shared.falls_back(entry.error())) return {};
   if (!entry) {
     Error& error = entry.error();
     if (error.kernel.empty()) error.kernel = shared.request.kernel->name;
@@ -856,6 +1017,7 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   if (shared.background && !request.count_instructions) shared.stats.guest_instructions = 0;  // those in part
   const auto& grid = request.shape.grid;
   shared.stats.work_items = uint64_t{grid[0]} * grid[1] * grid[2];
+  shared.stats.fallbacks = static_cast<uint32_t>(shared.fallbacks.size());
   stats = shared.stats;
   if (request.executed) *request.executed = profile.total();
   if (shared.error) return tl::unexpected<Error>(std::move(*shared.error));

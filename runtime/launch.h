@@ -60,6 +60,7 @@ struct LaunchStats {
   uint32_t cached_translations = 0;  // taken from the disk
   uint64_t cache_ns = 0;
   uint32_t threads = 0;
+  uint32_t fallbacks = 0;  // units that could not be translated and were interpreted
 };
 
 // Returns when all work-groups have ended, or with the first error: kInvalidArgument, kGuestFault, kGuestTrap,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,11 @@ class Module {
   // The same object for each launch of the kernel.
   [[nodiscard]] GroupTime& group_time(const codeobject::Kernel& kernel);
   [[nodiscard]] TranslationCache& translations() { return translations_; }
+  // Whether it is the first time that somebody asks about this place in the code, which cannot be translated.
+  [[nodiscard]] bool is_first_fallback(uint64_t pc) {
+    const std::lock_guard lock(fallbacks_mutex_);
+    return fallbacks_.insert(pc).second;
+  }
   // One of its own, for code that nothing else is to run.
   [[nodiscard]] std::unique_ptr<TranslationCache> private_translations() const {
     return std::make_unique<TranslationCache>(object_, target_);
@@ -62,6 +68,8 @@ class Module {
   std::unordered_map<uint64_t, bool> observing_;  // by entry
   std::mutex group_times_mutex_;
   std::unordered_map<uint64_t, GroupTime> group_times_;  // by entry
+  std::mutex fallbacks_mutex_;
+  std::set<uint64_t> fallbacks_;
   TranslationCache translations_;
 };
 

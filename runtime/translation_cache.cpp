@@ -24,6 +24,7 @@ struct TranslationCache::Unit {
   std::vector<ir::Entry> entries;  // of a function that is gone: without blocks
   bool reads_ids = true;
   bool runs_through = false;
+  bool polls = false;
   uint32_t changed_lines = 0;
   std::vector<lift::CodeRange> guest_ranges;  // of a unit that was translated
   Error error;                                // when `code` is null
@@ -55,6 +56,7 @@ bool runs_through(const ir::Function& function) {
         case ir::Op::set_vccz:
         case ir::Op::set_field:
         case ir::Op::exit_jump:
+        case ir::Op::poll:
           return false;
         case ir::Op::call:
           if (static_cast<ir::Call>(inst->attr) == ir::Call::record_exceptions) return false;
@@ -73,6 +75,13 @@ bool runs_through(const ir::Function& function) {
           break;
       }
   return true;
+}
+
+bool has_polls(const ir::Function& function) {
+  return std::any_of(function.blocks.begin(), function.blocks.end(), [](const auto& block) {
+    return std::any_of(block->insts.begin(), block->insts.end(),
+                       [](const ir::Inst* inst) { return inst->op == ir::Op::poll; });
+  });
 }
 
 // Which cache lines of the scalar part of the wave's state the function may change (Entry::changed_lines). All behind
@@ -205,6 +214,7 @@ bool TranslationCache::restore(Unit& unit, const Work& work, TranslationCounters
     unit.entries = std::move(stored->entries);
     unit.reads_ids = stored->reads_ids;
     unit.runs_through = stored->runs_through;
+    unit.polls = stored->polls;
     unit.changed_lines = stored->changed_lines;
     unit.code = std::move(*code);
     ++counters.cached_units;
@@ -222,6 +232,7 @@ void TranslationCache::keep(const Unit& unit, const Work& work) {
   const StoredUnit stored{.entries = unit.entries,
                           .reads_ids = unit.reads_ids,
                           .runs_through = unit.runs_through,
+                          .polls = unit.polls,
                           .changed_lines = unit.changed_lines,
                           .guest = *std::move(guest),
                           .image = {.code = code.code(),
@@ -236,8 +247,20 @@ void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters
   std::optional<Work> work = work_for(unit, key);
   if (!work || restore(unit, *work, counters)) return;
   const Time start = std::chrono::steady_clock::now();
-  work->options.name = symbolise(*object_, work->options.entry_pc);
-  compile_unit(unit, work->options, work->config, work->disk != nullptr);
+  const auto failed = [&](ErrorCode code, std::string message) {
+    unit.code = nullptr;
+    unit.entries.clear();
+    unit.error = {.code = code, .message = std::move(message), .pc = work->options.entry_pc};
+  };
+  try {
+    const ChecksThrow checks_throw;
+    work->options.name = symbolise(*object_, work->options.entry_pc);
+    compile_unit(unit, work->options, work->config, work->disk != nullptr);
+  } catch (const InternalError& e) {
+    failed(ErrorCode::kInternal, fmt::format("{}: {}.", work->options.name, e.what()));
+  } catch (const std::bad_alloc&) {
+    failed(ErrorCode::kOutOfMemory, fmt::format("{}: there is no memory for the translation.", work->options.name));
+  }
   const Time end = std::chrono::steady_clock::now();
   if (!unit.code) return;
   counters.host_instructions += unit.code->host_instructions();
@@ -263,8 +286,10 @@ void TranslationCache::compile_unit(Unit& unit, const lift::LiftOptions& options
   context.verify = true;
 #endif
   context.disabled = config.disabled_passes;
+  context.one_wave = options.shape && options.shape->has_one_wave();
   ir::optimise(function, context);
   unit.runs_through = runs_through(function);
+  unit.polls = has_polls(function);
   unit.changed_lines = changed_lines(function);
   backend::CompileOptions compile_options{.tier = config.tier,
                                           .optimisations = backend_optimisations(config.disabled_passes)};
@@ -287,7 +312,7 @@ std::shared_ptr<TranslationCache::Unit> TranslationCache::translated(const Key& 
   {
     const std::lock_guard lock(unit->mutex);
     if (!unit->finished) translate(*unit, key, counters);
-    unit->finished = true;
+    unit->finished = unit->code || unit->error.code != ErrorCode::kOutOfMemory;  // the next one may have more
   }
   if (unit->code) add_places(unit, key);
   return unit;
@@ -306,7 +331,7 @@ void TranslationCache::add_places(const std::shared_ptr<Unit>& unit, const Key& 
   }
 }
 
-Expected<TranslationCache::Entry> TranslationCache::find(const Query& query, TranslationCounters& counters) {
+Expected<TranslationCache::Entry> TranslationCache::find(const Query& query, TranslationCounters& counters) try {
   bool in_start_unit = query.from_start_unit;
   if (query.arrival != Arrival::start) {
     const std::shared_lock lock(mutex_);
@@ -315,6 +340,8 @@ Expected<TranslationCache::Entry> TranslationCache::find(const Query& query, Tra
     in_start_unit &= query.mode == specialisations_[query.specialisation].kernel->descriptor.mode;
   }
   return in_start_unit ? find_in_start_unit(query, counters) : find_general(query, counters);
+} catch (const std::bad_alloc&) {
+  return make_error(ErrorCode::kOutOfMemory, "There is no memory for translations.");
 }
 
 std::optional<TranslationCache::Entry> TranslationCache::find_translated(const Query& query) {
@@ -356,6 +383,7 @@ std::optional<TranslationCache::Entry> TranslationCache::place_in_start_unit(con
                .exec_full = std::get<4>(it->first),
                .reads_ids = unit.reads_ids,
                .runs_through = unit.runs_through,
+               .polls = unit.polls,
                .changed_lines = unit.changed_lines};
 }
 
@@ -373,12 +401,16 @@ Expected<TranslationCache::Entry> TranslationCache::find_in_start_unit(const Que
     const auto unit = translated(Key{query.config, query.specialisation, root, query.mode, exec_full, false}, counters);
     if (!unit->code) return tl::unexpected<Error>(unit->error);
   }
-  return make_error(ErrorCode::kInternal,
-                    fmt::format("The translation from {:#x} has no entry at {:#x}.", root, query.pc));
+  // In another part of too large a function.
+  return find_general(query, counters);
 }
 
 TranslationCache::Entry TranslationCache::general_entry(const Unit& unit, uint32_t index) {
-  return {.code = unit.code.get(), .function = unit.code->entry(), .index = index, .changed_lines = unit.changed_lines};
+  return {.code = unit.code.get(),
+          .function = unit.code->entry(),
+          .index = index,
+          .polls = unit.polls,
+          .changed_lines = unit.changed_lines};
 }
 
 Expected<TranslationCache::Entry> TranslationCache::find_general(const Query& query, TranslationCounters& counters) {

@@ -3,6 +3,7 @@
 # growing), then many short processes, each of which must end well and soon. Needs a build with tests.
 #   scripts/hip-soak.sh [--build DIR] [--dispatches N] [--starts N]      defaults: build/ci, 100,000 and 200
 set -euo pipefail
+export WAVEJIT_STRICT=1  # what cannot be translated is a failure
 cd "$(dirname "$0")/.."
 
 build=build/ci dispatches=100000 starts=200

@@ -3,6 +3,7 @@
 # time. ctest runs samples of them.
 #   scripts/rocprim-check.sh [BUILD] [ELEMENTS] [TARGET...]   defaults: build/release, 10,000,000, all targets
 set -euo pipefail
+export WAVEJIT_STRICT=1  # what cannot be translated is a failure
 cd "$(dirname "$0")/.."
 . scripts/boards.sh
 

@@ -3,6 +3,7 @@
 # on the interpreter; each number against the host's own. ctest does it with 200,000 numbers a call and the default engine.
 #   scripts/rocrand-check.sh [BUILD] [NUMBERS]   defaults: build/release, 3,000,000 numbers in each of 106 calls
 set -euo pipefail
+export WAVEJIT_STRICT=1  # what cannot be translated is a failure
 cd "$(dirname "$0")/.."
 . scripts/boards.sh
 

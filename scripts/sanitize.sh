@@ -5,6 +5,7 @@
 # their own for them (handle_*=0). Neither sees into translated code; what it calls and what calls it they do. The
 # kernel matrix is sampled: one processor, optimised, every engine.
 set -euo pipefail
+export WAVEJIT_STRICT=1  # what cannot be translated is a failure
 cd "$(dirname "$0")/.."
 
 wanted=("${@:-asan-ubsan tsan}")

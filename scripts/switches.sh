@@ -3,6 +3,7 @@
 # and without random sets; the lockstep kernels without many random sets; random programs without random sets.
 #   scripts/switches.sh [BUILD] [SETS] [SECONDS]   defaults: build/release, 20 random sets, 300 s of random programs per target
 set -eu
+export WAVEJIT_STRICT=1  # what cannot be translated is a failure
 cd "$(dirname "$0")/.."
 . scripts/boards.sh
 build=${1:-build/release}

@@ -28,6 +28,7 @@ Json timing_json(const Timing& timing) {
   json["cache_ns"] = timing.cache_ns;
   json["interpreted_workgroups"] = timing.last.interpreted_workgroups;
   json["moved_waves"] = timing.last.moved_waves;
+  json["fallbacks"] = timing.last.fallbacks;
   json["instructions"] = timing.instructions ? Json(*timing.instructions) : Json(nullptr);
   json["host_instructions"] = timing.host_instructions;
   json["workgroups"] = timing.last.workgroups;

@@ -9,11 +9,15 @@ namespace wavejit::interp {
 namespace {
 
 Step jump(Context& c, const Op& op, uint64_t target) {
-  // Backward jumps poll the stop flag so that endless loops can be ended.
+  // Backward jumps are polls: of the stop flag, so that endless loops can be ended, and for other waves.
   const bool backward = target <= op.inst.pc;
   c.wave.pc = target;
   if (backward && c.wave.stop_flag != nullptr && __atomic_load_n(c.wave.stop_flag, __ATOMIC_RELAXED) != 0) {
     c.wave.exit_reason = ExitReason::kStopped;
+    return Step::exit;
+  }
+  if (backward && c.wave.polls_left != 0 && --c.wave.polls_left == 0) {
+    c.wave.exit_reason = ExitReason::kYield;
     return Step::exit;
   }
   return Step::jump;

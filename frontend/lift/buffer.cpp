@@ -22,7 +22,7 @@ Access scratch_access(Context& c) {
   Access access;
   access.mem.space = Space::scratch;
   access.mem.imm = c.inst->offset;
-  access.mem.glc = c.inst->glc;
+  access.mem.glc = c.inst->glc || c.inst->scc;
   access.mask = c.exec();
   Inst* base = base_address(c, c.operand(Slot::srsrc).reg);
   if (c.inst->offen) {
@@ -147,7 +147,7 @@ Access linear_access(Context& c) {
   Access access;
   access.mem.space = Space::global;
   access.mem.form = AddressForm::base_offset;
-  access.mem.glc = c.inst->glc;
+  access.mem.glc = c.inst->glc || c.inst->scc;
   return access;
 }
 
@@ -166,7 +166,7 @@ Access address64(Context& c, uint32_t bytes) {
   access.mem.space = Space::global;
   access.mem.form = AddressForm::vector64;
   access.mem.imm = c.inst->offset + int64_t{bytes};
-  access.mem.glc = c.inst->glc;
+  access.mem.glc = c.inst->glc || c.inst->scc;
   access.mask = c.exec();
   Inst* base = c.b.op(Op::splat64, {base_address(c, c.operand(Slot::srsrc).reg)});
   access.address = {c.add(base, c.raw64(c.operand(Slot::vaddr)))};

@@ -18,6 +18,9 @@ using isa::Opcode;
 
 // Bounds what hostile code can make the lifter allocate; the largest kernels of AMD's libraries have some 50,000.
 constexpr size_t kMaxInstructions = 500'000;
+// Blocks and, where there are no branches, instructions of a unit. What is larger is cut into several.
+constexpr size_t kMaxBlocks = 16'384;
+constexpr size_t kMaxBlockInstructions = 65'536;
 
 // How `inst` ends a block; fallthrough when it does not.
 Ending ending_of(const Instruction& inst) {
@@ -63,6 +66,11 @@ Ending ending_of(const Instruction& inst) {
   return Ending::fallthrough;
 }
 
+unsigned num_edges(Ending ending) {
+  if (ending == Ending::cond_branch) return 2;
+  return ending == Ending::fallthrough || ending == Ending::branch ? 1 : 0;
+}
+
 class CfgBuilder {
  public:
   explicit CfgBuilder(const LiftOptions& options) : options_(options) {}
@@ -78,6 +86,7 @@ class CfgBuilder {
 
   const Decoded& decode(uint64_t pc);
   void discover();
+  void cut();
   void make_block(uint64_t pc);
   void find_last_indexed_row(Cfg& cfg) const;
   [[nodiscard]] std::vector<CodeRange> code_ranges() const;
@@ -90,6 +99,7 @@ class CfgBuilder {
   std::vector<GuestBlock> blocks_;
   std::unordered_map<uint64_t, uint32_t> block_at_;
   std::vector<Unsupported> unsupported_;
+  bool is_part_ = false;  // of what is reachable
 };
 
 const CfgBuilder::Decoded& CfgBuilder::decode(uint64_t pc) {
@@ -124,7 +134,10 @@ void CfgBuilder::discover() {
     uint64_t pc = work.back();
     work.pop_back();
     while (!std::exchange(seen[pc], true)) {
-      if (decoded_.size() > kMaxInstructions) return;
+      if (decoded_.size() > kMaxInstructions) {
+        is_part_ = true;
+        return;
+      }
       const Decoded& d = decode(pc);
       if (!d.lifted) break;
       const uint64_t next = d.inst.next_pc();
@@ -135,6 +148,35 @@ void CfgBuilder::discover() {
       if (d.ending != Ending::fallthrough) break;
       pc = next;
     }
+  }
+}
+
+// Keeps the part of too large a function that the entry is in: so many blocks in the order of their addresses. Other
+// parts enter it where they lead to it, but not the code that starts a kernel, which knows what registers hold.
+void CfgBuilder::cut() {
+  std::erase_if(leaders_, [&](const auto& leader) { return !decoded_.contains(leader.first); });
+  if (leaders_.size() > kMaxBlocks) {
+    is_part_ = true;
+    const auto entry = leaders_.find(options_.entry_pc);
+    const auto index = static_cast<size_t>(std::distance(leaders_.begin(), entry));
+    const auto begin = std::next(leaders_.begin(), static_cast<ptrdiff_t>(index / kMaxBlocks * kMaxBlocks));
+    const size_t rest = leaders_.size() - index / kMaxBlocks * kMaxBlocks;
+    const auto end = std::next(begin, static_cast<ptrdiff_t>(std::min(rest, kMaxBlocks)));
+    std::map<uint64_t, bool> part(begin, end);
+    if (!options_.is_kernel_entry) {
+      const uint64_t first = part.begin()->first, last = part.rbegin()->first;
+      const auto lead = [&](uint64_t from, uint64_t to) {
+        // A block of the part may end behind `last`; an entry too many does no harm.
+        if (from >= first && from < last) return;
+        if (const auto it = part.find(to); it != part.end()) it->second = true;
+      };
+      for (const auto& [pc, d] : decoded_) {
+        if (!d.lifted) continue;
+        if (d.ending == Ending::branch || d.ending == Ending::cond_branch) lead(pc, isa::branch_target(d.inst).value());
+        if (d.ending == Ending::cond_branch || d.ending == Ending::fallthrough) lead(pc, d.inst.next_pc());
+      }
+    }
+    leaders_ = std::move(part);
   }
 }
 
@@ -152,13 +194,14 @@ void CfgBuilder::make_block(uint64_t pc) {
     block.end_pc = pc;
     block.changes_mode |= mode_behind(d.inst, 0) != 0 || mode_behind(d.inst, UINT32_MAX) != UINT32_MAX;
     if (d.ending != Ending::fallthrough || leaders_.contains(pc)) break;
+    if (block.insts.size() >= kMaxBlockInstructions) break;
   }
   block_at_[block.pc] = static_cast<uint32_t>(blocks_.size());
   blocks_.push_back(std::move(block));
 }
 
 void CfgBuilder::find_last_indexed_row(Cfg& cfg) const {
-  if (!options_.is_kernel_entry) return;
+  if (!options_.is_kernel_entry || is_part_) return;
   unsigned last = 0;
   for (const GuestBlock& block : cfg.blocks) {
     if (block.ending == Ending::call || block.ending == Ending::jump || block.ending == Ending::new_mode) return;
@@ -241,7 +284,7 @@ void CfgBuilder::assign_modes(Cfg& cfg) const {
         known[block.next[i]] = true;
         next.mode = mode;
       }
-      block.mode_differs[i] = next.mode != mode;
+      block.leaves[i] = next.mode != mode;
     }
   }
 }
@@ -251,29 +294,21 @@ Expected<Cfg> CfgBuilder::build() {
     return make_error(ErrorCode::kBadCodeObject,
                       fmt::format("{}: the entry {:#x} is outside of the code", options_.name, options_.entry_pc));
   discover();
-  if (decoded_.size() > kMaxInstructions)
-    return make_error(ErrorCode::kUnsupported,
-                      fmt::format("{}: more than {} instructions are too many to translate at once", options_.name,
-                                  kMaxInstructions));
+  cut();
   for (const auto& [pc, is_entry] : leaders_) make_block(pc);
   for (GuestBlock& block : blocks_) {
-    switch (block.ending) {
-      case Ending::fallthrough:
-        block.next[0] = block_at_.at(block.end_pc);
-        break;
-      case Ending::branch:
-        block.next[0] = block_at_.at(isa::branch_target(block.insts.back()).value());
-        break;
-      case Ending::cond_branch:
-        block.next = {block_at_.at(isa::branch_target(block.insts.back()).value()), block_at_.at(block.end_pc)};
-        break;
-      case Ending::barrier:
-      case Ending::yield:
-      case Ending::call:
-        block.next[1] = block_at_.at(block.end_pc);
-        break;
-      default:
-        break;
+    const auto find = [&](uint64_t pc) {
+      const auto it = block_at_.find(pc);
+      return it == block_at_.end() ? kNoBlock : it->second;
+    };
+    const unsigned edges = num_edges(block.ending);
+    for (unsigned i = 0; i < edges; ++i) {
+      block.next[i] = find(block.target(i));
+      block.leaves[i] = block.next[i] == kNoBlock;
+    }
+    if (block.ending == Ending::barrier || block.ending == Ending::yield || block.ending == Ending::call) {
+      block.next[1] = find(block.end_pc);
+      block.leaves[1] = block.next[1] == kNoBlock;
     }
   }
 
@@ -298,14 +333,16 @@ Expected<Cfg> CfgBuilder::build() {
 
 }  // namespace
 
+uint64_t GuestBlock::target(unsigned edge) const {
+  const bool branches = edge == 0 && ending != Ending::fallthrough;
+  return branches ? isa::branch_target(insts.back()).value() : end_pc;
+}
+
 std::vector<uint32_t> Cfg::successors(uint32_t index) const {
   const GuestBlock& block = blocks[index];
   std::vector<uint32_t> result;
-  const unsigned count = block.ending == Ending::cond_branch                                     ? 2
-                         : block.ending == Ending::fallthrough || block.ending == Ending::branch ? 1
-                                                                                                 : 0;
-  for (unsigned i = 0; i < count; ++i)
-    if (!block.mode_differs[i]) result.push_back(block.next[i]);
+  for (unsigned i = 0; i < num_edges(block.ending); ++i)
+    if (!block.leaves[i]) result.push_back(block.next[i]);
   return result;
 }
 

@@ -1,4 +1,4 @@
-// Control-flow graph of the guest code reachable from one entry by direct branches.
+// Control-flow graph of the guest code reachable from one entry by direct branches; of very large functions, a part.
 #pragma once
 
 #include <array>
@@ -38,10 +38,14 @@ struct GuestBlock {
   // Indices of blocks. cond_branch: taken, not taken. barrier, yield and call: [1] is the entry behind it (not an
   // edge).
   std::array<uint32_t, 2> next{kNoBlock, kNoBlock};
-  std::array<bool, 2> mode_differs{};  // the successor is lifted for another MODE: leave instead
-  uint32_t mode = 0;                   // MODE at the start of the block
-  bool is_entry = false;               // control may come from outside of the unit
-  bool changes_mode = false;           // in a way that is known (mode_behind)
+  // The successor is lifted for another MODE, or is not part of the unit: leave instead.
+  std::array<bool, 2> leaves{};
+  uint32_t mode = 0;          // MODE at the start of the block
+  bool is_entry = false;      // control may come from outside of the unit
+  bool changes_mode = false;  // in a way that is known (mode_behind)
+
+  // Where the edge of that number leads, of a block that ends with fallthrough, branch or cond_branch.
+  [[nodiscard]] uint64_t target(unsigned edge) const;
 };
 
 struct Cfg {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "internal/wave_state.h"
 #include "ir/builder.h"
 
 namespace wavejit::lift {
@@ -30,6 +31,9 @@ struct DispatchShape {
     uint64_t value = 0;
   };
   std::vector<KnownBytes> kernarg;
+
+  // Whether work-groups have a single wave.
+  [[nodiscard]] bool has_one_wave() const { return workgroup[0] * workgroup[1] * workgroup[2] <= kWaveSize; }
 
   // The bits known of the dword at `offset` of the dispatch packet or the kernarg segment.
   struct KnownDword {

@@ -19,7 +19,7 @@ Access access_of(Context& c) {
   Access access;
   access.mask = c.exec();
   access.mem.imm = c.inst->offset;
-  access.mem.glc = c.inst->glc;
+  access.mem.glc = c.inst->glc || c.inst->scc;
   if (kSegment == Segment::scratch) {
     // Byte offset in the lane's scratch; FLAT_SCRATCH is taken to equal scratch_base (docs/isa-decisions.md).
     access.mem.space = Space::scratch;

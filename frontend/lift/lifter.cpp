@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <exception>
 #include <map>
 
 #include "frontend/isa/decoder.h"
@@ -12,6 +13,7 @@
 #include "frontend/lift/context.h"
 #include "frontend/lift/handlers.h"
 #include "frontend/lift/ssa.h"
+#include "internal/check.h"
 #include "internal/exceptions.h"
 #include "internal/trap_id.h"
 #include "ir/text.h"
@@ -57,8 +59,8 @@ class Lifter {
   void count_block(const uint64_t* counter);
   void leave();
   void terminate(uint32_t block);
-  Block* make_mode_exit(uint32_t block, unsigned edge);
-  void leave_for_mode(uint32_t block, uint64_t pc);
+  Block* make_exit(uint32_t block, unsigned edge);
+  void leave_unit(uint32_t block, uint64_t pc);
   void set_mode_field(const BlockEnd& end);
   [[nodiscard]] bool left_in_front_of(uint64_t pc, bool calls_only) const;
 
@@ -73,8 +75,8 @@ class Lifter {
   std::unique_ptr<Ssa> ssa_;
   std::vector<BlockEnd> ends_;
   std::unordered_map<uint64_t, bool> result_is_mask_;
-  std::vector<bool> exec_full_at_end_;                          // per guest block
-  std::map<std::pair<uint32_t, unsigned>, Block*> mode_exits_;  // by block and way of its conditional branch
+  std::vector<bool> exec_full_at_end_;                     // per guest block
+  std::map<std::pair<uint32_t, unsigned>, Block*> exits_;  // by block and way of its conditional branch
 };
 
 void Lifter::make_blocks() {
@@ -206,11 +208,11 @@ void Lifter::leave() {
       case Ending::fallthrough:
       case Ending::branch:
       case Ending::cond_branch:
-        leaving[i].unknown = guest.mode_differs[0] || guest.mode_differs[1];
+        leaving[i].unknown = guest.leaves[0] || guest.leaves[1];
         break;
       case Ending::barrier:
       case Ending::yield:
-        if (guest.mode_differs[1])
+        if (guest.leaves[1])
           leaving[i].unknown = true;
         else
           leaving[i].resumes_at = guest.next[1];
@@ -233,7 +235,7 @@ void Lifter::leave() {
     builder_.set_guest_pc(guest.insts.empty() ? guest.pc : guest.insts.back().pc);
     if (guest.ending == Ending::cond_branch) {
       for (unsigned k = 0; k < 2; ++k)
-        if (guest.mode_differs[k]) mode_exits_[{i, k}] = make_mode_exit(i, k);
+        if (guest.leaves[k]) exits_[{i, k}] = make_exit(i, k);
       continue;
     }
     if (guest.ending == Ending::end)
@@ -249,9 +251,9 @@ void Lifter::leave() {
   }
 }
 
-// One way of a conditional branch leaves for another MODE: the registers are written back on that way only.
-Block* Lifter::make_mode_exit(uint32_t block, unsigned edge) {
-  Block* exit = function_->add_block(cfg_.blocks[cfg_.blocks[block].next[edge]].pc);
+// One way of a conditional branch leaves the unit: the registers are written back on that way only.
+Block* Lifter::make_exit(uint32_t block, unsigned edge) {
+  Block* exit = function_->add_block(cfg_.blocks[block].target(edge));
   ssa_->write_back(block, ssa_->modified_at_end(block), exit);
   return exit;
 }
@@ -262,8 +264,8 @@ void Lifter::set_mode_field(const BlockEnd& end) {
   if (value) builder_.op(Op::set_field, {value}, 0, offsetof(WaveState, mode));
 }
 
-// Leaves for a pc of this unit with all registers written back, because the code there is lifted for another MODE.
-void Lifter::leave_for_mode(uint32_t block, uint64_t pc) {
+// Leaves with all registers written back for a pc whose code is lifted for another MODE, or in another unit.
+void Lifter::leave_unit(uint32_t block, uint64_t pc) {
   set_mode_field(ends_[block]);
   builder_.exit_jump(builder_.i64(pc));
 }
@@ -277,20 +279,19 @@ void Lifter::terminate(uint32_t i) {
   switch (guest.ending) {
     case Ending::fallthrough:
     case Ending::branch:
-      if (guest.mode_differs[0])
-        leave_for_mode(i, cfg_.blocks[guest.next[0]].pc);
+      if (guest.leaves[0])
+        leave_unit(i, guest.target(0));
       else
         builder_.br(blocks_[guest.next[0]]);
       break;
     case Ending::cond_branch: {
       std::array<Block*, 2> targets{};
-      for (unsigned k = 0; k < 2; ++k)
-        targets[k] = guest.mode_differs[k] ? mode_exits_.at({i, k}) : blocks_[guest.next[k]];
+      for (unsigned k = 0; k < 2; ++k) targets[k] = guest.leaves[k] ? exits_.at({i, k}) : blocks_[guest.next[k]];
       builder_.cond_br(ssa_->resolve(end.condition), targets[0], targets[1]);
       for (unsigned k = 0; k < 2; ++k) {
-        if (!guest.mode_differs[k]) continue;
+        if (!guest.leaves[k]) continue;
         builder_.set_block(targets[k]);
-        leave_for_mode(i, cfg_.blocks[guest.next[k]].pc);
+        leave_unit(i, guest.target(k));
       }
       break;
     }
@@ -374,9 +375,7 @@ HandlerTable make_table() {
   return table;
 }
 
-// SSA construction recurses along chains of blocks, so large units get a stack of their own. The limit keeps what
-// hostile code can ask for within bounds; compilers stay far below it.
-constexpr size_t kMaxBlocks = 16384;
+// SSA construction recurses along chains of blocks, so large units get a stack of their own.
 constexpr size_t kDeepBlocks = 1024;
 constexpr size_t kLargeStack = size_t{256} << 20;
 
@@ -441,16 +440,23 @@ Expected<LiftResult> lift(const LiftOptions& options, std::vector<Unsupported>* 
   Expected<Cfg> cfg = build_cfg(options);
   if (!cfg) return tl::make_unexpected(std::move(cfg.error()));
   if (unsupported) unsupported->insert(unsupported->end(), cfg->unsupported.begin(), cfg->unsupported.end());
-  if (cfg->blocks.size() > kMaxBlocks)
-    return make_error(ErrorCode::kUnsupported, fmt::format("{}: a unit of {} basic blocks is too large to translate",
-                                                           options.name, cfg->blocks.size()));
   LiftResult result;
   const bool deep = cfg->blocks.size() > kDeepBlocks;
   const auto run = [&] { result = Lifter(options, std::move(*cfg)).run(); };
+  std::exception_ptr failure;
+  const auto run_caught = [&] {
+    try {
+      const ChecksThrow checks_throw;
+      run();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+  };
   if (!deep)
     run();
-  else if (!run_on_large_stack(run))
+  else if (!run_on_large_stack(run_caught))
     return make_error(ErrorCode::kOutOfMemory, fmt::format("{}: no memory for the translation's stack", options.name));
+  if (failure) std::rethrow_exception(failure);
   const std::string violation = ir::verify(*result.function);
   WAVEJIT_CHECK(violation.empty(), "{}: the lifter made invalid IR: {}", options.name, violation);
   return result;

@@ -110,6 +110,12 @@ struct alignas(64) WaveState {
 
   uint32_t gpr_alloc;  // GPR_ALLOC register
 
+  // Polls until the wave is left with kYield: backward jumps of the interpreter, those of translated code (backend-x86/
+  // wave_stack.h). 0: no limit. And the stack pointers of who runs a wave that has a stack of its own, and of the wave
+  // while it is left at a poll. 0: none.
+  uint32_t polls_left;
+  uint64_t runner_stack, parked_stack;
+
   uint32_t fault_misaligned;  // like fault_write: 1 for an atomic whose address is not a multiple of its size
 
   // One 256-byte row per register, element = lane. AGPRs follow VGPRs, so on GFX90A's unified file agpr i is row 256 +

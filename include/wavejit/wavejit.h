@@ -101,10 +101,12 @@ WAVEJIT_API int wavejit_error_address(const wavejit_error* error, uint64_t* addr
 typedef enum WAVEJIT_ENUM(wavejit_engine) {
   /* The JIT where the CPU allows it, in two tiers: as long as a kernel is not translated, which happens on a thread of
    * its own, launches interpret it. Work-groups begun after that run translated code, and so do waves in long loops.
-   * Results are the same (but for payloads of NaNs); what runs how varies from launch to launch. */
+   * Results are the same (but for payloads of NaNs); what runs how varies from launch to launch. Code that cannot be
+   * translated, for a defect of the translator or for lack of memory, stays interpreted, and stderr says so once; with
+   * WAVEJIT_STRICT=1 in the environment that is an error. */
   WAVEJIT_ENGINE_AUTO = 0,
   WAVEJIT_ENGINE_INTERP = 1,
-  WAVEJIT_ENGINE_JIT = 2 /* translates before anything runs */
+  WAVEJIT_ENGINE_JIT = 2 /* translates before anything runs; what cannot be translated is an error */
 } wavejit_engine;
 
 typedef enum WAVEJIT_ENUM(wavejit_isa) {
@@ -324,7 +326,7 @@ typedef struct wavejit_launch_stats {
   uint64_t moved_waves;            /* of these: went on in translated code before their end */
   uint64_t cache_ns;               /* looking for translations on disk, loading and storing them; not in translate_ns */
   uint32_t cached_translations;    /* units taken from the disk instead of being translated */
-  uint32_t reserved;
+  uint32_t fallbacks;              /* units that could not be translated and were interpreted (AUTO) */
 } wavejit_launch_stats;
 
 static inline wavejit_launch_stats wavejit_launch_stats_default(void) {

@@ -24,6 +24,7 @@ PassResult merge_bytes(Function& function, const PassContext& context);
 PassResult state_writes(Function& function, const PassContext& context);
 PassResult flatten(Function& function, const PassContext& context);
 PassResult loop_bounds(Function& function, const PassContext& context);
+PassResult polls(Function& function, const PassContext& context);
 PassResult full_loops(Function& function, const PassContext& context);
 PassResult unclamped_copies(Function& function, const PassContext& context);
 PassResult licm(Function& function, const PassContext& context);

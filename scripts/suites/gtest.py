@@ -12,12 +12,13 @@ import bounds
 RUN = re.compile(r"\[ RUN      \] (\S+)")
 END = re.compile(r"\[( {7}OK|  FAILED |  SKIPPED) \] (\S+?)(?:,|\s|$)")
 # How the HSA library reports a kernel that it cannot translate or interpret, after "wavejit: ": parts of the messages in frontend/,
-# backend-x86/ and runtime/.
+# backend-x86/, runtime/ and include/.
 UNTRANSLATED = (
     "The interpreter does not execute",
     "backend does not support the IR operation",
-    "basic blocks is too large to translate",
-    "instructions are too many to translate at once",
+    "as that cannot be translated",
+    "internal error at",
+    "there is no memory for the translation",
     "instruction has the encoding",
     "is for trap handlers only",
     ", which is not code.",
