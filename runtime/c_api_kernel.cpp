@@ -371,6 +371,7 @@ Expected<void> run_launch(const wavejit_kernel& kernel, const wavejit_launch_opt
   request.count_instructions = options.count_instructions != 0;
   request.threads = options.threads ? options.threads : runtime::available_cpus();
   request.timeout_ns = options.timeout_ns;
+  request.schedule = options.schedule;
   if (options.progress)
     request.progress = [&](uint64_t done, uint64_t total) { options.progress(options.progress_user, done, total); };
 

@@ -13,6 +13,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -29,6 +30,7 @@
 #include "runtime/fault.h"
 #include "runtime/global_sync.h"
 #include "runtime/memory_registry.h"
+#include "runtime/schedule.h"
 #include "runtime/specialisation.h"
 #include "runtime/switches.h"
 #include "runtime/symbols.h"
@@ -42,6 +44,8 @@ namespace {
 // backward jump; and before it looks for translated code.
 constexpr uint64_t kInterpreterBudget = 100'000;
 constexpr uint64_t kTieredBudget = 5'000;
+// Of a turn whose length is drawn, at most.
+constexpr uint32_t kDrawnBudget = 400;
 
 // Polls (WaveState::polls_left) of a wave's turn while others wait for theirs: few while nothing changes, more and more
 // while it gets on. And of a wave that nobody waits for. No clock decides, so that one thread does the same every time.
@@ -90,6 +94,7 @@ struct Shared {
   std::atomic<const StartCode*> start{nullptr};  // &start_code, once that is complete
   std::atomic<uint64_t>& done_groups;            // those whose waves have all ended
   uint64_t total_groups = 0;
+  Schedule schedule;
   uint64_t chunk = 1;
   Team* team = nullptr;             // of the workers
   GroupTime* group_time = nullptr;  // to be measured
@@ -139,7 +144,7 @@ struct Shared {
     if (state.group(0).complete) {
       start_code.reads_ids[1] = entry.reads_ids;
       if (size[0] * size[1] * size[2] % kWaveSize == 0 && entry.runs_through && !entry.reads_ids &&
-          !request.count_instructions && is_on(request.disabled_passes, kRunThrough))
+          !request.count_instructions && !schedule.is_drawn() && is_on(request.disabled_passes, kRunThrough))
         start_code.through = entry;
     }
     start.store(&start_code, std::memory_order_release);
@@ -239,7 +244,8 @@ class Worker {
       const uint64_t last = std::min(first + shared_.chunk, shared_.total_groups);
       next_ = first;
       last_of_chunk_ = last;
-      group_ = state.group(first);
+      group_ = state.group(shared_.schedule.group(first));
+      if (shared_.schedule.is_drawn()) draw_ = Draw(shared_.schedule.seed() + first);
       uint64_t ended = 0;
       while (next_ < last_of_chunk_ && !shared_.watch.stopping()) {
         start_ = shared_.translated();
@@ -428,10 +434,13 @@ class Worker {
   Progress run_waves(bool resumed = false) {
     unsigned first = 0, idle_rounds = resumed, rounds = 0;
     alone_ = false;
+    std::array<uint8_t, kMaxWavesPerGroup> order;
+    std::iota(order.begin(), order.end(), uint8_t{0});
     for (;;) {
       unsigned ready = 0, waiting = 0, yielded = 0, idle = 0, at_sync = 0;
+      if (shared_.schedule.is_drawn()) draw_.shuffle(std::span(order.data(), count_));
       for (unsigned turn = 0; turn < count_; ++turn) {
-        const unsigned i = first + turn < count_ ? first + turn : first + turn - count_;
+        const unsigned i = order[first + turn < count_ ? first + turn : first + turn - count_];
         Slot& slot = slots_[i];
         WaveState& wave = arena_->wave(i);
         if (slot.status == Status::at_barrier) ++waiting;
@@ -467,6 +476,8 @@ class Worker {
             return Progress::ended;
         }
       }
+      if (ready != 0 && shared_.schedule.is_drawn() && draw_.below(4) == 0 && others_could_go_on())
+        return Progress::waits;
       if (ready == 0) {
         if (at_sync != 0) return call_others(), Progress::waits;
         if (waiting == 0) return Progress::ended;
@@ -533,8 +544,7 @@ class Worker {
   bool set_aside() {
     auto group = std::make_unique<SetAside>(
         SetAside{.arena = std::move(arena_), .common = template_, .count = count_, .slots = slots_, .waiting = {}});
-    for (unsigned i = 0; i < count_; ++i)
-      if (slots_[i].status == Status::at_sync) group->waiting.push_back(&group->arena->wave(i));
+    group->waiting = waiting_at_sync(*group->arena);
     put_aside(std::move(group));
     ++newly_set_aside_;
     count_ = 0;
@@ -555,6 +565,16 @@ class Worker {
     return group->waiting.empty() || GlobalSync::device().any_released(group->waiting);
   }
   [[nodiscard]] bool any_released() { return std::any_of(set_aside_.begin(), set_aside_.end(), can_go_on); }
+
+  // The waves without which the work-group does not get on; none if it may get on anyway.
+  [[nodiscard]] std::vector<const WaveState*> waiting_at_sync(Arena& arena) const {
+    std::vector<const WaveState*> waiting;
+    for (unsigned i = 0; i < count_; ++i) {
+      if (slots_[i].status == Status::ready) return {};
+      if (slots_[i].status == Status::at_sync) waiting.push_back(&arena.wave(i));
+    }
+    return waiting;
+  }
 
   void put_aside(std::unique_ptr<SetAside> group) {
     // GlobalSync counts the others.
@@ -607,8 +627,7 @@ class Worker {
       release_arena(std::move(group->arena));
       return true;
     }
-    for (unsigned i = 0; i < count_; ++i)
-      if (slots_[i].status == Status::at_sync) group->waiting.push_back(&arena_->wave(i));
+    group->waiting = waiting_at_sync(*arena_);
     count_ = 0;
     exchange();
     put_aside(std::move(group));
@@ -713,7 +732,10 @@ class Worker {
   void note_turn(Slot& slot, uint64_t registers, uint32_t most_polls = kMaxPolls) {
     slot.idle = registers == slot.registers;
     slot.registers = registers;
-    if (!alone_) slot.polls = slot.idle ? kFewPolls : std::min(2 * slot.polls, most_polls);
+    if (shared_.schedule.is_drawn())
+      slot.polls = 1 + draw_.below(4 * kFewPolls);
+    else if (!alone_)
+      slot.polls = slot.idle ? kFewPolls : std::min(2 * slot.polls, most_polls);
   }
 
   // Interprets the wave for a while. It moves to translated code (of its own: where it is now, no code starts) when it
@@ -723,7 +745,8 @@ class Worker {
     const bool late = shared_.background && !slot.stays_interpreted && shared_.translated();
     const Clock::time_point start = late ? Clock::now() : Clock::time_point();
     const uint64_t before = wave.instructions;
-    const uint64_t budget = shared_.background ? kTieredBudget : kInterpreterBudget;
+    uint64_t budget = shared_.background ? kTieredBudget : kInterpreterBudget;
+    if (shared_.schedule.is_drawn() && draw_.below(2) != 0) budget = 1 + draw_.below(kDrawnBudget);
     const GuestScope scope(*mark_, wave, nullptr);
     wave.polls_left = alone_ ? kPollsAlone : slot.polls;
     ExitReason reason = executed_ ? interpreter.run_counting(wave, budget, *executed_) : interpreter.run(wave, budget);
@@ -872,6 +895,7 @@ class Worker {
   std::deque<std::unique_ptr<SetAside>> set_aside_;  // who has waited for longest first
   uint64_t newly_set_aside_ = 0;                     // by run_groups()
   Progress resumed_ = Progress::ended;
+  Draw draw_{0};           // of a schedule
   bool resuming_ = false;  // a work-group that was set aside runs
   bool alone_ = false;     // the work-group has one wave that can go on, and this thread nothing else
   uint64_t turns_ = 0;
@@ -949,9 +973,11 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
                 .interpreter = &module.interpreter(),
                 .profile = request.executed ? &profile : nullptr,
                 .done_groups = done_groups,
-                .total_groups = total_groups};
+                .total_groups = total_groups,
+                .schedule = Schedule(request.schedule, total_groups, request.shape.max_waves(), kMaxWavesAside)};
   const auto threads = static_cast<uint32_t>(std::clamp<uint64_t>(request.threads, 1, shared.total_groups));
-  shared.chunk = std::clamp<uint64_t>(shared.total_groups / (uint64_t{threads} * 64), 1, 32);
+  if (!shared.schedule.is_drawn())
+    shared.chunk = std::clamp<uint64_t>(shared.total_groups / (uint64_t{threads} * 64), 1, 32);
 
   if (request.engine != Engine::interpreter) {
     TranslationCache& cache = shared.translations;

@@ -41,6 +41,7 @@ struct LaunchRequest {
   bool count_instructions = false;           // in translated code; the interpreter alone always does
   OpcodeCounts* executed = nullptr;          // not null: filled in, by code that is translated for this launch alone
   uint32_t threads = 1;
+  uint64_t schedule = 0;  // not 0: the seed of the order in which work-groups and waves have their turns (schedule.h)
   Cancellation* cancellation = nullptr;                         // of the caller's, to end it by
   uint64_t timeout_ns = 0;                                      // 0: none
   std::function<void(uint64_t done, uint64_t total)> progress;  // see wavejit_progress_fn

@@ -25,6 +25,7 @@ struct ExecOptions {
   std::string target, board, engine, report;
   unsigned threads = 0;
   double timeout = 0;
+  uint64_t schedule = 0;
   std::vector<std::string> command;
 };
 
@@ -85,6 +86,7 @@ void run(const ExecOptions& options) {
   // Programs may change their folder, and their children have reports of their own only by name.
   if (!options.report.empty()) set("WAVEJIT_REPORT", fs::absolute(options.report).string());
   if (options.threads != 0) set("WAVEJIT_THREADS", std::to_string(options.threads));
+  if (options.schedule != 0) set("WAVEJIT_SCHEDULE", std::to_string(options.schedule));
   if (options.timeout != 0) set("WAVEJIT_TIMEOUT", fmt::format("{}", options.timeout));
   // From this many KiB on HIP copies the program's own memory instead of copying it to a buffer of its own first: what
   // that takes a GPU's driver some time for costs nothing here.
@@ -113,6 +115,8 @@ void add_exec(CLI::App& app) {
   command->add_option("--engine", options->engine, "auto, interp, avx2 or avx512")
       ->check(CLI::IsMember({"auto", "interp", "jit", "avx2", "avx512"}));
   command->add_option("--threads", options->threads, "Host threads of a kernel (default: all CPUs)");
+  command->add_option("--schedule", options->schedule,
+                      "Seed of the order in which work-groups and waves have their turns (default: 0, the usual one)");
   command->add_option("--timeout", options->timeout, "Seconds after which a kernel is stopped with an error")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--report", options->report,

@@ -137,6 +137,8 @@ Plan read_launch_file(const std::string& path) {
         plan.isa = value.get<std::string>();
       } else if (key == "threads") {
         plan.threads = json_u32(value, "threads");
+      } else if (key == "schedule") {
+        plan.schedule = value.get<uint64_t>();
       } else if (key == "timeout") {
         plan.timeout_s = value.get<double>();
       } else {
@@ -239,6 +241,7 @@ LaunchOptions Runner::options(wavejit_engine engine, wavejit_isa isa) const {
   options.engine = engine;
   options.isa = isa;
   options.threads = plan_.threads;
+  options.schedule = plan_.schedule;
   options.timeout_ns = static_cast<uint64_t>(std::llround(plan_.timeout_s * 1e9));
   options.disabled_passes = plan_.disabled_passes.empty() ? nullptr : plan_.disabled_passes.c_str();
   return options;
@@ -318,6 +321,8 @@ void PlanOptions::add(CLI::App& command) {
   command.add_option("--dynamic-lds", given_.dynamic_lds, "Bytes of dynamic LDS");
   command.add_option("--arg,-a", args_, kArgHelp)->allow_extra_args(false);
   command.add_option("--threads", given_.threads, "Host threads (default: all CPUs)");
+  command.add_option("--schedule", given_.schedule,
+                     "Seed of the order in which work-groups and waves have their turns (default: 0, the usual one)");
   command.add_option("--timeout", given_.timeout_s, "Time limit of a launch in seconds")
       ->check(CLI::Range(0.0, 1e9).description(""));
   command.add_option("--repeat", given_.repeat, "Measured launches");
@@ -337,6 +342,7 @@ Plan PlanOptions::parse() const {
     if (given("--target")) plan.file.target = given_.file.target;
     if (given("--dynamic-lds")) plan.dynamic_lds = given_.dynamic_lds;
     if (given("--threads")) plan.threads = given_.threads;
+    if (given("--schedule")) plan.schedule = given_.schedule;
     if (given("--timeout")) plan.timeout_s = given_.timeout_s;
     if (given("--repeat")) plan.repeat = given_.repeat;
     if (given("--warmup")) plan.warmup = given_.warmup;

@@ -26,6 +26,7 @@ struct Plan {
   uint32_t repeat = 1, warmup = 0;
   std::string engine = "auto", isa = "auto";
   uint32_t threads = 0;
+  uint64_t schedule = 0;
   double timeout_s = 0;
   std::string disabled_passes;
 };

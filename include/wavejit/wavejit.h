@@ -299,6 +299,9 @@ typedef struct wavejit_launch_options {
   /* Not NULL: the instructions that this launch executes are added to the report. Code that does so is translated for
    * this launch alone, and is slower; AUTO is the JIT then. */
   struct wavejit_report* report;
+  /* Not 0: a seed from which the order is drawn in which work-groups and waves have their turns, among those that hardware
+   * could choose. Shakes out races of the kernel; slower. With one thread the same seed does the same every time. */
+  uint64_t schedule;
 } wavejit_launch_options;
 
 static inline wavejit_launch_options wavejit_launch_options_default(void) {

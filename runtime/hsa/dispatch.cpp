@@ -22,6 +22,7 @@ struct Settings {
   runtime::Engine engine = runtime::Engine::tiered;
   backend::Tier tier = backend::Tier::avx512;
   uint32_t threads = 1;
+  uint64_t schedule = 0;
   uint64_t timeout_ns = 0;
 };
 
@@ -54,6 +55,7 @@ const Settings& settings() {
     if (!backend::host_supports(s.tier)) s.engine = runtime::Engine::interpreter;
     s.threads = static_cast<uint32_t>(number("WAVEJIT_THREADS", 0));
     if (s.threads == 0) s.threads = runtime::available_cpus();
+    s.schedule = static_cast<uint64_t>(number("WAVEJIT_SCHEDULE", 0));
     s.timeout_ns = static_cast<uint64_t>(number("WAVEJIT_TIMEOUT", 0) * 1e9);
     return s;
   }();
@@ -109,6 +111,7 @@ Expected<void> run_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& pa
   request.engine = s.engine;
   request.tier = s.tier;
   request.threads = s.threads;
+  request.schedule = s.schedule;
   request.timeout_ns = s.timeout_ns;
   request.cancellation = &queue.cancellation();
   runtime::LaunchStats stats;

@@ -95,6 +95,7 @@ wavejit_status WavejitRun::launch(const EngineChoice& engine, uint32_t threads, 
     options.isa = engine.isa;
     options.threads = threads;
     options.timeout_ns = timeout_ns;
+    options.schedule = schedule_;
     options.count_instructions = count ? 1 : 0;
     options.disabled_passes = std::getenv("WAVEJIT_DISABLE_PASSES");
     wavejit_launch_stats stats = wavejit_launch_stats_default();

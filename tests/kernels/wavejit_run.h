@@ -39,6 +39,8 @@ class WavejitRun {
   // wavejit having used another engine than the chosen one is WAVEJIT_INTERNAL. `count`: instructions in JIT code.
   wavejit_status launch(const EngineChoice& engine, uint32_t threads, uint64_t timeout_ns, std::string* why,
                         bool count = false);
+  // wavejit_launch_options.schedule of launches from now on.
+  void set_schedule(uint64_t seed) { schedule_ = seed; }
   // The buffers' contents now.
   [[nodiscard]] std::vector<Buffer> read() const;
   // Time in nanoseconds spent translating in all launches so far.
@@ -62,6 +64,7 @@ class WavejitRun {
   WavejitRun() = default;
 
   KernelCase kernel_case_;
+  uint64_t schedule_ = 0;
   wavejit_module* module_ = nullptr;
   std::vector<wavejit_kernel*> kernels_;  // one per launch
   std::vector<void*> memory_;             // one per buffer
