@@ -25,8 +25,7 @@ static_assert(sizeof(Parked) == 2176 && offsetof(Parked, masks) == 2048 && offse
 static_assert(static_cast<uint32_t>(ExitReason::kYield) == 2);
 
 // The offsets of WaveState's fields, for assembly.
-constexpr int kRunner = offsetof(WaveState, runner_stack), kParked = offsetof(WaveState, parked_stack),
-              kPolls = offsetof(WaveState, polls_left);
+constexpr int kRunner = offsetof(WaveState, runner_stack), kParked = offsetof(WaveState, parked_stack);
 
 #define PUSH_CALLEE_SAVED "push %%rbp\n push %%rbx\n push %%r12\n push %%r13\n push %%r14\n push %%r15\n"
 #define POP_CALLEE_SAVED "pop %%r15\n pop %%r14\n pop %%r13\n pop %%r12\n pop %%rbx\n pop %%rbp\n"
