@@ -233,7 +233,7 @@ class Worker {
         if (!turn_of_set_aside())
           wait_for_release();
         else if (++turns_ % (set_aside_.size() + 1) == 0)
-          sched_yield();
+          wait_a_moment();
         continue;
       }
       const uint64_t first = shared_.next_group.fetch_add(shared_.chunk, std::memory_order_relaxed);
@@ -289,7 +289,9 @@ class Worker {
     const backend::CompiledCode* parked_in = nullptr;  // at one of its polls
     uint32_t polls = kFewPolls;                        // of the next turn
     bool idle = false;                                 // nothing has changed in the last turn
-    uint64_t registers = 0;                            // a hash of them behind the last turn
+    // Hashes of the registers behind the last turns: a loop may have several polls.
+    std::array<uint64_t, 8> registers{};
+    uint8_t oldest = 0;
   };
   // A work-group that has begun and in which no wave can go on before other work-groups do something: they wait for it
   // (GlobalSync), or seem to (polls).
@@ -416,8 +418,9 @@ class Worker {
     count_ = 0;
   }
 
-  static constexpr unsigned kIdleRounds = 2;    // until a work-group seems to wait for others
-  static constexpr unsigned kTurnsBetween = 2;  // of work-groups that are set aside, for each that begins
+  static constexpr unsigned kMomentsOfWaiting = 16;  // between two calls of LaunchRequest::waiting
+  static constexpr unsigned kIdleRounds = 2;         // until a work-group seems to wait for others
+  static constexpr unsigned kTurnsBetween = 2;       // of work-groups that are set aside, for each that begins
   static constexpr unsigned kProbes = 4;
   struct Cached {
     uint64_t pc = 0;
@@ -490,12 +493,20 @@ class Worker {
         idle_rounds = idle == ready ? idle_rounds + 1 : 0;
         if ((idle_rounds >= kIdleRounds || ++rounds >= kMaxRounds) && others_could_go_on()) return Progress::waits;
         alone_ = ready == 1 && !others_could_go_on();
-        if (idle_rounds >= kIdleRounds) sched_yield();
+        if (idle_rounds >= kIdleRounds) wait_a_moment();
         continue;
       }
       rounds = idle_rounds = 0;
       alone_ = false;
     }
+  }
+
+  // All that this thread has begun waits.
+  void wait_a_moment() {
+    sched_yield();
+    if (!shared_.request.waiting || ++moments_ % kMomentsOfWaiting != 0) return;
+    _mm_setcsr(host_mxcsr_);  // guest code leaves it as it likes
+    shared_.request.waiting();
   }
 
   // Whether this thread has something else to do than to resume the work-group.
@@ -730,8 +741,9 @@ class Worker {
 
   // Behind a turn that a poll has ended.
   void note_turn(Slot& slot, uint64_t registers, uint32_t most_polls = kMaxPolls) {
-    slot.idle = registers == slot.registers;
-    slot.registers = registers;
+    slot.idle = std::find(slot.registers.begin(), slot.registers.end(), registers) != slot.registers.end();
+    slot.registers[slot.oldest] = registers;
+    slot.oldest = (slot.oldest + 1) % slot.registers.size();
     if (shared_.schedule.is_drawn())
       slot.polls = 1 + draw_.below(4 * kFewPolls);
     else if (!alone_)
@@ -898,7 +910,7 @@ class Worker {
   Draw draw_{0};           // of a schedule
   bool resuming_ = false;  // a work-group that was set aside runs
   bool alone_ = false;     // the work-group has one wave that can go on, and this thread nothing else
-  uint64_t turns_ = 0;
+  uint64_t turns_ = 0, moments_ = 0;
   uint64_t late_ns_ = 0;  // interpreted although there was translated code
   uint64_t instructions_ = 0, groups_ = 0, waves_ = 0, interpreted_groups_ = 0, moved_waves_ = 0;
 };

@@ -45,6 +45,8 @@ struct LaunchRequest {
   Cancellation* cancellation = nullptr;                         // of the caller's, to end it by
   uint64_t timeout_ns = 0;                                      // 0: none
   std::function<void(uint64_t done, uint64_t total)> progress;  // see wavejit_progress_fn
+  // Called from time to time, by a worker, while all work-groups of the worker seem to wait for something.
+  std::function<void()> waiting;
 };
 
 struct LaunchStats {

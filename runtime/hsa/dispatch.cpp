@@ -75,7 +75,8 @@ void warn_of_shape(const Error& error) {
 
 }  // namespace
 
-Expected<void> run_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& packet, uint64_t index) {
+Expected<void> run_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& packet, uint64_t index,
+                            runtime::Cancellation& cancellation) {
   const Expected<std::shared_ptr<const KernelCode>> found = kernel_of(packet.kernel_object);
   if (!found) return tl::unexpected<Error>(found.error());
   const std::shared_ptr<const KernelCode>& code = *found;
@@ -113,7 +114,8 @@ Expected<void> run_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& pa
   request.threads = s.threads;
   request.schedule = s.schedule;
   request.timeout_ns = s.timeout_ns;
-  request.cancellation = &queue.cancellation();
+  request.cancellation = &cancellation;
+  request.waiting = [&queue, index] { queue.begin_next(index); };
   runtime::LaunchStats stats;
   if (!reports()) return runtime::launch(request, stats);
   runtime::OpcodeCounts executed{};

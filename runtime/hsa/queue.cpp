@@ -11,6 +11,7 @@
 #include <cstring>
 #include <iterator>
 #include <mutex>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -52,6 +53,9 @@ std::atomic_ref<uint16_t> header_of(uint8_t* packet) {
 }
 unsigned type_of(uint16_t header) {
   return header >> HSA_PACKET_HEADER_TYPE & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
+}
+bool has_barrier(uint16_t header) {
+  return (header >> HSA_PACKET_HEADER_BARRIER & 1) != 0;
 }
 template <typename T>
 std::atomic_ref<T> atomic(volatile T& value) {
@@ -121,6 +125,10 @@ Queue::~Queue() {
 void Queue::inactivate() {
   stop_.store(true, std::memory_order_release);
   cancellation_.cancel();
+  {
+    const std::lock_guard lock(ahead_mutex_);
+    for (const auto& ahead : ahead_) ahead->cancellation.cancel();
+  }
   if (doorbell_) doorbell_->wake();
   wake_all_observers();
 }
@@ -129,6 +137,8 @@ void Queue::finish() {
   inactivate();
   if (thread_.joinable()) thread_.join();
   const std::lock_guard lock(processing_);
+  for (const auto& ahead : ahead_) ahead->thread.join();
+  ahead_.clear();
 }
 
 uint8_t* Queue::packet_at(uint64_t index) const {
@@ -237,6 +247,8 @@ bool Queue::completes(const Signal& signal) const {
     uint8_t* packet = packet_at(i);
     const unsigned type = type_of(header_of(packet).load(std::memory_order_acquire));
     if (type != HSA_PACKET_TYPE_KERNEL_DISPATCH && type != HSA_PACKET_TYPE_BARRIER_AND) return false;
+    // It could be processed before the one at the front has been, which may wait for this thread.
+    if (i != first && !has_barrier(header_of(packet).load(std::memory_order_relaxed))) return false;
     // In both at the same place.
     if (signal_of(reinterpret_cast<const hsa_barrier_and_packet_t*>(packet)->completion_signal) == &signal) return true;
   }
@@ -296,10 +308,41 @@ bool help_before_wait(Signal& signal, hsa_signal_condition_t condition, int64_t 
 
 // ------------------------------------------------------------------------------------------------ packets
 
+void Queue::begin_next(uint64_t index) {
+  const std::lock_guard lock(ahead_mutex_);
+  const uint64_t first = index_.load(std::memory_order_relaxed), next = index + 1;
+  const bool is_last = index == (ahead_.empty() ? first : ahead_.back()->index);
+  if (!is_last || intercepts_ || is_stopped() || next - first >= amd_->hsa_queue.size) return;
+  uint8_t* packet = packet_at(next);
+  const uint16_t header = header_of(packet).load(std::memory_order_acquire);
+  if (type_of(header) != HSA_PACKET_TYPE_KERNEL_DISPATCH || has_barrier(header)) return;
+  auto ahead = std::make_unique<Ahead>(next);
+  try {
+    ahead->thread = std::thread([this, packet, next, a = ahead.get()] {
+      a->status = dispatch(*reinterpret_cast<const hsa_kernel_dispatch_packet_t*>(packet), next, a->cancellation);
+    });
+  } catch (const std::system_error&) {
+    return;  // no thread now; maybe the next time
+  }
+  ahead_.push_back(std::move(ahead));
+}
+
+std::unique_ptr<Queue::Ahead> Queue::take_ahead(uint64_t index) {
+  const std::lock_guard lock(ahead_mutex_);
+  if (ahead_.empty() || ahead_.front()->index != index) return nullptr;
+  std::unique_ptr<Ahead> ahead = std::move(ahead_.front());
+  ahead_.pop_front();
+  return ahead;
+}
+
 hsa_status_t Queue::process(uint8_t* packet, uint64_t index) {
+  if (const std::unique_ptr<Ahead> ahead = take_ahead(index)) {
+    ahead->thread.join();
+    return ahead->status;
+  }
   switch (type_of(header_of(packet).load(std::memory_order_acquire))) {
     case HSA_PACKET_TYPE_KERNEL_DISPATCH:
-      return dispatch(*reinterpret_cast<const hsa_kernel_dispatch_packet_t*>(packet), index);
+      return dispatch(*reinterpret_cast<const hsa_kernel_dispatch_packet_t*>(packet), index, cancellation_);
     case HSA_PACKET_TYPE_BARRIER_AND:
       return wait_for(*reinterpret_cast<const hsa_barrier_and_packet_t*>(packet), false);
     case HSA_PACKET_TYPE_BARRIER_OR:
@@ -320,9 +363,10 @@ void Queue::complete(hsa_signal_t handle, uint64_t start) {
   signal->subtract(1);
 }
 
-hsa_status_t Queue::dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t index) {
+hsa_status_t Queue::dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t index,
+                             runtime::Cancellation& cancellation) {
   const uint64_t start = timestamp();
-  const Expected<void> result = run_dispatch(*this, packet, index);
+  const Expected<void> result = run_dispatch(*this, packet, index, cancellation);
   if (!result) {
     if (stop_.load(std::memory_order_acquire)) return HSA_STATUS_SUCCESS;
     say(result.error().message);

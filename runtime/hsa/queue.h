@@ -40,7 +40,10 @@ class Queue {
   void inactivate();
   // Inactivates it and returns when nobody processes packets any more.
   void finish();
-  [[nodiscard]] runtime::Cancellation& cancellation() { return cancellation_; }
+  // The kernel of the packet at `index` waits for something, maybe for what the next packet does. That may begin then, on a
+  // thread of its own, if it has no barrier bit (HSA Platform System Architecture 1.2, section 2.9.1: packets are launched
+  // in order, and complete in any).
+  void begin_next(uint64_t index);
 
   // For queues that are made to be intercepted: packets go through `handler` before they are processed. The handler that
   // was added last is called first, on the queue's thread. False for other queues.
@@ -62,6 +65,14 @@ class Queue {
     void* data;
   };
   class Interception;
+  // A packet that is processed before it is at the front.
+  struct Ahead {
+    explicit Ahead(uint64_t index) : index(index) {}
+    const uint64_t index;
+    runtime::Cancellation cancellation;
+    hsa_status_t status = HSA_STATUS_SUCCESS;
+    std::thread thread;
+  };
 
   Queue(Agent& agent, QueueCallback callback, void* data, bool intercepts)
       : agent_(agent), callback_(callback), data_(data), intercepts_(intercepts) {}
@@ -85,7 +96,9 @@ class Queue {
   // Whether there is a packet that completes the signal, and what is before it are dispatches and barriers.
   [[nodiscard]] bool completes(const Signal& signal) const;
   [[nodiscard]] static bool can_begin(const uint8_t* packet);
-  [[nodiscard]] hsa_status_t dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t index);
+  [[nodiscard]] hsa_status_t dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t index,
+                                      runtime::Cancellation& cancellation);
+  [[nodiscard]] std::unique_ptr<Ahead> take_ahead(uint64_t index);
   [[nodiscard]] hsa_status_t wait_for(const hsa_barrier_and_packet_t& packet, bool any);
   [[nodiscard]] hsa_status_t vendor_packet(const uint8_t* packet);
   void complete(hsa_signal_t signal, uint64_t start);
@@ -101,6 +114,8 @@ class Queue {
   runtime::Cancellation cancellation_;
   std::mutex processing_;
   std::atomic<uint64_t> index_{0};  // of the packet at the front; changed under processing_
+  std::mutex ahead_mutex_;
+  std::deque<std::unique_ptr<Ahead>> ahead_;  // of the packets behind the one at the front, in their order
   std::mutex interceptors_mutex_;
   std::vector<Interceptor> interceptors_;
   std::deque<Packet> rewritten_;  // what the handlers gave back, not processed yet; of the queue's thread

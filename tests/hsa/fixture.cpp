@@ -106,7 +106,7 @@ uint64_t HsaTest::write_packet(hsa_queue_t* queue, uint16_t header, const void* 
 }
 
 uint64_t HsaTest::dispatch(hsa_queue_t* queue, const KernelObject& kernel, uint32_t items,
-                           std::vector<uint64_t> arguments, hsa_signal_t completion, bool ring) {
+                           std::vector<uint64_t> arguments, hsa_signal_t completion, bool ring, bool barrier) {
   hsa_kernel_dispatch_packet_t packet{};
   packet.setup = 1;
   packet.workgroup_size_x = 64;
@@ -119,7 +119,9 @@ uint64_t HsaTest::dispatch(hsa_queue_t* queue, const KernelObject& kernel, uint3
   packet.kernarg_address = allocate(kernel.kernarg_bytes + 256, false);
   std::memcpy(packet.kernarg_address, arguments.data(), arguments.size() * 8);
   packet.completion_signal = completion;
-  const uint64_t index = write_packet(queue, HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE, &packet);
+  const auto header = static_cast<uint16_t>(HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE |
+                                            (barrier ? 1 << HSA_PACKET_HEADER_BARRIER : 0));
+  const uint64_t index = write_packet(queue, header, &packet);
   if (ring) hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
   return index;
 }

@@ -38,7 +38,7 @@ class HsaTest : public testing::Test {
   uint64_t write_packet(hsa_queue_t* queue, uint16_t header, const void* packet);
   // Dispatches `items` work-items in groups of 64 with arguments of 8 bytes each; returns the packet's index.
   uint64_t dispatch(hsa_queue_t* queue, const KernelObject& kernel, uint32_t items, std::vector<uint64_t> arguments,
-                    hsa_signal_t completion, bool ring = true);
+                    hsa_signal_t completion, bool ring = true, bool barrier = false);
   // Waits until the signal is 0; false after ten seconds.
   [[nodiscard]] static bool completes(hsa_signal_t signal);
 

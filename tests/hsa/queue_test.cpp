@@ -89,6 +89,49 @@ TEST_F(HsaTest, QueuesRunBesideEachOther) {
   EXPECT_EQ(out[0], 1u);
 }
 
+// Packets of one queue without barrier bits: each waits for the next one, and the first for the host, too.
+TEST_F(HsaTest, PacketsWaitForThoseBehind) {
+  constexpr unsigned kPackets = 6;
+  hsa_queue_t* queue = make_queue();
+  auto* flags = static_cast<uint32_t*>(allocate(256));
+  auto* out = static_cast<uint32_t*>(allocate(256));
+  for (int round = 0; round < 5; ++round) {
+    std::memset(flags, 0, 256);
+    std::memset(out, 0, 256);
+    std::vector<hsa_signal_t> done;
+    for (unsigned i = 0; i < kPackets; ++i) {
+      done.push_back(signal(1));
+      // `until` waits for flags[i] and stores to out[0] of what it is given: the flag that the packet before it waits for.
+      dispatch(queue, kernel("until"), 1, {address(flags + i), address(i == 0 ? out : flags + i - 1)}, done[i]);
+    }
+    EXPECT_EQ(
+        hsa_signal_wait_scacquire(done[kPackets - 1], HSA_SIGNAL_CONDITION_EQ, 0, 20'000'000, HSA_WAIT_STATE_BLOCKED),
+        1);
+    const hsa_signal_t raised = signal(1);
+    dispatch(queue, kernel("raise"), 1, {address(flags + kPackets - 1)}, raised);
+    EXPECT_TRUE(completes(raised));
+    for (unsigned i = kPackets; i-- != 0;) EXPECT_TRUE(completes(done[i])) << i;
+    EXPECT_EQ(out[0], 1u);
+    // With a barrier bit it waits for all.
+    const hsa_signal_t last = signal(1);
+    dispatch(queue, kernel("add"), 64, {address(out), 1}, last, true, true);
+    EXPECT_TRUE(completes(last));
+  }
+  EXPECT_EQ(error_.status, HSA_STATUS_SUCCESS);
+}
+
+TEST_F(HsaTest, DestructionStopsKernelsThatHaveBegunAhead) {
+  hsa_queue_t* queue = make_queue();
+  auto* flag = static_cast<uint32_t*>(allocate(256));
+  flag[0] = 0;
+  const hsa_signal_t done = signal(3);
+  for (int i = 0; i < 3; ++i) dispatch(queue, kernel("until"), 64, {address(flag), address(flag)}, done);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  queues_.clear();
+  EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_signal_load_scacquire(done), 3);
+}
+
 // Threads that sleep when a kernel changes what they wait for: in a wait, in one for several signals, a handler.
 TEST_F(HsaTest, KernelsChangeSignals) {
   hsa_queue_t* queue = make_queue();
@@ -141,7 +184,7 @@ TEST_F(HsaTest, DestructionStopsTheKernel) {
   flag[0] = 0;
   const hsa_signal_t done = signal(2);
   dispatch(queue, kernel("until"), 64, {address(flag), address(flag)}, done);
-  dispatch(queue, kernel("add"), 64, {address(flag), 1}, done);
+  dispatch(queue, kernel("add"), 64, {address(flag), 1}, done, true, true);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   queues_.clear();
   const auto start = std::chrono::steady_clock::now();
