@@ -5,7 +5,7 @@
 
 #include "runtime/c_api_internal.h"
 #include "runtime/memory_registry.h"
-#include "runtime/thread_pool.h"
+#include "runtime/launch/thread_pool.h"
 
 using wavejit::Error;
 using wavejit::ErrorCode;

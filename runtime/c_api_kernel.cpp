@@ -6,9 +6,9 @@
 #include "ir/pass.h"
 #include "runtime/c_api_internal.h"
 #include "runtime/inspect.h"
-#include "runtime/launch.h"
+#include "runtime/launch/launch.h"
 #include "runtime/switches.h"
-#include "runtime/thread_pool.h"
+#include "runtime/launch/thread_pool.h"
 
 using wavejit::Error;
 using wavejit::ErrorCode;

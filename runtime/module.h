@@ -16,7 +16,7 @@
 #include "frontend/interp/interpreter.h"
 #include "frontend/isa/target.h"
 #include "internal/error.h"
-#include "runtime/group_time.h"
+#include "runtime/launch/group_time.h"
 #include "runtime/translation_cache.h"
 
 namespace wavejit::runtime {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/arena.h"
+#include "runtime/launch/arena.h"
 
 namespace wavejit::runtime {
 namespace {

@@ -13,7 +13,7 @@
 #include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/signal.h"
 #include "runtime/hsa/status.h"
-#include "runtime/thread_pool.h"
+#include "runtime/launch/thread_pool.h"
 
 namespace wavejit::hsa {
 namespace {

@@ -11,8 +11,8 @@
 #include "runtime/hsa/queue.h"
 #include "runtime/hsa/report.h"
 #include "runtime/hsa/status.h"
-#include "runtime/launch.h"
-#include "runtime/thread_pool.h"
+#include "runtime/launch/launch.h"
+#include "runtime/launch/thread_pool.h"
 
 namespace wavejit::hsa {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "internal/error.h"
-#include "runtime/watchdog.h"
+#include "runtime/launch/watchdog.h"
 
 namespace wavejit::hsa {
 

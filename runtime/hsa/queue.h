@@ -18,7 +18,7 @@
 #include "runtime/hsa/agent.h"
 #include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/signal.h"
-#include "runtime/watchdog.h"
+#include "runtime/launch/watchdog.h"
 
 namespace wavejit::hsa {
 

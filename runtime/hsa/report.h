@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "runtime/launch.h"
+#include "runtime/launch/launch.h"
 
 namespace wavejit::hsa {
 

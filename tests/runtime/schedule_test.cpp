@@ -1,5 +1,5 @@
 // Orders that are drawn from a seed: each is one that hardware could choose, and can be had again.
-#include "runtime/schedule.h"
+#include "runtime/launch/schedule.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

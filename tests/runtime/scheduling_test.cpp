@@ -6,7 +6,7 @@
 #include <chrono>
 #include <thread>
 
-#include "runtime/thread_pool.h"
+#include "runtime/launch/thread_pool.h"
 #include "test_kernels.h"
 
 namespace wavejit::test {

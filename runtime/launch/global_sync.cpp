@@ -1,4 +1,4 @@
-#include "runtime/global_sync.h"
+#include "runtime/launch/global_sync.h"
 
 #include <algorithm>
 #include <bit>

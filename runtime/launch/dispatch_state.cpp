@@ -1,4 +1,4 @@
-#include "runtime/dispatch_state.h"
+#include "runtime/launch/dispatch_state.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/arena.h"
+#include "runtime/launch/arena.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>

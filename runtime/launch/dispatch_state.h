@@ -16,9 +16,9 @@
 #include "frontend/isa/target.h"
 #include "internal/error.h"
 #include "internal/wave_state.h"
-#include "runtime/abi.h"
-#include "runtime/arena.h"
-#include "runtime/sgpr_layout.h"
+#include "runtime/launch/abi.h"
+#include "runtime/launch/arena.h"
+#include "runtime/launch/sgpr_layout.h"
 
 namespace wavejit::runtime {
 

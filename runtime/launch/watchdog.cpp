@@ -1,4 +1,4 @@
-#include "runtime/watchdog.h"
+#include "runtime/launch/watchdog.h"
 
 #include <algorithm>
 #include <condition_variable>

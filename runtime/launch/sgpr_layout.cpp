@@ -1,4 +1,4 @@
-#include "runtime/sgpr_layout.h"
+#include "runtime/launch/sgpr_layout.h"
 
 #include <algorithm>
 

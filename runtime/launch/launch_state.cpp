@@ -1,0 +1,84 @@
+#include "runtime/launch/launch_state.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "internal/check.h"
+#include "runtime/specialisation.h"
+#include "runtime/switches.h"
+#include "runtime/symbols.h"
+
+namespace wavejit::runtime {
+namespace {
+
+// WAVEJIT_STRICT in the environment: a fallback is an error.
+bool is_strict() {
+  const char* value = std::getenv("WAVEJIT_STRICT");
+  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
+}
+
+}  // namespace
+
+void LaunchState::fail(Error e) {
+  {
+    const std::lock_guard lock(mutex);
+    if (e.kernel.empty()) e.kernel = request.kernel->name;
+    if (!error) error = std::move(e);
+  }
+  watch.stop();
+}
+
+bool LaunchState::falls_back(const Error& why) {
+  const bool forgivable =
+      why.code == ErrorCode::kInternal || why.code == ErrorCode::kOutOfMemory || why.code == ErrorCode::kUnsupported;
+  if (request.engine != Engine::tiered || !forgivable || is_strict()) return false;
+  const uint64_t pc = why.pc.value_or(0);
+  {
+    const std::lock_guard lock(mutex);
+    if (!fallbacks.insert(pc).second) return true;
+  }
+  if (request.module->is_first_fallback(pc))
+    std::fprintf(stderr, "wavejit: Kernel '%s' is interpreted from %#llx on, as that cannot be translated: %s\n",
+                 demangled(request.kernel->name).c_str(), static_cast<unsigned long long>(pc), why.message.c_str());
+  return true;
+}
+
+void LaunchState::start_in(const TranslationCache::Entry& entry) {
+  const auto& size = request.shape.workgroup;
+  if (state.group(0).complete) {
+    start_code.reads_ids[1] = entry.reads_ids;
+    if (size[0] * size[1] * size[2] % kWaveSize == 0 && entry.runs_through && !entry.reads_ids &&
+        !request.count_instructions && !schedule.is_drawn() && is_on(request.disabled_passes, kRunThrough))
+      start_code.through = entry;
+  }
+  start.store(&start_code, std::memory_order_release);
+}
+
+const StartCode* LaunchState::translated() {
+  const StartCode* code = start.load(std::memory_order_acquire);
+  if (code || !background || !background->done.load(std::memory_order_acquire)) return code;
+  if (background->error) {
+    if (!falls_back(*background->error)) fail(*background->error);
+    return nullptr;
+  }
+  const std::optional<TranslationCache::Entry> entry = translations.find_translated(starts[0]);
+  WAVEJIT_CHECK(entry);
+  const std::lock_guard lock(mutex);
+  if (!start.load(std::memory_order_relaxed)) {
+    add(background->counters);
+    start_in(*entry);
+  }
+  return start.load(std::memory_order_relaxed);
+}
+
+void LaunchState::add(const TranslationCounters& counters) {
+  stats.translate_ns += counters.translate_ns;
+  stats.host_instructions += counters.host_instructions;
+  stats.translations += counters.units;
+  stats.cached_translations += counters.cached_units;
+  stats.cache_ns += counters.cache_ns;
+}
+
+}  // namespace wavejit::runtime

@@ -1,0 +1,93 @@
+// What the workers of one launch share.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "frontend/interp/interpreter.h"
+#include "internal/error.h"
+#include "runtime/background.h"
+#include "runtime/launch/dispatch_state.h"
+#include "runtime/launch/global_sync.h"
+#include "runtime/launch/group_time.h"
+#include "runtime/launch/launch.h"
+#include "runtime/launch/schedule.h"
+#include "runtime/launch/thread_pool.h"
+#include "runtime/launch/watchdog.h"
+#include "runtime/translation_cache.h"
+
+namespace wavejit::runtime {
+
+using Clock = std::chrono::steady_clock;
+[[nodiscard]] inline uint64_t ns_since(Clock::time_point start) {
+  return std::chrono::nanoseconds(Clock::now() - start).count();
+}
+
+// Waves of one launch that are set aside: see GlobalSync::kMaxWaiting.
+inline constexpr uint32_t kMaxWavesAside = GlobalSync::kMaxWaiting;
+
+// Translated code as new waves enter it.
+struct StartCode {
+  // Whether it reads the work-item ids that the dispatcher writes, in partial and in complete work-groups.
+  bool reads_ids[2] = {true, true};
+  TranslationCache::Entry through;  // what complete work-groups of full waves enter if they run through, or nothing
+};
+
+struct LaunchState {
+  const LaunchRequest& request;
+  const DispatchState& state;
+  Watch& watch;
+  TranslationCache& translations;
+  const interp::Interpreter* interpreter;  // also for the JIT: it words the errors of unsupported instructions
+  ExecutionProfile* profile = nullptr;     // if executed instructions are wanted by opcode
+  uint32_t config = 0;                     // TranslationCache configuration
+  // TranslationCache specialisations for partial and for complete work-groups.
+  uint32_t specialisation[2] = {0, 0};
+  std::optional<uint32_t> last_waves;                 // another for those of complete work-groups
+  bool full_exec = true, scratch_descriptors = true;  // switches
+  // What waves start in, first of all most of them. With `background` they are interpreted until it is done.
+  std::vector<TranslationCache::Query> starts;
+  std::shared_ptr<const BackgroundTranslation> background;
+  std::atomic<const StartCode*> start{nullptr};  // &start_code, once that is complete
+  std::atomic<uint64_t>& done_groups;            // those whose waves have all ended
+  uint64_t total_groups = 0;
+  Schedule schedule;
+  uint64_t chunk = 1;
+  Team* team = nullptr;             // of the workers
+  GroupTime* group_time = nullptr;  // to be measured
+  Clock::time_point alone_until;    // if it begins with one worker
+  // Written by all workers, once a chunk; what is above is only read.
+  alignas(64) std::atomic<uint64_t> next_group{0};
+
+  std::atomic<uint32_t> waves_aside{0};  // of work-groups that are set aside because all their waves seem to wait
+  GlobalSync::Order order;               // of ds_ordered_count; GlobalSync's mutex guards it
+
+  // At the end of a worker, or when it fails.
+  alignas(64) std::mutex mutex;
+  std::optional<Error> error;    // the first one
+  std::set<uint64_t> fallbacks;  // PCs of units that could not be translated
+  LaunchStats stats;
+  StartCode start_code;
+
+  // Ends the launch with the error, unless another one has been first. Any thread.
+  void fail(Error e);
+
+  // Whether waves go on in the interpreter where code could not be translated: with Engine::tiered, unless
+  // WAVEJIT_STRICT forbids it. Said once for each place in the code. What is no code is the guest's mistake.
+  [[nodiscard]] bool falls_back(const Error& why);
+
+  // Fills start_code for the answer to starts[0].
+  void start_in(const TranslationCache::Entry& entry);
+
+  // Where new waves start; nullptr while, or because, they are interpreted.
+  [[nodiscard]] const StartCode* translated();
+
+  void add(const TranslationCounters& counters);
+};
+
+}  // namespace wavejit::runtime

@@ -1,0 +1,108 @@
+// Runs waves on one host thread, a turn at a time, in the interpreter or in translated code: which of them, and how waves get
+// from one translation to another, to a poll and back.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "backend-x86/compiler.h"
+#include "internal/wave_state.h"
+#include "runtime/execution_profile.h"
+#include "runtime/fault.h"
+#include "runtime/launch/arena.h"
+#include "runtime/launch/launch_state.h"
+#include "runtime/launch/schedule.h"
+#include "runtime/translation_cache.h"
+
+namespace wavejit::runtime {
+
+// Polls of a turn in which nothing has changed.
+inline constexpr uint32_t kFewPolls = 16;
+
+// A wave of the work-group, beside its state.
+struct WaveSlot {
+  enum class Status : uint8_t { ready, at_barrier, at_sync, ended };
+  Status status = Status::ready;
+  bool interpreted = false;
+  bool stays_interpreted = false;  // it has come to code that cannot be translated
+  TranslationCache::Arrival arrival = TranslationCache::Arrival::start;  // how it comes to its pc
+  bool in_start_unit = true;                                             // the code that it was in last
+  bool in_exec_full = true;
+  uint32_t specialisation = 0;
+  uint64_t full_exec = ~uint64_t{0};                 // the EXEC for which there is code of its own
+  const backend::CompiledCode* parked_in = nullptr;  // at one of its polls
+  uint32_t polls = kFewPolls;                        // of the next turn
+  bool idle = false;                                 // nothing has changed in the last turn
+  // Hashes of the registers behind the last turns: a loop may have several polls.
+  std::array<uint64_t, 8> registers{};
+  uint8_t oldest = 0;
+};
+
+class WaveRunner {
+ public:
+  // What waves so far have changed of the parts of their states in front of the vector registers: everything, or these lines
+  // (DispatchState::kAllLines).
+  struct Changes {
+    bool all = true;
+    uint32_t lines = 0;
+  };
+
+  explicit WaveRunner(LaunchState& shared);
+
+  // On the thread that runs the waves, which holds a GuestThread; `scratch_words23`: DispatchState::scratch_words23().
+  void begin(uint64_t scratch_words23);
+  // A turn of a wave in the arena, inside run_guest(): to where the wave waits, or until others are to have theirs
+  // (kYield). kStopped: an error has been reported, or the launch ends.
+  [[nodiscard]] ExitReason run(Arena& arena, WaveState& wave, WaveSlot& slot);
+  // Whether a turn may be long: no other wave of the thread waits for its own.
+  void set_alone(bool alone) { alone_ = alone; }
+  // MXCSR as wavejit's own code wants it; guest code leaves it as it likes.
+  void restore_mxcsr() const;
+
+  [[nodiscard]] GuestMark& mark() { return *mark_; }
+  [[nodiscard]] Changes& changes() { return changes_; }
+  [[nodiscard]] Draw& draw() { return draw_; }  // of a schedule
+  [[nodiscard]] const TranslationCounters& counters() const { return counters_; }
+  [[nodiscard]] const OpcodeCounts* executed() const {
+    return executed_.get();
+  }                                                                    // by the interpreter, if that is wanted
+  [[nodiscard]] uint64_t moved_waves() const { return moved_waves_; }  // to translated code
+
+ private:
+  static constexpr unsigned kProbes = 4;
+  struct Cached {
+    uint64_t pc = 0;
+    uint64_t key = 0;
+    bool exec_full = false;
+    TranslationCache::Entry entry;
+  };
+
+  ExitReason enter(WaveState& wave, WaveSlot& slot);
+  ExitReason go_on(WaveState& wave, WaveSlot& slot);
+  template <typename Run>
+  ExitReason on_stack(WaveState& wave, WaveSlot& slot, const backend::CompiledCode* code, Run run);
+  void note_turn(WaveSlot& slot, uint64_t registers, uint32_t most_polls);
+  ExitReason interpret(WaveState& wave, WaveSlot& slot);
+  TranslationCache::Entry lookup(const WaveState& wave, WaveSlot& slot);
+  [[nodiscard]] bool has_scratch_srd(const WaveState& wave) const;
+  TranslationCache::Entry translate(const WaveState& wave, WaveSlot& slot, Cached& cached, uint64_t key);
+
+  LaunchState& shared_;
+  Arena* arena_ = nullptr;  // of the turn
+  uint64_t scratch_words23_ = 0;
+  std::array<Cached, 64> cache_{};
+  Cached* last_ = cache_.data();
+  GuestMark* mark_ = nullptr;
+  uint32_t host_mxcsr_ = 0;
+  const backend::PlainEntryFn enter_ = backend::plain_entry();
+  Changes changes_;
+  bool alone_ = false;
+  Draw draw_{0};
+  TranslationCounters counters_;
+  std::unique_ptr<OpcodeCounts> executed_;
+  uint64_t late_ns_ = 0;  // interpreted although there was translated code
+  uint64_t moved_waves_ = 0;
+};
+
+}  // namespace wavejit::runtime
