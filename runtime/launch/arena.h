@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "backend-x86/wave_stack.h"
 #include "internal/error.h"
@@ -25,6 +26,13 @@ inline constexpr uint32_t kLdsGranularity = 512;     // bytes; GFX8/GFX9 allocat
 inline constexpr uint32_t kDynamicStackBytes = 16 * 1024;
 inline constexpr uint32_t kMaxScratchBytesPerLane = 512 * 1024;
 
+// What is known of a wave's turns that ended at polls.
+struct PolledTurns {
+  uint32_t polls = 0;                   // of the next turn; 0: there has been none
+  uint8_t oldest = 0;                   // of `registers`
+  std::array<uint64_t, 8> registers{};  // hashes of them behind the last turns: a loop may have several polls
+};
+
 class Arena {
  public:
   Arena() = default;
@@ -37,6 +45,14 @@ class Arena {
   [[nodiscard]] Expected<void> prepare(unsigned waves, uint32_t lds_bytes, uint32_t scratch_bytes_per_lane);
 
   [[nodiscard]] WaveState& wave(unsigned index) { return waves_[index]; }
+  [[nodiscard]] PolledTurns& turns_of(const WaveState& wave) {
+    has_turns_ = true;
+    return turns_[&wave - waves_];
+  }
+  // For the next work-group.
+  void forget_turns() {
+    if (std::exchange(has_turns_, false)) turns_.fill({});
+  }
   // The host stack of a wave whose code has polls; nullptr when the host refuses.
   [[nodiscard]] backend::WaveStack* stack_of(const WaveState& wave) {
     backend::WaveStack& stack = stacks_[&wave - waves_];
@@ -53,6 +69,8 @@ class Arena {
  private:
   WaveState* waves_ = nullptr;
   std::array<backend::WaveStack, kMaxWavesPerGroup> stacks_;
+  std::array<PolledTurns, kMaxWavesPerGroup> turns_;
+  bool has_turns_ = false;
   unsigned wave_capacity_ = 0;
   uint64_t lds_mapping_ = 0;
   uint64_t lds_base_ = 0;

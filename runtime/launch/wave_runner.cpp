@@ -20,9 +20,9 @@ constexpr uint64_t kTieredBudget = 5'000;
 // Of a turn whose length is drawn, at most.
 constexpr uint32_t kDrawnBudget = 400;
 
-// Polls (WaveState::polls_left) of a wave's turn while others wait for theirs: more and more while it gets on. And of a wave
-// that nobody waits for. No clock decides, so that one thread does the same every time.
-constexpr uint32_t kMaxPolls = 512, kMaxInterpretedPolls = 64, kPollsAlone = 4096;
+// Polls (WaveState::polls_left) of a wave's turn while others wait for theirs: few while nothing changes, more and more
+// while it gets on. And of a wave that nobody waits for. No clock decides, so that one thread does the same every time.
+constexpr uint32_t kFewPolls = 16, kMaxPolls = 512, kMaxInterpretedPolls = 64, kPollsAlone = 4096;
 // Jumps from one translation to another in a turn.
 constexpr unsigned kMaxJumps = 256;
 
@@ -46,18 +46,14 @@ void WaveRunner::restore_mxcsr() const {
   _mm_setcsr(host_mxcsr_);
 }
 
-ExitReason WaveRunner::run(Arena& arena, WaveState& wave, WaveSlot& slot) {
-  arena_ = &arena;
-  slot.idle = true;  // at s_sleep
+ExitReason WaveRunner::run_on(WaveState& wave, WaveSlot& slot) {
   if (slot.interpreted) {
     const ExitReason reason = interpret(wave, slot);
     if (slot.interpreted) return reason;
   }
   for (unsigned jumps = 0;; ++jumps) {
-    const ExitReason reason = slot.parked_in ? go_on(wave, slot) : enter(wave, slot);
-    if (slot.parked_in) return reason;
-    slot.arrival = reason == ExitReason::kJump ? TranslationCache::Arrival::jump : TranslationCache::Arrival::resumed;
-    if (reason != ExitReason::kJump || shared_.watch.stopping()) return reason;
+    const ExitReason reason = slot.parked_in ? go_on(wave, slot) : enter_or_interpret(wave, slot);
+    if (slot.parked_in || reason != ExitReason::kJump || shared_.watch.stopping()) return reason;
     if (jumps == kMaxJumps) {
       slot.idle = false;
       return ExitReason::kYield;
@@ -65,19 +61,16 @@ ExitReason WaveRunner::run(Arena& arena, WaveState& wave, WaveSlot& slot) {
   }
 }
 
-ExitReason WaveRunner::enter(WaveState& wave, WaveSlot& slot) {
-  const TranslationCache::Entry entry = lookup(wave, slot);
+ExitReason WaveRunner::enter_or_interpret(WaveState& wave, WaveSlot& slot) {
+  const TranslationCache::Entry& entry = matches(*last_, wave, slot) ? last_->entry : lookup(wave, slot);
   if (!entry.code) {
     if (!slot.stays_interpreted) return ExitReason::kStopped;  // lookup() has reported the error
     slot.interpreted = changes_.all = true;
     return interpret(wave, slot);
   }
+  if (!entry.polls) return enter(wave, slot, entry);
   slot.in_start_unit = entry.in_start_unit;
   slot.in_exec_full = entry.exec_full;
-  if (!entry.polls) {
-    const GuestScope scope(*mark_, wave, entry.code);
-    return static_cast<ExitReason>(enter_(&wave, entry.index, entry.function));
-  }
   backend::WaveStack* stack = arena_->stack_of(wave);
   if (!stack) {
     shared_.fail({.code = ErrorCode::kOutOfMemory, .message = "Cannot map host memory for the stack of a wave."});
@@ -92,27 +85,35 @@ ExitReason WaveRunner::go_on(WaveState& wave, WaveSlot& slot) {
 
 template <typename Run>
 ExitReason WaveRunner::on_stack(WaveState& wave, WaveSlot& slot, const backend::CompiledCode* code, Run run) {
-  wave.polls_left = alone_ ? kPollsAlone : slot.polls;
+  wave.polls_left = polls_of_turn(wave);
   ExitReason reason;
   {
     const GuestScope scope(*mark_, wave, code);
     reason = run();
   }
+  slot.arrival = reason == ExitReason::kJump ? TranslationCache::Arrival::jump : TranslationCache::Arrival::resumed;
   const bool parked = backend::is_parked(wave);
   slot.parked_in = parked ? code : nullptr;
-  if (parked) note_turn(slot, hash_of(backend::parked_registers(wave)), kMaxPolls);
+  if (parked) note_turn(wave, slot, hash_of(backend::parked_registers(wave)), kMaxPolls);
   return reason;
 }
 
+uint32_t WaveRunner::polls_of_turn(const WaveState& wave) {
+  if (alone_) return kPollsAlone;
+  const uint32_t polls = arena_->turns_of(wave).polls;
+  return polls != 0 ? polls : kFewPolls;
+}
+
 // Behind a turn that a poll has ended.
-void WaveRunner::note_turn(WaveSlot& slot, uint64_t registers, uint32_t most_polls) {
-  slot.idle = std::find(slot.registers.begin(), slot.registers.end(), registers) != slot.registers.end();
-  slot.registers[slot.oldest] = registers;
-  slot.oldest = (slot.oldest + 1) % slot.registers.size();
+void WaveRunner::note_turn(const WaveState& wave, WaveSlot& slot, uint64_t registers, uint32_t most_polls) {
+  PolledTurns& turns = arena_->turns_of(wave);
+  slot.idle = std::find(turns.registers.begin(), turns.registers.end(), registers) != turns.registers.end();
+  turns.registers[turns.oldest] = registers;
+  turns.oldest = (turns.oldest + 1) % turns.registers.size();
   if (shared_.schedule.is_drawn())
-    slot.polls = 1 + draw_.below(4 * kFewPolls);
+    turns.polls = 1 + draw_.below(4 * kFewPolls);
   else if (!alone_)
-    slot.polls = slot.idle ? kFewPolls : std::min(2 * slot.polls, most_polls);
+    turns.polls = slot.idle ? kFewPolls : std::min(2 * std::max(turns.polls, kFewPolls), most_polls);
 }
 
 // Interprets the wave for a while. It moves to translated code (of its own: where it is now, no code starts) when it
@@ -125,10 +126,10 @@ ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
   uint64_t budget = shared_.background ? kTieredBudget : kInterpreterBudget;
   if (shared_.schedule.is_drawn() && draw_.below(2) != 0) budget = 1 + draw_.below(kDrawnBudget);
   const GuestScope scope(*mark_, wave, nullptr);
-  wave.polls_left = alone_ ? kPollsAlone : slot.polls;
+  wave.polls_left = polls_of_turn(wave);
   ExitReason reason = executed_ ? interpreter.run_counting(wave, budget, *executed_) : interpreter.run(wave, budget);
   if (reason == ExitReason::kYield && wave.polls_left == 0)
-    note_turn(slot, hash_of(std::as_bytes(std::span(wave.sgpr))) ^ wave.pc ^ wave.scc, kMaxInterpretedPolls);
+    note_turn(wave, slot, hash_of(std::as_bytes(std::span(wave.sgpr))) ^ wave.pc ^ wave.scc, kMaxInterpretedPolls);
   else if (wave.instructions - before >= budget)
     slot.idle = false;
   wave.polls_left = 0;
@@ -149,40 +150,26 @@ ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
   return reason;
 }
 
-TranslationCache::Entry WaveRunner::lookup(const WaveState& wave, WaveSlot& slot) {
-  const bool exec_full = wave.exec() == slot.full_exec;
-  const bool scratch_srd = has_scratch_srd(wave);
-  const uint64_t key = wave.mode | uint64_t{slot.specialisation} << 32 |
-                       uint64_t{static_cast<uint8_t>(slot.arrival)} << 60 | uint64_t{slot.in_start_unit} << 62 |
-                       uint64_t{slot.in_exec_full && exec_full} << 63 | uint64_t{scratch_srd} << 59;
-  const auto matches = [&](const Cached& cached) {
-    return cached.pc == wave.pc && cached.key == key && cached.exec_full == exec_full;
-  };
-  // The waves of a work-group mostly go on at the same place one after the other.
-  if (matches(*last_)) return last_->entry;
+const TranslationCache::Entry& WaveRunner::lookup(const WaveState& wave, WaveSlot& slot) {
   Cached* free = nullptr;
   for (unsigned i = 0; i < kProbes && !free; ++i) {
     Cached& cached = cache_[(wave.pc / 4 + i) % cache_.size()];
-    if (matches(cached)) return (last_ = &cached)->entry;
+    if (matches(cached, wave, slot)) return (last_ = &cached)->entry;
     if (!cached.entry.code) free = &cached;
   }
   if (!free) free = &cache_[wave.pc / 4 % cache_.size()];
-  return translate(wave, slot, *free, key);
+  return translate(wave, slot, *free, key_of(wave, slot));
 }
 
-// Whether s[0:3] hold the descriptor of the wave's private segment, as functions get it: the wave's offset added.
-bool WaveRunner::has_scratch_srd(const WaveState& wave) const {
-  const uint64_t base = wave.scratch_base & 0xffffffffffff;
-  return base != 0 && wave.sgpr64(0) == (base | uint64_t{1} << 63) && wave.sgpr64(2) == scratch_words23_;
-}
-
-TranslationCache::Entry WaveRunner::translate(const WaveState& wave, WaveSlot& slot, Cached& cached, uint64_t key) {
+// An entry without code: there is none, and the error is reported or the wave is to be interpreted.
+const TranslationCache::Entry& WaveRunner::translate(const WaveState& wave, WaveSlot& slot, Cached& cached,
+                                                     uint64_t key) {
   restore_mxcsr();
   const TranslationCache::Query query{.config = shared_.config,
                                       .specialisation = slot.specialisation,
                                       .pc = wave.pc,
                                       .mode = wave.mode,
-                                      .exec_full = shared_.full_exec && wave.exec() == slot.full_exec,
+                                      .exec_full = shared_.full_exec && has_full_exec(wave, slot),
                                       .scratch_srd = shared_.scratch_descriptors && has_scratch_srd(wave),
                                       .arrival = slot.arrival,
                                       .from_start_unit = slot.in_start_unit,
@@ -191,12 +178,13 @@ TranslationCache::Entry WaveRunner::translate(const WaveState& wave, WaveSlot& s
   if (!found) {
     slot.stays_interpreted = shared_.falls_back(found.error());
     if (!slot.stays_interpreted) shared_.fail(std::move(found.error()));
-    return {};
+    static constexpr TranslationCache::Entry kNone;
+    return kNone;
   }
   changes_.lines |= found->changed_lines;
-  cached = {.pc = wave.pc, .key = key, .exec_full = wave.exec() == slot.full_exec, .entry = *found};
+  cached = {.pc = wave.pc, .key = key, .exec_full = has_full_exec(wave, slot), .entry = *found};
   last_ = &cached;
-  return *found;
+  return cached.entry;
 }
 
 }  // namespace wavejit::runtime

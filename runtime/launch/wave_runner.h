@@ -17,9 +17,6 @@
 
 namespace wavejit::runtime {
 
-// Polls of a turn in which nothing has changed.
-inline constexpr uint32_t kFewPolls = 16;
-
 // A wave of the work-group, beside its state.
 struct WaveSlot {
   enum class Status : uint8_t { ready, at_barrier, at_sync, ended };
@@ -29,14 +26,10 @@ struct WaveSlot {
   TranslationCache::Arrival arrival = TranslationCache::Arrival::start;  // how it comes to its pc
   bool in_start_unit = true;                                             // the code that it was in last
   bool in_exec_full = true;
+  bool idle = false;  // nothing has changed in the last turn
   uint32_t specialisation = 0;
   uint64_t full_exec = ~uint64_t{0};                 // the EXEC for which there is code of its own
   const backend::CompiledCode* parked_in = nullptr;  // at one of its polls
-  uint32_t polls = kFewPolls;                        // of the next turn
-  bool idle = false;                                 // nothing has changed in the last turn
-  // Hashes of the registers behind the last turns: a loop may have several polls.
-  std::array<uint64_t, 8> registers{};
-  uint8_t oldest = 0;
 };
 
 class WaveRunner {
@@ -54,7 +47,19 @@ class WaveRunner {
   void begin(uint64_t scratch_words23);
   // A turn of a wave in the arena, inside run_guest(): to where the wave waits, or until others are to have theirs
   // (kYield). kStopped: an error has been reported, or the launch ends.
-  [[nodiscard]] ExitReason run(Arena& arena, WaveState& wave, WaveSlot& slot);
+  [[nodiscard]] ExitReason run(Arena& arena, WaveState& wave, WaveSlot& slot) {
+    slot.idle = true;  // at s_sleep
+    arena_ = &arena;
+    if (!slot.interpreted && !slot.parked_in) {
+      // The waves of a work-group mostly go on at the same place one after the other.
+      const TranslationCache::Entry& entry = matches(*last_, wave, slot) ? last_->entry : lookup(wave, slot);
+      if (entry.code && !entry.polls) {
+        const ExitReason reason = enter(wave, slot, entry);
+        if (reason != ExitReason::kJump) return reason;
+      }
+    }
+    return run_on(wave, slot);
+  }
   // Whether a turn may be long: no other wave of the thread waits for its own.
   void set_alone(bool alone) { alone_ = alone; }
   // MXCSR as wavejit's own code wants it; guest code leaves it as it likes.
@@ -66,7 +71,7 @@ class WaveRunner {
   [[nodiscard]] const TranslationCounters& counters() const { return counters_; }
   [[nodiscard]] const OpcodeCounts* executed() const {
     return executed_.get();
-  }                                                                    // by the interpreter, if that is wanted
+  }  // by the interpreter, if that is wanted
   [[nodiscard]] uint64_t moved_waves() const { return moved_waves_; }  // to translated code
 
  private:
@@ -78,15 +83,46 @@ class WaveRunner {
     TranslationCache::Entry entry;
   };
 
-  ExitReason enter(WaveState& wave, WaveSlot& slot);
+  [[nodiscard]] bool has_full_exec(const WaveState& wave, const WaveSlot& slot) const {
+    return wave.exec() == slot.full_exec;
+  }
+  // What TranslationCache::Query has besides the place, packed.
+  [[nodiscard]] uint64_t key_of(const WaveState& wave, const WaveSlot& slot) const {
+    return wave.mode | uint64_t{slot.specialisation} << 32 | uint64_t{has_scratch_srd(wave)} << 59 |
+           uint64_t{static_cast<uint8_t>(slot.arrival)} << 60 | uint64_t{slot.in_start_unit} << 62 |
+           uint64_t{slot.in_exec_full && has_full_exec(wave, slot)} << 63;
+  }
+  [[nodiscard]] bool matches(const Cached& cached, const WaveState& wave, const WaveSlot& slot) const {
+    return cached.pc == wave.pc && cached.key == key_of(wave, slot) && cached.exec_full == has_full_exec(wave, slot);
+  }
+  // Whether s[0:3] hold the descriptor of the wave's private segment, as functions get it: the wave's offset added.
+  [[nodiscard]] bool has_scratch_srd(const WaveState& wave) const {
+    const uint64_t base = wave.scratch_base & 0xffffffffffff;
+    return base != 0 && wave.sgpr64(0) == (base | uint64_t{1} << 63) && wave.sgpr64(2) == scratch_words23_;
+  }
+  // Into code without polls.
+  ExitReason enter(WaveState& wave, WaveSlot& slot, const TranslationCache::Entry& entry) {
+    slot.in_start_unit = entry.in_start_unit;
+    slot.in_exec_full = entry.exec_full;
+    ExitReason reason;
+    {
+      const GuestScope scope(*mark_, wave, entry.code);
+      reason = static_cast<ExitReason>(enter_(&wave, entry.index, entry.function));
+    }
+    slot.arrival = reason == ExitReason::kJump ? TranslationCache::Arrival::jump : TranslationCache::Arrival::resumed;
+    return reason;
+  }
+
+  ExitReason run_on(WaveState& wave, WaveSlot& slot);
+  ExitReason enter_or_interpret(WaveState& wave, WaveSlot& slot);
   ExitReason go_on(WaveState& wave, WaveSlot& slot);
   template <typename Run>
   ExitReason on_stack(WaveState& wave, WaveSlot& slot, const backend::CompiledCode* code, Run run);
-  void note_turn(WaveSlot& slot, uint64_t registers, uint32_t most_polls);
+  [[nodiscard]] uint32_t polls_of_turn(const WaveState& wave);
+  void note_turn(const WaveState& wave, WaveSlot& slot, uint64_t registers, uint32_t most_polls);
   ExitReason interpret(WaveState& wave, WaveSlot& slot);
-  TranslationCache::Entry lookup(const WaveState& wave, WaveSlot& slot);
-  [[nodiscard]] bool has_scratch_srd(const WaveState& wave) const;
-  TranslationCache::Entry translate(const WaveState& wave, WaveSlot& slot, Cached& cached, uint64_t key);
+  const TranslationCache::Entry& lookup(const WaveState& wave, WaveSlot& slot);
+  const TranslationCache::Entry& translate(const WaveState& wave, WaveSlot& slot, Cached& cached, uint64_t key);
 
   LaunchState& shared_;
   Arena* arena_ = nullptr;  // of the turn

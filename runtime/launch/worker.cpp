@@ -175,6 +175,7 @@ class Worker {
     do {
       count_ = state.init_group(*arena_, template_, lines_to_set_up(), group_,
                                 !start_ || start_->reads_ids[group_.complete]);
+      arena_->forget_turns();
       std::fill_n(slots_.begin(), count_,
                   WaveSlot{.interpreted = !start_, .specialisation = shared_.specialisation[group_.complete]});
       interpreted_groups_ += !start_;
@@ -230,13 +231,15 @@ class Worker {
   Progress run_waves(bool resumed = false) {
     unsigned first = 0, idle_rounds = resumed, rounds = 0;
     runner_.set_alone(false);
+    const bool drawn = shared_.schedule.is_drawn();
     std::array<uint8_t, kMaxWavesPerGroup> order;
-    std::iota(order.begin(), order.end(), uint8_t{0});
+    if (drawn) std::iota(order.begin(), order.end(), uint8_t{0});
     for (;;) {
       unsigned ready = 0, waiting = 0, yielded = 0, idle = 0, at_sync = 0;
-      if (shared_.schedule.is_drawn()) runner_.draw().shuffle(std::span(order.data(), count_));
-      for (unsigned turn = 0; turn < count_; ++turn) {
-        const unsigned i = order[first + turn < count_ ? first + turn : first + turn - count_];
+      if (drawn) runner_.draw().shuffle(std::span(order.data(), count_));
+      for (unsigned turn = first, left = count_; left != 0; --left, ++turn) {
+        if (turn == count_) turn = 0;
+        const unsigned i = drawn ? order[turn] : turn;
         WaveSlot& slot = slots_[i];
         WaveState& wave = arena_->wave(i);
         if (slot.status == Status::at_barrier) ++waiting;
@@ -272,8 +275,7 @@ class Worker {
             return Progress::ended;
         }
       }
-      if (ready != 0 && shared_.schedule.is_drawn() && runner_.draw().below(4) == 0 && others_could_go_on())
-        return Progress::waits;
+      if (ready != 0 && drawn && runner_.draw().below(4) == 0 && others_could_go_on()) return Progress::waits;
       if (ready == 0) {
         if (at_sync != 0) return call_others(), Progress::waits;
         if (waiting == 0) return Progress::ended;
