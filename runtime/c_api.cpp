@@ -4,8 +4,8 @@
 #include <fstream>
 
 #include "runtime/c_api_internal.h"
-#include "runtime/memory_registry.h"
 #include "runtime/launch/thread_pool.h"
+#include "runtime/memory_registry.h"
 
 using wavejit::Error;
 using wavejit::ErrorCode;

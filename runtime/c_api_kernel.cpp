@@ -7,8 +7,8 @@
 #include "runtime/c_api_internal.h"
 #include "runtime/inspect.h"
 #include "runtime/launch/launch.h"
-#include "runtime/switches.h"
 #include "runtime/launch/thread_pool.h"
+#include "runtime/switches.h"
 
 using wavejit::Error;
 using wavejit::ErrorCode;
