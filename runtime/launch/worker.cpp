@@ -36,10 +36,7 @@ class Worker {
 
   void run() {
     const DispatchState& state = shared_.state;
-    Expected<void> prepared =
-        arena_->prepare(state.shape().max_waves(), state.lds_bytes(), state.scratch_bytes_per_lane());
-    if (!prepared) return shared_.fail(std::move(prepared.error()));
-    template_ = state.make_template(*arena_, shared_.watch.stop_flag());
+    if (Expected<void> prepared = prepare_arena(); !prepared) return shared_.fail(std::move(prepared.error()));
     const GuestThread guest;
     runner_.begin(state.scratch_words23(*arena_));
     const pid_t thread = current_thread_id();
@@ -220,6 +217,9 @@ class Worker {
     count_ = 0;
   }
 
+  // Without a change, and without memory for another work-group.
+  static constexpr std::chrono::seconds kLack{10};
+  static constexpr unsigned kMomentsOfLack = 1024;   // between two looks at the clock
   static constexpr unsigned kMomentsOfWaiting = 16;  // between two calls of LaunchRequest::waiting
   static constexpr unsigned kIdleRounds = 2;         // until a work-group seems to wait for others
   static constexpr unsigned kTurnsBetween = 2;       // of work-groups that are set aside, for each that begins
@@ -286,12 +286,14 @@ class Worker {
         // They may be waiting for a work-group that has not begun, is set aside, or is on another thread.
         call_others();
         idle_rounds = idle == ready ? idle_rounds + 1 : 0;
+        changed_ |= idle != ready;
         if ((idle_rounds >= kIdleRounds || ++rounds >= kMaxRounds) && others_could_go_on()) return Progress::waits;
         runner_.set_alone(ready == 1 && !others_could_go_on());
         if (idle_rounds >= kIdleRounds) wait_a_moment();
         continue;
       }
       rounds = idle_rounds = 0;
+      changed_ = true;
       runner_.set_alone(false);
     }
   }
@@ -299,9 +301,18 @@ class Worker {
   // All that this thread has begun waits.
   void wait_a_moment() {
     sched_yield();
-    if (!shared_.request.waiting || ++moments_ % kMomentsOfWaiting != 0) return;
-    runner_.restore_mxcsr();  // guest code leaves it as it likes
-    shared_.request.waiting();
+    if (++moments_ % kMomentsOfWaiting != 0) return;
+    runner_.restore_mxcsr();
+    if (shared_.request.waiting) shared_.request.waiting();
+    if (has_arena_ || moments_ % kMomentsOfLack != 0) return;
+    const Clock::time_point now = Clock::now();
+    if (std::exchange(changed_, false)) unchanged_since_ = now;
+    if (now - unchanged_since_ > kLack)
+      shared_.fail(
+          {.code = ErrorCode::kOutOfMemory,
+           .message = fmt::format("Kernel '{}' cannot end: its work-groups wait for others, and the host has no "
+                                  "memory for more of them at a time. {}",
+                                  kernel_name(shared_), lack_)});
   }
 
   // Whether this thread has something else to do than to resume the work-group.
@@ -310,7 +321,7 @@ class Worker {
   // Whether there is a work-group that has not begun, and the device would have room for it.
   [[nodiscard]] bool may_begin() const {
     const bool running = count_ != 0 && !resuming_;  // next_ is the one that runs
-    return (next_ + running < last_of_chunk_ || more_chunks()) &&
+    return has_arena_ && (next_ + running < last_of_chunk_ || more_chunks()) &&
            (shared_.waves_aside.load(std::memory_order_relaxed) < kMaxWavesAside || set_aside_.empty());
   }
   [[nodiscard]] bool more_chunks() const {
@@ -351,20 +362,32 @@ class Worker {
     auto group = std::make_unique<SetAside>(
         SetAside{.arena = std::move(arena_), .common = template_, .count = count_, .slots = slots_, .waiting = {}});
     group->waiting = waiting_at_sync(*group->arena);
+    const bool waits_at_sync = !group->waiting.empty();
     put_aside(std::move(group));
     ++newly_set_aside_;
     count_ = 0;
-    const DispatchState& state = shared_.state;
     arena_ = acquire_arena();
-    Expected<void> prepared =
-        arena_->prepare(state.shape().max_waves(), state.lds_bytes(), state.scratch_bytes_per_lane());
-    if (!prepared) {
+    Expected<void> prepared = prepare_arena();
+    // Where the host has no room for another one, those that have begun share the thread until one has ended.
+    has_arena_ = prepared.has_value();
+    if (has_arena_) return true;
+    if (waits_at_sync) {
       shared_.fail(std::move(prepared.error()));
       return false;
     }
+    changed_ = true;
+    lack_ = std::move(prepared.error().message);
+    return true;
+  }
+
+  Expected<void> prepare_arena() {
+    const DispatchState& state = shared_.state;
+    Expected<void> prepared =
+        arena_->prepare(state.shape().max_waves(), state.lds_bytes(), state.scratch_bytes_per_lane());
+    if (!prepared) return prepared;
     template_ = state.make_template(*arena_, shared_.watch.stop_flag());
     runner_.changes().all = true;
-    return true;
+    return {};
   }
 
   [[nodiscard]] static bool can_go_on(const std::unique_ptr<SetAside>& group) {
@@ -430,7 +453,12 @@ class Worker {
       shared_.done_groups.fetch_add(ended, std::memory_order_relaxed);
       forget_waves_of(*arena_, group->count);
       exchange();
-      release_arena(std::move(group->arena));
+      if (has_arena_) {
+        release_arena(std::move(group->arena));
+      } else {
+        arena_ = std::move(group->arena);
+        has_arena_ = prepare_arena().has_value();
+      }
       return true;
     }
     group->waiting = waiting_at_sync(*arena_);
@@ -483,6 +511,7 @@ class Worker {
 
   LaunchState& shared_;
   std::unique_ptr<Arena> arena_;
+  bool has_arena_ = true;  // arena_ is prepared for the next work-group
   WaveRunner runner_;
   unsigned count_ = 0;
   std::array<WaveSlot, kMaxWavesPerGroup> slots_{};
@@ -496,6 +525,9 @@ class Worker {
   Progress resumed_ = Progress::ended;
   bool resuming_ = false;  // a work-group that was set aside runs
   uint64_t turns_ = 0, moments_ = 0;
+  bool changed_ = true;  // something, since it has been looked at
+  Clock::time_point unchanged_since_;
+  std::string lack_;  // why there is no arena
   uint64_t instructions_ = 0, groups_ = 0, waves_ = 0, interpreted_groups_ = 0;
 };
 
