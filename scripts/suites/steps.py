@@ -4,6 +4,7 @@ import dataclasses
 import fnmatch
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -129,7 +130,7 @@ def in_root(step: Step, pattern: str) -> list[str]:
 
 def targets_of(step: Step, file: str) -> set[str] | None:
     """Targets of the code in a file of the root; None where that cannot be told."""
-    command = step.command([f"{roots.WAVEJIT}/wavejit", "info", file], wavejit=False)
+    command = step.command([f"{roots.WAVEJIT}/wavejit", "info", "--brief", file], wavejit=False)
     lines: list[str] = []
 
     def keep(line: str) -> bool:
@@ -208,10 +209,15 @@ def run_gtest(step: Step, size: int | None) -> None:
             step.record.translation_failures = sorted(failures)
 
 
+def list_file(step: Step, name: str) -> pathlib.Path:
+    """Where a step leaves the list of tests for later ones with the same packages."""
+    key = "_".join([step.record.key.partition(" ")[2], *step.suite.arguments]).replace("/", "_").replace(" ", "_")
+    return step.settings.work / "lists" / step.release.name / f"{step.suite.name}.{name}.{step.target}.{key}"
+
+
 def listed(step: Step, name: str, program: gtest.Program) -> list[str]:
     """The program's tests, from a file that an earlier step has left if the packages are the same."""
-    key = "_".join([step.record.key.partition(" ")[2], *step.suite.arguments]).replace("/", "_").replace(" ", "_")
-    path = step.settings.work / "lists" / step.release.name / f"{step.suite.name}.{name}.{step.target}.{key}"
+    path = list_file(step, name)
     if not path.exists():
         tests = program.list_tests()
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -220,17 +226,40 @@ def listed(step: Step, name: str, program: gtest.Program) -> list[str]:
 
 
 def run_programs(step: Step, size: int | None) -> None:
-    """Suites of commands: status 0 is a pass, 77 a skip."""
-    for name in choose(step, list(step.suite.commands), size):
-        if time.monotonic() > step.deadline:
-            return
+    """Suites of commands."""
+    run_commands(step, choose(step, list(step.suite.commands), size), lambda name: step.suite.commands[name])
+
+
+def run_listed(step: Step, size: int | None) -> None:
+    """Suites of one command that lists tests and one that runs a test of a name."""
+    path = list_file(step, "list")
+    if not path.exists():
+        command = step.command(["sh", "-c", step.suite.list_tests])
         lines: list[str] = []
         outcome = bounds.run(
-            step.command(["sh", "-c", step.suite.commands[name]]),
+            command, limit=step.suite.limit, memory=step.suite.memory, on_line=lambda line: bool(lines.append(line))
+        )
+        if (outcome.why, outcome.code) != ("exit", 0) or not lines:
+            step.record.state, step.record.message = "unlisted", f"{outcome.describe()}\n{outcome.tail}"
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(lines))
+    tests = [line.strip() for line in path.read_text().splitlines() if line.strip() and not line.startswith("wavejit: ")]
+    run_commands(step, choose(step, tests, size), lambda name: step.suite.run_test.replace("{test}", shlex.quote(name)))
+
+
+def run_commands(step: Step, names: list[str], command: Callable[[str], str]) -> None:
+    """Runs a shell command a test: status 0 is a pass, 77 a skip."""
+    for name in names:
+        if time.monotonic() > step.deadline:
+            return
+        reader = gtest.Reader()
+        outcome = bounds.run(
+            step.command(["sh", "-c", command(name)]),
             limit=step.suite.limit,
             memory=step.suite.memory,
             deadline=step.deadline,
-            on_line=lambda line: bool(lines.append(line)),
+            on_line=reader.line,
         )
         if outcome.why == "deadline":
             return
@@ -239,10 +268,12 @@ def run_programs(step: Step, size: int | None) -> None:
             status = "skipped" if outcome.code else "passed"
         message = "" if status == "passed" else f"{outcome.describe()}\n{outcome.tail[-gtest.MESSAGE:]}"
         step.record.peak = max(step.record.peak, outcome.peak)
+        failures = set(step.record.translation_failures) | reader.translation_failures
+        step.record.translation_failures = sorted(failures)
         step.add({name: Result(status, outcome.seconds, message)})
 
 
-KINDS |= {"gtest": run_gtest, "program": run_programs}
+KINDS |= {"gtest": run_gtest, "listed": run_listed, "program": run_programs}
 
 
 def commit() -> str:

@@ -34,6 +34,8 @@ class Suite:
     also: list[str] = dataclasses.field(default_factory=list)
     arguments: list[str] = dataclasses.field(default_factory=list)
     commands: dict[str, str] = dataclasses.field(default_factory=dict)
+    list_tests: str = ""
+    run_test: str = ""
     env: dict[str, str] = dataclasses.field(default_factory=dict)
     leave_out: dict[str, str] = dataclasses.field(default_factory=dict)
     part: list[str] = dataclasses.field(default_factory=lambda: ["*"])

@@ -1,5 +1,6 @@
 """Tests scripts/suites: batches, samples, records, and the document."""
 
+import dataclasses
 import os
 import pathlib
 import sys
@@ -17,6 +18,7 @@ import document  # noqa: E402
 import gtest  # noqa: E402
 import records  # noqa: E402
 import root  # noqa: E402
+import steps  # noqa: E402
 import table  # noqa: E402
 
 FAKE = str(pathlib.Path(__file__).resolve().parent / "fake_gtest.py")
@@ -82,6 +84,45 @@ class Programs(unittest.TestCase):
         self.assertIn("no such device", self.results["Kinds.pass1"].message)
         with self.assertRaisesRegex(RuntimeError, "no such device"):
             self.program.list_tests()
+
+
+class PlainStep(steps.Step):
+    """Commands run outside of any root."""
+
+    def command(self, arguments: list[str], *, wavejit: bool = True, folder: str = "/tmp") -> list[str]:
+        return arguments
+
+
+class Listed(unittest.TestCase):
+    def run_suite(self, list_tests: str, size: int | None = None) -> records.Record:
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            default = dataclasses.asdict(table.load_table().suites[0])
+            fields = {"name": "S", "kind": "listed", "list_tests": list_tests, "run_test": "echo {test}; exit {test}"}
+            suite = table.Suite(**{**default, **fields, "env": {}, "leave_out": {"*5": "why"}, "part": ["*"], "limit": 10})
+            record = records.Record("S", "sid", "gfx906", "auto", key="k p_1")
+            settings = steps.Settings(build=folder, work=folder)
+            release = table.load_table().releases["sid"]
+            step = PlainStep(
+                suite, release, "gfx906", None, settings, record, folder / "records/r.json", time.monotonic() + 60, "p"
+            )
+            steps.run_listed(step, size)
+            return record
+
+    def test_runs_each_name_as_a_test(self) -> None:
+        record = self.run_suite("printf '0\\n3\\nwavejit: says something\\n77\\n5\\n'")
+        self.assertEqual({n: r.status for n, r in record.results.items()}, {"0": "passed", "3": "failed", "77": "skipped"})
+        self.assertEqual((record.listed, record.left_out), (3, {"why": 1}))
+        self.assertTrue(record.whole and record.finished)
+
+    def test_a_name_is_no_shell_syntax(self) -> None:
+        record = self.run_suite("echo 'a<b>::c; exit 0'")
+        self.assertEqual([r.status for r in record.results.values()], ["failed"])  # exit wants a number
+
+    def test_says_why_nothing_is_listed(self) -> None:
+        record = self.run_suite("echo no device; exit 3")
+        self.assertEqual(record.state, "unlisted")
+        self.assertIn("no device", record.message)
 
 
 class Translations(unittest.TestCase):
