@@ -4,10 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void* allocate(size_t size) { return malloc(size); }
-static void deallocate(void* data) { free(data); }
-static amd_dbgapi_status_t get_info(amd_dbgapi_client_process_id_t process, amd_dbgapi_client_process_info_t query, size_t size,
-                                    void* value) {
+static void* allocate(size_t size) {
+  return malloc(size);
+}
+static void deallocate(void* data) {
+  free(data);
+}
+static amd_dbgapi_status_t get_info(amd_dbgapi_client_process_id_t process, amd_dbgapi_client_process_info_t query,
+                                    size_t size, void* value) {
   (void)process, (void)query, (void)size, (void)value;
   return AMD_DBGAPI_STATUS_ERROR_NOT_AVAILABLE;
 }
@@ -57,7 +61,8 @@ int main(void) {
       continue;
     status = amd_dbgapi_disassemble_instruction(architecture, 0, &size, &s_endpgm, &text, NULL, NULL);
     printf("%s: %s\n", name, status == AMD_DBGAPI_STATUS_SUCCESS ? text : "not disassembled");
-    right += strstr(name, processors[i].name) && status == AMD_DBGAPI_STATUS_SUCCESS && strstr(text, "s_endpgm") && size == 4;
+    right += strstr(name, processors[i].name) && status == AMD_DBGAPI_STATUS_SUCCESS && strstr(text, "s_endpgm") &&
+             size == 4;
   }
   return amd_dbgapi_finalize() == AMD_DBGAPI_STATUS_SUCCESS && right == 4 ? 0 : 1;
 }

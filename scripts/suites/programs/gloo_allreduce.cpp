@@ -15,7 +15,9 @@
 
 constexpr int kRanks = 2, kCount = 10'000;
 
-static float value_of(int rank, int i) { return static_cast<float>((i * 7 + rank * 13) % 101); }
+static float value_of(int rank, int i) {
+  return static_cast<float>((i * 7 + rank * 13) % 101);
+}
 
 // What each rank has at `i` afterwards.
 static float wanted(const std::string& operation, int i) {
@@ -31,7 +33,9 @@ static bool run(const std::string& operation, int rank, const std::shared_ptr<gl
   float* data = nullptr;
   std::vector<float> host(kCount);
   for (int i = 0; i < kCount; ++i) host[i] = value_of(rank, i);
-  if (hipSetDevice(rank) != hipSuccess || hipMalloc(reinterpret_cast<void**>(&data), kCount * sizeof(float)) != hipSuccess) return false;
+  if (hipSetDevice(rank) != hipSuccess ||
+      hipMalloc(reinterpret_cast<void**>(&data), kCount * sizeof(float)) != hipSuccess)
+    return false;
   (void)hipMemcpy(data, host.data(), kCount * sizeof(float), hipMemcpyHostToDevice);
   const std::vector<float*> pointers{data};
   if (operation == "ring") gloo::HipAllreduceRing<float>(context, pointers, kCount).run();
@@ -52,7 +56,8 @@ int main(int, char** arguments) {
   auto store = std::make_shared<gloo::rendezvous::HashStore>();
   std::atomic<int> right = 0;
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < kRanks; ++rank) threads.emplace_back([&, rank] { right += run(arguments[1], rank, store); });
+  for (int rank = 0; rank < kRanks; ++rank)
+    threads.emplace_back([&, rank] { right += run(arguments[1], rank, store); });
   for (std::thread& t : threads) t.join();
   std::printf("%d of %d ranks are right\n", right.load(), kRanks);
   return right == kRanks ? 0 : 1;

@@ -39,7 +39,8 @@ int main(int, char** arguments) {
   shape.offsetInBytes = kOffset;
   shape.dataType = RpptDataType::U8;
   shape.n = kImages, shape.c = 1, shape.h = kHeight, shape.w = kWidth;
-  shape.strides.nStride = kPixels, shape.strides.cStride = kPixels, shape.strides.hStride = kWidth, shape.strides.wStride = 1;
+  shape.strides.nStride = kPixels, shape.strides.cStride = kPixels, shape.strides.hStride = kWidth,
+  shape.strides.wStride = 1;
   shape.layout = RpptLayout::NCHW;
   auto* regions = allocate<RpptROI>(kImages, true);
   for (int n = 0; n < kImages; ++n) regions[n].xywhROI = {{0, 0}, kWidth, kHeight};
@@ -66,7 +67,8 @@ int main(int, char** arguments) {
     status = rppt_flip_gpu(source, &shape, target, &shape, horizontal, vertical, regions, RpptRoiType::XYWH, handle);
     wanted = [&](int n, int y, int x) { return at(n, kHeight - 1 - y, n == 0 ? kWidth - 1 - x : x); };
   } else {
-    status = rppt_box_filter_gpu(source, &shape, target, &shape, 3, RpptImageBorderType::REPLICATE, regions, RpptRoiType::XYWH, handle);
+    status = rppt_box_filter_gpu(source, &shape, target, &shape, 3, RpptImageBorderType::REPLICATE, regions,
+                                 RpptRoiType::XYWH, handle);
     border = tolerance = 1;  // RPP may round either way
     wanted = [&](int n, int y, int x) {
       int sum = 0;
@@ -76,7 +78,8 @@ int main(int, char** arguments) {
   }
   const hipError_t end = hipDeviceSynchronize();
   (void)hipMemcpy(result.data(), target + kOffset, kBytes, hipMemcpyDeviceToHost);
-  if (status != RPP_SUCCESS || end != hipSuccess) return std::printf("status %d, %s\n", status, hipGetErrorString(end)), 1;
+  if (status != RPP_SUCCESS || end != hipSuccess)
+    return std::printf("status %d, %s\n", status, hipGetErrorString(end)), 1;
   for (int n = 0; n < kImages; ++n)
     for (int y = border; y < kHeight - border; ++y)
       for (int x = border; x < kWidth - border; ++x) {
