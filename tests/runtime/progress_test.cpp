@@ -2,11 +2,16 @@
 // (docs/limits.md, "Forward progress").
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
+#include <fstream>
 #include <thread>
 
+#include "failing_allocations.h"
 #include "test_kernels.h"
 
 namespace wavejit::test {
@@ -280,6 +285,54 @@ TEST_P(Progress, FaultsBehindAPoll) {
       EXPECT_NE(std::string_view(e.what()).find("0x40"), std::string_view::npos) << e.what();
     }
   }
+}
+
+// There is address space for two work-groups at a time: the first two wait for the host, and the others begin later.
+void launch_with_little_address_space(const LaunchOptions& options) {
+  KernelSource source{.name = "hold",
+                      .body = R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v2, s4
+  v_mov_b32_e32 v3, s5
+.Lwait:
+  flat_load_dword v4, v[2:3] glc
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  v_readfirstlane_b32 s8, v4
+  s_cmp_eq_u32 s8, 0
+  s_cbranch_scc1 .Lwait
+  s_mov_b64 exec, 1
+  v_mov_b32_e32 v5, 1
+  flat_atomic_add v[2:3], v5
+)",
+                      .args = {{"word"}}};
+  const Module module = load("gfx906", {source});
+  Kernel kernel = module.kernel("hold");
+  Buffer<uint32_t> word(1);
+  kernel.set_args(word);
+  long pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t bytes = static_cast<rlim_t>(pages) * 4096 + (rlim_t{10} << 30);
+  const rlimit limit{bytes, bytes};
+  if (setrlimit(RLIMIT_AS, &limit) != 0) _exit(3);
+  std::thread host([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    std::atomic_ref(word[0]).store(1);
+  });
+  try {
+    (void)kernel.launch(options);
+  } catch (const Exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+    _exit(2);
+  }
+  host.join();
+  _exit(word[0] == 1 + 20 ? 0 : 1);
+}
+
+TEST_P(Progress, WithLittleAddressSpace) {
+  if (kSignalsAreHeldBack || !kAllocationsFail) GTEST_SKIP() << "sanitizers take address space themselves";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(launch_with_little_address_space(options(20 * 64, 64)), testing::ExitedWithCode(0), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Progress, testing::ValuesIn(engines_and_auto()),
