@@ -16,11 +16,11 @@ Step jump(Context& c, const Op& op, uint64_t target) {
     c.wave.exit_reason = ExitReason::kStopped;
     return Step::exit;
   }
-  if (backward && c.wave.polls_left != 0 && --c.wave.polls_left == 0) {
-    c.wave.exit_reason = ExitReason::kYield;
-    return Step::exit;
-  }
-  return Step::jump;
+  if (!backward || c.wave.polls_left == 0) return Step::jump;
+  --c.wave.polls_left;
+  if (c.wave.polls_left != 0) return Step::jump;
+  c.wave.exit_reason = ExitReason::kYield;
+  return Step::exit;
 }
 
 uint64_t branch_target(const Op& op, unsigned source) {

@@ -483,6 +483,7 @@ class Worker {
 
   static void forget_waves_of(Arena& arena, unsigned count) {
     std::vector<const WaveState*> waves;
+    waves.reserve(count);
     for (unsigned i = 0; i < count; ++i) waves.push_back(&arena.wave(i));
     GlobalSync::device().forget(waves);
   }
