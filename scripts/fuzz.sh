@@ -5,12 +5,15 @@
 #
 #   scripts/fuzz.sh [--build DIR] [--state DIR] [--instructions N] [--slice SECONDS] [--seed S] [TARGET...]
 #   scripts/fuzz.sh [--state DIR] --summary
+#   scripts/fuzz.sh --programs [...]     whole programs instead: scripts/programs.sh with the arguments that follow
 #
 # Defaults: build/release, build/fuzz, 10,000,000 in all, 30 seconds, 1, and the targets below. Exit code 1 if there was
 # a difference.
 set -euo pipefail
 export WAVEJIT_STRICT=1  # what cannot be translated is a failure
 cd "$(dirname "$0")/.."
+
+[ "${1:-}" != --programs ] || exec scripts/programs.sh "${@:2}"
 
 build=build/release state=build/fuzz instructions=10000000 slice=30 seed=1 summary=0 targets=()
 while [ $# -gt 0 ]; do

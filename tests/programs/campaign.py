@@ -1,0 +1,215 @@
+"""Generates programs, compiles each for two combinations of compiler, level and target and for the host, and compares what engines and
+host make of them. Differences are reduced, and kept in a folder.
+
+The engines are independent of the host's result: interpreter and translated code share reading and rules of instructions, the host's
+compiler shares neither."""
+
+import argparse
+import collections
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+
+import kernel
+import reduce
+import toolchain
+from toolchain import Combination, CompilerError
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+COMBINATIONS = 2  # a file
+# Seconds for a launch, translation included, and for a file.
+LAUNCH, RUN = 120, 1500
+
+
+@dataclasses.dataclass
+class Difference:
+    """What the runner says of a kernel: `how` is "DIFFERENCE", "FAILURE" or "CRASH"."""
+
+    how: str
+    kernel: str
+    engine: str
+    combination: Combination
+    text: str
+
+
+@dataclasses.dataclass
+class Outcome:
+    ran: int
+    differences: list[Difference]
+    generator: str = ""  # what the host's program has done that it must not
+
+
+class Programs:
+    """Compiles and runs files of programs in a folder of their own."""
+
+    def __init__(self, build: pathlib.Path, folder: pathlib.Path) -> None:
+        self.runner = build / "wavejit_programs"
+        self.folder = folder
+
+    def run(self, text: str, combinations: list[Combination], seed: int, engines: list[str], first: int = 0, sanitize: bool = False) -> Outcome:
+        """Raises CompilerError if the host's compiler or all device compilers fail."""
+        source = self.folder / "program.c"
+        source.write_text(text)
+        host = self.folder / "host.so"
+        toolchain.compile_host(source, host, sanitize)
+        objects, failed = [], []
+        for c in combinations:
+            output = self.folder / f"{c}.co"
+            try:
+                toolchain.compile_device(source, output, c)
+                objects.append(output)
+            except CompilerError as error:
+                failed.append(Difference("COMPILER", "-", "-", c, str(error)))
+        if not objects:
+            return Outcome(0, failed)
+        command = [str(self.runner), "--seed", str(seed), "--first", str(first), "--timeout", str(LAUNCH)]
+        for engine in engines:
+            command += ["--engine", engine]
+        environment = os.environ | {"WAVEJIT_STRICT": "1"}
+        try:
+            done = subprocess.run([*command, str(host), *map(str, objects)], capture_output=True, text=True, timeout=RUN, env=environment, errors="replace")
+            output, code = done.stdout, done.returncode
+        except subprocess.TimeoutExpired as late:
+            output, code = (late.stdout or b"").decode(errors="replace"), 99
+        outcome = Outcome(0, failed)
+        lines = output.splitlines()
+        for line in lines:
+            words = line.split(" ", 4)
+            if words[0] in ("DIFFERENCE", "FAILURE"):
+                outcome.differences.append(Difference(words[0], words[2], words[3], _combination(words[1]), words[4]))
+        last = next((line for line in reversed(lines) if line.startswith(("AT ", "RAN "))), "")
+        if last.startswith("RAN "):
+            outcome.ran = int(last.split()[1])
+        elif last.startswith("AT host"):
+            outcome.generator = f"{last}: status {code}"
+        else:
+            words = last.split()
+            outcome.differences.append(Difference("CRASH", words[2], words[3], _combination(words[1]), f"status {code}"))
+            outcome.ran = len({tuple(line.split()[1:3]) for line in lines if line.startswith("AT ") and not line.startswith("AT host")})
+        return outcome
+
+
+def _combination(path: str) -> Combination:
+    return Combination.parse(pathlib.Path(path).stem)
+
+
+def save_and_reduce(programs: Programs, seed: int, file_seed: str, difference: Difference, folder: pathlib.Path, seconds: float) -> str:
+    """Writes the kernel with the difference, and a smaller one that differs likewise."""
+    index = int(difference.kernel.removeprefix("k"))
+    made = kernel.make_kernel(file_seed, index)
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"{difference.combination}-{file_seed.replace(':', '-')}-{index}"
+    (folder / f"{name}.full.c").write_text(kernel.make_file([made], str(toolchain.HEADER)))
+
+    def differs(sanitize: bool) -> bool:
+        text = kernel.make_file([made], str(toolchain.HEADER))
+        try:
+            outcome = programs.run(text, [difference.combination], seed, [difference.engine], index, sanitize)
+        except CompilerError:
+            return False
+        return not outcome.generator and any(d.how == difference.how and d.engine == difference.engine for d in outcome.differences)
+
+    if not differs(sanitize=False):
+        return f"{name}: does not differ alone"
+    if not differs(sanitize=True):
+        return f"{name}: the generator's undefined behaviour"
+    reduce.reduce(made.tree, lambda: differs(sanitize=True), seconds)
+    text = kernel.make_file([made], str(toolchain.HEADER))
+    (folder / f"{name}.c").write_text(f"// {difference.how} {difference.engine} {difference.combination}, runner: --seed {seed} --first {index}\n{text}")
+    return f"{name}: {folder / f'{name}.c'}"
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, default=REPOSITORY / "build/release")
+    parser.add_argument("--state", type=pathlib.Path, default=REPOSITORY / "build/programs", help="keeps counts and differences")
+    parser.add_argument("--count", type=int, default=1000, help="kernels, each for two combinations")
+    parser.add_argument("--hours", type=float, default=0.0, help="run until then, whatever the count")
+    parser.add_argument("--seconds", type=float, default=0.0, help="stop after that time")
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("WAVEJIT_PROGRAM_SEED", "0")), help="default: a fresh one, printed")
+    parser.add_argument("--kernels", type=int, default=20, help="a file")
+    parser.add_argument("--first", type=int, default=0, help="number of the first file of the seed")
+    parser.add_argument("--combination", type=Combination.parse, help="only that, e.g. clang15-O3-gfx906")
+    parser.add_argument("--one", action="store_true", help="one combination, which the seed draws")
+    parser.add_argument("--engine", action="append", default=[], help="only that; may be repeated: interpreter, avx2, avx512, avx2-switches, ...")
+    parser.add_argument("--reduce", type=float, default=300.0, help="seconds for reducing a difference")
+    parser.add_argument("--summary", action="store_true", help="only print what the state folder has")
+    return parser.parse_args()
+
+
+def print_summary(state: pathlib.Path) -> None:
+    ran: collections.Counter[str] = collections.Counter()
+    bad: collections.Counter[str] = collections.Counter()
+    results = state / "results.jsonl"
+    for line in results.read_text().splitlines() if results.exists() else []:
+        row = json.loads(line)
+        for c in row["combinations"]:
+            ran[c] += row["kernels"]
+        for d in row["differences"]:
+            bad[d["combination"]] += 1
+    for c in sorted(ran):
+        print(f"{c:20} {ran[c]:8} kernels {bad[c]:6} differences")
+    print(f"{'all':20} {sum(ran.values()):8} kernels {sum(bad.values()):6} differences")
+
+
+def main() -> int:
+    options = parse()
+    if options.summary:
+        print_summary(options.state)
+        return 0
+    seed = options.seed or secrets.randbelow(10**9) + 1
+    print(f"programs: seed {seed}", flush=True)
+    options.state.mkdir(parents=True, exist_ok=True)
+    start = time.monotonic()
+    deadline = start + (options.hours * 3600 if options.hours else options.seconds or 1e9)
+    ran = bad = index = 0
+    only = [options.combination] if options.combination else toolchain.drawn(seed, 0, 1) if options.one else None
+    with tempfile.TemporaryDirectory(prefix="wavejit-programs-") as folder:
+        programs = Programs(options.build.resolve(), pathlib.Path(folder))
+        while time.monotonic() < deadline and (options.hours or index * options.kernels < options.count):
+            number = options.first + index
+            file_seed = f"{seed}:{number}"
+            combinations = only or toolchain.drawn(seed, number, COMBINATIONS)
+            kernels = options.kernels if options.hours else min(options.kernels, options.count - index * options.kernels)
+            text = kernel.make_file([kernel.make_kernel(file_seed, i) for i in range(kernels)], str(toolchain.HEADER))
+            # A seed of its own for arguments and switches.
+            run_seed = int(re.sub(r"\D", "", file_seed)) % 10**12
+            outcome = programs.run(text, combinations, run_seed, options.engine)
+            index += 1
+            ran += outcome.ran
+            if outcome.generator:
+                print(f"programs: file {file_seed}: the generator's fault: {outcome.generator}", flush=True)
+                bad += 1
+            for d in outcome.differences:
+                print(f"{d.how} file {file_seed} {d.kernel} {d.engine} {d.combination} {d.text}", flush=True)
+            seen = set()
+            for d in outcome.differences:
+                bad += d.how != "COMPILER"
+                if d.how == "COMPILER" or (d.kernel, d.combination) in seen or options.reduce <= 0:
+                    continue
+                seen.add((d.kernel, d.combination))
+                print("programs: " + save_and_reduce(programs, run_seed, file_seed, d, options.state / "differences", options.reduce), flush=True)
+            row = {
+                "seed": file_seed,
+                "kernels": kernels,
+                "combinations": sorted(
+                    {str(c) for c in combinations} - {str(d.combination) for d in outcome.differences if d.how == "COMPILER"}
+                ),
+                "differences": [dataclasses.asdict(d) | {"combination": str(d.combination)} for d in outcome.differences],
+            }  # fmt: skip
+            with (options.state / "results.jsonl").open("a") as results:
+                results.write(json.dumps(row) + "\n")
+            print(f"programs: file {file_seed}: {outcome.ran} kernels, {' '.join(map(str, combinations))}, {time.monotonic() - start:.0f} s", flush=True)
+    print(f"programs: {ran} kernels, {bad} differences, seed {seed}, {time.monotonic() - start:.0f} s")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

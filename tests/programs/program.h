@@ -1,0 +1,298 @@
+// What generated programs are written in: OpenCL C for the GPU, without its library, and C for the host, where one fiber runs each
+// work-item of a group and barriers pass control on to the next fiber.
+//
+// Kernels have the arguments
+//   in     1,024 words, read only                        acc    8 words, only for atomics: acc[i] by operation i of ATOMIC32
+//   g      8 words for each work-item                    acc64  8 words of 64 bits, likewise
+//   out    8 words of 64 bits for each work-item         n, m   numbers, the same for all
+#ifdef __OPENCL_C_VERSION__
+#pragma OPENCL EXTENSION __cl_clang_bitfields : enable
+#pragma OPENCL EXTENSION __cl_clang_function_pointers : enable
+#pragma OPENCL EXTENSION cl_khr_fp16 : enable
+typedef uchar u8;
+typedef char i8;
+typedef ushort u16;
+typedef short i16;
+typedef uint u32;
+typedef int i32;
+typedef ulong u64;
+typedef long i64;
+typedef half f16;
+typedef float f32;
+typedef double f64;
+#define CONSTANT __constant
+#define LOCAL __local
+#define GLOBAL __global
+#define PRIVATE __private
+#define SHARED __local  // an array of the group
+#define KERNEL(name, attributes)                                                                       \
+  attributes __kernel void name(GLOBAL const u32* in, GLOBAL u32* g, GLOBAL u64* out, GLOBAL u32* acc, \
+                                GLOBAL u64* acc64, u32 n, u64 m)
+#define REQUIRED_SIZE(size) __attribute__((reqd_work_group_size(size, 1, 1)))
+#define LID __builtin_amdgcn_workitem_id_x()
+#define GROUP __builtin_amdgcn_workgroup_id_x()
+#define BARRIER()                                          \
+  do {                                                     \
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup"); \
+    __builtin_amdgcn_s_barrier();                          \
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup"); \
+  } while (0)
+#define ATOMIC(op, type, pointer, value, scope) \
+  (void)__opencl_atomic_fetch_##op((volatile type*)(pointer), value, __ATOMIC_RELAXED, scope)
+#define ATOMIC32(op, pointer, value) ATOMIC(op, GLOBAL atomic_uint, pointer, value, __OPENCL_MEMORY_SCOPE_DEVICE)
+#define ATOMIC64(op, pointer, value) ATOMIC(op, GLOBAL atomic_ulong, pointer, value, __OPENCL_MEMORY_SCOPE_DEVICE)
+#define ATOMIC_LOCAL(op, pointer, value) ATOMIC(op, LOCAL atomic_uint, pointer, value, __OPENCL_MEMORY_SCOPE_WORK_GROUP)
+// To be called by all work-items of a group.
+#define WAVE_SHUFFLE(value, lane) ((u32)__builtin_amdgcn_ds_bpermute((int)((lane) << 2), (int)(value)))
+#define WAVE_BALLOT(value) ((u64)__builtin_amdgcn_uicmp((value), 0u, 33))
+#define WAVE_FIRST(value) ((u32)__builtin_amdgcn_readfirstlane((int)(value)))
+#define WAVE_LANE(value, lane) ((u32)__builtin_amdgcn_readlane((int)(value), (int)(lane)))
+#define WAVE_QUAD(value, control) ((u32)__builtin_amdgcn_update_dpp(0, (int)(value), control, 0xf, 0xf, 1))
+#define F16_OP(a, op, b) ((a)op(b))
+#define BITS32(x) as_uint(x)
+#define BITS64(x) as_ulong(x)
+#define BITS16(x) as_ushort(x)
+#define as_uint(x) __builtin_astype((x), u32)
+#define as_ulong(x) __builtin_astype((x), u64)
+#define as_ushort(x) __builtin_astype((x), u16)
+#else
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ucontext.h>
+typedef uint8_t u8;
+typedef int8_t i8;
+typedef uint16_t u16;
+typedef int16_t i16;
+typedef uint32_t u32;
+typedef int32_t i32;
+typedef uint64_t u64;
+typedef int64_t i64;
+typedef _Float16 f16;
+typedef float f32;
+typedef double f64;
+#define CONSTANT static const
+#define LOCAL
+#define GLOBAL
+#define PRIVATE
+#define SHARED static
+#define KERNEL(name, attributes) static void name(const u32* in, u32* g, u64* out, u32* acc, u64* acc64, u32 n, u64 m)
+#define LID (program_lid + 0)
+#define GROUP (program_group + 0)
+#define BARRIER() program_yield()
+
+static u32 program_lid, program_group, program_size;
+
+enum { kLanes = 64, kMostItems = 256, kStackBytes = 256 << 10 };
+static ucontext_t program_main, program_fibers[kMostItems];
+static char program_done[kMostItems];
+static char* program_stacks;
+static u32 program_slots[kMostItems];
+
+static void program_yield(void) {
+  swapcontext(&program_fibers[program_lid], &program_main);
+}
+
+static u32 program_slot(u32 lane) {
+  const u32 item = (program_lid & ~63u) | (lane & 63u);
+  return item < program_size ? program_slots[item] : 0;
+}
+static u32 program_exchange(u32 value, u32 lane) {
+  program_slots[program_lid] = value;
+  program_yield();
+  const u32 result = program_slot(lane);
+  program_yield();
+  return result;
+}
+static u64 program_ballot(u32 value) {
+  program_slots[program_lid] = value;
+  program_yield();
+  u64 result = 0;
+  for (u32 lane = 0; lane < kLanes; ++lane) result |= (u64)(program_slot(lane) != 0) << lane;
+  program_yield();
+  return result;
+}
+#define WAVE_SHUFFLE(value, lane) program_exchange(value, lane)
+#define WAVE_BALLOT(value) program_ballot(value)
+#define WAVE_FIRST(value) program_exchange(value, 0)
+#define WAVE_LANE(value, lane) program_exchange(value, lane)
+#define WAVE_QUAD(value, control) \
+  program_exchange(value, (program_lid & 60u) | (((u32)(control) >> ((program_lid & 3u) * 2u)) & 3u))
+
+#define ATOMIC_add(a, b) (a) += (b)
+#define ATOMIC_or(a, b) (a) |= (b)
+#define ATOMIC_and(a, b) (a) &= (b)
+#define ATOMIC_xor(a, b) (a) ^= (b)
+#define ATOMIC_max(a, b) (a) = (a) > (b) ? (a) : (b)
+#define ATOMIC_min(a, b) (a) = (a) < (b) ? (a) : (b)
+#define ATOMIC32(op, pointer, value) \
+  do {                               \
+    u32 value_ = (value);            \
+    ATOMIC_##op(*(pointer), value_); \
+  } while (0)
+#define ATOMIC64(op, pointer, value) \
+  do {                               \
+    u64 value_ = (value);            \
+    ATOMIC_##op(*(pointer), value_); \
+  } while (0)
+#define ATOMIC_LOCAL ATOMIC32
+// Rounding a single-precision sum, difference or product of two halves again gives the right half.
+#define F16_OP(a, op, b) ((f16)((f32)(a)op(f32)(b)))
+static inline u32 BITS32(f32 x) {
+  u32 r;
+  memcpy(&r, &x, sizeof r);
+  return r;
+}
+static inline u64 BITS64(f64 x) {
+  u64 r;
+  memcpy(&r, &x, sizeof r);
+  return r;
+}
+static inline u16 BITS16(f16 x) {
+  u16 r;
+  memcpy(&r, &x, sizeof r);
+  return r;
+}
+
+typedef struct {
+  const char* name;
+  void (*function)(const u32*, u32*, u64*, u32*, u64*, u32, u64);
+  u32 size, groups;
+} program_kernel;
+
+typedef struct {
+  const u32* in;
+  u32* g;
+  u64* out;
+  u32* acc;
+  u64* acc64;
+  u32 n;
+  u64 m;
+} program_arguments;
+
+static const program_kernel* program_current;
+static const program_arguments* program_call;
+
+static void program_fiber(void) {
+  const program_arguments* a = program_call;
+  program_current->function(a->in, a->g, a->out, a->acc, a->acc64, a->n, a->m);
+  program_done[program_lid] = 1;
+}
+
+// Runs one kernel over its grid.
+static void program_run(const program_kernel* kernel, const program_arguments* arguments) {
+  if (!program_stacks) program_stacks = malloc((size_t)kMostItems * kStackBytes);
+  program_current = kernel;
+  program_call = arguments;
+  program_size = kernel->size;
+  for (program_group = 0; program_group < kernel->groups; ++program_group) {
+    for (u32 i = 0; i < kernel->size; ++i) {
+      getcontext(&program_fibers[i]);
+      program_fibers[i].uc_stack.ss_sp = program_stacks + (size_t)i * kStackBytes;
+      program_fibers[i].uc_stack.ss_size = kStackBytes;
+      program_fibers[i].uc_link = &program_main;
+      makecontext(&program_fibers[i], program_fiber, 0);
+      program_done[i] = 0;
+    }
+    for (int more = 1; more;) {
+      more = 0;
+      for (program_lid = 0; program_lid < kernel->size; ++program_lid) {
+        if (program_done[program_lid]) continue;
+        swapcontext(&program_main, &program_fibers[program_lid]);
+        more = 1;
+      }
+    }
+  }
+}
+
+#define PROGRAM_TABLE(...)                                                                                   \
+  static const program_kernel program_kernels_[] = {__VA_ARGS__};                                            \
+  __attribute__((visibility("default"))) const program_kernel* program_kernels(u32* count) {                 \
+    *count = sizeof program_kernels_ / sizeof program_kernels_[0];                                           \
+    return program_kernels_;                                                                                 \
+  }                                                                                                          \
+  __attribute__((visibility("default"))) void program_run_kernel(u32 index, const program_arguments* call) { \
+    program_run(&program_kernels_[index], call);                                                             \
+  }
+#endif
+
+typedef u32 u32x2 __attribute__((ext_vector_type(2)));
+typedef u32 u32x4 __attribute__((ext_vector_type(4)));
+typedef u64 u64x2 __attribute__((ext_vector_type(2)));
+typedef u16 u16x4 __attribute__((ext_vector_type(4)));
+typedef u8 u8x4 __attribute__((ext_vector_type(4)));
+typedef f32 f32x4 __attribute__((ext_vector_type(4)));
+
+#define NOINLINE __attribute__((noinline))
+
+// Integer division of any operands. LLVM up to 15 divides some 64-bit numbers of 32 bits as if they had 24; hence bit 40.
+#define DIVISION(type, name, least, bit)                          \
+  static inline type div_##name(type a, type b) {                 \
+    return b == 0 || (least) ? a : (type)((a | (bit)) / b);       \
+  }                                                               \
+  static inline type mod_##name(type a, type b) {                 \
+    return b == 0 || (least) ? (type)0 : (type)((a | (bit)) % b); \
+  }
+DIVISION(u32, u32, 0, 0)
+DIVISION(u64, u64, 0, (u64)1 << 40)
+DIVISION(i32, i32, b == -1, 0)
+DIVISION(i64, i64, b == -1, (i64)1 << 40)
+
+static inline u32 clz_u32(u32 x) {
+  return x ? (u32)__builtin_clz(x) : 32u;
+}
+static inline u32 ctz_u32(u32 x) {
+  return x ? (u32)__builtin_ctz(x) : 32u;
+}
+static inline u32 rotl_u32(u32 x, u32 n) {
+  return (x << (n & 31u)) | (x >> ((32u - n) & 31u));
+}
+static inline u64 rotl_u64(u64 x, u32 n) {
+  return (x << (n & 63u)) | (x >> ((64u - n) & 63u));
+}
+// LLVM up to 15 multiplies signed numbers of 24 bits where the program has the same bits unsigned; hence bit 24.
+static inline u32 mulhi_u32(u32 a, u32 b) {
+  return (u32)(((u64)(a | 0x1000000u) * b) >> 32);
+}
+
+// Conversions of numbers that fit; 0 or the like otherwise.
+static inline i32 i32_of_f32(f32 x) {
+  return x > -2147483520.0f && x < 2147483520.0f ? (i32)x : 7;
+}
+static inline u32 u32_of_f32(f32 x) {
+  return x >= 0.0f && x < 4294967040.0f ? (u32)x : 7u;
+}
+static inline i64 i64_of_f64(f64 x) {
+  return x > -9223372036854774784.0 && x < 9223372036854774784.0 ? (i64)x : 7;
+}
+static inline u64 u64_of_f64(f64 x) {
+  return x >= 0.0 && x < 18446744073709549568.0 ? (u64)x : 7u;
+}
+static inline i32 i32_of_f64(f64 x) {
+  return x > -2147483648.0 && x < 2147483647.0 ? (i32)x : 7;
+}
+
+// The bits of a number; NaNs are all alike.
+static inline u32 bits_f32(f32 x) {
+  return x != x ? 0x7fc00000u : BITS32(x);
+}
+static inline u64 bits_f64(f64 x) {
+  return x != x ? (u64)0x7ff80000 << 32 : BITS64(x);
+}
+static inline u32 bits_f16(f16 x) {
+  return x != x ? 0x7e00u : BITS16(x);
+}
+static inline f16 add_f16(f16 a, f16 b) {
+  return F16_OP(a, +, b);
+}
+static inline f16 sub_f16(f16 a, f16 b) {
+  return F16_OP(a, -, b);
+}
+static inline f16 mul_f16(f16 a, f16 b) {
+  return F16_OP(a, *, b);
+}
+
+static inline u64 mix(u64 h, u64 x) {
+  h = (h ^ x) * (((u64)0x9e3779b9u << 32) | 0x7f4a7c15u);
+  return h ^ (h >> 29);
+}

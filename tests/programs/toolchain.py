@@ -1,0 +1,89 @@
+"""Compilers, levels and targets, and how a program's text becomes code objects and a library of the host."""
+
+import dataclasses
+import itertools
+import pathlib
+import random
+import shutil
+import subprocess
+
+HEADER = pathlib.Path(__file__).resolve().parent / "program.h"
+LEVELS = ("O0", "O1", "O3", "Os")
+# Which compilers are used for a target. None needs device libraries, as programs call no library.
+TARGETS = {
+    "gfx803": (14, 15, 19), "gfx900": (14, 15, 19), "gfx906": (14, 15, 19), "gfx908": (14, 15, 19), "gfx90a": (14, 15, 19), "gfx942": (19,),
+}  # fmt: skip
+# The compilers that this system has, and the one that compiles for the host.
+INSTALLED = tuple(c for c in (14, 15, 19) if shutil.which(f"clang-{c}"))
+HOST = 15 if 15 in INSTALLED else 19
+LINKER = next((name for name in ("ld.lld-19", "ld.lld-15", "ld.lld-14") if shutil.which(name)), "ld.lld")
+# Seconds for one run of a compiler.
+LIMIT = 240
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Combination:
+    compiler: int
+    level: str
+    target: str
+
+    def __str__(self) -> str:
+        return f"clang{self.compiler}-{self.level}-{self.target}"
+
+    @staticmethod
+    def parse(text: str) -> "Combination":
+        compiler, level, target = text.split("-")
+        return Combination(int(compiler.removeprefix("clang")), level, target)
+
+
+def combinations() -> list[Combination]:
+    return [Combination(c, level, t) for t, compilers in TARGETS.items() for c, level in itertools.product(compilers, LEVELS) if c in INSTALLED]
+
+
+def drawn(seed: int, index: int, count: int) -> list[Combination]:
+    """The combinations of a file: all come equally often, in an order that the seed decides."""
+    everything = combinations()
+    result = []
+    for k in range(index * count, (index + 1) * count):
+        order = random.Random(f"{seed} {k // len(everything)}").sample(everything, len(everything))
+        result.append(order[k % len(everything)])
+    return result
+
+
+class CompilerError(Exception):
+    """A compiler has failed; the text is the end of what it says."""
+
+
+def _run(command: list[str]) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        raise CompilerError(f"{command[0]} did not end within {LIMIT} s") from None
+    if done.returncode != 0:
+        lines = [line for line in done.stderr.splitlines() if "error" in line]
+        raise CompilerError("; ".join(lines[:1]) or done.stderr[-500:])
+
+
+def compile_device(source: pathlib.Path, output: pathlib.Path, combination: Combination) -> None:
+    object_ = output.with_suffix(".o")
+    c = combination
+    flags = ["-ffp-contract=off", "-cl-fp32-correctly-rounded-divide-sqrt", "-Xclang", "-fdenormal-fp-math-f32=ieee"]
+    if c.compiler < 19:  # LLVM would keep calls of memcpy, for which there is no function
+        flags += ["-mllvm", "-amdgpu-mem-intrinsic-expand-size=64"]
+        # Arrays of bytes in registers: it writes 16 bits where an element has 8.
+        flags += ["-mllvm", "-disable-promote-alloca-to-vector"]
+    _run([
+        f"clang-{c.compiler}", "-target", "amdgcn-amd-amdhsa", f"-mcpu={c.target}", "-x", "cl", "-cl-std=CL2.0", f"-{c.level}", "-w", "-nogpulib",
+        *flags, "-mcode-object-version=4", "-c", "-o", str(object_), str(source),
+    ])  # fmt: skip
+    _run([LINKER, "-shared", "--no-undefined", "-o", str(output), str(object_)])
+    object_.unlink()
+
+
+def compile_host(source: pathlib.Path, output: pathlib.Path, sanitize: bool = False, level: str = "O1") -> None:
+    """A library with the kernels for the host; one that is sanitized ends the process at undefined behaviour."""
+    flags = ["-fsanitize=undefined,float-cast-overflow", "-fno-sanitize-recover=all", "-fsanitize-trap=all"] if sanitize else []
+    _run([
+        f"clang-{HOST}", "-x", "c", "-std=gnu17", f"-{level}", "-w", "-shared", "-fPIC", "-fvisibility=hidden", "-mf16c", "-mfma", "-ffp-contract=off", *flags,
+        "-o", str(output), str(source),
+    ])  # fmt: skip
