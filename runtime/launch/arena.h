@@ -49,6 +49,7 @@ class Arena {
     has_turns_ = true;
     return turns_[&wave - waves_];
   }
+  [[nodiscard]] uint32_t polls_of(const WaveState& wave) const { return turns_[&wave - waves_].polls; }
   // For the next work-group.
   void forget_turns() {
     if (std::exchange(has_turns_, false)) turns_.fill({});

@@ -68,7 +68,10 @@ ExitReason WaveRunner::enter_or_interpret(WaveState& wave, WaveSlot& slot) {
     slot.interpreted = changes_.all = true;
     return interpret(wave, slot);
   }
-  if (!entry.polls) return enter(wave, slot, entry);
+  return entry.polls ? enter_on_stack(wave, slot, entry) : enter(wave, slot, entry);
+}
+
+ExitReason WaveRunner::enter_on_stack(WaveState& wave, WaveSlot& slot, const TranslationCache::Entry& entry) {
   slot.in_start_unit = entry.in_start_unit;
   slot.in_exec_full = entry.exec_full;
   backend::WaveStack* stack = arena_->stack_of(wave);
@@ -100,7 +103,7 @@ ExitReason WaveRunner::on_stack(WaveState& wave, WaveSlot& slot, const backend::
 
 uint32_t WaveRunner::polls_of_turn(const WaveState& wave) {
   if (alone_) return kPollsAlone;
-  const uint32_t polls = arena_->turns_of(wave).polls;
+  const uint32_t polls = arena_->polls_of(wave);
   return polls != 0 ? polls : kFewPolls;
 }
 

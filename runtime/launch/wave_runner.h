@@ -53,8 +53,8 @@ class WaveRunner {
     if (!slot.interpreted && !slot.parked_in) {
       // The waves of a work-group mostly go on at the same place one after the other.
       const TranslationCache::Entry& entry = matches(*last_, wave, slot) ? last_->entry : lookup(wave, slot);
-      if (entry.code && !entry.polls) {
-        const ExitReason reason = enter(wave, slot, entry);
+      if (entry.code) {
+        const ExitReason reason = entry.polls ? enter_on_stack(wave, slot, entry) : enter(wave, slot, entry);
         if (reason != ExitReason::kJump) return reason;
       }
     }
@@ -115,6 +115,8 @@ class WaveRunner {
 
   ExitReason run_on(WaveState& wave, WaveSlot& slot);
   ExitReason enter_or_interpret(WaveState& wave, WaveSlot& slot);
+  // Into code with polls. kYield: parked at one of them, if slot.parked_in says so.
+  ExitReason enter_on_stack(WaveState& wave, WaveSlot& slot, const TranslationCache::Entry& entry);
   ExitReason go_on(WaveState& wave, WaveSlot& slot);
   template <typename Run>
   ExitReason on_stack(WaveState& wave, WaveSlot& slot, const backend::CompiledCode* code, Run run);
