@@ -95,7 +95,11 @@ void mix(Lanes& k) {
     const auto a = load(df, k.src[0] + i), b = load(df, k.src[1] + i), c = load(df, k.src[2] + i);
     const auto y = fused ? hn::MulAdd(a, b, c) : hn::Add(hn::Mul(a, b), c);
     if constexpr (to_f16) {
-      store(f16_result(d, y, k.mode), d, k.dst + i);
+      // The f32 result is no operand, which MODE might flush: the least normal number rounds like any denormal.
+      const auto bits = hn::BitCast(d, y), magnitude = hn::And(bits, hn::Set(d, 0x7fffffffu));
+      const auto denormal = hn::And(hn::Ne(magnitude, hn::Zero(d)), hn::Lt(magnitude, hn::Set(d, 0x00800000u)));
+      const auto normal = hn::Or(hn::And(bits, hn::Set(d, 0x80000000u)), hn::Set(d, 0x00800000u));
+      store(f16_result(d, hn::BitCast(df, hn::IfThenElse(denormal, normal, bits)), k.mode), d, k.dst + i);
     } else {
       store(y, df, k.dst + i);
     }

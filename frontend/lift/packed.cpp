@@ -214,9 +214,15 @@ template <bool kFused>
 void mix_f32(Context& c) {
   c.set_f32(mix<kFused>(c));
 }
+// The f32 result is no operand: a denormal one that MODE keeps is not flushed by the conversion, whatever MODE says of
+// operands.
+uint32_t env_of_mix_to_f16(const Context& c) {
+  using namespace ir::fpenv;
+  return c.env_f32_to_f16() | ((c.env32() & kKeepOutputDenorm) != 0 ? kKeepInputDenorm : 0);
+}
 template <bool kFused, bool kHigh>
 void mix_f16(Context& c) {
-  Inst* value = c.fp(Op::cvt_f16_f32, {mix<kFused>(c)}, c.env_f32_to_f16());
+  Inst* value = c.fp(Op::cvt_f16_f32, {mix<kFused>(c)}, env_of_mix_to_f16(c));
   if (c.inst->clamp) value = c.fp(Op::fclamp_f16, {value}, c.env16());
   Inst* old = c.raw32(c.operand(Slot::vdst));
   c.set_v32(kHigh ? c.b.op(Op::bfi, {c.v(0xffff), old, c.shl(value, 16)}) : c.b.op(Op::bfi, {c.v(0xffff), value, old}));

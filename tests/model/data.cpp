@@ -1,5 +1,7 @@
 #include "tests/model/data.h"
 
+#include <algorithm>
+
 #include "frontend/isa/row.h"
 #include "tests/model/form.h"
 
@@ -95,6 +97,107 @@ Bits random_value(Type type, std::mt19937_64& rng) {
       return Bits{random_int(64, rng)} | Bits{random_int(32, rng)} << 64 | Bits{random_int(32, rng)} << 96;
     default:
       return random_int(32, rng);
+  }
+}
+
+namespace {
+
+uint64_t patterned_fraction(const Format& f, std::mt19937_64& rng) {
+  const uint64_t mask = f.min_normal() - 1, bit = uint64_t{1} << rng() % f.fraction;
+  switch (rng() % 8) {
+    case 0:
+      return 0;
+    case 1:
+      return mask;
+    case 2:
+      return bit;
+    case 3:
+      return mask & ~bit;
+    case 4:
+      return bit - 1;
+    case 5:
+      return mask & ~(bit - 1);
+    case 6:  // half a number's bits: products of two are exact or nearly so
+      return rng() & mask & ~((uint64_t{1} << f.fraction / 2) - 1);
+    default:
+      return rng() & mask;
+  }
+}
+
+// Three numbers of a format for sums, products, quotients and fused operations.
+std::array<uint64_t, 3> hard_numbers(const Format& f, std::mt19937_64& rng) {
+  const int fields = (1 << f.exponent_bits()) - 1, fraction = static_cast<int>(f.fraction);
+  const auto number = [&](int field) {
+    return (rng() % 2 != 0 ? f.sign() : 0) | static_cast<uint64_t>(std::clamp(field, 0, fields)) << f.fraction |
+           patterned_fraction(f, rng);
+  };
+  const auto near = [&](int range) { return static_cast<int>(rng() % static_cast<uint64_t>(2 * range + 1)) - range; };
+  const int a = static_cast<int>(rng() % static_cast<uint64_t>(fields));
+  int b = 0;
+  switch (rng() % 5) {
+    case 0:  // anything
+      b = static_cast<int>(rng() % static_cast<uint64_t>(fields));
+      break;
+    case 1:  // sums
+      b = a + near(fraction + 3);
+      break;
+    case 2:  // products among the denormals
+      b = f.bias() - a - fraction / 2 + near(fraction / 2 + 3);
+      break;
+    case 3:  // products at the greatest number
+      b = f.bias() + fields - 1 - a + near(2);
+      break;
+    default:  // quotients among the denormals, or at the greatest number
+      b = rng() % 2 != 0 ? a + f.bias() - fraction / 2 + near(fraction / 2 + 3) : a - f.bias() + near(2);
+      break;
+  }
+  std::array<uint64_t, 3> v{number(a), number(b), 0};
+  switch (rng() % 4) {
+    case 0:
+      v[2] = number(static_cast<int>(rng() % static_cast<uint64_t>(fields)));
+      break;
+    case 1:  // the sum with the product needs many bits
+      v[2] = number(a + b - f.bias() + near(2 * fraction + 4));
+      break;
+    default: {  // it cancels
+      const uint64_t product = mul(exact(f), v[0], v[1]) ^ f.sign();
+      v[2] = f.is_finite(product) ? (product + static_cast<uint64_t>(near(2))) & f.mask() : product;
+      break;
+    }
+  }
+  return v;
+}
+
+}  // namespace
+
+void hard_values(std::span<const Type> types, std::mt19937_64& rng, Bits* values) {
+  for (size_t i = 0; i < types.size(); ++i) {
+    values[i] = random_value(types[i], rng);
+    // Exponents that v_ldexp adds.
+    if ((types[i] == Type::i32 || types[i] == Type::b32) && rng() % 2 != 0)
+      values[i] = static_cast<uint32_t>(rng() % 4401) - 2200;
+  }
+  std::array<uint64_t, 3> of16 = hard_numbers(kF16, rng), high16 = hard_numbers(kF16, rng),
+                          of32 = hard_numbers(kF32, rng), high32 = hard_numbers(kF32, rng),
+                          of64 = hard_numbers(kF64, rng);
+  for (size_t i = 0; i < types.size() && i < 3; ++i) {
+    switch (types[i]) {
+      case Type::f16:
+      case Type::v2f16:
+        values[i] = of16[i] | high16[i] << 16;
+        break;
+      case Type::f32:
+        values[i] = of32[i];
+        break;
+      case Type::v2f32:
+        values[i] = of32[i] | high32[i] << 32;
+        break;
+      case Type::f64:
+        values[i] = of64[i];
+        break;
+      default:
+        break;
+    }
   }
 }
 

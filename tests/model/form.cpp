@@ -659,10 +659,11 @@ void evaluate(const Instruction& i, const Modifiers& m, isa::Family family, cons
   common.exact_only = input.exact_only;
   common.op_sel = m.op_sel;
   const unsigned result_dwords = i.result == Type::none ? 0 : dwords_of(i.result);
-  Bits old = 0;
-  for (unsigned d = 0; d < result_dwords; ++d) old |= Bits{kOld} << 32 * d;
   result.mask = 0;
   for (unsigned lane = 0; lane < kLanes; ++lane) {
+    Bits old = 0;
+    for (unsigned d = 0; d < result_dwords; ++d)
+      old |= Bits{input.old[d] != nullptr ? input.old[d][lane] : kOld} << 32 * d;
     LaneResult& out = result.lanes[lane];
     out = {};
     out.bits = old;

@@ -123,6 +123,7 @@ struct LaneResult {
 
 struct WaveInput {
   std::array<std::array<const uint32_t*, 4>, 3> source{};  // rows of registers
+  std::array<const uint32_t*, 4> old{};                    // what the destination holds before; null: kOld
   uint64_t uniform = 0, carry = 0, exec = ~uint64_t{0};
   uint32_t mode = 0;
   bool exact_only = false;  // of functions with a bound only: what is not known exactly may be anything

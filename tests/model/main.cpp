@@ -32,8 +32,14 @@ int main(int argc, char** argv) {
   app.add_option("--seed", options.seed);
   app.add_option("--only", options.only, "opcodes, a regular expression");
   app.add_option("--class", options.only_class, "classes of modifiers, a regular expression");
-  app.add_option("--part", part, "vector, scalar, matrix or all")
-      ->check(CLI::IsMember({"vector", "scalar", "matrix", "all"}));
+  app.add_option("--part", part, "vector, scalar, matrix (all of them: all), or sweep")
+      ->check(CLI::IsMember({"vector", "scalar", "matrix", "sweep", "all"}));
+  app.add_option("--log2", options.log2_values, "sweep: 2^N inputs of one 32- or 64-bit source");
+  app.add_option("--log2-hard", options.log2_hard, "sweep: 2^N sets of two or more sources for each MODE");
+  app.add_flag("--all-modes", options.all_modes, "sweep: 256 combinations of rounding and denormals, not 16");
+  app.add_option("--shard", options.shard, "sweep: which of --shards parts of the opcodes");
+  app.add_option("--shards", options.shards)->check(CLI::PositiveNumber);
+  app.add_flag("--distances", options.distances, "sweep: print how far approximations are from the true value");
   app.add_flag("--verbose", options.verbose);
   std::string directed;
   app.add_option("--directed", directed, "write files of tests/isa for the opcodes of --only to this folder instead");
@@ -62,5 +68,6 @@ int main(int argc, char** argv) {
   run("vector", model::run_vector);
   run("scalar", model::run_scalar);
   run("matrix", model::run_matrix);
+  if (part != "all") run("sweep", model::run_sweep);
   return failed;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <optional>
 
 namespace wavejit::model {
 namespace {
@@ -316,43 +318,50 @@ uint64_t trig_preop(const Env& env, uint64_t a, unsigned segment) {
   return store(env, o.f64, ternary, round);
 }
 
-Interval approximate(const Env& env, Function function, uint64_t x, double max_ulp, double max_absolute) {
-  const Format& f = env.format;
-  x = env.input(x);
-  const auto both = [](uint64_t value) { return Interval{value, value}; };
-  if (f.is_nan(x)) return both(f.nan());
+namespace {
+
+// The result where it is no rounded number.
+std::optional<uint64_t> special_result(const Format& f, Function function, uint64_t x) {
+  if (f.is_nan(x)) return f.nan();
   const bool is_negative = f.negative(x) && !f.is_zero(x);
   const uint64_t sign = x & f.sign();
   switch (function) {
     case Function::rcp:
-      if (f.is_zero(x)) return both(sign | f.inf());
-      if (f.is_inf(x)) return both(sign);
+      if (f.is_zero(x)) return sign | f.inf();
+      if (f.is_inf(x)) return sign;
       break;
     case Function::sqrt:
-      if (is_negative) return both(f.nan());
-      if (f.is_zero(x) || f.is_inf(x)) return both(x);
+      if (is_negative) return f.nan();
+      if (f.is_zero(x) || f.is_inf(x)) return x;
       break;
     case Function::rsq:
-      if (is_negative) return both(f.nan());
-      if (f.is_zero(x)) return both(sign | f.inf());
-      if (f.is_inf(x)) return both(0);
+      if (is_negative) return f.nan();
+      if (f.is_zero(x)) return sign | f.inf();
+      if (f.is_inf(x)) return 0;
       break;
     case Function::exp2:
-      if (f.is_inf(x)) return both(is_negative ? 0 : x);
-      if (f.is_zero(x)) return both(f.one());
+      if (f.is_inf(x)) return is_negative ? 0 : x;
+      if (f.is_zero(x)) return f.one();
       break;
     case Function::log2:
-      if (is_negative) return both(f.nan());
-      if (f.is_zero(x)) return both(f.sign() | f.inf());
-      if (f.is_inf(x)) return both(x);
+      if (is_negative) return f.nan();
+      if (f.is_zero(x)) return f.sign() | f.inf();
+      if (f.is_inf(x)) return x;
       break;
     case Function::sin:
-    case Function::cos:
-      if (f.is_inf(x)) return both(f.nan());
+    case Function::cos: {
+      if (f.is_inf(x)) return f.nan();
+      // Arguments are revolutions; beyond +-256 the results are those of 0 (Vega ISA manual, V_SIN_F32).
+      const uint64_t most = static_cast<uint64_t>(f.bias() + 8) << f.fraction;
+      if (f.magnitude(x) > most) return function == Function::sin ? 0 : f.one();
       break;
+    }
   }
-  static thread_local Number value(100), bound(100), end(100), low(53), high(53);
-  load(value, f, x);
+  return std::nullopt;
+}
+
+// The function of the number that `value` holds, to 100 bits.
+void apply(mpfr_ptr value, Function function) {
   switch (function) {
     case Function::rcp:
       mpfr_ui_div(value, 1, value, MPFR_RNDN);
@@ -370,25 +379,36 @@ Interval approximate(const Env& env, Function function, uint64_t x, double max_u
       mpfr_log2(value, value, MPFR_RNDN);
       break;
     case Function::sin:
-    case Function::cos: {
-      // Arguments are revolutions; beyond +-256 the results are those of 0 (Vega ISA manual, V_SIN_F32).
-      if (mpfr_cmp_si(value, 256) > 0 || mpfr_cmp_si(value, -256) < 0)
-        return both(function == Function::sin ? 0 : f.one());
-      if (function == Function::sin) {
-        mpfr_sinu(value, value, 1, MPFR_RNDN);
-      } else {
-        mpfr_cosu(value, value, 1, MPFR_RNDN);
-      }
+      mpfr_sinu(value, value, 1, MPFR_RNDN);
       break;
-    }
+    case Function::cos:
+      mpfr_cosu(value, value, 1, MPFR_RNDN);
+      break;
   }
+}
+
+// The exponent of the last place of `value`.
+long last_place(const Format& f, mpfr_ptr value) {
+  const long last = mpfr_get_exp(value) - f.precision(), least = 1 - f.bias() - static_cast<long>(f.fraction);
+  return std::max(last, least);
+}
+
+}  // namespace
+
+Interval approximate(const Env& env, Function function, uint64_t x, double max_ulp, double max_absolute) {
+  const Format& f = env.format;
+  x = env.input(x);
+  const auto both = [](uint64_t value) { return Interval{value, value}; };
+  if (const auto special = special_result(f, function, x)) return both(*special);
+  static thread_local Number value(100), bound(100), end(100);
+  load(value, f, x);
+  apply(value, function);
   if (mpfr_inf_p(value)) return both((mpfr_signbit(value) ? f.sign() : 0) | f.inf());
   if (mpfr_zero_p(value) && max_ulp != 0) return both(0);
   if (max_ulp != 0) {
     // A unit in the last place of the true value, a little more for the error of MPFR's 100 bits.
     mpfr_set_d(bound, max_ulp * (1 + 0x1p-30), MPFR_RNDU);
-    const long last = mpfr_get_exp(value) - f.precision(), least = 1 - f.bias() - static_cast<long>(f.fraction);
-    mpfr_mul_2si(bound, bound, std::max(last, least), MPFR_RNDU);
+    mpfr_mul_2si(bound, bound, last_place(f, value), MPFR_RNDU);
   } else {
     mpfr_set_d(bound, max_absolute, MPFR_RNDU);
   }
@@ -407,6 +427,23 @@ Interval approximate(const Env& env, Function function, uint64_t x, double max_u
   if (f.magnitude(result.high) == f.max_finite()) result.high = (result.high & f.sign()) | f.inf();
   if (f.magnitude(result.low) == f.max_finite() && f.negative(result.low)) result.low = f.sign() | f.inf();
   return result;
+}
+
+Distance distance(const Env& env, Function function, uint64_t x, uint64_t result) {
+  const Format& f = env.format;
+  x = env.input(x);
+  if (special_result(f, function, x) || !f.is_finite(result) || f.is_zero(result)) return {};
+  static thread_local Number value(100), got(100);
+  load(value, f, x);
+  apply(value, function);
+  if (mpfr_zero_p(value) || mpfr_get_exp(value) > f.bias() + 1) return {};
+  load(got, f, result);
+  mpfr_sub(got, got, value, MPFR_RNDN);
+  Distance d;
+  d.absolute = std::fabs(mpfr_get_d(got, MPFR_RNDN));
+  mpfr_mul_2si(got, got, -last_place(f, value), MPFR_RNDN);
+  d.ulp = std::fabs(mpfr_get_d(got, MPFR_RNDN));
+  return d;
 }
 
 }  // namespace wavejit::model

@@ -94,5 +94,11 @@ struct Interval {
   uint64_t low, high;
 };
 [[nodiscard]] Interval approximate(const Env& env, Function function, uint64_t x, double max_ulp, double max_absolute);
+// How far a result is from the true value: in units of the last place of the true value, and absolute. Both are 0
+// where the result is not a rounded number (zeros, infinities, NaNs, results that are flushed).
+struct Distance {
+  double ulp = 0, absolute = 0;
+};
+[[nodiscard]] Distance distance(const Env& env, Function function, uint64_t x, uint64_t result);
 
 }  // namespace wavejit::model

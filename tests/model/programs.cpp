@@ -9,6 +9,11 @@
 
 namespace wavejit::model {
 
+unsigned group_of(isa::Target target) {
+  const isa::Family family = isa::family_of(target);
+  return family <= isa::Family::gfx7 ? 0 : family == isa::Family::gfx8 ? 1 : family < isa::Family::gfx940 ? 2 : 3;
+}
+
 std::vector<test::EngineConfig> chosen_engines(const RunOptions& options) {
   std::vector<test::EngineConfig> chosen;
   for (const test::EngineConfig& engine : test::host_engines()) {

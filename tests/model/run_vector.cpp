@@ -24,12 +24,6 @@ constexpr uint32_t kModes[] = {0x3f0, 0x3f5, 0x3fa, 0x3ff, 0x300, 0x1f0, 0x0f0, 
 constexpr uint32_t kModifierModes[] = {0x3c0, 0x0f0, 0x305, 0x1ca};
 constexpr uint32_t kOmodModes[] = {0x100, 0x000, 0x105, 0x3c0};
 
-// Processors with the same meaning of instructions.
-unsigned group_of(isa::Target target) {
-  const isa::Family family = isa::family_of(target);
-  return family <= isa::Family::gfx7 ? 0 : family == isa::Family::gfx8 ? 1 : family < isa::Family::gfx940 ? 2 : 3;
-}
-
 struct Unit {
   const Instruction* instruction = nullptr;
   Class cls{};

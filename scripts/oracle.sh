@@ -1,0 +1,39 @@
+#!/bin/sh
+# Second opinions at length: floating-point instructions on every engine against MPFR (tests/model, run_sweep.cpp), all
+# 256 combinations of rounding and denormals for 16-bit sources and hard cases, 2^28 inputs of each 32- and 64-bit source.
+# Usage: scripts/oracle.sh [--full] [--jobs N] [arguments of wavejit_model, such as --only "^v_sin_f32$" or --log2 24]
+#   --full  all 2^32 inputs of 32-bit sources: about 2^32 microseconds for each of some 50 instructions
+# BUILD_DIR chooses the build folder. The last line says how many parts failed.
+set -eu
+export WAVEJIT_STRICT=1  # what cannot be translated is a failure
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=${BUILD_DIR:-$root/build/release}
+log2=28
+jobs=$(nproc)
+while [ $# -gt 0 ]; do
+  case $1 in
+    --full) log2=32; shift ;;
+    --jobs) jobs=$2; shift 2 ;;
+    *) break ;;
+  esac
+done
+if [ ! -f "$build/CMakeCache.txt" ]; then
+  cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release >&2
+fi
+cmake --build "$build" --target wavejit_model >&2
+
+# The opcodes in parts that run side by side; one that ends early makes room for the next.
+parts=$((jobs * 8))
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+# shellcheck disable=SC2016  # expanded by the shell that xargs starts
+seq 0 $((parts - 1)) | xargs -P "$jobs" -I{} sh -c '
+  part=$1 logs=$2; shift 2
+  "$@" --shard "$part" >"$logs/$part" 2>&1 || echo "part $part" >>"$logs/failed"
+  grep -v "^seed" "$logs/$part" || true
+' sh {} "$logs" "$build/wavejit_model" --part sweep --targets gfx700,gfx803,gfx900,gfx906,gfx90a,gfx942 \
+  --log2 "$log2" --log2-hard 20 --all-modes --distances --shards "$parts" "$@"
+failed=0
+[ ! -f "$logs/failed" ] || failed=$(wc -l <"$logs/failed")
+echo "oracle: $failed of $parts parts failed"
+[ "$failed" -eq 0 ]
