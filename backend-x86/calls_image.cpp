@@ -219,7 +219,7 @@ template <typename F>
 uint64_t for_each_sample(CallArgs* args, F&& one) {
   const Access a(args);
   const image::Sampler sampler(args->scalars + 8);
-  if (a.image.problem != nullptr || sampler.problem != nullptr) return 0;
+  if (image::sampling_problem(a.image, sampler, a.fields) != nullptr) return 0;
   clear_results(args);
   for_each_lane(args->mask, [&](unsigned l) {
     args->addresses[l] = a.image.base;

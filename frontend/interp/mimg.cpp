@@ -212,7 +212,7 @@ Step sample(Context& c, const Op& op) {
   c.use(Env::rn);
   const Access a(c, op);
   const image::Sampler sampler(&c.wave.sgpr[op.inst.get(isa::Slot::ssamp).reg]);
-  if (a.image.problem != nullptr || sampler.problem != nullptr) return c.exit(ExitReason::kUnsupported, op);
+  if (image::sampling_problem(a.image, sampler, a.fields) != nullptr) return c.exit(ExitReason::kUnsupported, op);
   const Number number = a.fields.compare ? Number::float_ : a.image.number;
   for (uint64_t m = exec; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
@@ -262,6 +262,7 @@ void register_mimg(Registry& r) {
   WAVEJIT_ATOMIC(fmin, fmin);
   WAVEJIT_ATOMIC(fmax, fmax);
 #undef WAVEJIT_ATOMIC
+  r.handler(Opcode::image_sample, sample<false>);
 #define WAVEJIT_SAMPLE(name, flags)                                             \
   r.handler(Opcode::image_sample_##name, sample<false>, flags);                 \
   r.handler(Opcode::image_sample_c_##name, sample<false>, (flags) | kCompare);  \

@@ -145,6 +145,7 @@ void add_mimg(HandlerTable& t) {
   t.add(Opcode::image_atomic_fcmpswap, atomic<ir::AtomicOp::fcmpswap_f32, ir::AtomicOp::fcmpswap_f64>);
   t.add(Opcode::image_atomic_fmin, atomic<ir::AtomicOp::fmin_f32, ir::AtomicOp::fmin_f64>);
   t.add(Opcode::image_atomic_fmax, atomic<ir::AtomicOp::fmax_f32, ir::AtomicOp::fmax_f64>);
+  t.add(Opcode::image_sample, sample<0, Call::image_sample>);
 #define WAVEJIT_SAMPLE(name, flags)                                                            \
   t.add(Opcode::image_sample_##name, sample<flags, Call::image_sample>);                       \
   t.add(Opcode::image_sample_c_##name, sample<(flags) | flag::kCompare, Call::image_sample>);  \

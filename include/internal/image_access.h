@@ -231,6 +231,15 @@ inline bool compares(uint32_t function, float reference, float texel) {
          function == 7;
 }
 
+// Why an image cannot be sampled with the instruction, or null. Where neither registers nor the opcode say the level of
+// detail, neighbouring lanes do; of images of one level, with the same filter on both sides of 0, it selects nothing.
+inline const char* sampling_problem(const Image& image, const Sampler& sampler, const Fields& f) {
+  if (image.problem != nullptr) return image.problem;
+  if (sampler.problem != nullptr) return sampler.problem;
+  if (f.lod || f.lod_zero || f.derivatives) return nullptr;
+  return image.levels() == 1 && sampler.mag_linear == sampler.min_linear ? nullptr : "level of detail";
+}
+
 // One lane of image_sample and image_gather4.
 template <typename Register>
 class Sample {

@@ -158,7 +158,8 @@ std::vector<uint32_t> buffer_words(const isa::OpcodeInfo& info, isa::Target targ
 
 std::vector<uint32_t> image_words(const isa::OpcodeInfo& info, isa::Target target, Rng& rng) {
   const bool samples = has(info, "sample") || has(info, "gather");
-  uint32_t dmask = 1 + below(rng, 15), resource = kImageSgpr;
+  const bool plain = info.name == "image_sample";
+  uint32_t dmask = 1 + below(rng, 15), resource = plain ? kPlainImageSgpr : kImageSgpr;
   if (has(info, "gather")) dmask = 1u << below(rng, 4);
   if (info.is_atomic) {
     const bool wide = chance(rng, 2), compare = has(info, "cmpswap");
@@ -183,7 +184,7 @@ std::vector<uint32_t> image_words(const isa::OpcodeInfo& info, isa::Target targe
   sometimes(2, 1u << 13);  // glc
   sometimes(2, 1u << 12);  // unnormalized
   uint32_t word1 = row | vgpr(rng) << 8 | resource / 4 << 16;
-  if (samples) word1 |= kSamplerSgpr / 4 << 21;
+  if (samples) word1 |= (plain ? kPlainSamplerSgpr : kSamplerSgpr) / 4 << 21;
   if (chance(rng, 4)) word1 |= 1u << 31;  // d16
   return {word0, word1};
 }
@@ -369,6 +370,13 @@ void set_addresses(WaveState& wave, const MemoryMap& map, isa::Target target, Rn
   set_image(&wave.sgpr[kImage32Sgpr], map.memory, target, 4 | 4 << 6, kTypes[rng() % std::size(kTypes)], rng);
   set_image(&wave.sgpr[kImage64Sgpr], map.memory, target, 11 | 4 << 6, kTypes[rng() % std::size(kTypes)], rng);
   set_sampler(&wave.sgpr[kSamplerSgpr], rng);
+  Rng plain = rng;  // so that what follows is the same with it and without
+  uint32_t* image = &wave.sgpr[kPlainImageSgpr];
+  uint32_t* sampler = &wave.sgpr[kPlainSamplerSgpr];
+  set_image(image, map.memory, target, image_format(plain), kTypes[plain() % std::size(kTypes)], plain);
+  image[3] &= ~(0xffu << 12);  // first and last level
+  set_sampler(sampler, plain);
+  sampler[2] = (sampler[2] & ~(1u << 22)) | (sampler[2] >> 20 & 1) << 22;  // minification as magnification
 
   for (unsigned lane = 0; lane < kWaveSize; ++lane) {
     const auto set = [&](unsigned row, uint32_t value) { wave.vgpr[row][lane] = value; };

@@ -19,12 +19,13 @@ struct MemoryMap {
 inline constexpr uint32_t kMemoryBytes = 64 * 1024, kScratchBytesPerLane = 512;
 inline constexpr uint32_t kLdsBytes = 4096, kGdsBytes = 64 * 1024;
 
-// SGPRs that set_addresses() sets. Programs have others in s[60:89], so they cannot use the atomics' images.
+// SGPRs that set_addresses() sets. Programs have others in s[60:89], so they cannot use the images there.
 inline constexpr uint32_t kImageSgpr = 40, kSamplerSgpr = 48;
-inline constexpr uint32_t kAlignedDescriptorSgpr = 52;              // elements of lanes 16 bytes apart, or the same
-inline constexpr uint32_t kImage32Sgpr = 60, kImage64Sgpr = 68;     // one and two 32-bit integers
-inline constexpr uint32_t kAddressSgpr = 90, kDescriptorSgpr = 92;  // middle of the memory; a buffer in it
-inline constexpr uint32_t kSmallSgpr = 96;                          // s96 a multiple of 4, s97 of 16, below 256
+inline constexpr uint32_t kAlignedDescriptorSgpr = 52;           // elements of lanes 16 bytes apart, or the same
+inline constexpr uint32_t kImage32Sgpr = 60, kImage64Sgpr = 68;  // one and two 32-bit integers
+inline constexpr uint32_t kPlainSamplerSgpr = 76, kPlainImageSgpr = 80;  // one filter; one level
+inline constexpr uint32_t kAddressSgpr = 90, kDescriptorSgpr = 92;       // middle of the memory; a buffer in it
+inline constexpr uint32_t kSmallSgpr = 96;                               // s96 a multiple of 4, s97 of 16, below 256
 
 // VGPRs from here on to kLastAddressVgpr, too.
 inline constexpr uint32_t kAddressVgpr = 64, kLastAddressVgpr = 111;

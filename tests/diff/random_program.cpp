@@ -295,7 +295,8 @@ class Generator {
     if (memory_)
       take(6, [&](const isa::OpcodeInfo& info, const Candidate& c) {
         return needs_addresses(c.opcode) && !scalar(info) && !is_float(info) && !has(info, "atomic_f") &&
-               !(info.format == isa::Format::mimg && info.is_atomic);  // those images are in registers of control flow
+               !(info.format == isa::Format::mimg &&
+                 (info.is_atomic || info.name == "image_sample"));  // those images are in registers of control flow
       });
   }
 

@@ -170,7 +170,24 @@ static void peers(int owner, int other) {
   HIP(hipMemCreate(&handle, bytes, &p, 0));
   char* const address = reserve(bytes);
   HIP(hipMemMap(address, bytes, 0, handle, 0));
-  allow(address, bytes, owner);
+  hipMemAccessDesc access[2]{};
+  for (int i = 0; i < 2; ++i) {
+    access[i].location.type = hipMemLocationTypeDevice;
+    access[i].location.id = i == 0 ? owner : other;
+    access[i].flags = hipMemAccessFlagsProtReadWrite;
+  }
+  HIP(hipMemSetAccess(address, bytes, access, 2));
+  // Each device's rights are its own.
+  allow(address, bytes, other, hipMemAccessFlagsProtRead);
+  const auto flags_of = [&](int device) {
+    unsigned long long flags = 0;
+    hipMemLocation where{};
+    where.type = hipMemLocationTypeDevice;
+    where.id = device;
+    HIP(hipMemGetAccess(&flags, &where, address));
+    return flags;
+  };
+  CHECK(flags_of(owner) == hipMemAccessFlagsProtReadWrite && flags_of(other) == hipMemAccessFlagsProtRead);
   allow(address, bytes, other);
   HIP(hipSetDevice(other));
   fill<<<groups(ints), 256>>>(reinterpret_cast<int*>(address), ints, 5);

@@ -47,7 +47,7 @@ TEST(Table, ImplicitState) {
   EXPECT_EQ(info(Opcode::s_sendmsghalt).control_flow, ControlFlow::end);
   EXPECT_EQ(info(Opcode::s_cbranch_i_fork).control_flow, ControlFlow::fork);
   EXPECT_TRUE(info(Opcode::ds_bpermute_b32).is_cross_lane);
-  EXPECT_TRUE(info(Opcode::image_sample).is_graphics);
+  EXPECT_TRUE(info(Opcode::image_sample_cl).is_graphics);
   EXPECT_TRUE(info(Opcode::global_store_dword).is_store);
 }
 
