@@ -70,6 +70,9 @@ struct FunctionSlot {
   uint32_t offset = 0;    // from the code's beginning
   uint32_t function = 0;  // which, by a number that only this build knows
 };
+// What the trampolines align the host's stack to before they enter code, in bytes.
+inline constexpr uint32_t kStackAlignment = 64;
+
 // Code as it can be kept, and placed again by any process that runs the same build of the library on such a CPU.
 struct CodeImage {
   std::span<const uint8_t> code;  // what slots hold does not matter

@@ -420,6 +420,9 @@ Expected<void> Emitter::run() {
 void Emitter::emit_prologue() {
   func_ = cc_.addFunc(asmjit::FuncSignatureT<uint32_t, void*, uint32_t>());
   func_->frame().setAvxEnabled();
+  // The trampolines align the stack for all that frames hold. A frame that did it itself would keep an older stack
+  // pointer, and could not be moved (parking.h).
+  func_->frame()._minDynamicAlignment = 2 * kStackAlignment;
   if (options_.tier == Tier::avx512) func_->frame().setAvx512Enabled();
   wave_ = cc_.newUInt64("wave");
   entry_index_ = cc_.newUInt32("entry");

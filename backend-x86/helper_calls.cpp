@@ -6,7 +6,7 @@
 #include "backend-x86/emitter.h"
 #include "backend-x86/helpers.h"
 #include "backend-x86/helpers_float.h"
-#include "backend-x86/wave_stack.h"
+#include "backend-x86/parking.h"
 #include "internal/interrupt.h"
 
 namespace wavejit::backend {
@@ -161,8 +161,8 @@ void Emitter::emit_call(const Inst& inst) {
   }
 }
 
-// Counts down; at zero the stub changes to the stack of whoever runs the wave. It keeps all registers, so that nothing
-// is known of it here.
+// Counts down; at zero the stub parks the wave, or goes on with it. It keeps all registers, so that nothing is known of it
+// here.
 void Emitter::emit_poll() {
   const Label reached = cc_.newLabel(), back = cc_.newLabel();
   cc_.sub(wave_field(offsetof(WaveState, polls_left), 4), 1);
@@ -172,7 +172,8 @@ void Emitter::emit_poll() {
     cc_.bind(reached);
     cc_.push(wave_);
     cc_.emit(I::kIdCall, pool_.function(poll_stub()));
-    cc_.jmp(back);
+    cc_.jnc(back);
+    leave(ExitReason::kYield);
   });
 }
 

@@ -6,7 +6,7 @@
 
 #include "backend-x86/calls.h"
 #include "backend-x86/helpers_float.h"
-#include "backend-x86/wave_stack.h"
+#include "backend-x86/parking.h"
 #include "internal/interrupt.h"
 #include "internal/screen_partition.h"
 #include "internal/wave_state.h"

@@ -20,7 +20,7 @@ struct StoredHead {
   uint32_t unused = 0;
   Hash128 guest_hash{};
 };
-constexpr uint32_t kReadsIds = 1, kRunsThrough = 2, kPolls = 4;
+constexpr uint32_t kReadsIds = 1, kRunsThrough = 2;
 constexpr unsigned kChangedLinesShift = 8;
 
 struct StoredEntry {
@@ -196,7 +196,7 @@ std::vector<uint8_t> pack(const StoredUnit& unit) {
                    .guest_ranges = static_cast<uint32_t>(unit.guest.ranges.size()),
                    .host_instructions = host_instructions,
                    .flags = (unit.reads_ids ? kReadsIds : 0) | (unit.runs_through ? kRunsThrough : 0) |
-                            (unit.polls ? kPolls : 0) | unit.changed_lines << kChangedLinesShift,
+                            unit.changed_lines << kChangedLinesShift,
                    .guest_hash = unit.guest.hash});
   for (const lift::CodeRange& range : unit.guest.ranges) w.put(range);
   for (const auto& [guest_pc, block, resumed_only, exec] : unit.entries)
@@ -238,7 +238,6 @@ std::optional<StoredUnit> unpack(std::span<const uint8_t> bytes) {
   StoredUnit unit{.entries = {},
                   .reads_ids = (head.flags & kReadsIds) != 0,
                   .runs_through = (head.flags & kRunsThrough) != 0,
-                  .polls = (head.flags & kPolls) != 0,
                   .changed_lines = head.flags >> kChangedLinesShift,
                   .guest = {.ranges = {guest_ranges.begin(), guest_ranges.end()}, .hash = head.guest_hash},
                   .image = {.code = code,

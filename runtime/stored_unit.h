@@ -32,7 +32,7 @@ struct GuestCode {
 // What a unit of TranslationCache consists of.
 struct StoredUnit {
   std::vector<ir::Entry> entries;  // without blocks
-  bool reads_ids = true, runs_through = false, polls = false;
+  bool reads_ids = true, runs_through = false;
   uint32_t changed_lines = 0;  // TranslationCache::Entry
   GuestCode guest;
   backend::CodeImage image;  // refers to the bytes it comes from

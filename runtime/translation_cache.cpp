@@ -24,7 +24,6 @@ struct TranslationCache::Unit {
   std::vector<ir::Entry> entries;  // of a function that is gone: without blocks
   bool reads_ids = true;
   bool runs_through = false;
-  bool polls = false;
   uint32_t changed_lines = 0;
   std::vector<lift::CodeRange> guest_ranges;  // of a unit that was translated
   Error error;                                // when `code` is null
@@ -75,13 +74,6 @@ bool runs_through(const ir::Function& function) {
           break;
       }
   return true;
-}
-
-bool has_polls(const ir::Function& function) {
-  return std::any_of(function.blocks.begin(), function.blocks.end(), [](const auto& block) {
-    return std::any_of(block->insts.begin(), block->insts.end(),
-                       [](const ir::Inst* inst) { return inst->op == ir::Op::poll; });
-  });
 }
 
 // Which cache lines of the scalar part of the wave's state the function may change (Entry::changed_lines). All behind
@@ -214,7 +206,6 @@ bool TranslationCache::restore(Unit& unit, const Work& work, TranslationCounters
     unit.entries = std::move(stored->entries);
     unit.reads_ids = stored->reads_ids;
     unit.runs_through = stored->runs_through;
-    unit.polls = stored->polls;
     unit.changed_lines = stored->changed_lines;
     unit.code = std::move(*code);
     ++counters.cached_units;
@@ -232,7 +223,6 @@ void TranslationCache::keep(const Unit& unit, const Work& work) {
   const StoredUnit stored{.entries = unit.entries,
                           .reads_ids = unit.reads_ids,
                           .runs_through = unit.runs_through,
-                          .polls = unit.polls,
                           .changed_lines = unit.changed_lines,
                           .guest = *std::move(guest),
                           .image = {.code = code.code(),
@@ -289,7 +279,6 @@ void TranslationCache::compile_unit(Unit& unit, const lift::LiftOptions& options
   context.one_wave = options.shape && options.shape->has_one_wave();
   ir::optimise(function, context);
   unit.runs_through = runs_through(function);
-  unit.polls = has_polls(function);
   unit.changed_lines = changed_lines(function);
   backend::CompileOptions compile_options{.tier = config.tier,
                                           .optimisations = backend_optimisations(config.disabled_passes)};
@@ -383,7 +372,6 @@ std::optional<TranslationCache::Entry> TranslationCache::place_in_start_unit(con
                .exec_full = std::get<4>(it->first),
                .reads_ids = unit.reads_ids,
                .runs_through = unit.runs_through,
-               .polls = unit.polls,
                .changed_lines = unit.changed_lines};
 }
 
@@ -409,7 +397,6 @@ TranslationCache::Entry TranslationCache::general_entry(const Unit& unit, uint32
   return {.code = unit.code.get(),
           .function = unit.code->entry(),
           .index = index,
-          .polls = unit.polls,
           .changed_lines = unit.changed_lines};
 }
 

@@ -81,7 +81,6 @@ class TranslationCache {
     bool reads_ids = true;   // at the kernel's start, from the rows that hold the work-item ids
     // Waves that enter run to their end without a change of their state, so that the next can have it.
     bool runs_through = false;
-    bool polls = false;  // waves need stacks of their own (backend-x86/wave_stack.h)
     // The cache lines in front of the vector registers that the code may change (bit i: bytes 64 i to 64 i + 63).
     uint32_t changed_lines = 0;
   };

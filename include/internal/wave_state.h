@@ -110,11 +110,11 @@ struct alignas(64) WaveState {
 
   uint32_t gpr_alloc;  // GPR_ALLOC register
 
-  // Polls until the wave is left with kYield: backward jumps of the interpreter, those of translated code (backend-x86/
-  // wave_stack.h). 0: no limit. And the stack pointers of who runs a wave that has a stack of its own, and of the wave
-  // while it is left at a poll. 0: none.
+  // Polls until the wave is left with kYield: backward jumps of the interpreter, and polls of translated code
+  // (backend-x86/parking.h). The interpreter takes 0 for no limit.
   uint32_t polls_left;
-  uint64_t runner_stack, parked_stack;
+  uint64_t runner_stack;  // host stack pointer of the trampoline that has entered translated code
+  uint64_t parked_waves;  // the address of the work-group's backend::ParkedWave, by wave_in_group; 0: polls do nothing
 
   uint32_t fault_misaligned;  // like fault_write: 1 for an atomic whose address is not a multiple of its size
 

@@ -12,7 +12,7 @@
 #include <span>
 #include <utility>
 
-#include "backend-x86/wave_stack.h"
+#include "backend-x86/parking.h"
 #include "internal/error.h"
 #include "internal/wave_state.h"
 
@@ -26,6 +26,8 @@ inline constexpr uint32_t kLdsGranularity = 512;     // bytes; GFX8/GFX9 allocat
 inline constexpr uint32_t kDynamicStackBytes = 16 * 1024;
 inline constexpr uint32_t kMaxScratchBytesPerLane = 512 * 1024;
 
+// Polls (WaveState::polls_left) of a wave's turn while others wait for theirs and nothing changes.
+inline constexpr uint32_t kFewPolls = 16;
 // What is known of a wave's turns that ended at polls.
 struct PolledTurns {
   uint32_t polls = 0;                   // of the next turn; 0: there has been none
@@ -50,14 +52,14 @@ class Arena {
     return turns_[&wave - waves_];
   }
   [[nodiscard]] uint32_t polls_of(const WaveState& wave) const { return turns_[&wave - waves_].polls; }
+  // By WaveState::wave_in_group.
+  [[nodiscard]] std::span<backend::ParkedWave, kMaxWavesPerGroup> parked_waves() { return parked_; }
+  [[nodiscard]] backend::ParkedWave& parked(const WaveState& wave) { return parked_[&wave - waves_]; }
   // For the next work-group.
   void forget_turns() {
-    if (std::exchange(has_turns_, false)) turns_.fill({});
-  }
-  // The host stack of a wave whose code has polls; nullptr when the host refuses.
-  [[nodiscard]] backend::WaveStack* stack_of(const WaveState& wave) {
-    backend::WaveStack& stack = stacks_[&wave - waves_];
-    return stack.prepare() ? &stack : nullptr;
+    if (!std::exchange(has_turns_, false)) return;
+    turns_.fill({});
+    for (backend::ParkedWave& wave : parked_) wave.forget();
   }
   // LDS of the prepared size, ending exactly before 4 GiB + 64 KiB of inaccessible addresses.
   [[nodiscard]] uint64_t lds_base() const { return lds_base_; }
@@ -69,7 +71,7 @@ class Arena {
 
  private:
   WaveState* waves_ = nullptr;
-  std::array<backend::WaveStack, kMaxWavesPerGroup> stacks_;
+  std::array<backend::ParkedWave, kMaxWavesPerGroup> parked_;
   std::array<PolledTurns, kMaxWavesPerGroup> turns_;
   bool has_turns_ = false;
   unsigned wave_capacity_ = 0;

@@ -245,7 +245,7 @@ uint64_t DispatchState::scratch_words23(const Arena& arena) const {
 }
 
 // All in front of the vector registers that does not depend on the work-group and the wave.
-void DispatchState::init_template(WaveState& wave, const Arena& arena, const volatile uint32_t* stop_flag) const {
+void DispatchState::init_template(WaveState& wave, Arena& arena, const volatile uint32_t* stop_flag) const {
   std::memcpy(wave.sgpr, sgprs_.data(), sizeof wave.sgpr);
   if (layout_.private_segment_buffer >= 0) {
     // Swizzled buffer of 4-byte elements over 64 lanes; the fields ROCm's runtime sets (base, SWIZZLE_ENABLE,
@@ -285,6 +285,8 @@ void DispatchState::init_template(WaveState& wave, const Arena& arena, const vol
   wave.fault_lane = kWaveSize;
   wave.fault_write = 0;
   wave.fault_misaligned = 0;
+  wave.polls_left = kFewPolls;
+  wave.parked_waves = reinterpret_cast<uint64_t>(arena.parked_waves().data());
   wave.instructions = 0;
   std::memset(wave.engine_private, 0, sizeof wave.engine_private);
 }

@@ -98,7 +98,7 @@ class DispatchState {
   [[nodiscard]] uint64_t scratch_words23(const Arena& arena) const;
 
  private:
-  void init_template(WaveState& wave, const Arena& arena, const volatile uint32_t* stop_flag) const;
+  void init_template(WaveState& wave, Arena& arena, const volatile uint32_t* stop_flag) const;
   void complete(Group& group) const;
   void write_ids(WaveState& wave, const Group& group, unsigned index) const;
 

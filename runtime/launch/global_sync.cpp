@@ -27,9 +27,9 @@ GlobalSync& GlobalSync::device() {
   return device;
 }
 
-GlobalSync::Outcome GlobalSync::execute(Order& order, WaveState& wave, const isa::Instruction& inst) {
+GlobalSync::Outcome GlobalSync::execute(Launch& launch, WaveState& wave, const isa::Instruction& inst) {
   const std::lock_guard lock(mutex_);
-  if (inst.opcode == Opcode::ds_ordered_count) return ordered_count(order, wave, inst);
+  if (inst.opcode == Opcode::ds_ordered_count) return ordered_count(launch, wave, inst);
   const auto number = static_cast<unsigned>((wave.sgpr[sreg::kM0] >> 16) + static_cast<uint64_t>(inst.offset));
   Resource& resource = resources_[number % kResources];
   switch (inst.opcode) {
@@ -58,12 +58,12 @@ GlobalSync::Outcome GlobalSync::execute(Order& order, WaveState& wave, const isa
         --resource.counter;
         return Outcome::done;
       }
-      return enqueue(resource, wave);
+      return enqueue(resource, launch, wave);
     case Opcode::ds_gws_barrier: {
       resource.is_barrier = true;
       if (resource.counter != 0) {
         --resource.counter;
-        return enqueue(resource, wave);
+        return enqueue(resource, launch, wave);
       }
       // The last one brings the number of the next barrier.
       resource.counter = first_active(wave, inst.get(Slot::data0));
@@ -76,8 +76,8 @@ GlobalSync::Outcome GlobalSync::execute(Order& order, WaveState& wave, const isa
   }
 }
 
-GlobalSync::Outcome GlobalSync::enqueue(Resource& resource, WaveState& wave) {
-  if (waiting_.size() - num_released_ >= kMaxWaiting) return Outcome::too_many;
+GlobalSync::Outcome GlobalSync::enqueue(Resource& resource, const Launch& launch, WaveState& wave) {
+  if (!has_room(launch)) return Outcome::too_many;
   Waiting& entry = waiting_[&wave];
   entry = Waiting();
   entry.flag = resource.flag;
@@ -110,26 +110,26 @@ void GlobalSync::let_go(const WaveState* wave) {
 
 // OFFSET0: the counter's byte in the GDS behind M0[31:16]. OFFSET1: bit 0 the next wave may go, bit 1 the wave has
 // counted for the last time, bits 3:2 the type of shader, bits 5:4 what to do. M0[15:0]: the wave's number.
-GlobalSync::Outcome GlobalSync::ordered_count(Order& order, WaveState& wave, const isa::Instruction& inst) {
+GlobalSync::Outcome GlobalSync::ordered_count(Launch& launch, WaveState& wave, const isa::Instruction& inst) {
   const auto offset1 = static_cast<uint32_t>(inst.offset) >> 8 & 0xff;
   if ((offset1 >> 4) > 1) return Outcome::unsupported;  // neither add nor exchange
   const uint32_t turn = wave.sgpr[sreg::kM0] & 0xffff;
-  if (turn == order.next) {
-    count(order, wave, inst);
+  if (turn == launch.next_in_order) {
+    count(launch, wave, inst);
     return Outcome::done;
   }
-  if (waiting_.size() - num_released_ >= kMaxWaiting) return Outcome::too_many;
+  if (!has_room(launch)) return Outcome::too_many;
   Waiting& entry = waiting_[&wave];
   entry = Waiting();
   entry.wave = &wave;
-  entry.order = &order;
+  entry.launch = &launch;
   entry.turn = turn;
   entry.inst = inst;
   return Outcome::waits;
 }
 
 // The first active lane's data counts, and all active lanes get the old value. Without active lanes nothing is added.
-void GlobalSync::count(Order& order, WaveState& wave, const isa::Instruction& inst) {
+void GlobalSync::count(Launch& launch, WaveState& wave, const isa::Instruction& inst) {
   const uint64_t exec = wave.exec();
   const auto offset1 = static_cast<uint32_t>(inst.offset) >> 8 & 0xff;
   if (exec != 0) {
@@ -145,11 +145,11 @@ void GlobalSync::count(Order& order, WaveState& wave, const isa::Instruction& in
     for (uint64_t lanes = exec; lanes != 0; lanes &= lanes - 1) result[std::countr_zero(lanes)] = old;
   }
   if ((offset1 & 1) == 0) return;
-  order.next = (order.next + 1) & 0xffff;
+  launch.next_in_order = (launch.next_in_order + 1) & 0xffff;
   for (auto& [other, entry] : waiting_) {
-    if (entry.released || entry.order != &order || entry.turn != order.next) continue;
+    if (entry.released || entry.launch != &launch || entry.turn != launch.next_in_order) continue;
     let_go(other);
-    count(order, *entry.wave, entry.inst);
+    count(launch, *entry.wave, entry.inst);
     return;
   }
 }

@@ -25,25 +25,23 @@ namespace wavejit::runtime {
 class GlobalSync {
  public:
   static constexpr unsigned kResources = 64;
-  // Waves that may wait at a time: as many as the largest device of these generations holds (60 or more compute units
-  // of 40 waves each). Where more would have to be there together, the hardware would not get anywhere either.
-  static constexpr unsigned kMaxWaiting = 2560;
 
-  // The order of one launch's waves at ds_ordered_count: the number of the wave whose turn it is. Zero at first.
-  struct Order {
-    uint32_t next = 0;
+  // What is known of a launch.
+  struct Launch {
+    uint32_t device_waves = 0;   // LaunchRequest::device_waves
+    uint32_t next_in_order = 0;  // the number of the wave whose turn it is at ds_ordered_count
   };
   enum class Outcome : uint8_t {
     done,         // the wave goes on behind the instruction
     waits,        // ask released() from time to time
     unsupported,  // the instruction's fields have no meaning
-    too_many,     // more than kMaxWaiting waves wait
+    too_many,     // more waves would wait than the device holds: hardware would not get anywhere either
   };
 
   static GlobalSync& device();
 
   // Executes `inst` for the wave, or queues it.
-  [[nodiscard]] Outcome execute(Order& order, WaveState& wave, const isa::Instruction& inst);
+  [[nodiscard]] Outcome execute(Launch& launch, WaveState& wave, const isa::Instruction& inst);
   // Of a wave that waits: whether it may go on behind its instruction, which then has had all its effects. The wave is
   // forgotten when the answer is yes.
   [[nodiscard]] bool released(const WaveState& wave);
@@ -73,18 +71,21 @@ class GlobalSync {
   struct Waiting {
     bool released = false;
     bool flag = false;  // of the resource when the wave came to the barrier
-    // Of waves at ds_ordered_count: that of their launch, their numbers, and what they are to do when it is their turn.
-    Order* order = nullptr;
+    // Of waves at ds_ordered_count: their launch, their numbers, and what they are to do when it is their turn.
+    Launch* launch = nullptr;
     uint32_t turn = 0;
     WaveState* wave = nullptr;
     isa::Instruction inst;
   };
 
-  Outcome enqueue(Resource& resource, WaveState& wave);
+  Outcome enqueue(Resource& resource, const Launch& launch, WaveState& wave);
+  [[nodiscard]] bool has_room(const Launch& launch) const {
+    return waiting_.size() - num_released_ < launch.device_waves;
+  }
   void release(Resource& resource);
   void let_go(const WaveState* wave);
-  Outcome ordered_count(Order& order, WaveState& wave, const isa::Instruction& inst);
-  void count(Order& order, WaveState& wave, const isa::Instruction& inst);
+  Outcome ordered_count(Launch& launch, WaveState& wave, const isa::Instruction& inst);
+  void count(Launch& launch, WaveState& wave, const isa::Instruction& inst);
   void nobody_runs();
   [[nodiscard]] bool is_released(const WaveState* wave) const;
 

@@ -82,15 +82,17 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   std::function<void()> progress;
   if (request.progress) progress = [&] { request.progress(done_groups.load(std::memory_order_relaxed), total_groups); };
   Watch watch(request.timeout_ns, std::move(progress), request.cancellation);
-  LaunchState shared{.request = request,
-                     .state = state,
-                     .watch = watch,
-                     .translations = own_translations ? *own_translations : module.translations(),
-                     .interpreter = &module.interpreter(),
-                     .profile = request.executed ? &profile : nullptr,
-                     .done_groups = done_groups,
-                     .total_groups = total_groups,
-                     .schedule = Schedule(request.schedule, total_groups, request.shape.max_waves(), kMaxWavesAside)};
+  LaunchState shared{
+      .request = request,
+      .state = state,
+      .watch = watch,
+      .translations = own_translations ? *own_translations : module.translations(),
+      .interpreter = &module.interpreter(),
+      .profile = request.executed ? &profile : nullptr,
+      .done_groups = done_groups,
+      .total_groups = total_groups,
+      .schedule = Schedule(request.schedule, total_groups, request.shape.max_waves(), request.device_waves),
+      .sync = {.device_waves = request.device_waves}};
   const auto threads = static_cast<uint32_t>(std::clamp<uint64_t>(request.threads, 1, shared.total_groups));
   if (!shared.schedule.is_drawn())
     shared.chunk = std::clamp<uint64_t>(shared.total_groups / (uint64_t{threads} * 64), 1, 32);

@@ -28,9 +28,6 @@ using Clock = std::chrono::steady_clock;
   return std::chrono::nanoseconds(Clock::now() - start).count();
 }
 
-// Waves of one launch that are set aside: see GlobalSync::kMaxWaiting.
-inline constexpr uint32_t kMaxWavesAside = GlobalSync::kMaxWaiting;
-
 // Translated code as new waves enter it.
 struct StartCode {
   // Whether it reads the work-item ids that the dispatcher writes, in partial and in complete work-groups.
@@ -65,7 +62,7 @@ struct LaunchState {
   alignas(64) std::atomic<uint64_t> next_group{0};
 
   std::atomic<uint32_t> waves_aside{0};  // of work-groups that are set aside because all their waves seem to wait
-  GlobalSync::Order order;               // of ds_ordered_count; GlobalSync's mutex guards it
+  GlobalSync::Launch sync;               // GlobalSync's mutex guards it
 
   // At the end of a worker, or when it fails.
   alignas(64) std::mutex mutex;

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "backend-x86/wave_stack.h"
+#include "backend-x86/parking.h"
 #include "internal/hash.h"
 
 namespace wavejit::runtime {
@@ -20,9 +20,9 @@ constexpr uint64_t kTieredBudget = 5'000;
 // Of a turn whose length is drawn, at most.
 constexpr uint32_t kDrawnBudget = 400;
 
-// Polls (WaveState::polls_left) of a wave's turn while others wait for theirs: few while nothing changes, more and more
-// while it gets on. And of a wave that nobody waits for. No clock decides, so that one thread does the same every time.
-constexpr uint32_t kFewPolls = 16, kMaxPolls = 512, kMaxInterpretedPolls = 64, kPollsAlone = 4096;
+// Polls of a wave's turn while others wait for theirs, at most: there are more and more of them, from kFewPolls on, while it
+// gets on. And of a wave that nobody waits for. No clock decides, so that one thread does the same every time.
+constexpr uint32_t kMaxPolls = 512, kMaxInterpretedPolls = 64, kPollsAlone = 4096;
 // Jumps from one translation to another in a turn.
 constexpr unsigned kMaxJumps = 256;
 
@@ -53,7 +53,7 @@ ExitReason WaveRunner::run_on(WaveState& wave, WaveSlot& slot) {
   }
   for (unsigned jumps = 0;; ++jumps) {
     const ExitReason reason = slot.parked_in ? go_on(wave, slot) : enter_or_interpret(wave, slot);
-    if (slot.parked_in || reason != ExitReason::kJump || shared_.watch.stopping()) return reason;
+    if (reason != ExitReason::kJump || shared_.watch.stopping()) return reason;
     if (jumps == kMaxJumps) {
       slot.idle = false;
       return ExitReason::kYield;
@@ -68,37 +68,38 @@ ExitReason WaveRunner::enter_or_interpret(WaveState& wave, WaveSlot& slot) {
     slot.interpreted = changes_.all = true;
     return interpret(wave, slot);
   }
-  return entry.polls ? enter_on_stack(wave, slot, entry) : enter(wave, slot, entry);
-}
-
-ExitReason WaveRunner::enter_on_stack(WaveState& wave, WaveSlot& slot, const TranslationCache::Entry& entry) {
-  slot.in_start_unit = entry.in_start_unit;
-  slot.in_exec_full = entry.exec_full;
-  backend::WaveStack* stack = arena_->stack_of(wave);
-  if (!stack) {
-    shared_.fail({.code = ErrorCode::kOutOfMemory, .message = "Cannot map host memory for the stack of a wave."});
-    return ExitReason::kStopped;
-  }
-  return on_stack(wave, slot, entry.code, [&] { return stack->enter(wave, entry.index, entry.function); });
+  const ExitReason reason = enter(wave, slot, entry);
+  return reason == ExitReason::kYield ? yielded(wave, slot, entry.code) : reason;
 }
 
 ExitReason WaveRunner::go_on(WaveState& wave, WaveSlot& slot) {
-  return on_stack(wave, slot, slot.parked_in, [&] { return backend::WaveStack::go_on(wave); });
-}
-
-template <typename Run>
-ExitReason WaveRunner::on_stack(WaveState& wave, WaveSlot& slot, const backend::CompiledCode* code, Run run) {
   wave.polls_left = polls_of_turn(wave);
+  const backend::CompiledCode* code = std::exchange(slot.parked_in, nullptr);
   ExitReason reason;
   {
     const GuestScope scope(*mark_, wave, code);
-    reason = run();
+    reason = arena_->parked(wave).go_on(wave);
   }
-  slot.arrival = reason == ExitReason::kJump ? TranslationCache::Arrival::jump : TranslationCache::Arrival::resumed;
-  const bool parked = backend::is_parked(wave);
-  slot.parked_in = parked ? code : nullptr;
-  if (parked) note_turn(wave, slot, hash_of(backend::parked_registers(wave)), kMaxPolls);
-  return reason;
+  slot.arrival = arrival_behind(reason);
+  return reason == ExitReason::kYield ? yielded(wave, slot, code) : reason;
+}
+
+ExitReason WaveRunner::yielded(const WaveState& wave, WaveSlot& slot, const backend::CompiledCode* code) {
+  const backend::ParkedWave& parked = arena_->parked(wave);
+  switch (parked.state()) {
+    case backend::ParkedWave::State::none:
+      return ExitReason::kYield;
+    case backend::ParkedWave::State::parked:
+      slot.parked_in = code;
+      note_turn(wave, slot, hash_of(parked.registers()), kMaxPolls);
+      return ExitReason::kYield;
+    case backend::ParkedWave::State::no_memory:
+      break;
+  }
+  restore_mxcsr();
+  shared_.fail(
+      {.code = ErrorCode::kOutOfMemory, .message = "There is no host memory for a wave that waits at a poll."});
+  return ExitReason::kStopped;
 }
 
 uint32_t WaveRunner::polls_of_turn(const WaveState& wave) {
@@ -146,6 +147,7 @@ ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
     reason = interpreter.run(wave, 1);
     if (reason != ExitReason::kYield || wave.pc > pc) continue;
     slot.interpreted = slot.in_start_unit = slot.in_exec_full = false;
+    wave.polls_left = kFewPolls;
     slot.arrival = TranslationCache::Arrival::jump;
     ++moved_waves_;
     break;

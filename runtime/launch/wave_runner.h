@@ -54,8 +54,8 @@ class WaveRunner {
       // The waves of a work-group mostly go on at the same place one after the other.
       const TranslationCache::Entry& entry = matches(*last_, wave, slot) ? last_->entry : lookup(wave, slot);
       if (entry.code) {
-        const ExitReason reason = entry.polls ? enter_on_stack(wave, slot, entry) : enter(wave, slot, entry);
-        if (reason != ExitReason::kJump) return reason;
+        const ExitReason reason = enter(wave, slot, entry);
+        if (reason != ExitReason::kJump) return reason != ExitReason::kYield ? reason : yielded(wave, slot, entry.code);
       }
     }
     return run_on(wave, slot);
@@ -100,7 +100,10 @@ class WaveRunner {
     const uint64_t base = wave.scratch_base & 0xffffffffffff;
     return base != 0 && wave.sgpr64(0) == (base | uint64_t{1} << 63) && wave.sgpr64(2) == scratch_words23_;
   }
-  // Into code without polls.
+  [[nodiscard]] static TranslationCache::Arrival arrival_behind(ExitReason reason) {
+    return reason == ExitReason::kJump ? TranslationCache::Arrival::jump : TranslationCache::Arrival::resumed;
+  }
+  // Into translated code, from one of its beginnings.
   ExitReason enter(WaveState& wave, WaveSlot& slot, const TranslationCache::Entry& entry) {
     slot.in_start_unit = entry.in_start_unit;
     slot.in_exec_full = entry.exec_full;
@@ -109,17 +112,16 @@ class WaveRunner {
       const GuestScope scope(*mark_, wave, entry.code);
       reason = static_cast<ExitReason>(enter_(&wave, entry.index, entry.function));
     }
-    slot.arrival = reason == ExitReason::kJump ? TranslationCache::Arrival::jump : TranslationCache::Arrival::resumed;
+    slot.arrival = arrival_behind(reason);
     return reason;
   }
 
   ExitReason run_on(WaveState& wave, WaveSlot& slot);
   ExitReason enter_or_interpret(WaveState& wave, WaveSlot& slot);
-  // Into code with polls. kYield: parked at one of them, if slot.parked_in says so.
-  ExitReason enter_on_stack(WaveState& wave, WaveSlot& slot, const TranslationCache::Entry& entry);
+  // From the poll where the wave is parked.
   ExitReason go_on(WaveState& wave, WaveSlot& slot);
-  template <typename Run>
-  ExitReason on_stack(WaveState& wave, WaveSlot& slot, const backend::CompiledCode* code, Run run);
+  // Behind kYield: from s_sleep, or from a poll.
+  ExitReason yielded(const WaveState& wave, WaveSlot& slot, const backend::CompiledCode* code);
   [[nodiscard]] uint32_t polls_of_turn(const WaveState& wave);
   void note_turn(const WaveState& wave, WaveSlot& slot, uint64_t registers, uint32_t most_polls);
   ExitReason interpret(WaveState& wave, WaveSlot& slot);

@@ -322,7 +322,7 @@ class Worker {
   [[nodiscard]] bool may_begin() const {
     const bool running = count_ != 0 && !resuming_;  // next_ is the one that runs
     return has_arena_ && (next_ + running < last_of_chunk_ || more_chunks()) &&
-           (shared_.waves_aside.load(std::memory_order_relaxed) < kMaxWavesAside || set_aside_.empty());
+           (shared_.waves_aside.load(std::memory_order_relaxed) < shared_.request.device_waves || set_aside_.empty());
   }
   [[nodiscard]] bool more_chunks() const {
     return shared_.next_group.load(std::memory_order_relaxed) < shared_.total_groups;
@@ -335,7 +335,7 @@ class Worker {
     const auto offset = static_cast<size_t>(wave.pc - reinterpret_cast<uint64_t>(code.data()));
     WAVEJIT_CHECK(!code.empty() && isa::decode(shared_.request.module->target(), code.subspan(offset), wave.pc, inst) ==
                                        isa::DecodeStatus::ok);
-    switch (GlobalSync::device().execute(shared_.order, wave, inst)) {
+    switch (GlobalSync::device().execute(shared_.sync, wave, inst)) {
       case GlobalSync::Outcome::done:
         break;
       case GlobalSync::Outcome::waits:
@@ -348,7 +348,7 @@ class Worker {
         shared_.fail({.code = ErrorCode::kTimeout,
                       .message = fmt::format("Kernel '{}' cannot end: more than {} waves wait for each other, which is "
                                              "more than a device holds at a time, at {} in {}.",
-                                             kernel_name(shared_), GlobalSync::kMaxWaiting, isa::describe(inst),
+                                             kernel_name(shared_), shared_.request.device_waves, isa::describe(inst),
                                              where(shared_, wave)),
                       .pc = wave.pc});
         return false;
