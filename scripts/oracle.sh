@@ -1,6 +1,8 @@
 #!/bin/sh
-# Second opinions at length: floating-point instructions on every engine against MPFR (tests/model, run_sweep.cpp), all
-# 256 combinations of rounding and denormals for 16-bit sources and hard cases, 2^28 inputs of each 32- and 64-bit source.
+# Second opinions at length, on every engine: buffers, memory formats and images against exact models in Python
+# (tests/formats, 2,000 cases of each kind, fresh seed); then floating-point instructions against MPFR (tests/model,
+# run_sweep.cpp), all 256 combinations of rounding and denormals for 16-bit sources and hard cases, 2^28 inputs of each
+# 32- and 64-bit source.
 # Usage: scripts/oracle.sh [--full] [--jobs N] [arguments of wavejit_model, such as --only "^v_sin_f32$" or --log2 24]
 #   --full  all 2^32 inputs of 32-bit sources: about 2^32 microseconds for each of some 50 instructions
 # BUILD_DIR chooses the build folder. The last line says how many parts failed.
@@ -20,7 +22,18 @@ done
 if [ ! -f "$build/CMakeCache.txt" ]; then
   cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release >&2
 fi
-cmake --build "$build" --target wavejit_model >&2
+cmake --build "$build" --target wavejit_model wavejit_isa_test >&2
+
+failed=0
+cases=$(mktemp -d)
+python3 -B "$root/tests/formats/generate.py" "$cases" --count 2000
+if "$build/wavejit_isa_test" "$cases" >"$cases/log" 2>&1; then
+  echo "formats: no difference"
+  rm -rf "$cases"
+else
+  echo "formats: differences, see $cases/log"
+  failed=1
+fi
 
 # The opcodes in parts that run side by side; one that ends early makes room for the next.
 parts=$((jobs * 8))
@@ -33,7 +46,8 @@ seq 0 $((parts - 1)) | xargs -P "$jobs" -I{} sh -c '
   grep -v "^seed" "$logs/$part" || true
 ' sh {} "$logs" "$build/wavejit_model" --part sweep --targets gfx700,gfx803,gfx900,gfx906,gfx90a,gfx942 \
   --log2 "$log2" --log2-hard 20 --all-modes --distances --shards "$parts" "$@"
-failed=0
-[ ! -f "$logs/failed" ] || failed=$(wc -l <"$logs/failed")
-echo "oracle: $failed of $parts parts failed"
+parts_failed=0
+[ ! -f "$logs/failed" ] || parts_failed=$(wc -l <"$logs/failed")
+echo "oracle: $parts_failed of $parts parts failed"
+failed=$((failed + parts_failed))
 [ "$failed" -eq 0 ]
