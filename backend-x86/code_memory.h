@@ -1,4 +1,5 @@
-// Executable memory for translations. Each block is mapped twice: once writable, once executable.
+// Executable memory for translations. Each block is mapped twice: once writable, once executable. Both mappings are shared
+// with the children of fork(), so a child leaves its parent's memory alone and takes new blocks of its own.
 #pragma once
 
 #include <asmjit/core.h>
@@ -22,7 +23,8 @@ class CodeBlock {
   };
   // Copies code that may be anywhere. Patches must lie inside. Thread-safe.
   static Expected<CodeBlock> create(std::span<const uint8_t> code, std::span<const Patch> patches);
-  CodeBlock(CodeBlock&& other) noexcept : begin_(std::exchange(other.begin_, nullptr)), size_(other.size_) {}
+  CodeBlock(CodeBlock&& other) noexcept
+      : begin_(std::exchange(other.begin_, nullptr)), size_(other.size_), allocator_(other.allocator_) {}
   CodeBlock(const CodeBlock&) = delete;
   CodeBlock& operator=(const CodeBlock&) = delete;
   CodeBlock& operator=(CodeBlock&&) = delete;
@@ -32,9 +34,11 @@ class CodeBlock {
   [[nodiscard]] std::span<const uint8_t> bytes() const { return {begin_, size_}; }
 
  private:
-  CodeBlock(const uint8_t* begin, size_t size) : begin_(begin), size_(size) {}
+  CodeBlock(const uint8_t* begin, size_t size, asmjit::JitAllocator* allocator)
+      : begin_(begin), size_(size), allocator_(allocator) {}
   const uint8_t* begin_;
   size_t size_;
+  asmjit::JitAllocator* allocator_;
 };
 
 }  // namespace wavejit::backend

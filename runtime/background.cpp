@@ -3,9 +3,11 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -15,7 +17,22 @@ namespace {
 
 class Translator {
  public:
-  static Translator& get() { return *instance(); }
+  // Never destroyed, as its thread outlives static destruction. A process that is forked has no such thread, but maybe
+  // locks that it held: it begins anew. (Nothing is to be allocated while a process forks: runtime/hsa/alias.cpp.)
+  static Translator& get() {
+    static const int begun = [] {
+      std::atexit([] {
+        if (Translator* known = instance().load()) known->stop();
+      });
+      return pthread_atfork(nullptr, nullptr, [] { instance().store(nullptr); });
+    }();
+    (void)begun;
+    Translator* known = instance().load(std::memory_order_acquire);
+    if (known) return *known;
+    auto created = std::make_unique<Translator>();
+    if (instance().compare_exchange_strong(known, created.get(), std::memory_order_acq_rel)) known = created.release();
+    return *known;
+  }
 
   std::shared_ptr<const BackgroundTranslation> add(std::shared_ptr<Module> module,
                                                    std::vector<TranslationCache::Query> queries) {
@@ -44,14 +61,8 @@ class Translator {
     std::shared_ptr<BackgroundTranslation> result;
   };
 
-  // Never destroyed, as its thread outlives static destruction. A process that is forked has no such thread, but maybe
-  // locks that it held: it begins anew.
-  static Translator*& instance() {
-    static Translator* translator = [] {
-      pthread_atfork(nullptr, nullptr, [] { instance() = new Translator; });
-      std::atexit([] { instance()->stop(); });
-      return new Translator;
-    }();
+  static std::atomic<Translator*>& instance() {
+    static std::atomic<Translator*> translator{nullptr};
     return translator;
   }
 

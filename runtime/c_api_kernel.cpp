@@ -8,6 +8,7 @@
 #include "runtime/inspect.h"
 #include "runtime/launch/launch.h"
 #include "runtime/launch/thread_pool.h"
+#include "runtime/shadow/shadow.h"
 #include "runtime/switches.h"
 
 using wavejit::Error;
@@ -378,6 +379,7 @@ Expected<void> run_launch(const wavejit_kernel& kernel, const wavejit_launch_opt
   std::optional<runtime::OpcodeCounts> executed;
   if (options.report) request.executed = &executed.emplace();
 
+  if (runtime::shadow::Shadow* shadow = runtime::shadow::of_process()) shadow->begin(request);
   runtime::LaunchStats result;
   Expected<void> ok = runtime::launch(request, result);
   if (executed) {

@@ -36,6 +36,8 @@ __attribute__((tls_model("initial-exec"))) thread_local ThreadState* t_state = n
 std::atomic<uint32_t> g_page_moves{0};
 __attribute__((tls_model("initial-exec"))) thread_local uint32_t t_page_moves = 0;
 
+std::atomic<bool (*)(uint64_t address)> g_write_watch{nullptr};
+
 constexpr int kFaultSignals[] = {SIGSEGV, SIGBUS, SIGFPE};
 int interrupt_signal() {
   return SIGRTMIN + 7;
@@ -133,7 +135,14 @@ bool is_moved_page(int signal, const siginfo_t& info) {
   return true;
 }
 
+bool is_watched_write(int signal, const siginfo_t& info) {
+  if (signal != SIGSEGV || info.si_code != SEGV_ACCERR) return false;
+  const auto watch = g_write_watch.load(std::memory_order_acquire);
+  return watch && watch(reinterpret_cast<uint64_t>(info.si_addr));
+}
+
 void on_fault(int signal, siginfo_t* info, void* context) {
+  if (is_watched_write(signal, *info)) return;
   if (is_moved_page(signal, *info)) return;
   ThreadState* state = t_state;
   if (!state || !state->executing) {
@@ -279,6 +288,11 @@ PageMove::PageMove() {
 
 PageMove::~PageMove() {
   g_page_moves.fetch_add(1, std::memory_order_acq_rel);
+}
+
+void set_write_watch(bool (*watch)(uint64_t address)) {
+  ensure_handlers();
+  g_write_watch.store(watch, std::memory_order_release);
 }
 
 pid_t current_thread_id() {

@@ -96,6 +96,10 @@ class PageMove {
   PageMove& operator=(const PageMove&) = delete;
 };
 
+// Is asked about every write to a page that may not be written to, before anything else, in the signal handler: true if
+// the thread is to try again. It may not allocate. nullptr: nobody is asked. Installs the handlers.
+void set_write_watch(bool (*watch)(uint64_t address));
+
 [[nodiscard]] pid_t current_thread_id();
 void interrupt_thread(pid_t thread);
 

@@ -17,6 +17,7 @@ struct Range {
   uint64_t bytes = 0;
   std::string name;
   uint64_t mapping = 0, mapping_bytes = 0;  // of a guarded buffer
+  MemoryKind kind = MemoryKind::own;
 };
 
 struct Registry {
@@ -40,11 +41,14 @@ std::string describe(uint64_t address, uint64_t begin, const Range& range) {
 
 }  // namespace
 
-void register_memory(uint64_t address, uint64_t bytes, std::string name) {
+void register_memory(uint64_t address, uint64_t bytes, std::string name, MemoryKind kind) {
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);
   Range& range = r.ranges[address];
-  if (!range.mapping) range.bytes = bytes;  // a guarded buffer keeps its size and gets a name
+  if (!range.mapping) {  // a guarded buffer keeps its size and gets a name
+    range.bytes = bytes;
+    range.kind = kind;
+  }
   range.name = std::move(name);
 }
 
@@ -90,6 +94,16 @@ void free_buffer(void* pointer) {
   if (it == r.ranges.end() || !it->second.mapping) return;
   munmap(reinterpret_cast<void*>(it->second.mapping), it->second.mapping_bytes);
   r.ranges.erase(it);
+}
+
+std::vector<RegisteredMemory> registered_memory() {
+  Registry& r = registry();
+  const std::lock_guard lock(r.mutex);
+  std::vector<RegisteredMemory> all;
+  all.reserve(r.ranges.size());
+  for (const auto& [address, range] : r.ranges)
+    all.push_back({.address = address, .bytes = range.bytes, .kind = range.kind});
+  return all;
 }
 
 std::string describe_address(uint64_t address) {

@@ -6,6 +6,7 @@
 
 #include "internal/exceptions.h"
 #include "runtime/observers.h"
+#include "runtime/shadow/shadow.h"
 
 namespace wavejit::runtime {
 namespace {
@@ -91,6 +92,10 @@ Module::Module(std::shared_ptr<const CodeObject> object, isa::Target target)
       target_(target),
       target_id_(object_->target().to_string()),
       translations_(object_, target) {}
+
+Module::~Module() {
+  shadow::finish_process();
+}
 
 bool Module::records_exceptions(const codeobject::Kernel& kernel) {
   if ((kernel.descriptor.mode >> exceptions::kEnableShift & exceptions::kAll) != 0) return true;

@@ -33,6 +33,9 @@ class Module {
                                                               std::string_view target, std::string_view kernel);
 
   Module(std::shared_ptr<const codeobject::CodeObject> object, isa::Target target);
+  ~Module();
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
 
   [[nodiscard]] const codeobject::CodeObject& object() const { return *object_; }
   [[nodiscard]] isa::Target target() const { return target_; }

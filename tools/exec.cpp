@@ -13,6 +13,7 @@
 #include "runtime/hsa/board_file.h"
 #include "runtime/hsa/devices.h"
 #include "runtime/hsa/kfd/driver_tree.h"
+#include "runtime/shadow/options.h"
 #include "tools/command.h"
 #include "tools/library_folder.h"
 
@@ -22,7 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ExecOptions {
-  std::string target, board, engine, report;
+  std::string target, board, engine, report, shadow;
+  bool shadows = false;
   unsigned threads = 0;
   double timeout = 0;
   uint64_t schedule = 0;
@@ -33,6 +35,11 @@ struct ExecOptions {
 std::string check_targets(const std::string& list) {
   const auto boards = hsa::boards_of_list(list);
   return boards ? std::string() : boards.error();
+}
+
+std::string check_shadow(const std::string& text) {
+  const auto options = runtime::shadow::parse(text);
+  return options ? std::string() : options.error().message;
 }
 
 void prepend(const char* variable, const std::string& what, char separator) {
@@ -87,6 +94,7 @@ void run(const ExecOptions& options) {
   if (!options.report.empty()) set("WAVEJIT_REPORT", fs::absolute(options.report).string());
   if (options.threads != 0) set("WAVEJIT_THREADS", std::to_string(options.threads));
   if (options.schedule != 0) set("WAVEJIT_SCHEDULE", std::to_string(options.schedule));
+  if (options.shadows) set("WAVEJIT_SHADOW", options.shadow.empty() ? "1" : options.shadow);
   if (options.timeout != 0) set("WAVEJIT_TIMEOUT", fmt::format("{}", options.timeout));
   // From this many KiB on HIP copies the program's own memory instead of copying it to a buffer of its own first: what
   // that takes a GPU's driver some time for costs nothing here.
@@ -121,9 +129,20 @@ void add_exec(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   command->add_option("--report", options->report,
                       "File for what its kernels executed, exact or not, as JSON; %p becomes the process's number");
+  CLI::Option* shadow =
+      command
+          ->add_option("--shadow", options->shadow,
+                       "Run dispatches on copies of the memory in both engines too, and compare what these write. "
+                       "Comma-separated: every:N (each N-th), limit:SECONDS (of an engine for a dispatch, default 10), "
+                       "nans (their payloads count), abort (at the first difference), kernel:REGEX (last)")
+          ->expected(0, 1)
+          ->check(check_shadow);
   command->add_option("command", options->command, "The program and its arguments, behind --")->required();
   command->positionals_at_end();
-  command->callback([options] { run(*options); });
+  command->callback([options, shadow] {
+    options->shadows = shadow->count() != 0;
+    run(*options);
+  });
 }
 
 }  // namespace wavejit::tools

@@ -13,6 +13,7 @@
 #include "runtime/hsa/status.h"
 #include "runtime/launch/launch.h"
 #include "runtime/launch/thread_pool.h"
+#include "runtime/shadow/shadow.h"
 
 namespace wavejit::hsa {
 namespace {
@@ -118,6 +119,7 @@ Expected<void> run_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& pa
   request.timeout_ns = s.timeout_ns;
   request.cancellation = &cancellation;
   request.waiting = [&queue, index] { queue.begin_next(index); };
+  if (runtime::shadow::Shadow* shadow = runtime::shadow::of_process()) shadow->begin(request);
   runtime::LaunchStats stats;
   if (!reports()) return runtime::launch(request, stats);
   runtime::OpcodeCounts executed{};

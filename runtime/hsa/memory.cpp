@@ -99,7 +99,7 @@ hsa_status_t allocate(const Pool& pool, size_t bytes, void** out) {
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   }
   if (slack != 0) madvise(usable, mapped - kPage, MADV_HUGEPAGE);
-  runtime::register_memory(begin, bytes, label(pool));
+  runtime::register_memory(begin, bytes, label(pool), runtime::MemoryKind::own);
   const std::lock_guard lock(allocations().mutex);
   allocations().all[begin] = {
       .address = begin, .bytes = bytes, .mapped_bytes = mapped, .pool = &pool, .agents = accessible_from(pool, {})};
@@ -157,6 +157,7 @@ int share(void* pointer, size_t bytes) {
     close(file);
     return -1;
   }
+  runtime::register_memory(a.address, a.bytes, label(*a.pool));  // shared with other processes from now on
   return a.shared_file = file;
 }
 
@@ -225,7 +226,7 @@ hsa_status_t lock_memory(void* host, size_t bytes, bool apart, void** agent_poin
   locked.type = HSA_EXT_POINTER_TYPE_LOCKED;
   locked.agents = all_agents();
   ++locked.locks;
-  runtime::register_memory(address, locked.bytes, "locked host memory");
+  runtime::register_memory(address, locked.bytes, "locked host memory", runtime::MemoryKind::lent);
   void* const alias = apart ? add_alias(host, locked.bytes) : nullptr;
   *agent_pointer = alias ? alias : host;
   if (!alias) return HSA_STATUS_SUCCESS;

@@ -138,7 +138,7 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
       start_query(shared.specialisation[1], items >= kWaveSize);
     if (complete && shared.last_waves) start_query(*shared.last_waves, true);
     if (request.shape.has_partial_groups()) start_query(shared.specialisation[0], false);
-    if (Expected<void> ok = prepare_start(shared); !ok) {
+    if (Expected<void> ok = prepare_start(shared); !ok || request.only_translates) {
       stats = shared.stats;
       return ok;
     }

@@ -39,6 +39,7 @@ struct LaunchRequest {
   const DispatchPacket* packet = nullptr;
   uint64_t queue = 0;
   Engine engine = Engine::interpreter;
+  bool only_translates = false;              // with Engine::jit: what most waves start in; nothing is run
   backend::Tier tier = backend::Tier::avx2;  // of translated code
   std::vector<std::string> disabled_passes;  // and other optimisations: of check_switches()
   bool count_instructions = false;           // in translated code; the interpreter alone always does

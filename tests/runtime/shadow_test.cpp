@@ -1,0 +1,363 @@
+// Shadow mode: what it compares, what it says of a difference, and that the program goes on as without it.
+#include "runtime/shadow/shadow.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "runtime/memory_registry.h"
+#include "runtime/shadow/options.h"
+#include "test_kernels.h"
+
+namespace wavejit::test {
+namespace {
+
+using runtime::shadow::AfterRun;
+using runtime::shadow::Counters;
+using runtime::shadow::Options;
+using runtime::shadow::Shadow;
+using runtime::shadow::Verdict;
+
+constexpr const char* kTarget = "gfx906";
+constexpr uint32_t kItems = 256;
+
+// Each work-item stores its number.
+KernelSource ids() {
+  return {.name = "ids", .body = std::string(kOwnAddress) + "  store v[6:7], v0\n", .args = {{"out"}}};
+}
+
+// A launch of a kernel whose arguments are pointers.
+class Dispatch {
+ public:
+  Dispatch(const KernelSource& source, std::vector<const void*> arguments, uint32_t items = kItems)
+      : arguments_(std::move(arguments)) {
+    request_.module = *runtime::Module::load(assemble(kTarget, {source}));
+    request_.kernel = *request_.module->object().find_kernel(source.name);
+    request_.shape.grid[0] = items;
+    request_.shape.workgroup[0] = std::min(items, kItems);
+    request_.kernarg = reinterpret_cast<uint64_t>(arguments_.data());
+    request_.engine = runtime::Engine::jit;
+    request_.tier = backend::host_supports(backend::Tier::avx512) ? backend::Tier::avx512 : backend::Tier::avx2;
+  }
+  [[nodiscard]] const runtime::LaunchRequest& request() const { return request_; }
+  void launch() const {
+    runtime::LaunchStats stats;
+    const Expected<void> done = runtime::launch(request_, stats);
+    ASSERT_TRUE(done) << done.error().message;
+  }
+
+ private:
+  std::vector<const void*> arguments_;
+  runtime::LaunchRequest request_;
+};
+
+// A buffer of zeros that is known as 'out'.
+class Out {
+ public:
+  explicit Out(size_t bytes) : memory_(*runtime::allocate_buffer(bytes)) {
+    runtime::register_memory(reinterpret_cast<uint64_t>(memory_), bytes, "out");
+  }
+  ~Out() { runtime::free_buffer(memory_); }
+  Out(const Out&) = delete;
+  Out& operator=(const Out&) = delete;
+  [[nodiscard]] uint32_t* words() const { return static_cast<uint32_t*>(memory_); }
+
+ private:
+  void* memory_;
+};
+
+bool is_off(const runtime::LaunchRequest& request, std::string_view name) {
+  const auto& off = request.disabled_passes;
+  return std::find(off.begin(), off.end(), name) != off.end();
+}
+
+class ShadowMode : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (kSignalsAreHeldBack) GTEST_SKIP() << "ThreadSanitizer does not follow forks of processes with threads";
+    if (!backend::host_supports(backend::Tier::avx2)) GTEST_SKIP() << "this CPU has no JIT";
+  }
+  // What is said and counted of one dispatch, which is not run itself.
+  Counters counters_of(const Dispatch& dispatch, AfterRun after_run = nullptr, Options options = {}) {
+    Shadow shadow(std::move(options), [this](std::string_view text) { said_ += text; }, std::move(after_run));
+    shadow.begin(dispatch.request());
+    shadow.finish();
+    return shadow.counters();
+  }
+  std::string said_;
+};
+
+TEST_F(ShadowMode, EnginesAgreeAndTheProcessSeesNothing) {
+  const Out out(kItems * 4);
+  const Counters counters = counters_of(Dispatch(ids(), {out.words()}));
+  EXPECT_EQ(counters.of(Verdict::equal), 1u);
+  EXPECT_EQ(counters.compared(), 1u);
+  EXPECT_GE(counters.bytes, 2 * kItems * 4);
+  EXPECT_EQ(said_, "");
+  EXPECT_TRUE(std::all_of(out.words(), out.words() + kItems, [](uint32_t word) { return word == 0; }));
+}
+
+TEST_F(ShadowMode, TheLaunchRunsBesideIt) {
+  const Out out(kItems * 4);
+  const Dispatch dispatch(ids(), {out.words()});
+  Shadow shadow({}, [this](std::string_view text) { said_ += text; });
+  for (unsigned round = 0; round < 20; ++round) {
+    shadow.begin(dispatch.request());
+    dispatch.launch();
+    for (uint32_t i = 0; i < kItems; ++i) {
+      ASSERT_EQ(out.words()[i], i);
+      out.words()[i] = round;
+    }
+  }
+  shadow.finish();
+  EXPECT_EQ(shadow.counters().of(Verdict::equal), 20u);
+  EXPECT_EQ(said_, "");
+}
+
+// A JIT that is wrong unless one optimisation is off.
+TEST_F(ShadowMode, ADifferenceIsNamedWithItsSwitch) {
+  const Out out(kItems * 4);
+  const Dispatch dispatch(ids(), {out.words()});
+  const Counters counters = counters_of(dispatch, [&](const runtime::LaunchRequest& request) {
+    if (request.engine == runtime::Engine::jit && !is_off(request, "full-exec")) out.words()[33] = 0x3f800000;
+  });
+  EXPECT_EQ(counters.of(Verdict::different), 1u);
+  EXPECT_NE(said_.find("Kernel 'ids' (gfx906"), std::string::npos) << said_;
+  EXPECT_NE(said_.find("at byte 132 of buffer 'out' (1024 bytes"), std::string::npos) << said_;
+  EXPECT_NE(said_.find("0x00 before, interpreter 0x21, JIT 0x00"), std::string::npos) << said_;
+  EXPECT_NE(said_.find("interpreter 0x00000021 (4.62428e-44), JIT 0x3f800000 (1)"), std::string::npos) << said_;
+  EXPECT_NE(said_.find("3 bytes differ, in 1 pages"), std::string::npos) << said_;
+  EXPECT_NE(said_.find("They agree when one of these optimisations is off: full-exec."), std::string::npos) << said_;
+}
+
+TEST_F(ShadowMode, SwitchesThatHaveToBeOffTogetherAreFound) {
+  const Out out(kItems * 4);
+  const Dispatch dispatch(ids(), {out.words()});
+  (void)counters_of(dispatch, [&](const runtime::LaunchRequest& request) {
+    if (request.engine == runtime::Engine::jit && (!is_off(request, "full-exec") || !is_off(request, "lds-size")))
+      out.words()[33] = 1;
+  });
+  EXPECT_NE(said_.find("They agree when all of these optimisations are off: full-exec, lds-size."), std::string::npos)
+      << said_;
+}
+
+TEST_F(ShadowMode, ADifferenceWithoutOptimisationsIsSaid) {
+  const Out out(kItems * 4);
+  const Dispatch dispatch(ids(), {out.words()});
+  (void)counters_of(dispatch, [&](const runtime::LaunchRequest& request) {
+    if (request.engine == runtime::Engine::jit) out.words()[33] = 1;
+  });
+  EXPECT_NE(said_.find("It is the same without all optimisations."), std::string::npos) << said_;
+}
+
+// Writes of one engine alone: to pages that the other one leaves as they were.
+TEST_F(ShadowMode, WritesElsewhereAreFound) {
+  const Out out(kItems * 4), other(1 << 20);
+  const Dispatch dispatch(ids(), {out.words()});
+  const Counters counters = counters_of(dispatch, [&](const runtime::LaunchRequest& request) {
+    if (request.engine == runtime::Engine::interpreter) other.words()[100'000] = 1;
+  });
+  EXPECT_EQ(counters.of(Verdict::different), 1u);
+  EXPECT_NE(said_.find("at byte 400000 of buffer 'out' (1048576 bytes"), std::string::npos) << said_;
+}
+
+TEST_F(ShadowMode, PayloadsOfNansDoNotCount) {
+  const Out out(kItems * 4);
+  const Dispatch dispatch(ids(), {out.words()});
+  const AfterRun nans = [&](const runtime::LaunchRequest& request) {
+    out.words()[5] = request.engine == runtime::Engine::jit ? 0x7fc00000 : 0xffc12345;
+  };
+  EXPECT_EQ(counters_of(dispatch, nans).of(Verdict::other_nans), 1u);
+  EXPECT_EQ(said_, "");
+  EXPECT_EQ(counters_of(dispatch, nans, {.strict_nans = true}).of(Verdict::different), 1u);
+  EXPECT_NE(said_.find("bytes of NaNs differ"), std::string::npos) << said_;
+}
+
+// Work-groups take tickets. Both engines have them take turns in the same order, so the JIT is made wrong.
+TEST_F(ShadowMode, KernelsThatDependOnOrderAreRecognised) {
+  const Out next(4), out(64 * 4);
+  const KernelSource tickets{.name = "tickets",
+                             .body = R"(
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_lshl_b32 s8, s2, 2
+  v_mov_b32_e32 v5, 1
+  s_waitcnt lgkmcnt(0)
+  s_add_u32 s6, s6, s8
+  s_addc_u32 s7, s7, 0
+  s_mov_b64 exec, 1
+  v_mov_b32_e32 v2, s4
+  v_mov_b32_e32 v3, s5
+  flat_atomic_add v4, v[2:3], v5 glc
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  v_mov_b32_e32 v6, s6
+  v_mov_b32_e32 v7, s7
+  store v[6:7], v4
+)",
+                             .directives = "  .amdhsa_system_sgpr_workgroup_id_x 1\n",
+                             .args = {{"next"}, {"out"}}};
+  const Dispatch dispatch(tickets, {next.words(), out.words()}, 64 * kItems);
+  EXPECT_EQ(counters_of(dispatch).of(Verdict::equal), 1u);
+  const Counters counters = counters_of(dispatch, [&](const runtime::LaunchRequest& request) {
+    if (request.engine == runtime::Engine::jit) std::swap(out.words()[3], out.words()[4]);
+  });
+  EXPECT_EQ(counters.of(Verdict::order_dependent), 1u);
+  EXPECT_EQ(counters.compared(), 0u);
+  EXPECT_EQ(said_, "");
+}
+
+// Waits for a word that the host writes.
+KernelSource waiter() {
+  return {.name = "waiter",
+          .body = std::string(kOwnAddress) + R"(
+.Lagain:
+  s_load_dword s8, s[4:5], 0x400 glc
+  s_waitcnt lgkmcnt(0)
+  s_sleep 1
+  s_cmp_eq_u32 s8, 0
+  s_cbranch_scc1 .Lagain
+  store v[6:7], v0
+)",
+          .args = {{"out"}}};
+}
+
+TEST_F(ShadowMode, KernelsThatWaitForTheHostAreLeftOut) {
+  const Out out(2 * kItems * 4);
+  const Dispatch dispatch(waiter(), {out.words()});
+  EXPECT_EQ(counters_of(dispatch).of(Verdict::waits), 1u);
+  EXPECT_EQ(counters_of(dispatch, nullptr, {.limit_s = 0.2}).of(Verdict::too_long), 1u);
+}
+
+// System calls write to what a dispatch uses while it and its shadow run.
+TEST_F(ShadowMode, SystemCallsMayWriteToTheMemory) {
+  const Out out(1 << 20);
+  const Dispatch dispatch(waiter(), {out.words()});
+  Shadow shadow({}, [this](std::string_view text) { said_ += text; });
+  const int zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(zeros, 0);
+  std::fill_n(out.words(), (1 << 20) / 4, 7u);
+  out.words()[0x400 / 4] = 0;
+  shadow.begin(dispatch.request());
+  std::thread kernel([&] { dispatch.launch(); });
+  for (unsigned round = 0; round < 100; ++round) {
+    ASSERT_EQ(read(zeros, out.words() + 1024, 1'000'000), 1'000'000);
+    out.words()[1024] = 7;
+  }
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const uint32_t go = 1;
+  ASSERT_EQ(write(ends[1], &go, sizeof go), 4);
+  ASSERT_EQ(read(ends[0], out.words() + 0x400 / 4, sizeof go), 4);  // the kernel's end
+  kernel.join();
+  for (const int file : {zeros, ends[0], ends[1]}) close(file);
+  EXPECT_EQ(out.words()[kItems - 1], kItems - 1);
+  shadow.finish();
+  EXPECT_EQ(shadow.counters().of(Verdict::waits), 1u);
+  EXPECT_EQ(said_, "");
+}
+
+// Memory that other processes share is not theirs in the shadow.
+TEST_F(ShadowMode, SharedMappingsAreCopied) {
+  void* memory = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  runtime::register_memory(reinterpret_cast<uint64_t>(memory), kItems * 4, "shared");
+  EXPECT_EQ(counters_of(Dispatch(ids(), {memory})).of(Verdict::equal), 1u);
+  EXPECT_EQ(static_cast<uint32_t*>(memory)[1], 0u);
+  EXPECT_EQ(counters_of(Dispatch(ids(), {memory}),
+                        [&](const runtime::LaunchRequest& request) {
+                          if (request.engine == runtime::Engine::jit) static_cast<uint32_t*>(memory)[9] = 1;
+                        })
+                .of(Verdict::different),
+            1u);
+  EXPECT_NE(said_.find("at byte 36 of buffer 'shared'"), std::string::npos) << said_;
+  runtime::unregister_memory(reinterpret_cast<uint64_t>(memory));
+  munmap(memory, 4096);
+}
+
+TEST_F(ShadowMode, ErrorsOfBothEnginesAreNoDifference) {
+  EXPECT_EQ(counters_of(Dispatch(ids(), {nullptr})).of(Verdict::error), 1u);
+}
+
+TEST_F(ShadowMode, ManyScatteredPagesAreCompared) {
+  constexpr size_t kBytes = 64 << 20;
+  const Out out(kBytes);
+  KernelSource scattered = ids();  // 64 KiB apart
+  scattered.body =
+      scattered.body.replace(scattered.body.find("v_lshlrev_b32_e32 v2, 2"), 23, "v_lshlrev_b32_e32 v2, 16");
+  const Dispatch dispatch(scattered, {out.words()});
+  EXPECT_EQ(counters_of(dispatch).of(Verdict::equal), 1u);
+  const Counters counters = counters_of(dispatch, [&](const runtime::LaunchRequest& request) {
+    if (request.engine == runtime::Engine::jit) out.words()[kBytes / 4 - 1] = 5;
+  });
+  EXPECT_EQ(counters.of(Verdict::different), 1u);
+}
+
+TEST(ShadowOptions, AreParsed) {
+  const auto parse = runtime::shadow::parse;
+  EXPECT_EQ(parse("")->every, 1u);
+  EXPECT_EQ(parse("1")->every, 1u);
+  const Expected<Options> options = parse("every:7,limit:0.5,nans,abort,kernel:^a,b$");
+  ASSERT_TRUE(options);
+  EXPECT_EQ(options->every, 7u);
+  EXPECT_EQ(options->limit_s, 0.5);
+  EXPECT_TRUE(options->abort && options->strict_nans);
+  EXPECT_TRUE(std::regex_search("a,b", *options->kernel));
+  EXPECT_FALSE(std::regex_search("xa,b", *options->kernel));
+  for (const char* wrong : {"every:0", "every:x", "limit:-1", "limit:0", "often", "kernel:("})
+    EXPECT_FALSE(parse(wrong)) << wrong;
+}
+
+TEST_F(ShadowMode, OptionsChooseDispatches) {
+  const Out out(kItems * 4);
+  const Dispatch dispatch(ids(), {out.words()});
+  Options options = *runtime::shadow::parse("every:3");
+  Shadow shadow(options, [](std::string_view) {});
+  for (unsigned i = 0; i < 7; ++i) shadow.begin(dispatch.request());
+  shadow.finish();
+  EXPECT_EQ(
+      summary(shadow.counters()),
+      "7 dispatches: 3 compared (3 equal, 0 different), 0 order-dependent, 4 skipped (4 left out by the options).");
+  EXPECT_EQ(counters_of(dispatch, nullptr, *runtime::shadow::parse("kernel:other")).of(Verdict::left_out), 1u);
+  EXPECT_EQ(counters_of(dispatch, nullptr, *runtime::shadow::parse("kernel:i.s")).compared(), 1u);
+}
+
+// Code that parent and child translate after a fork lies in different memory.
+TEST_F(ShadowMode, ForkedProcessesTranslateForThemselves) {
+  const auto runs_right = [](const Dispatch& dispatch, const Out& out, uint32_t factor) {
+    dispatch.launch();
+    for (uint32_t i = 0; i < kItems; ++i)
+      if (out.words()[i] != factor * i) return false;
+    return true;
+  };
+  KernelSource doubled = ids();
+  doubled.body = std::string(kOwnAddress) + "  v_add_u32_e32 v1, v0, v0\n  store v[6:7], v1\n";
+  const Out out(kItems * 4);
+  const Dispatch warm(ids(), {out.words()}), in_child(ids(), {out.words()}), in_parent(doubled, {out.words()});
+  ASSERT_TRUE(runs_right(warm, out, 1));
+  int to_child[2], to_parent[2];
+  ASSERT_TRUE(pipe(to_child) == 0 && pipe(to_parent) == 0);
+  const pid_t child = fork();
+  char byte = 0;
+  if (child == 0) {
+    bool right = runs_right(in_child, out, 1) && write(to_parent[1], &byte, 1) == 1;
+    right = right && read(to_child[0], &byte, 1) == 1 && runs_right(in_child, out, 1);
+    _exit(right ? 0 : 1);
+  }
+  ASSERT_EQ(read(to_parent[0], &byte, 1), 1);
+  EXPECT_TRUE(runs_right(in_parent, out, 2));
+  ASSERT_EQ(write(to_child[1], &byte, 1), 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  for (const int file : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) close(file);
+}
+
+}  // namespace
+}  // namespace wavejit::test
