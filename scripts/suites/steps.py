@@ -161,9 +161,25 @@ def run(step: Step, size: int | None) -> None:
         records.save(step.path, step.record)
 
 
+def prepare(step: Step) -> int:
+    """Runs what the suite wants to run first; the number that it prints, or 0."""
+    if not step.suite.prepare:
+        return 0
+    lines: list[str] = []
+    command = step.command(["sh", "-c", step.suite.prepare.replace("{package}", step.package)], wavejit=False)
+    outcome = bounds.run(
+        command, limit=step.suite.limit, memory=step.suite.memory, on_line=lambda line: bool(lines.append(line))
+    )
+    if (outcome.why, outcome.code) != ("exit", 0):
+        raise SystemExit(f"{step.suite.name} cannot be prepared: {outcome.describe()}\n{outcome.tail}")
+    return int(lines[-1]) if lines and lines[-1].isdigit() else 0
+
+
 def run_gtest(step: Step, size: int | None) -> None:
     programs: dict[str, gtest.Program] = {}
     tests: list[str] = []
+    in_all = prepare(step)
+    arguments = [argument.replace("{package}", step.package) for argument in step.suite.arguments]
     for path in in_root(step, f"{step.suite.folder}/{step.suite.programs}"):
         host = step.root.path / path[1:]
         name = host.name
@@ -173,8 +189,8 @@ def run_gtest(step: Step, size: int | None) -> None:
         if step.suite.reason_to_leave_out(f"{name}:"):  # all of it
             continue
         programs[name] = gtest.Program(
-            command=lambda arguments, path=path: step.command(
-                [path, *step.suite.arguments, *arguments], folder=str(pathlib.PurePath(path).parent)
+            command=lambda more, path=path: step.command(
+                [path, *arguments, *more], folder=str(pathlib.PurePath(path).parent)
             ),
             host=step.root.exchange,
             inside=roots.EXCHANGE,
@@ -192,6 +208,7 @@ def run_gtest(step: Step, size: int | None) -> None:
         step.record.state, step.record.message = "unlisted", "\n".join(step.record.bad_ends)[-2000:]
         return
     left = choose(step, tests, size)
+    step.record.listed = max(step.record.listed, in_all)
     show_progress(step.record)
     for name, program in programs.items():
         own = [test.split(":", 1)[1] for test in left if test.startswith(f"{name}:")]

@@ -41,6 +41,7 @@ class Suite:
     part: list[str] = dataclasses.field(default_factory=lambda: ["*"])
     targets: list[str] | None = None
     devices: int = 1
+    prepare: str = ""
 
     def reason_to_leave_out(self, test: str) -> str | None:
         return next((why for pattern, why in self.leave_out.items() if fnmatch.fnmatchcase(test, pattern)), None)

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import time
@@ -22,6 +23,26 @@ import steps  # noqa: E402
 import table  # noqa: E402
 
 FAKE = str(pathlib.Path(__file__).resolve().parent / "fake_gtest.py")
+
+
+class RocblasData(unittest.TestCase):
+    def test_keeps_some_quick_tests_of_each_function(self) -> None:
+        def record(function: str, category: str, number: int) -> bytes:
+            return function.encode().ljust(128, b"\0") + category.encode().ljust(64, b"\0") + number.to_bytes(8, "little")
+
+        head = b"rocBLAS\0" + bytes(200) + b"ROCblas\0"
+        quick = [record(function, "quick", i) for function in ("dot", "gemm") for i in range(5)]
+        with tempfile.TemporaryDirectory() as folder:
+            source, target = pathlib.Path(folder, "all"), pathlib.Path(folder, "some")
+            source.write_bytes(head + b"".join(quick) + record("dot", "nightly", 9) + record("trsm", "quick", 0))
+            script = REPOSITORY / "scripts/suites/programs/rocblas_data.py"
+            command = [sys.executable, str(script), str(source), str(target), "2"]
+            self.assertEqual(subprocess.run(command, capture_output=True, text=True, check=True).stdout, "11\n")
+            data = target.read_bytes()
+        self.assertEqual(data[: len(head)], head)
+        kept = [data[i : i + 200] for i in range(len(head), len(data), 200)]
+        self.assertEqual([r[:4].rstrip(b"\0") for r in kept], [b"dot", b"dot", b"gemm", b"gemm", b"trsm"])
+        self.assertTrue(set(kept[:4]) <= set(quick))
 
 
 class Programs(unittest.TestCase):
