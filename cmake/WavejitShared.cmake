@@ -1,6 +1,6 @@
 # wavejit_link_shared(TARGET): what every shared library that holds the engine needs.
 function(wavejit_link_shared target)
-  # A static asmjit is linked as a copy without references to variables of other libraries, see runtime/asmjit_stderr.cpp.
+  # A static asmjit is linked as a copy without references to variables of other libraries, see runtime/translate/asmjit_stderr.cpp.
   # It comes first and as a whole, so nothing is taken from the original.
   get_target_property(asmjit_library asmjit::asmjit LOCATION)
   if(asmjit_library MATCHES "\\.a$")

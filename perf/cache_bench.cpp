@@ -24,9 +24,9 @@
 #include <string>
 #include <vector>
 
-#include "runtime/disk_cache.h"
-#include "runtime/module.h"
-#include "runtime/specialisation.h"
+#include "runtime/translate/disk_cache.h"
+#include "runtime/translate/module.h"
+#include "runtime/translate/specialisation.h"
 
 namespace {
 

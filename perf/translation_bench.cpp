@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/inspect.h"
-#include "runtime/module.h"
+#include "runtime/api/inspect.h"
+#include "runtime/translate/module.h"
 #include "test_kernels.h"
 
 namespace {

@@ -41,7 +41,7 @@ class Interpreter {
   // wave.exit_reason. The host FP environment is set from wave.mode and restored. Never returns kJump. Returns kYield
   // at s_sleep, after `budget` instructions, and behind the backward jump that counts wave.polls_left down to 0 (which
   // may be 0 at first: no limit). Memory faults arrive as host signals: the runtime's handler unwinds
-  // (see runtime/fault.h), finding the instruction in wave.pc, which is kept current before every memory access.
+  // (see runtime/memory/fault.h), finding the instruction in wave.pc, which is kept current before every memory access.
   ExitReason run(WaveState& wave, uint64_t budget = UINT64_MAX) const;
 
   // The same, slower, and adds one to `counts` (by opcode) for every instruction that WaveState::instructions counts.

@@ -9,7 +9,7 @@
 
 namespace wavejit {
 
-// Mirrored one to one by wavejit_status in include/wavejit/wavejit.h (static_assert'ed in runtime/c_api.cpp).
+// Mirrored one to one by wavejit_status in include/wavejit/wavejit.h (static_assert'ed in runtime/api/c_api.cpp).
 enum class ErrorCode : uint32_t {
   kOk = 0,
   kInvalidArgument = 1,  // a caller passed something that makes no sense (sizes, handles, missing argument)

@@ -14,7 +14,7 @@
 #include <mutex>
 #include <vector>
 
-#include "runtime/fault.h"
+#include "runtime/memory/fault.h"
 
 namespace wavejit::hsa {
 namespace {

@@ -2,7 +2,7 @@
 // the devices; libamdhip64 keeps both in one table and ends the process if they are the same.
 //
 // To get one, the pages are moved to shared memory, where they stay at their address, and are mapped again elsewhere.
-// Threads that write to them meanwhile are made to wait (runtime/fault.h, PageMove). A child process after fork() has
+// Threads that write to them meanwhile are made to wait (runtime/memory/fault.h, PageMove). A child process after fork() has
 // copies of its own. What is a shared mapping already is only mapped again.
 #pragma once
 

@@ -9,7 +9,7 @@
 
 #include "frontend/codeobject/code_object.h"
 #include "runtime/hsa/agent.h"
-#include "runtime/module.h"
+#include "runtime/translate/module.h"
 
 namespace wavejit::hsa {
 

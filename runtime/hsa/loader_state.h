@@ -19,7 +19,7 @@
 #include "runtime/hsa/agent.h"
 #include "runtime/hsa/loader.h"
 #include "runtime/hsa/symbol_table.h"
-#include "runtime/module.h"
+#include "runtime/translate/module.h"
 
 namespace wavejit::hsa {
 

@@ -11,9 +11,9 @@
 #include <mutex>
 #include <string>
 
-#include "runtime/c_api_internal.h"
+#include "runtime/api/c_api_internal.h"
 #include "runtime/hsa/status.h"
-#include "runtime/symbols.h"
+#include "runtime/kernel/symbols.h"
 #include "tools/report.h"
 
 namespace wavejit::hsa {

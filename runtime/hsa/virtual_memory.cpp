@@ -18,7 +18,7 @@
 #include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/signal.h"
 #include "runtime/hsa/status.h"
-#include "runtime/memory_registry.h"
+#include "runtime/memory/memory_registry.h"
 
 namespace wavejit::hsa {
 namespace {

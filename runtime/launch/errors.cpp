@@ -9,8 +9,8 @@
 
 #include "frontend/isa/decoder.h"
 #include "internal/trap_id.h"
-#include "runtime/memory_registry.h"
-#include "runtime/symbols.h"
+#include "runtime/kernel/symbols.h"
+#include "runtime/memory/memory_registry.h"
 
 namespace wavejit::runtime {
 namespace {

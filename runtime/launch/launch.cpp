@@ -9,12 +9,12 @@
 #include <utility>
 
 #include "internal/exceptions.h"
-#include "runtime/launch/arena.h"
 #include "runtime/launch/errors.h"
 #include "runtime/launch/launch_state.h"
 #include "runtime/launch/worker.h"
-#include "runtime/specialisation.h"
-#include "runtime/switches.h"
+#include "runtime/memory/arena.h"
+#include "runtime/translate/specialisation.h"
+#include "runtime/translate/switches.h"
 
 namespace wavejit::runtime {
 namespace {

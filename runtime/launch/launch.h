@@ -11,10 +11,10 @@
 #include "backend-x86/compiler.h"
 #include "frontend/codeobject/code_object.h"
 #include "internal/error.h"
-#include "runtime/execution_profile.h"
-#include "runtime/launch/dispatch_state.h"
+#include "runtime/kernel/dispatch_state.h"
+#include "runtime/kernel/execution_profile.h"
 #include "runtime/launch/watchdog.h"
-#include "runtime/module.h"
+#include "runtime/translate/module.h"
 
 namespace wavejit::runtime {
 

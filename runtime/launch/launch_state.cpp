@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "internal/check.h"
-#include "runtime/specialisation.h"
-#include "runtime/switches.h"
-#include "runtime/symbols.h"
+#include "runtime/kernel/symbols.h"
+#include "runtime/translate/specialisation.h"
+#include "runtime/translate/switches.h"
 
 namespace wavejit::runtime {
 namespace {

@@ -11,15 +11,15 @@
 
 #include "frontend/interp/interpreter.h"
 #include "internal/error.h"
-#include "runtime/background.h"
-#include "runtime/launch/dispatch_state.h"
+#include "runtime/kernel/dispatch_state.h"
+#include "runtime/kernel/group_time.h"
 #include "runtime/launch/global_sync.h"
-#include "runtime/launch/group_time.h"
 #include "runtime/launch/launch.h"
 #include "runtime/launch/schedule.h"
 #include "runtime/launch/thread_pool.h"
 #include "runtime/launch/watchdog.h"
-#include "runtime/translation_cache.h"
+#include "runtime/translate/background.h"
+#include "runtime/translate/translation_cache.h"
 
 namespace wavejit::runtime {
 

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "internal/check.h"
-#include "runtime/fault.h"
+#include "runtime/memory/fault.h"
 
 namespace wavejit::runtime {
 

@@ -8,12 +8,12 @@
 
 #include "backend-x86/compiler.h"
 #include "internal/wave_state.h"
-#include "runtime/execution_profile.h"
-#include "runtime/fault.h"
-#include "runtime/launch/arena.h"
+#include "runtime/kernel/execution_profile.h"
 #include "runtime/launch/launch_state.h"
 #include "runtime/launch/schedule.h"
-#include "runtime/translation_cache.h"
+#include "runtime/memory/arena.h"
+#include "runtime/memory/fault.h"
+#include "runtime/translate/translation_cache.h"
 
 namespace wavejit::runtime {
 

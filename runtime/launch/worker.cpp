@@ -14,12 +14,12 @@
 #include "frontend/isa/decoder.h"
 #include "internal/check.h"
 #include "internal/trap_id.h"
-#include "runtime/fault.h"
-#include "runtime/launch/arena.h"
+#include "runtime/kernel/symbols.h"
 #include "runtime/launch/errors.h"
 #include "runtime/launch/wave_runner.h"
-#include "runtime/specialisation.h"
-#include "runtime/symbols.h"
+#include "runtime/memory/arena.h"
+#include "runtime/memory/fault.h"
+#include "runtime/translate/specialisation.h"
 
 namespace wavejit::runtime {
 namespace {

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/memory_registry.h"
+#include "runtime/kernel/symbols.h"
+#include "runtime/memory/memory_registry.h"
 #include "runtime/shadow/engine_run.h"
 #include "runtime/shadow/memory.h"
-#include "runtime/switches.h"
-#include "runtime/symbols.h"
+#include "runtime/translate/switches.h"
 
 namespace wavejit::runtime::shadow {
 namespace {

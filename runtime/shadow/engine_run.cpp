@@ -15,7 +15,7 @@
 #include <chrono>
 #include <cstring>
 
-#include "runtime/fault.h"
+#include "runtime/memory/fault.h"
 
 namespace wavejit::runtime::shadow {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/launch/launch.h"
-#include "runtime/memory_registry.h"
+#include "runtime/memory/memory_registry.h"
 #include "runtime/shadow/write_log.h"
 
 namespace wavejit::runtime::shadow {

@@ -64,6 +64,9 @@ void read_options() {
   // Nothing is to be allocated while a process forks (runtime/hsa/alias.cpp).
   pthread_atfork(nullptr, nullptr, [] { g_shadow.store(nullptr); });
   std::atexit(at_exit);
+  Module::call_before_unloading([] {
+    if (Shadow* shadow = g_shadow.load(std::memory_order_acquire)) shadow->finish();
+  });
 }
 
 }  // namespace
@@ -77,10 +80,6 @@ Shadow* of_process() {
   auto created = std::make_unique<Shadow>(*g_options, say);
   if (g_shadow.compare_exchange_strong(known, created.get(), std::memory_order_acq_rel)) known = created.release();
   return known;
-}
-
-void finish_process() {
-  if (Shadow* shadow = g_shadow.load(std::memory_order_acquire)) shadow->finish();
 }
 
 }  // namespace wavejit::runtime::shadow

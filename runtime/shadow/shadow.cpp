@@ -14,9 +14,9 @@
 #include <new>
 #include <utility>
 
+#include "runtime/kernel/symbols.h"
 #include "runtime/launch/thread_pool.h"
 #include "runtime/shadow/memory.h"
-#include "runtime/symbols.h"
 
 namespace wavejit::runtime::shadow {
 namespace {

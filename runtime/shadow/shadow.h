@@ -66,7 +66,5 @@ class Shadow {
 // The process's, as WAVEJIT_SHADOW wants it; null without that variable. Writes the summary at the process's end, and to the
 // file WAVEJIT_SHADOW_REPORT a line of JSON.
 [[nodiscard]] Shadow* of_process();
-// Waits until no comparison needs the code of modules any more.
-void finish_process();
 
 }  // namespace wavejit::runtime::shadow

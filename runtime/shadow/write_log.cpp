@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "runtime/fault.h"
+#include "runtime/memory/fault.h"
 
 namespace wavejit::runtime::shadow {
 namespace {

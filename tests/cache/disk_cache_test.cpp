@@ -1,5 +1,5 @@
 // Entries in files: what is found again, what is not used, how much is kept, and what goes wrong without harm.
-#include "runtime/disk_cache.h"
+#include "runtime/translate/disk_cache.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "internal/check.h"
-#include "runtime/disk_cache.h"
+#include "runtime/translate/disk_cache.h"
 
 namespace wavejit::test {
 

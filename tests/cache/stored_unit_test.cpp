@@ -1,5 +1,5 @@
 // The form of translations on disk, and what tells them apart.
-#include "runtime/stored_unit.h"
+#include "runtime/translate/stored_unit.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Initial wave state as built by DispatchState, without any engine.
-#include "runtime/launch/dispatch_state.h"
+#include "runtime/kernel/dispatch_state.h"
 
 #include <gtest/gtest.h>
 

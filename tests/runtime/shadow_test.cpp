@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/memory_registry.h"
+#include "runtime/memory/memory_registry.h"
 #include "runtime/shadow/options.h"
 #include "test_kernels.h"
 

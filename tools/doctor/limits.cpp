@@ -17,7 +17,7 @@
 namespace wavejit::tools::doctor {
 namespace {
 
-// Each thread that runs work-groups reserves 4 GiB of address space for local memory (runtime/launch/arena.cpp) and some for scratch.
+// Each thread that runs work-groups reserves 4 GiB of address space for local memory (runtime/memory/arena.cpp) and some for scratch.
 constexpr uint64_t kAddressSpacePerThread = uint64_t{5} << 30;
 constexpr uint64_t kMemory = uint64_t{512} << 20;
 // Each allocation of a device takes two mappings.

@@ -1,4 +1,4 @@
-#include "runtime/launch/arena.h"
+#include "runtime/memory/arena.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "runtime/execution_profile.h"
+#include "runtime/kernel/execution_profile.h"
 
 #include <utility>
 

@@ -7,7 +7,7 @@
 #include "frontend/isa/fidelity.h"
 #include "frontend/isa/info.h"
 #include "frontend/lift/lifter.h"
-#include "runtime/c_api_internal.h"
+#include "runtime/api/c_api_internal.h"
 
 namespace isa = wavejit::isa;
 using wavejit::ErrorCode;

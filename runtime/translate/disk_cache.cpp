@@ -1,4 +1,4 @@
-#include "runtime/disk_cache.h"
+#include "runtime/translate/disk_cache.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -10,7 +10,7 @@
 #include "backend-x86/compiler.h"
 #include "frontend/codeobject/code_object.h"
 #include "internal/error.h"
-#include "runtime/module.h"
+#include "runtime/translate/module.h"
 
 namespace wavejit::runtime {
 

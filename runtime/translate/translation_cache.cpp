@@ -1,4 +1,4 @@
-#include "runtime/translation_cache.h"
+#include "runtime/translate/translation_cache.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 #include "internal/check.h"
 #include "ir/call_shape.h"
 #include "ir/pass.h"
-#include "runtime/execution_profile.h"
-#include "runtime/stored_unit.h"
-#include "runtime/switches.h"
-#include "runtime/symbols.h"
+#include "runtime/kernel/execution_profile.h"
+#include "runtime/kernel/symbols.h"
+#include "runtime/translate/stored_unit.h"
+#include "runtime/translate/switches.h"
 
 namespace wavejit::runtime {
 
@@ -394,10 +394,7 @@ Expected<TranslationCache::Entry> TranslationCache::find_in_start_unit(const Que
 }
 
 TranslationCache::Entry TranslationCache::general_entry(const Unit& unit, uint32_t index) {
-  return {.code = unit.code.get(),
-          .function = unit.code->entry(),
-          .index = index,
-          .changed_lines = unit.changed_lines};
+  return {.code = unit.code.get(), .function = unit.code->entry(), .index = index, .changed_lines = unit.changed_lines};
 }
 
 Expected<TranslationCache::Entry> TranslationCache::find_general(const Query& query, TranslationCounters& counters) {

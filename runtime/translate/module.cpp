@@ -1,15 +1,17 @@
-#include "runtime/module.h"
+#include "runtime/translate/module.h"
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <vector>
 
 #include "internal/exceptions.h"
-#include "runtime/observers.h"
-#include "runtime/shadow/shadow.h"
+#include "runtime/translate/observers.h"
 
 namespace wavejit::runtime {
 namespace {
+
+std::atomic<void (*)()> g_before_unloading{nullptr};
 
 using codeobject::CodeObject;
 using codeobject::Container;
@@ -94,7 +96,11 @@ Module::Module(std::shared_ptr<const CodeObject> object, isa::Target target)
       translations_(object_, target) {}
 
 Module::~Module() {
-  shadow::finish_process();
+  if (void (*function)() = g_before_unloading.load(std::memory_order_acquire)) function();
+}
+
+void Module::call_before_unloading(void (*function)()) {
+  g_before_unloading.store(function, std::memory_order_release);
 }
 
 bool Module::records_exceptions(const codeobject::Kernel& kernel) {

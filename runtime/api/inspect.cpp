@@ -1,4 +1,4 @@
-#include "runtime/inspect.h"
+#include "runtime/api/inspect.h"
 
 #include <fmt/format.h>
 
@@ -16,10 +16,10 @@
 #include "frontend/lift/lifter.h"
 #include "ir/pass.h"
 #include "ir/text.h"
-#include "runtime/names.h"
-#include "runtime/specialisation.h"
-#include "runtime/switches.h"
-#include "runtime/symbols.h"
+#include "runtime/kernel/symbols.h"
+#include "runtime/translate/names.h"
+#include "runtime/translate/specialisation.h"
+#include "runtime/translate/switches.h"
 
 namespace wavejit::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/symbols.h"
+#include "runtime/kernel/symbols.h"
 
 #include <cxxabi.h>
 #include <fmt/format.h>

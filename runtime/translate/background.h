@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "internal/error.h"
-#include "runtime/module.h"
-#include "runtime/translation_cache.h"
+#include "runtime/translate/module.h"
+#include "runtime/translate/translation_cache.h"
 
 namespace wavejit::runtime {
 

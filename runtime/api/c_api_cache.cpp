@@ -1,8 +1,8 @@
 // The C API: translations on disk.
 #include <fmt/format.h>
 
-#include "runtime/c_api_internal.h"
-#include "runtime/disk_cache.h"
+#include "runtime/api/c_api_internal.h"
+#include "runtime/translate/disk_cache.h"
 
 using wavejit::runtime::DiskCache;
 using wavejit::runtime::guarded;

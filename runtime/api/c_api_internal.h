@@ -14,8 +14,8 @@
 
 #include "frontend/codeobject/containers.h"
 #include "internal/error.h"
-#include "runtime/execution_profile.h"
-#include "runtime/module.h"
+#include "runtime/kernel/execution_profile.h"
+#include "runtime/translate/module.h"
 #include "wavejit/wavejit.h"
 
 struct wavejit_error {

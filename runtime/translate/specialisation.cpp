@@ -1,9 +1,9 @@
-#include "runtime/specialisation.h"
+#include "runtime/translate/specialisation.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/launch/arena.h"
+#include "runtime/memory/arena.h"
 
 namespace wavejit::runtime {
 namespace {

@@ -26,7 +26,7 @@
 #include "frontend/codeobject/code_object.h"
 #include "frontend/isa/target.h"
 #include "internal/error.h"
-#include "runtime/specialisation.h"
+#include "runtime/translate/specialisation.h"
 
 namespace wavejit::runtime {
 

@@ -16,8 +16,8 @@
 #include "frontend/interp/interpreter.h"
 #include "frontend/isa/target.h"
 #include "internal/error.h"
-#include "runtime/launch/group_time.h"
-#include "runtime/translation_cache.h"
+#include "runtime/kernel/group_time.h"
+#include "runtime/translate/translation_cache.h"
 
 namespace wavejit::runtime {
 
@@ -34,6 +34,8 @@ class Module {
 
   Module(std::shared_ptr<const codeobject::CodeObject> object, isa::Target target);
   ~Module();
+  // Called before the code of any module goes: by who may still look at it (shadow mode). For the whole process.
+  static void call_before_unloading(void (*function)());
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 

@@ -1,11 +1,11 @@
-#include "runtime/switches.h"
+#include "runtime/translate/switches.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "ir/pass.h"
-#include "runtime/names.h"
+#include "runtime/translate/names.h"
 
 namespace wavejit::runtime {
 namespace {

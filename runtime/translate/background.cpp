@@ -1,4 +1,4 @@
-#include "runtime/background.h"
+#include "runtime/translate/background.h"
 
 #include <pthread.h>
 

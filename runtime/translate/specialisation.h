@@ -9,7 +9,7 @@
 #include "frontend/codeobject/code_object.h"
 #include "frontend/isa/target.h"
 #include "frontend/lift/lifter.h"
-#include "runtime/launch/dispatch_state.h"
+#include "runtime/kernel/dispatch_state.h"
 
 namespace wavejit::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/launch/dispatch_state.h"
+#include "runtime/kernel/dispatch_state.h"
 
 #include <fmt/format.h>
 

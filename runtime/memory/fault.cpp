@@ -1,4 +1,4 @@
-#include "runtime/fault.h"
+#include "runtime/memory/fault.h"
 
 #include <immintrin.h>
 #include <pthread.h>

@@ -4,12 +4,12 @@
 #include <cstdlib>
 
 #include "ir/pass.h"
-#include "runtime/c_api_internal.h"
-#include "runtime/inspect.h"
+#include "runtime/api/c_api_internal.h"
+#include "runtime/api/inspect.h"
 #include "runtime/launch/launch.h"
 #include "runtime/launch/thread_pool.h"
 #include "runtime/shadow/shadow.h"
-#include "runtime/switches.h"
+#include "runtime/translate/switches.h"
 
 using wavejit::Error;
 using wavejit::ErrorCode;

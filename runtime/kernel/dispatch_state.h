@@ -16,9 +16,9 @@
 #include "frontend/isa/target.h"
 #include "internal/error.h"
 #include "internal/wave_state.h"
-#include "runtime/launch/abi.h"
-#include "runtime/launch/arena.h"
-#include "runtime/launch/sgpr_layout.h"
+#include "runtime/kernel/abi.h"
+#include "runtime/kernel/sgpr_layout.h"
+#include "runtime/memory/arena.h"
 
 namespace wavejit::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/stored_unit.h"
+#include "runtime/translate/stored_unit.h"
 
 #include <link.h>
 

@@ -1,4 +1,4 @@
-#include "runtime/observers.h"
+#include "runtime/translate/observers.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,8 +11,8 @@
 #include "frontend/isa/decoder.h"
 #include "frontend/isa/exceptions.h"
 #include "frontend/isa/info.h"
-#include "runtime/symbols.h"
-#include "runtime/translation_cache.h"
+#include "runtime/kernel/symbols.h"
+#include "runtime/translate/translation_cache.h"
 
 namespace wavejit::runtime {
 namespace {

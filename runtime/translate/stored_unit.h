@@ -11,7 +11,7 @@
 #include "frontend/lift/lifter.h"
 #include "internal/hash.h"
 #include "ir/function.h"
-#include "runtime/disk_cache.h"
+#include "runtime/translate/disk_cache.h"
 
 namespace wavejit::runtime {
 

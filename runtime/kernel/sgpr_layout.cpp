@@ -1,4 +1,4 @@
-#include "runtime/launch/sgpr_layout.h"
+#include "runtime/kernel/sgpr_layout.h"
 
 #include <algorithm>
 

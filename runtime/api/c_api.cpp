@@ -3,9 +3,9 @@
 
 #include <fstream>
 
-#include "runtime/c_api_internal.h"
+#include "runtime/api/c_api_internal.h"
 #include "runtime/launch/thread_pool.h"
-#include "runtime/memory_registry.h"
+#include "runtime/memory/memory_registry.h"
 
 using wavejit::Error;
 using wavejit::ErrorCode;
