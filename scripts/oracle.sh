@@ -1,6 +1,7 @@
 #!/bin/sh
 # Second opinions at length, on every engine: buffers, memory formats and images against exact models in Python
-# (tests/formats, 2,000 cases of each kind, fresh seed); then floating-point instructions against MPFR (tests/model,
+# (tests/formats, 2,000 cases of each kind, fresh seed); 128 instructions against LLVM's constant folder (tests/folding,
+# 24 cases of each, fresh seed); then floating-point instructions against MPFR (tests/model,
 # run_sweep.cpp), all 256 combinations of rounding and denormals for 16-bit sources and hard cases, 2^28 inputs of each
 # 32- and 64-bit source.
 # Usage: scripts/oracle.sh [--full] [--jobs N] [arguments of wavejit_model, such as --only "^v_sin_f32$" or --log2 24]
@@ -25,15 +26,21 @@ fi
 cmake --build "$build" --target wavejit_model wavejit_isa_test >&2
 
 failed=0
-cases=$(mktemp -d)
-python3 -B "$root/tests/formats/generate.py" "$cases" --count 2000
-if "$build/wavejit_isa_test" "$cases" >"$cases/log" 2>&1; then
-  echo "formats: no difference"
-  rm -rf "$cases"
-else
-  echo "formats: differences, see $cases/log"
-  failed=1
-fi
+run_cases() {  # NAME GENERATOR ARGUMENT...: its cases on every engine
+  name=$1 generator=$2
+  shift 2
+  cases=$(mktemp -d)
+  python3 -B "$generator" "$cases" "$@"
+  if "$build/wavejit_isa_test" "$cases" >"$cases/log" 2>&1; then
+    echo "$name: no difference"
+    rm -rf "$cases"
+  else
+    echo "$name: differences, see $cases/log"
+    failed=$((failed + 1))
+  fi
+}
+run_cases formats "$root/tests/formats/generate.py" --count 2000
+run_cases folding "$root/tests/folding/generate.py" --count 24
 
 # The opcodes in parts that run side by side; one that ends early makes room for the next.
 parts=$((jobs * 8))
