@@ -2,7 +2,7 @@
 // Descriptor").
 #include "backend-x86/calls.h"
 #include "backend-x86/calls_internal.h"
-#include "internal/data_format.h"
+#include "internal/semantics/data_format.h"
 
 namespace wavejit::backend {
 namespace {

@@ -1,6 +1,6 @@
 // What lanes raise, into TRAPSTS.
 #include "backend-x86/calls_internal.h"
-#include "internal/exceptions.h"
+#include "internal/semantics/exceptions.h"
 #include "internal/trap_id.h"
 
 namespace wavejit::backend {

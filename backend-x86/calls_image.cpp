@@ -1,6 +1,6 @@
-// MIMG: what internal/image_access.h does for one lane, for the lanes of a wave.
+// MIMG: what internal/semantics/image_access.h does for one lane, for the lanes of a wave.
 #include "backend-x86/calls_internal.h"
-#include "internal/image_access.h"
+#include "internal/semantics/image_access.h"
 
 namespace wavejit::backend {
 namespace {

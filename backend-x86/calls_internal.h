@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "backend-x86/calls.h"
-#include "internal/data_format.h"
+#include "internal/semantics/data_format.h"
 
 namespace wavejit::backend {
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "internal/semantics/rounding.h"
 #include "ir/matrix.h"
 #include "ir/text.h"
 
@@ -64,12 +65,8 @@ bool overlap(StateRange a, StateRange b) {
 }
 
 uint32_t mxcsr(uint32_t attr) {
-  static constexpr uint32_t kRounding[4] = {0, 2, 1,
-                                            3};  // GCN: even, +inf, -inf, zero; MXCSR.RC: even, -inf, +inf, zero
-  uint32_t value = 0x1f80 | kRounding[attr & fpenv::kRoundMask] << 13;
-  if (!(attr & fpenv::kKeepInputDenorm)) value |= 1u << 6;    // DAZ
-  if (!(attr & fpenv::kKeepOutputDenorm)) value |= 1u << 15;  // FTZ
-  return value;
+  return rounding::mxcsr(attr & fpenv::kRoundMask, (attr & fpenv::kKeepInputDenorm) != 0,
+                         (attr & fpenv::kKeepOutputDenorm) != 0);
 }
 
 }  // namespace

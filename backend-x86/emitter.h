@@ -493,8 +493,8 @@ class Emitter {
   // What odd_division found in a segment, by its operands.
   std::map<std::tuple<const Inst*, const Inst*, unsigned>, std::optional<MaskReg>> odd_divisions_;
   std::optional<EnvNeed> segment_env_;
-  uint32_t canonical_env_ = 0x1f80;
-  uint32_t env_ = 0x1f80;
+  uint32_t canonical_env_ = rounding::kNeutralMxcsr;
+  uint32_t env_ = rounding::kNeutralMxcsr;
   std::optional<Error> error_;
 };
 

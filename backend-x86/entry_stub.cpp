@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "backend-x86/compiler.h"
+#include "internal/semantics/rounding.h"
 #include "internal/wave_state.h"
 
 namespace wavejit::backend {
@@ -54,12 +55,8 @@ __attribute__((naked)) uint32_t plain_entry_stub(WaveState*, uint32_t, CompiledC
 
 // The f32 fields of MODE as MXCSR: exceptions masked, rounding, FTZ and DAZ where denormals are flushed.
 uint32_t mxcsr_of(uint32_t wave_mode) {
-  static constexpr uint32_t kRounding[4] = {0, 2, 1,
-                                            3};  // GCN: even, +inf, -inf, zero; MXCSR.RC: even, -inf, +inf, zero
-  uint32_t value = 0x1f80 | kRounding[wave_mode >> mode::kRoundF32Shift & 3] << 13;
-  if (!(wave_mode >> mode::kDenormF32Shift & 1)) value |= 1u << 6;
-  if (!(wave_mode >> mode::kDenormF32Shift & 2)) value |= 1u << 15;
-  return value;
+  const uint32_t denormals = wave_mode >> mode::kDenormF32Shift;
+  return rounding::mxcsr(wave_mode >> mode::kRoundF32Shift, (denormals & 1) != 0, (denormals & 2) != 0);
 }
 
 }  // namespace

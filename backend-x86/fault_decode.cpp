@@ -4,15 +4,12 @@
 #include <bit>
 
 #include "backend-x86/memory_operand.h"
+#include "internal/host_address.h"
 
 namespace wavejit::backend {
 namespace {
 
 constexpr uint64_t kPageBytes = 4096;
-
-bool is_canonical(uint64_t address) {
-  return static_cast<int64_t>(address << 16) >> 16 == static_cast<int64_t>(address);
-}
 
 // The lanes that mask elements belong to, relative to the first lane of the range.
 uint32_t lanes_of_elements(uint32_t elements, const FaultRange& range) {

@@ -8,7 +8,7 @@
 #include "backend-x86/helpers_float.h"
 #include "backend-x86/parking.h"
 #include "internal/interrupt.h"
-#include "internal/screen_partition.h"
+#include "internal/semantics/screen_partition.h"
 #include "internal/wave_state.h"
 
 namespace wavejit::backend {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "internal/semantics/rounding.h"
 #include "ir/function.h"
 
 namespace wavejit::backend {
@@ -18,7 +19,7 @@ struct HelperArgs {
   uint32_t lanes;
 };
 // The MXCSR of helpers that have no environment of the guest's: to nearest, denormals kept.
-constexpr uint32_t kHelperEnv = 0x1f80;
+constexpr uint32_t kHelperEnv = rounding::kNeutralMxcsr;
 // Returns the mask result, if the operation has one. MXCSR is as the operation wants it.
 using HelperFn = uint64_t (*)(const HelperArgs* args);
 

@@ -1,5 +1,5 @@
-// The f32 sequences of internal/transcendental.h, step by step, so that the bits equal the interpreter's.
-#include "internal/transcendental.h"
+// The f32 sequences of internal/semantics/transcendental.h, step by step, so that the bits equal the interpreter's.
+#include "internal/semantics/transcendental.h"
 
 #include <bit>
 

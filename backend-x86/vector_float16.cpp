@@ -1,6 +1,7 @@
 // f16 in the low words of 32-bit lanes, computed in f32. The f32 result of one operation on f16 values rounds to the
 // same f16 as the exact result (24 >= 2 * 11 + 2 bits), in every rounding mode as long as both roundings use it.
 #include "backend-x86/emitter.h"
+#include "internal/semantics/rounding.h"
 
 namespace wavejit::backend {
 
@@ -18,9 +19,7 @@ Vec Emitter::to_f32(const Vec& half, uint32_t env) {
 }
 
 Vec Emitter::to_f16(const Vec& single, uint32_t env) {
-  static constexpr unsigned kRounding[4] = {0, 2, 1,
-                                            3};  // GCN: even, +inf, -inf, zero; vcvtps2ph: even, -inf, +inf, zero
-  Vec h = isa_->f32_to_f16(single, kRounding[env & fpenv::kRoundMask]);
+  Vec h = isa_->f32_to_f16(single, rounding::on_host(env & fpenv::kRoundMask));
   if (!(env & fpenv::kKeepOutputDenorm)) {
     const MaskReg tiny = cmp(ICmp::ult, isa_->and_(h, isa_->c32(0x7fff)), isa_->c32(0x0400));
     h = isa_->sel(tiny, isa_->and_(h, isa_->c32(0x8000)), h);

@@ -3,8 +3,8 @@
 # least 200,000 encodings a target, from a fixed seed that is printed. For GFX6 and GFX7, which LLVM assembles but does not
 # disassemble, also every mnemonic of its assembler with every form of operands and modifiers that any generation has (4 million
 # texts): what LLVM takes must be decoded. Usage: scripts/decode-sweep.sh [--seed N] [--count N] [--texts N]
-# [target...]   (default: gfx600 gfx700 gfx803 gfx900 gfx906 gfx908 gfx90a
-# gfx940 gfx942). Differences exit with 1; accepted ones are listed with their
+# [target...]   (default: those of scripts/representatives.sh, and
+# gfx940). Differences exit with 1; accepted ones are listed with their
 # reasons in tests/isa_decode/exceptions.txt. BUILD_DIR chooses the build folder.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)

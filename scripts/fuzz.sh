@@ -29,7 +29,7 @@ while [ $# -gt 0 ]; do
     *) targets+=("$1"); shift ;;
   esac
 done
-[ ${#targets[@]} -gt 0 ] || targets=(gfx906 gfx90a gfx803 gfx908 gfx900 gfx700 gfx600)
+[ ${#targets[@]} -gt 0 ] || read -ra targets < <(scripts/representatives.sh)
 mkdir -p "$state"
 results=$state/results.log
 touch "$results"

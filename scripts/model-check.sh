@@ -11,4 +11,4 @@ if [ ! -f "$build/CMakeCache.txt" ]; then
   cmake -S "$root" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release >&2
 fi
 cmake --build "$build" --target wavejit_model >&2
-exec "$build/wavejit_model" --targets gfx600,gfx700,gfx803,gfx900,gfx906,gfx908,gfx90a,gfx942 --each-mode "$@"
+exec "$build/wavejit_model" --targets "$("$root/scripts/representatives.sh" ,)" --each-mode "$@"

@@ -51,7 +51,7 @@ seq 0 $((parts - 1)) | xargs -P "$jobs" -I{} sh -c '
   part=$1 logs=$2; shift 2
   "$@" --shard "$part" >"$logs/$part" 2>&1 || echo "part $part" >>"$logs/failed"
   grep -v "^seed" "$logs/$part" || true
-' sh {} "$logs" "$build/wavejit_model" --part sweep --targets gfx700,gfx803,gfx900,gfx906,gfx90a,gfx942 \
+' sh {} "$logs" "$build/wavejit_model" --part sweep --targets "$("$root/scripts/representatives.sh" ,)" \
   --log2 "$log2" --log2-hard 20 --all-modes --distances --shards "$parts" "$@"
 parts_failed=0
 [ ! -f "$logs/failed" ] || parts_failed=$(wc -l <"$logs/failed")

@@ -20,6 +20,7 @@
 #include "frontend/codeobject/processors.h"
 #include "frontend/codeobject/source_line.h"
 #include "internal/check.h"
+#include "internal/edit_distance.h"
 
 namespace wavejit::codeobject {
 namespace {
@@ -28,26 +29,6 @@ constexpr uint32_t kNoteYamlMetadata = 10;      // NT_AMD_HSA_METADATA, owner "A
 constexpr uint32_t kNoteMsgpackMetadata = 32;   // NT_AMDGPU_METADATA, owner "AMDGPU" (V3 on)
 constexpr uint32_t kMaxKernargSize = 1u << 20;  // no ABI passes more than a few KiB
 constexpr std::string_view kDescriptorSuffix = ".kd";
-
-// Edit distance, for suggestions only; long names are compared by their first part.
-size_t edit_distance(std::string_view a, std::string_view b) {
-  a = a.substr(0, 96);
-  b = b.substr(0, 96);
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const bool same =
-          std::tolower(static_cast<unsigned char>(a[i - 1])) == std::tolower(static_cast<unsigned char>(b[j - 1]));
-      const size_t next = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (same ? 0 : 1)});
-      diagonal = row[j];
-      row[j] = next;
-    }
-  }
-  return row[b.size()];
-}
 
 // "No kernel X; did you mean Y?" over anything with a name.
 template <typename Item>

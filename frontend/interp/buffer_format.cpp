@@ -2,7 +2,7 @@
 #include <bit>
 
 #include "frontend/interp/buffer_address.h"
-#include "internal/data_format.h"
+#include "internal/semantics/data_format.h"
 
 namespace wavejit::interp {
 namespace {

@@ -2,8 +2,8 @@
 #include <bit>
 
 #include "frontend/interp/engine.h"
-#include "internal/exceptions.h"
 #include "internal/interrupt.h"
+#include "internal/semantics/exceptions.h"
 
 namespace wavejit::interp {
 namespace {

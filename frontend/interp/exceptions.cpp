@@ -1,4 +1,4 @@
-// Recording of exceptions (internal/exceptions.h).
+// Recording of exceptions (internal/semantics/exceptions.h).
 #include "frontend/isa/exceptions.h"
 
 #include "frontend/interp/engine.h"

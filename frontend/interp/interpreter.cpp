@@ -12,7 +12,7 @@
 #include "frontend/isa/decoder.h"
 #include "frontend/isa/fidelity.h"
 #include "internal/check.h"
-#include "internal/exceptions.h"
+#include "internal/semantics/exceptions.h"
 
 namespace wavejit::interp {
 namespace {

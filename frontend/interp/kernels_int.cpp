@@ -7,7 +7,7 @@
 // After foreach_target.
 #include "frontend/interp/rows-inl.h"
 #include "frontend/interp/scalar_math.h"
-#include "internal/screen_partition.h"
+#include "internal/semantics/screen_partition.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wavejit::interp::HWY_NAMESPACE {

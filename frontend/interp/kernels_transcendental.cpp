@@ -1,4 +1,4 @@
-// f32 transcendentals: the step sequences of internal/transcendental.h; f16 forms on top of them.
+// f32 transcendentals: the step sequences of internal/semantics/transcendental.h; f16 forms on top of them.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "frontend/interp/kernels_transcendental.cpp"
 #include <cfloat>
@@ -7,7 +7,7 @@
 // After foreach_target.
 #include "frontend/interp/rows-inl.h"
 #include "frontend/interp/scalar_math.h"
-#include "internal/transcendental.h"
+#include "internal/semantics/transcendental.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace wavejit::interp::HWY_NAMESPACE {

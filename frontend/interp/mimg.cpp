@@ -1,9 +1,9 @@
-// MIMG: images. Descriptors, texel addresses and filtering are in internal/image_access.h.
+// MIMG: images. Descriptors, texel addresses and filtering are in internal/semantics/image_access.h.
 #include <bit>
 
 #include "frontend/interp/atomics.h"
 #include "frontend/interp/memory.h"
-#include "internal/image_access.h"
+#include "internal/semantics/image_access.h"
 
 namespace wavejit::interp {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "frontend/interp/atomics.h"
 #include "frontend/interp/engine.h"
+#include "internal/host_address.h"
 
 namespace wavejit::interp {
 namespace {
@@ -44,10 +45,7 @@ void write_loaded(Context& c, unsigned reg, const uint32_t* data, unsigned dword
   if (reg <= sreg::kVccLo && reg + dwords >= sreg::kVccLo + 2) c.wave.vccz = c.wave.vcc() == 0;
 }
 
-// A non-canonical address would raise a general-protection fault without an address: report it here instead.
-bool is_canonical(uint64_t address) {
-  return address >> 47 == 0 || address >> 47 == 0x1ffff;
-}
+// Where an access would raise a general-protection fault without an address: reported here instead.
 Step fault(Context& c, const Op& op, uint64_t address) {
   c.wave.fault_address = address;
   return c.exit(ExitReason::kFault, op);

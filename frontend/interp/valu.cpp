@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "frontend/interp/engine.h"
+#include "internal/semantics/rounding.h"
 
 namespace wavejit::interp {
 namespace {
@@ -314,24 +315,20 @@ Context::Context(WaveState& w) : wave(w), lanes(lane_functions()) {
 }
 
 void Context::load_mode() {
-  // MXCSR: bits 14:13 rounding (0 even, 1 down, 2 up, 3 zero), bit 15 FTZ, bit 6 DAZ, exceptions masked.
-  static constexpr uint32_t kRound[4] = {0u << 13, 2u << 13, 1u << 13, 3u << 13};  // from MODE: even, +inf, -inf, zero
-  static constexpr uint32_t kMasked = 0x1f80, kFtz = 1u << 15, kDaz = 1u << 6;
-  const uint32_t m = wave.mode;
-  const auto denorm = [](uint32_t field) { return ((field & 1) == 0 ? kDaz : 0) | ((field & 2) == 0 ? kFtz : 0); };
-  const uint32_t round32 = kRound[m >> mode::kRoundF32Shift & 3];
-  const uint32_t round64 = kRound[m >> mode::kRoundF16F64Shift & 3];
-  const uint32_t denorm32 = denorm(m >> mode::kDenormF32Shift & 3);
-  const uint32_t denorm64 = denorm(m >> mode::kDenormF16F64Shift & 3);
-  const auto set = [&](Env env, uint32_t value) { mxcsr[static_cast<unsigned>(env)] = kMasked | value; };
-  set(Env::f32, round32 | denorm32);
-  set(Env::f64, round64 | denorm64);
-  set(Env::flush, round32 | kFtz | kDaz);
-  set(Env::trans, kFtz | kDaz);
-  set(Env::rn64, denorm64);
-  set(Env::f16, round64);
-  set(Env::rn, 0);
-  set(Env::rn32, denorm32);
+  const uint32_t m = wave.mode, round32 = m >> mode::kRoundF32Shift, round64 = m >> mode::kRoundF16F64Shift;
+  constexpr uint32_t kNearest = 0, kFlush = 0, kKeep = 3;
+  const uint32_t denorm32 = m >> mode::kDenormF32Shift & 3, denorm64 = m >> mode::kDenormF16F64Shift & 3;
+  const auto set = [&](Env env, uint32_t round, uint32_t denorm) {
+    mxcsr[static_cast<unsigned>(env)] = rounding::mxcsr(round, (denorm & 1) != 0, (denorm & 2) != 0);
+  };
+  set(Env::f32, round32, denorm32);
+  set(Env::f64, round64, denorm64);
+  set(Env::flush, round32, kFlush);
+  set(Env::trans, kNearest, kFlush);
+  set(Env::rn64, kNearest, denorm64);
+  set(Env::f16, round64, kKeep);
+  set(Env::rn, kNearest, kKeep);
+  set(Env::rn32, kNearest, denorm32);
 }
 
 void Context::use(Env env) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "frontend/isa/instruction.h"
-#include "internal/exceptions.h"
+#include "internal/semantics/exceptions.h"
 
 namespace wavejit::isa {
 

@@ -8,7 +8,7 @@
 #include "frontend/isa/decoder.h"
 #include "frontend/isa/info.h"
 #include "frontend/lift/handlers.h"
-#include "internal/exceptions.h"
+#include "internal/semantics/exceptions.h"
 
 namespace wavejit::lift {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "frontend/lift/context.h"
 #include "frontend/lift/handlers.h"
-#include "internal/exceptions.h"
+#include "internal/semantics/exceptions.h"
 
 namespace wavejit::lift {
 namespace {

@@ -1,4 +1,4 @@
-// Recording of exceptions (internal/exceptions.h): a call in front of each instruction that may raise one.
+// Recording of exceptions (internal/semantics/exceptions.h): a call in front of each instruction that may raise one.
 #include "frontend/isa/exceptions.h"
 
 #include "frontend/lift/context.h"

@@ -14,7 +14,7 @@
 #include "frontend/lift/handlers.h"
 #include "frontend/lift/ssa.h"
 #include "internal/check.h"
-#include "internal/exceptions.h"
+#include "internal/semantics/exceptions.h"
 #include "internal/trap_id.h"
 #include "ir/text.h"
 

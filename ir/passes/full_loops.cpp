@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "ir/analysis/lane_shape.h"
+#include "ir/clone.h"
 #include "ir/passes/passes.h"
 #include "ir/passes/simplify.h"
 
@@ -231,11 +232,9 @@ class Copier {
       }
       std::vector<Inst*> operands;
       for (Inst* operand : inst->operands) operands.push_back(mapped(operand));
-      Inst* clone = make(full, inst->op, inst->type, std::move(operands), inst->imm, inst->attr);
-      clone->imm2 = inst->imm2;
-      clone->mem = inst->mem;
-      clone->guest_pc = inst->guest_pc;
-      map_[inst] = clone;
+      Inst* copy = clone(function_, *inst, std::move(operands));
+      function_.append(full, copy);
+      map_[inst] = copy;
     }
     // What of it would only be needed behind the loop is made there.
     next_first_ = next_first;

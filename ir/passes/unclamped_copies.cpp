@@ -11,6 +11,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "ir/clone.h"
 #include "ir/passes/passes.h"
 
 namespace wavejit::ir::passes {
@@ -483,23 +484,18 @@ class Copier {
       std::vector<Inst*> operands;
       for (Inst* operand : inst->operands) operands.push_back(mapped(operand));
       const auto access = accesses_.find(inst);
-      Inst* clone = nullptr;
+      Inst* copy = nullptr;
       if (access != accesses_.end()) {
         Inst model = *inst;
         model.operands = operands;
         place(&model, access->second);
-        clone = function_.create(inst->op, inst->type, model.operands);
-        clone->mem = model.mem;
+        copy = clone(function_, *inst, model.operands);
+        copy->mem = model.mem;
       } else {
-        clone = function_.create(inst->op, inst->type, std::move(operands));
-        clone->mem = inst->mem;
+        copy = clone(function_, *inst, std::move(operands));
       }
-      clone->attr = inst->attr;
-      clone->imm = inst->imm;
-      clone->imm2 = inst->imm2;
-      clone->guest_pc = inst->guest_pc;
-      function_.append(copy_, clone);
-      map_[inst] = clone;
+      function_.append(copy_, copy);
+      map_[inst] = copy;
     }
     for (Block* successor : block_->successors) {
       for (Inst* phi : successor->insts) {

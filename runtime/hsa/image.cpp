@@ -2,7 +2,7 @@
 // copies into texture objects. All images are linear: rows, slices and layers one behind the other.
 //
 // Fields: Vega and GCN3 ISA manuals, "Image Resource Descriptor", "Buffer Resource Descriptor", "Image Sampler
-// Descriptor"; include/internal/image_access.h reads them.
+// Descriptor"; include/internal/semantics/image_access.h reads them.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -12,7 +12,7 @@
 #include <unordered_map>
 
 #include "frontend/isa/target.h"
-#include "internal/data_format.h"
+#include "internal/semantics/data_format.h"
 #include "runtime/hsa/agent.h"
 #include "runtime/hsa/memory.h"
 #include "runtime/hsa/newer_api.h"

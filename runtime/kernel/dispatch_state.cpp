@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstring>
 
-#include "internal/exceptions.h"
+#include "internal/semantics/exceptions.h"
 
 namespace wavejit::runtime {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <utility>
 
-#include "internal/exceptions.h"
+#include "internal/semantics/exceptions.h"
 #include "runtime/launch/errors.h"
 #include "runtime/launch/launch_state.h"
 #include "runtime/launch/worker.h"

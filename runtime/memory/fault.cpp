@@ -19,6 +19,7 @@
 #include "backend-x86/fault_decode.h"
 #include "frontend/interp/interpreter.h"
 #include "internal/check.h"
+#include "internal/host_address.h"
 
 namespace wavejit::runtime {
 namespace {
@@ -77,10 +78,6 @@ const backend::FaultRange* find_range(const backend::CompiledCode& code, uint64_
   if (it == ranges.begin()) return nullptr;
   --it;
   return offset < it->end ? &*it : nullptr;
-}
-
-bool is_canonical(uint64_t address) {
-  return static_cast<int64_t>(address << 16) >> 16 == static_cast<int64_t>(address);
 }
 
 // Uses the description that the interpreter leaves in the wave. An access to a non-canonical address comes without the

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <vector>
 
-#include "internal/exceptions.h"
+#include "internal/semantics/exceptions.h"
 #include "runtime/translate/observers.h"
 
 namespace wavejit::runtime {

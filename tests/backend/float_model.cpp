@@ -6,7 +6,7 @@
 #include <bit>
 #include <cmath>
 
-#include "internal/transcendental.h"
+#include "internal/semantics/transcendental.h"
 
 namespace wavejit::backend {
 namespace {

@@ -11,7 +11,7 @@
 #include "frontend/isa/info.h"
 #include "frontend/lift/handlers.h"
 #include "frontend/lift/lifter.h"
-#include "internal/data_format.h"
+#include "internal/semantics/data_format.h"
 #include "tests/diff/random_memory.h"
 #include "tests/support/engine_runner.h"
 

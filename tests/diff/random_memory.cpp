@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "internal/data_format.h"
+#include "internal/semantics/data_format.h"
 #include "tests/diff/random_program.h"
 
 namespace wavejit::test {

@@ -7,7 +7,7 @@
 
 #include "frontend/isa/decoder.h"
 #include "frontend/isa/info.h"
-#include "internal/exceptions.h"
+#include "internal/semantics/exceptions.h"
 #include "tests/diff/random_control.h"
 #include "tests/diff/random_memory.h"
 

@@ -26,7 +26,7 @@ struct Sequence {
 
 // MODE of a dispatch, or one with other rounding and denormal modes.
 [[nodiscard]] uint32_t random_mode(Rng& rng);
-// To be added to it: mostly 0, else that the wave records exceptions (internal/exceptions.h), and perhaps which trap.
+// To be added to it: mostly 0, else that the wave records exceptions (internal/semantics/exceptions.h), and perhaps which trap.
 [[nodiscard]] uint32_t random_recording(Rng& rng, bool traps);
 
 // A candidate as it may stand anywhere: with an M0 that is small, or with what ends its effect. Empty if nothing fits

@@ -1,6 +1,6 @@
-// v_exp/log/sin/cos/rcp/rsq/sqrt: bits against a scalar evaluation of the steps in internal/transcendental.h, and the
+// v_exp/log/sin/cos/rcp/rsq/sqrt: bits against a scalar evaluation of the steps in internal/semantics/transcendental.h, and the
 // error against the true value.
-#include "internal/transcendental.h"
+#include "internal/semantics/transcendental.h"
 
 #include <gtest/gtest.h>
 

@@ -19,9 +19,11 @@ inline constexpr uint32_t kLdsBytes = 4096;
 inline constexpr uint32_t kMemoryBytes = 65536;
 
 // The processors that cases run on.
-inline constexpr isa::Target kIsaTargets[] = {isa::Target::gfx600, isa::Target::gfx700, isa::Target::gfx803,
-                                              isa::Target::gfx900, isa::Target::gfx906, isa::Target::gfx908,
-                                              isa::Target::gfx90a, isa::Target::gfx942};
+inline constexpr isa::Target kIsaTargets[] = {
+#define WAVEJIT_REPRESENTATIVE(name) isa::Target::name,
+#include "frontend/isa/tables/representatives.def"
+#undef WAVEJIT_REPRESENTATIVE
+};
 
 // The files of a folder and those below it. Those that stand in one folder are assembled and run together; the key is
 // the folder's name, or the file's.

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "internal/data_format.h"
+#include "internal/semantics/data_format.h"
 
 namespace wavejit::image {
 

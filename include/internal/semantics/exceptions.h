@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "internal/semantics/rounding.h"
 #include "internal/wave_state.h"
 
 namespace wavejit::exceptions {
@@ -117,10 +118,7 @@ struct Environment {
   uint32_t round = 0;  // MODE's numbering: even, +inf, -inf, zero
   bool keeps_inputs = true, keeps_outputs = true;
 
-  [[nodiscard]] uint32_t mxcsr() const {
-    constexpr uint32_t kRound[4] = {0u << 13, 2u << 13, 1u << 13, 3u << 13};
-    return 0x1f80 | kRound[round & 3] | (keeps_inputs ? 0 : 1u << 6) | (keeps_outputs ? 0 : 1u << 15);
-  }
+  [[nodiscard]] uint32_t mxcsr() const { return rounding::mxcsr(round, keeps_inputs, keeps_outputs); }
 };
 inline Environment environment_of(Number n, uint32_t mode) {
   const bool single = n == Number::f32;
