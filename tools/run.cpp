@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -202,7 +203,7 @@ void add_run(CLI::App& app) {
     PlanOptions options;
     std::string engine, isa;
     RunOutput output;
-    bool no_cache = false;
+    bool no_cache = false, shadows = false;
   };
   auto state = std::make_shared<State>();
   state->options.add(*command);
@@ -213,9 +214,12 @@ void add_run(CLI::App& app) {
                     "Count the executed instructions, for which the JIT makes one more launch (--json always does)");
   command->add_flag("--report", state->output.report,
                     "Say which instructions were executed and how faithful each is, for which one more launch is made");
+  command->add_flag("--shadow", state->shadows,
+                    "Run each launch on copies of the memory in both engines too, and compare what these write");
   command->add_flag("--no-cache", state->no_cache, "Neither take translations from the disk nor keep them there");
   command->callback([state] {
     if (state->no_cache) switch_cache_off();
+    if (state->shadows) setenv("WAVEJIT_SHADOW", "1", 1);
     Plan plan;
     with_json_errors(state->output.json, [&] {
       plan = state->options.parse();

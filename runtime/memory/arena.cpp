@@ -110,6 +110,10 @@ std::unique_ptr<Arena> acquire_arena() {
   return arena;
 }
 
+std::unique_lock<std::mutex> lock_arenas() {
+  return std::unique_lock(free_list().mutex);
+}
+
 void release_arena(std::unique_ptr<Arena> arena) {
   FreeList& list = free_list();
   const std::lock_guard lock(list.mutex);

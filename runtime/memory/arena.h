@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <utility>
 
@@ -89,5 +90,7 @@ class Arena {
 
 [[nodiscard]] std::unique_ptr<Arena> acquire_arena();
 void release_arena(std::unique_ptr<Arena> arena);
+// For a fork(), whose child is to be able to call these.
+[[nodiscard]] std::unique_lock<std::mutex> lock_arenas();
 
 }  // namespace wavejit::runtime

@@ -106,6 +106,10 @@ std::vector<RegisteredMemory> registered_memory() {
   return all;
 }
 
+std::unique_lock<std::mutex> lock_registry() {
+  return std::unique_lock(registry().mutex);
+}
+
 std::string describe_address(uint64_t address) {
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct RegisteredMemory {
 };
 // By address. They may overlap.
 [[nodiscard]] std::vector<RegisteredMemory> registered_memory();
+
+// For a fork(), whose child is to find the registry unlocked.
+[[nodiscard]] std::unique_lock<std::mutex> lock_registry();
 
 // "16 bytes past the end of buffer 'x' (4096 bytes at 0x...)": the closest known range, or "" when none is near (1
 // GiB).

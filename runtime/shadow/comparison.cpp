@@ -17,6 +17,7 @@
 #include "runtime/memory/memory_registry.h"
 #include "runtime/shadow/engine_run.h"
 #include "runtime/shadow/memory.h"
+#include "runtime/shadow/quick.h"
 #include "runtime/translate/switches.h"
 
 namespace wavejit::runtime::shadow {
@@ -102,6 +103,10 @@ class Comparison {
     const bool own = make_own(memory_);
     report_.ready.store(true, std::memory_order_release);
     if (!own) return Verdict::failed;
+    const std::optional<Verdict> quick =
+        compare_quickly(interpreted(0), translated(request_.tier, request_.disabled_passes), memory_, options_.limit_s,
+                        after_run_, report_);
+    if (quick) return *quick;
     const EngineRun expected(interpreted(0), memory_.pages, options_.limit_s, after_run_, parent_);
     report_.interpreter_ns = expected.ns();
     if (const std::optional<Verdict> verdict = why_not(expected)) return *verdict;

@@ -31,9 +31,10 @@ inline constexpr unsigned kVerdicts = static_cast<unsigned>(Verdict::failed) + 1
 struct Report {
   std::atomic<bool> ready{false};  // the child has its own copy of memory that is shared between processes
   std::atomic<Verdict> verdict{Verdict::none};
-  uint64_t interpreter_ns = 0;  // the first run; the limit where that was too little
-  uint64_t bytes = 0;           // of pages that were compared
-  char text[16384] = "";        // what differs, as lines; ends with a zero
+  const char* volatile running = nullptr;  // the engine that the child itself runs
+  uint64_t interpreter_ns = 0;             // the first run; the limit where that was too little
+  uint64_t bytes = 0;                      // of pages that were compared
+  char text[16384] = "";                   // what differs, as lines; ends with a zero
 };
 
 // For tests: is called after the launch by the process that has run it, and may change what it has written.

@@ -22,9 +22,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A run in which all work-groups seem to wait goes on for this long: they may wait for each other.
-constexpr std::chrono::seconds kPatience{1};
-
 // Begins the file that the child leaves. Behind it: the message, the intervals, their contents.
 struct Header {
   EngineRun::Outcome outcome = EngineRun::Outcome::failed;
@@ -60,22 +57,15 @@ void leave_result(int file, Header header, std::string_view message, std::span<c
                                int file) {
   const Clock::time_point start = Clock::now();
   const auto elapsed = [&] { return static_cast<uint64_t>(std::chrono::nanoseconds(Clock::now() - start).count()); };
-  request.threads = 1;
-  request.cancellation = nullptr;
-  request.timeout_ns = 0;
-  request.progress = nullptr;
-  request.executed = nullptr;
-  request.waiting = [&] {
-    if (Clock::now() - start > kPatience)
-      leave_result(file, {.outcome = EngineRun::Outcome::waits, .ns = elapsed()}, {}, {});
-  };
+  request = alone(std::move(request),
+                  [&] { leave_result(file, {.outcome = EngineRun::Outcome::waits, .ns = elapsed()}, {}, {}); });
   const GuestThread guest;
   const Expected<WriteLog*> log = WriteLog::start(pages);
   if (!log) _exit(1);
   LaunchStats stats;
   const Expected<void> result = launch(request, stats);
   if (after_run) after_run(request);
-  const std::vector<Interval> written = (*log)->stop();
+  const std::vector<Interval> written = (*log)->written();
   const uint64_t ns = elapsed();
   if (result)
     leave_result(file, {.outcome = EngineRun::Outcome::ended, .ns = ns}, {}, written);
@@ -98,6 +88,18 @@ bool wait_for_end(int pipe_end, double limit_s, pid_t parent) {
 }
 
 }  // namespace
+
+LaunchRequest alone(LaunchRequest request, std::function<void()> gives_up) {
+  request.threads = 1;
+  request.cancellation = nullptr;
+  request.timeout_ns = 0;
+  request.progress = nullptr;
+  request.executed = nullptr;
+  request.waiting = [start = Clock::now(), gives_up = std::move(gives_up)] {
+    if (Clock::now() - start > kPatience) gives_up();
+  };
+  return request;
+}
 
 EngineRun::EngineRun(const LaunchRequest& request, const std::vector<Interval>& pages, double limit_s,
                      const AfterRun& after_run, pid_t parent) {

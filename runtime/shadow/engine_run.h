@@ -3,7 +3,9 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +15,13 @@
 #include "runtime/shadow/write_log.h"
 
 namespace wavejit::runtime::shadow {
+
+// A run in which all work-groups seem to wait goes on for this long: they may wait for each other.
+inline constexpr std::chrono::seconds kPatience{1};
+
+// The request as a process runs it in which there is nothing else: on this thread. `gives_up` is called when the kernel
+// seems to wait for something outside, and does not return.
+[[nodiscard]] LaunchRequest alone(LaunchRequest request, std::function<void()> gives_up);
 
 class EngineRun {
  public:

@@ -26,23 +26,45 @@ const Options* g_options = nullptr;
 // Never destroyed: threads that dispatch may outlive static destruction. Processes that the program forks begin anew.
 std::atomic<Shadow*> g_shadow{nullptr};
 
-void append_report(const Counters& counters) {
+// A line to the file that WAVEJIT_SHADOW_REPORT names, which several processes may share.
+void append_to_report(std::string line) {
   const char* name = std::getenv("WAVEJIT_SHADOW_REPORT");
   if (!name || !*name) return;
-  const uint64_t skipped = counters.dispatches - counters.compared() - counters.of(Verdict::order_dependent);
-  const std::string line = fmt::format(
-      "{{\"dispatches\": {}, \"compared\": {}, \"other_nans\": {}, \"different\": {}, \"order_dependent\": {}, "
-      "\"skipped\": {}, "
-      "\"left_out\": {}, \"waits\": {}, \"too_long\": {}, \"error\": {}, \"untranslated\": {}, \"failed\": {}, "
-      "\"bytes\": {}}}\n",
-      counters.dispatches, counters.compared(), counters.of(Verdict::other_nans), counters.of(Verdict::different),
-      counters.of(Verdict::order_dependent), skipped, counters.of(Verdict::left_out), counters.of(Verdict::waits),
-      counters.of(Verdict::too_long), counters.of(Verdict::error), counters.of(Verdict::untranslated),
-      counters.of(Verdict::failed), counters.bytes);
+  line += '\n';
   const int file = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   const bool written = file >= 0 && write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
   if (file >= 0) close(file);
   if (!written) say(fmt::format("Cannot write to '{}'.", name));
+}
+
+std::string quoted(std::string_view text) {
+  std::string json = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\')
+      json += {'\\', c};
+    else if (static_cast<unsigned char>(c) < ' ')
+      json += fmt::format("\\u{:04x}", c);
+    else
+      json += c;
+  }
+  return json + '"';
+}
+
+void say_difference(std::string_view text) {
+  say(text);
+  append_to_report(fmt::format("{{\"difference\": {}}}", quoted(text)));
+}
+
+void report_counters(const Counters& counters) {
+  const uint64_t skipped = counters.dispatches - counters.compared() - counters.of(Verdict::order_dependent);
+  append_to_report(fmt::format(
+      "{{\"dispatches\": {}, \"compared\": {}, \"other_nans\": {}, \"different\": {}, \"order_dependent\": {}, "
+      "\"skipped\": {}, \"left_out\": {}, \"waits\": {}, \"too_long\": {}, \"error\": {}, \"untranslated\": {}, "
+      "\"failed\": {}, \"bytes\": {}}}",
+      counters.dispatches, counters.compared(), counters.of(Verdict::other_nans), counters.of(Verdict::different),
+      counters.of(Verdict::order_dependent), skipped, counters.of(Verdict::left_out), counters.of(Verdict::waits),
+      counters.of(Verdict::too_long), counters.of(Verdict::error), counters.of(Verdict::untranslated),
+      counters.of(Verdict::failed), counters.bytes));
 }
 
 void at_exit() {
@@ -52,7 +74,7 @@ void at_exit() {
   const Counters counters = shadow->counters();
   if (counters.dispatches == 0) return;
   say(fmt::format("shadow: {}", summary(counters)));
-  append_report(counters);
+  report_counters(counters);
 }
 
 void read_options() {
@@ -77,7 +99,7 @@ Shadow* of_process() {
   if (!g_options) return nullptr;
   Shadow* known = g_shadow.load(std::memory_order_acquire);
   if (known) return known;
-  auto created = std::make_unique<Shadow>(*g_options, say);
+  auto created = std::make_unique<Shadow>(*g_options, say_difference);
   if (g_shadow.compare_exchange_strong(known, created.get(), std::memory_order_acq_rel)) known = created.release();
   return known;
 }

@@ -16,6 +16,8 @@
 
 #include "runtime/kernel/symbols.h"
 #include "runtime/launch/thread_pool.h"
+#include "runtime/memory/arena.h"
+#include "runtime/memory/memory_registry.h"
 #include "runtime/shadow/memory.h"
 
 namespace wavejit::runtime::shadow {
@@ -24,6 +26,8 @@ namespace {
 // A child that has not ended after as many limits of a run, and this many seconds, is stuck.
 constexpr double kStuckLimits = 24, kStuckSeconds = 120;
 
+constexpr unsigned kMostWaited = 10;
+
 const char* reason(Verdict verdict) {
   switch (verdict) {
     case Verdict::left_out:
@@ -31,7 +35,7 @@ const char* reason(Verdict verdict) {
     case Verdict::waits:
       return "waiting for the host or other dispatches";
     case Verdict::too_long:
-      return "longer than the limit";
+      return "longer or larger than the limits";
     case Verdict::error:
       return "ending with the same error";
     case Verdict::untranslated:
@@ -105,9 +109,12 @@ std::optional<Verdict> Shadow::why_not(const LaunchRequest& request, const std::
   if ((counters_.dispatches - 1) % options_.every != 0 ||
       (options_.kernel && !std::regex_search(name, *options_.kernel)))
     return Verdict::left_out;
-  if (const auto known = ns_per_group_.find(name); known != ns_per_group_.end())
-    if (known->second * static_cast<double>(request.shape.total_groups()) > options_.limit_s * 1e9)
+  if (const auto known = known_.find(name); known != known_.end()) {
+    Known& kernel = known->second;
+    if (kernel.left_out != 0) return --kernel.left_out, Verdict::waits;
+    if (kernel.ns_per_group * static_cast<double>(request.shape.total_groups()) > options_.limit_s * 1e9)
       return Verdict::too_long;
+  }
   if (!backend::host_supports(request.tier)) return Verdict::untranslated;
   // Translated here, so that children need not do it each time anew.
   LaunchRequest translation = request;
@@ -138,7 +145,19 @@ void Shadow::start(const LaunchRequest& request, std::string name) {
   }
   new (report) Report;
   const bool has_foreign = watched_memory(request).has_foreign;
-  const pid_t child = fork();
+  pid_t child = -1;
+  {
+    // Other threads' locks would never be released in the child. Those of moments that are not among these cost a comparison.
+    const auto registry = lock_registry();
+    const auto arenas = lock_arenas();
+    TranslationCache& translations = request.module->translations();
+    translations.lock_for_fork();
+    child = fork();
+    if (child == 0)
+      translations.unlock_in_child();
+    else
+      translations.unlock_in_parent();
+  }
   if (child == 0) {
     close(ends[0]);
     compare(request, options_, after_run_, *report);
@@ -179,13 +198,26 @@ void Shadow::end_oldest() {
     }
   close(oldest.pipe_end);
   // The program may have waited for it, as for any child.
-  while (waitpid(oldest.child, nullptr, 0) < 0 && errno == EINTR) {
+  int status = 0;
+  while (waitpid(oldest.child, &status, 0) < 0 && errno == EINTR) {
   }
-  const Verdict verdict = report.verdict.load(std::memory_order_acquire);
-  count(verdict == Verdict::none ? Verdict::failed : verdict);
+  Verdict verdict = report.verdict.load(std::memory_order_acquire);
+  if (verdict == Verdict::none) {
+    verdict = Verdict::failed;
+    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL && report.running) {
+      verdict = Verdict::different;
+      fmt::format_to_n(report.text, sizeof report.text - 1, "Kernel '{}': signal {} ended the process of its {}.",
+                       oldest.kernel, WTERMSIG(status), report.running);
+    }
+  }
+  count(verdict);
   counters_.bytes += report.bytes;
+  Known& kernel = known_[oldest.kernel];
   if (report.interpreter_ns != 0)
-    ns_per_group_[oldest.kernel] = static_cast<double>(report.interpreter_ns) / static_cast<double>(oldest.groups);
+    kernel.ns_per_group = static_cast<double>(report.interpreter_ns) / static_cast<double>(oldest.groups);
+  // Each attempt takes a second: they become rare.
+  kernel.waited = verdict == Verdict::waits ? std::min(kernel.waited + 1, kMostWaited) : 0;
+  kernel.left_out = (uint64_t{1} << kernel.waited) - 1;
   if (verdict == Verdict::different) {
     say_(fmt::format("shadow: {}", report.text));
     if (options_.abort) std::abort();

@@ -47,6 +47,12 @@ class Shadow {
 
  private:
   struct Running;
+  // Of a kernel, from its last comparison.
+  struct Known {
+    double ns_per_group = 0;  // of the interpreter
+    unsigned waited = 0;      // how many comparisons one after the other have ended in Verdict::waits
+    uint64_t left_out = 0;    // dispatches to go before the next attempt
+  };
   [[nodiscard]] std::optional<Verdict> why_not(const LaunchRequest& request, const std::string& name);
   void start(const LaunchRequest& request, std::string name);
   void end_oldest();
@@ -60,7 +66,7 @@ class Shadow {
   Counters counters_;
   std::deque<Running> running_;
   std::vector<Report*> free_reports_;
-  std::map<std::string, double> ns_per_group_;  // of the interpreter, by kernel
+  std::map<std::string, Known> known_;
 };
 
 // The process's, as WAVEJIT_SHADOW wants it; null without that variable. Writes the summary at the process's end, and to the

@@ -102,6 +102,12 @@ class TranslationCache {
   // And where it can be taken from the disk.
   [[nodiscard]] std::optional<Entry> find_kept(const Query& query, TranslationCounters& counters);
 
+  // Around a fork(), so that the child finds the cache unlocked. Units that are being translated stay so there.
+  void lock_for_fork() { mutex_.lock(); }
+  void unlock_in_parent() { mutex_.unlock(); }
+  // To unlock would not do: a lock for writing is its thread's, by a number that is another one in the child.
+  void unlock_in_child() { std::construct_at(&mutex_); }
+
  private:
   struct Unit;
   struct Work;

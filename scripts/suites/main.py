@@ -41,6 +41,7 @@ def parse() -> argparse.Namespace:
     run.add_argument("--minutes", type=float, default=120, help="a step's time (default 120)")
     run.add_argument("--total-minutes", type=float, default=1e9, help="begin no step after this time")
     run.add_argument("--threads", type=int, default=2)
+    run.add_argument("--shadow", nargs="?", const="limit:2", help=SHADOW)
     write = commands.add_parser("document", help="write docs/rocm.json and docs/rocm.md")
     write.add_argument("--check", action="store_true", help="fail if docs/rocm.md is not what docs/rocm.json says")
     show = commands.add_parser("failures", help="show recorded failures with their messages")
@@ -54,6 +55,10 @@ def parse() -> argparse.Namespace:
 
 AGAIN = """which recorded steps run again: those of another build or of other packages (default), of these also failed tests, or
 all"""
+
+
+SHADOW = """count dispatches that interpreter and JIT agree on: options of wavejit exec --shadow (default: limit:2); give --work a
+folder of its own"""
 
 
 def plan(options: argparse.Namespace, everything: table.Table) -> list[tuple[table.Release, table.Suite]]:
@@ -74,6 +79,7 @@ def run(options: argparse.Namespace) -> int:
         minutes=options.minutes,
         keep=options.keep,
         only=options.only,
+        shadow=options.shadow,
     )
     end = time.monotonic() + options.total_minutes * 60
     failed = False
@@ -103,6 +109,8 @@ def run_suite(
     names = [package, *filter(None, (root.find_package(pattern) for pattern in suite.also))] if package else []
     versions = " ".join(f"{name}_{root.candidate(name)}" for name in names)
     key = f"{records.hash_of_build(settings.build)} {versions}"
+    if settings.shadow is not None:
+        key += f" shadow {settings.shadow}"
     todo = []
     for engine in options.engine or ["auto"]:
         for target in options.target or suite.targets or release.targets:
@@ -180,6 +188,10 @@ def print_summary(record: Record) -> None:
         f"chosen of {record.listed}, {record.seconds:.0f} s, {record.peak / 2**30:.1f} GiB",
         flush=True,
     )
+    if record.shadow:
+        print("  shadow: " + ", ".join(f"{value} {name}" for name, value in record.shadow.items() if value), flush=True)
+    for difference in record.differences:
+        print("  " + difference.replace("\n", "\n  "), flush=True)
     for name, result in record.failures().items():
         print(f"  {result.status} {name}: {(result.message.splitlines() or [''])[0][:160]}", flush=True)
 

@@ -36,6 +36,8 @@ class Record:
     results: dict[str, Result] = dataclasses.field(default_factory=dict)  # "program:test"
     bad_ends: list[str] = dataclasses.field(default_factory=list)
     translation_failures: list[str] = dataclasses.field(default_factory=list)
+    shadow: dict[str, int] = dataclasses.field(default_factory=dict)  # counts of dispatches (run --shadow)
+    differences: list[str] = dataclasses.field(default_factory=list)  # between interpreter and JIT
     seconds: float = 0
     peak: int = 0  # bytes
 
@@ -52,6 +54,20 @@ class Record:
 
     def failures(self) -> dict[str, Result]:
         return {name: r for name, r in self.results.items() if r.status not in ("passed", "skipped")}
+
+
+    def add_shadow(self, path: pathlib.Path) -> None:
+        """Adds what processes have left in the file of WAVEJIT_SHADOW_REPORT, and removes it."""
+        if not path.exists():
+            return
+        for line in path.read_text(errors="replace").splitlines():
+            data = json.loads(line)
+            if "difference" in data:
+                self.differences.append(data["difference"])
+                continue
+            for name, value in data.items():
+                self.shadow[name] = self.shadow.get(name, 0) + value
+        path.unlink()
 
 
 def path_of(folder: pathlib.Path, suite: str, release: str, target: str, engine: str) -> pathlib.Path:

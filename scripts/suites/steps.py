@@ -20,6 +20,10 @@ from gtest import Result
 from records import Record
 
 
+# In the exchange folder.
+SHADOW_REPORT = "shadow.jsonl"
+
+
 @dataclasses.dataclass
 class Settings:
     build: pathlib.Path  # with wavejit and hsa/
@@ -31,6 +35,7 @@ class Settings:
     minutes: float = 120  # of a step
     keep: bool = False  # packages
     only: str = "*"  # pattern of "program:test"
+    shadow: str | None = None  # options of wavejit exec --shadow, if that is wanted
 
     @property
     def records(self) -> pathlib.Path:
@@ -63,16 +68,22 @@ class Step:
             "LD_LIBRARY_PATH": f"{roots.EXCHANGE}/libraries",
             **self.suite.env,
         }
+        if self.settings.shadow is not None:
+            variables["WAVEJIT_SHADOW_REPORT"] = f"{roots.EXCHANGE}/{SHADOW_REPORT}"
         start = ["env", "-i", "-C", folder, *(f"{name}={value}" for name, value in variables.items())]
         if not wavejit:
             return self.root.command(*start, *arguments)
         targets = ",".join([self.target] * self.suite.devices)
         options = ["--target", targets, "--engine", self.record.engine, "--threads", str(self.settings.threads)]
+        if self.settings.shadow is not None:
+            options.append(f"--shadow={self.settings.shadow}")
         return self.root.command(*start, f"{roots.WAVEJIT}/wavejit", "exec", *options, "--", *arguments)
 
     def add(self, results: dict[str, Result]) -> None:
         """Records results and shows where the step is."""
         self.record.results |= results
+        if self.settings.shadow is not None:
+            self.record.add_shadow(self.root.exchange / SHADOW_REPORT)
         records.save(self.path, self.record)
         show_progress(self.record)
 
@@ -154,9 +165,13 @@ def run(step: Step, size: int | None) -> None:
             step.record.state = "no code"
             records.save(step.path, step.record)
             return
+    if step.settings.shadow is not None:
+        (step.root.exchange / SHADOW_REPORT).unlink(missing_ok=True)
     try:
         KINDS[step.suite.kind](step, size)
     finally:
+        if step.settings.shadow is not None:
+            step.record.add_shadow(step.root.exchange / SHADOW_REPORT)
         step.record.seconds = before + time.monotonic() - start
         records.save(step.path, step.record)
 
