@@ -176,7 +176,7 @@ void on_interrupt(int signal, siginfo_t* info, void* context) {
   leave(*state, GuestOutcome::stopped);
 }
 
-void install_handlers() {
+struct sigaction fault_action() {
   // Interruptions wait while a handler runs: they are queued and repeated, and nested frames of many of them would not
   // fit on the alternate stack. leave() lets them in again.
   struct sigaction action{};
@@ -184,6 +184,11 @@ void install_handlers() {
   sigaddset(&action.sa_mask, interrupt_signal());
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   action.sa_sigaction = on_fault;
+  return action;
+}
+
+void install_handlers() {
+  struct sigaction action = fault_action();
   for (unsigned i = 0; i < 3; ++i)
     WAVEJIT_CHECK(sigaction(kFaultSignals[i], &action, &g_previous[i]) == 0, "cannot install a signal handler");
   action.sa_flags |= SA_RESTART;
@@ -290,6 +295,9 @@ PageMove::~PageMove() {
 void set_write_watch(bool (*watch)(uint64_t address)) {
   ensure_handlers();
   g_write_watch.store(watch, std::memory_order_release);
+  // The program may have put others in their place since then.
+  const struct sigaction action = fault_action();
+  WAVEJIT_CHECK(sigaction(SIGSEGV, &action, nullptr) == 0, "cannot install a signal handler");
 }
 
 pid_t current_thread_id() {

@@ -97,7 +97,8 @@ class PageMove {
 };
 
 // Is asked about every write to a page that may not be written to, before anything else, in the signal handler: true if
-// the thread is to try again. It may not allocate. nullptr: nobody is asked. Installs the handlers.
+// the thread is to try again. It may not allocate. nullptr: nobody is asked. Installs the handlers,
+// that of SIGSEGV in any case.
 void set_write_watch(bool (*watch)(uint64_t address));
 
 [[nodiscard]] pid_t current_thread_id();

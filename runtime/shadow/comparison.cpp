@@ -1,7 +1,7 @@
 #include "runtime/shadow/comparison.h"
 
 #include <fmt/format.h>
-#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -297,6 +297,8 @@ class Comparison {
 }  // namespace
 
 void compare(const LaunchRequest& request, const Options& options, const AfterRun& after_run, Report& report) {
+  const rlimit no_core{};  // what ends a copy is reported
+  setrlimit(RLIMIT_CORE, &no_core);
   const Verdict verdict = Comparison(request, options, after_run, report).run();
   report.verdict.store(verdict, std::memory_order_release);
 }

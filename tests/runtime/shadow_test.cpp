@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -120,6 +121,28 @@ TEST_F(ShadowMode, TheLaunchRunsBesideIt) {
   shadow.finish();
   EXPECT_EQ(shadow.counters().of(Verdict::equal), 20u);
   EXPECT_EQ(said_, "");
+}
+
+// Test programs of AMD's libraries catch SIGSEGV themselves, once everything is loaded.
+TEST_F(ShadowMode, TheProgramMayHaveAHandlerOfItsOwn) {
+  const Out out(kItems * 4);
+  const Dispatch dispatch(ids(), {out.words()});
+  EXPECT_EQ(counters_of(dispatch).of(Verdict::equal), 1u);
+  struct sigaction own{}, before{};
+  own.sa_handler = [](int) { _exit(3); };
+  ASSERT_EQ(sigaction(SIGSEGV, &own, &before), 0);
+  const Counters counters = counters_of(dispatch);
+  ASSERT_EQ(sigaction(SIGSEGV, &before, nullptr), 0);
+  EXPECT_EQ(counters.of(Verdict::equal), 1u);
+}
+
+TEST_F(ShadowMode, ASignalThatEndsAnEngineIsADifference) {
+  const Out out(kItems * 4);
+  const Counters counters = counters_of(Dispatch(ids(), {out.words()}), [](const runtime::LaunchRequest& request) {
+    if (request.engine == runtime::Engine::jit) raise(SIGTERM);
+  });
+  EXPECT_EQ(counters.of(Verdict::different), 1u);
+  EXPECT_EQ(said_, "shadow: Kernel 'ids': signal 15 ended the process of its JIT.");
 }
 
 // A JIT that is wrong unless one optimisation is off.
