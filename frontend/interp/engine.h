@@ -51,6 +51,7 @@ struct Lanes {
   bool clamp = false;     // integer saturation (floating-point clamp is a store stage)
   bool before_gfx9 = false;
   bool d16_loads_clear = false;
+  bool dot2_flushes_halves = false;
   uint32_t op_sel = 0;  // for the few kernels that take selects themselves
 };
 using Kernel = void (*)(Lanes&);
@@ -121,7 +122,7 @@ struct Context {
   WaveState& wave;
   isa::Target target{};
   bool before_gfx9 = false;
-  bool d16_loads_clear = false;
+  bool d16_loads_clear = false, dot2_flushes_halves = false;
   uint32_t mxcsr[static_cast<unsigned>(Env::kCount)] = {};
   uint32_t mxcsr_now = 0;
 

@@ -22,6 +22,11 @@ constexpr int32_t order16(uint32_t v) {
   return (v & 0x8000) != 0 ? -static_cast<int32_t>(v & 0x7fff) - 1 : static_cast<int32_t>(v & 0x7fff);
 }
 
+// MODE with f16's denormals flushed, of instructions that do so whatever MODE says.
+constexpr uint32_t flushing_halves(uint32_t mode) {
+  return mode & ~(3u << mode::kDenormF16F64Shift);
+}
+
 struct Extremum16 {
   bool flush;  // input denormals (GFX9 only)
   bool ieee;

@@ -153,6 +153,7 @@ ExitReason Interpreter::run(WaveState& wave, uint64_t budget) const {
   c.target = impl_->target;
   c.before_gfx9 = isa::family_of(impl_->target) < isa::Family::gfx9;
   c.d16_loads_clear = impl_->d16_loads_clear;
+  c.dot2_flushes_halves = isa::family_of(impl_->target) == isa::Family::gfx90a;
   c.mxcsr_now = saved.value();
   wave.engine_private[0] = kFaultScalar;
 

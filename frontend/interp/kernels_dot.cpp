@@ -37,16 +37,18 @@ void dot2_f32_f16(Lanes& k) {
   WAVEJIT_LANES_LOOP(uint32_t) {
     const auto a = load(d, k.src[0] + i), b = load(d, k.src[1] + i);
     const auto low = hn::Set(d, 0xffffu);
+    const uint32_t mode = k.dot2_flushes_halves ? 0 : kDenormIn16;
+    const auto half = [&](auto bits) HWY_ATTR { return f16_operand(d, bits, mode); };
     auto sum = load(df, k.src[2] + i);
-    sum = hn::MulAdd(f16_to_f32(d, hn::And(a, low)), f16_to_f32(d, hn::And(b, low)), sum);
-    sum = hn::MulAdd(f16_to_f32(d, hn::ShiftRight<16>(a)), f16_to_f32(d, hn::ShiftRight<16>(b)), sum);
+    sum = hn::MulAdd(half(hn::And(a, low)), half(hn::And(b, low)), sum);
+    sum = hn::MulAdd(half(hn::ShiftRight<16>(a)), half(hn::ShiftRight<16>(b)), sum);
     store(sum, df, k.dst + i);
   }
 }
 
 void do_register(Registry& r) {
-  r.kernel(Opcode::v_dot2_f32_f16, dot2_f32_f16, Env::rn32);
-  r.kernel(Opcode::v_dot2c_f32_f16, dot2_f32_f16, Env::rn32);
+  r.kernel(Opcode::v_dot2_f32_f16, dot2_f32_f16, Env::trans);
+  r.kernel(Opcode::v_dot2c_f32_f16, dot2_f32_f16, Env::trans);
   r.kernel(Opcode::v_dot2_i32_i16, dot<16, true>);
   r.kernel(Opcode::v_dot2c_i32_i16, dot<16, true>);
   r.kernel(Opcode::v_dot2_u32_u16, dot<16, false>);

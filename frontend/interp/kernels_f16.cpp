@@ -25,8 +25,9 @@ HWY_INLINE V fma16(DU d, V a, V b, V c, uint32_t mode) {
 }
 
 void mad_kernel(Lanes& k) {
+  const uint32_t flushing = flushing_halves(k.mode);
   WAVEJIT_LANES_LOOP(uint32_t)
-  store(mad16(d, load(d, k.src[0] + i), load(d, k.src[1] + i), load(d, k.src[2] + i), k.mode), d, k.dst + i);
+  store(mad16(d, load(d, k.src[0] + i), load(d, k.src[1] + i), load(d, k.src[2] + i), flushing), d, k.dst + i);
 }
 void fma_kernel(Lanes& k) {
   WAVEJIT_LANES_LOOP(uint32_t)

@@ -99,7 +99,9 @@ void mix(Lanes& k) {
       const auto bits = hn::BitCast(d, y), magnitude = hn::And(bits, hn::Set(d, 0x7fffffffu));
       const auto denormal = hn::And(hn::Ne(magnitude, hn::Zero(d)), hn::Lt(magnitude, hn::Set(d, 0x00800000u)));
       const auto normal = hn::Or(hn::And(bits, hn::Set(d, 0x80000000u)), hn::Set(d, 0x00800000u));
-      store(f16_result(d, hn::BitCast(df, hn::IfThenElse(denormal, normal, bits)), k.mode), d, k.dst + i);
+      store(f16_result(d, hn::BitCast(df, hn::IfThenElse(denormal, normal, bits)),
+                       fused ? k.mode : flushing_halves(k.mode)),
+            d, k.dst + i);
     } else {
       store(y, df, k.dst + i);
     }

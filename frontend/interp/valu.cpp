@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "frontend/interp/engine.h"
+#include "frontend/interp/half_math.h"
 #include "internal/semantics/rounding.h"
 
 namespace wavejit::interp {
@@ -51,7 +52,8 @@ const uint32_t* apply_modifiers(Context& c, const Op& op, unsigned index, const 
   if ((op.param & kMix) != 0 && index < 3) {
     if (o.type == Type::f16) {
       f.extract(tmp, p, (inst.op_sel >> index & 1) != 0 ? 16 : 0, 16, false);
-      f.half_to_float(tmp, tmp, c.wave.mode);
+      // v_mad_mix flushes halves whatever MODE says, as it flushes binary32.
+      f.half_to_float(tmp, tmp, op.env == Env::flush ? flushing_halves(c.wave.mode) : c.wave.mode);
       p = tmp;
     }
     if (o.abs || o.neg) {
@@ -209,6 +211,7 @@ Step run_valu(Context& c, const Op& op) {
   lanes.mode = wave.mode;
   lanes.clamp = op.inst.clamp;
   lanes.before_gfx9 = c.before_gfx9;
+  lanes.dot2_flushes_halves = c.dot2_flushes_halves;
   lanes.op_sel = op.inst.op_sel;
   const bool direct = op.plain && exec == ~0ull;
   lanes.dst = direct && op.has_vdst ? c.row(op.dst_reg) : c.out;

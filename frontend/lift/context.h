@@ -122,9 +122,12 @@ class Context {
   [[nodiscard]] uint32_t env_f32_to_f16() const {
     return (env16() & ~ir::fpenv::kKeepInputDenorm) | (env32() & ir::fpenv::kKeepInputDenorm);
   }
-  [[nodiscard]] uint32_t env32_flush() const {  // v_mad_f32: never denormals
-    return env32() & ~(ir::fpenv::kKeepInputDenorm | ir::fpenv::kKeepOutputDenorm);
+  // v_mad_f32, v_mad_f16: never denormals.
+  [[nodiscard]] static uint32_t flushing(uint32_t env) {
+    return env & ~(ir::fpenv::kKeepInputDenorm | ir::fpenv::kKeepOutputDenorm);
   }
+  [[nodiscard]] uint32_t env32_flush() const { return flushing(env32()); }
+  [[nodiscard]] uint32_t env16_flush() const { return flushing(env16()); }
   // min, max and med3 of GFX8 take and return denormals whatever MODE says.
   [[nodiscard]] uint32_t min_max(uint32_t env) const {
     return gfx9_plus() ? env : env | ir::fpenv::kKeepInputDenorm | ir::fpenv::kKeepOutputDenorm;

@@ -188,13 +188,18 @@ void v_pk_mov_b32(Context& c) {
 // --- mixed precision
 // ------------------------------------------------------------------------------------------------------------------
 
-// f32, or the f16 half that op_sel names when the op_sel_hi bit is set; neg_hi is abs here.
+bool is_fused_mix(Opcode opcode) {
+  return opcode == Opcode::v_fma_mix_f32 || opcode == Opcode::v_fma_mixlo_f16 || opcode == Opcode::v_fma_mixhi_f16;
+}
+
+// f32, or the f16 half that op_sel names when the op_sel_hi bit is set; neg_hi is abs here. v_mad_mix flushes halves
+// whatever MODE says.
 Inst* mix_source(Context& c, unsigned i) {
   const Operand& operand = c.operand(kSources[i]);
   Inst* value = c.raw32(operand);
   if (c.inst->op_sel_hi >> i & 1) {
     if (c.inst->op_sel >> i & 1) value = c.lshr(value, 16);
-    value = c.fp(Op::cvt_f32_f16, {value}, c.env16());
+    value = c.fp(Op::cvt_f32_f16, {value}, is_fused_mix(c.opcode()) ? c.env16() : c.env16_flush());
   }
   if (c.inst->neg_hi >> i & 1) value = c.and_(value, c.v(0x7fffffff));
   if (c.inst->neg_lo >> i & 1) value = c.b.op(Op::xor_, {value, c.v(0x80000000)});
@@ -215,14 +220,16 @@ void mix_f32(Context& c) {
   c.set_f32(mix<kFused>(c));
 }
 // The f32 result is no operand: a denormal one that MODE keeps is not flushed by the conversion, whatever MODE says of
-// operands.
+// operands. v_mad_mix flushes the half.
+template <bool kFused>
 uint32_t env_of_mix_to_f16(const Context& c) {
   using namespace ir::fpenv;
+  if (!kFused) return c.env16_flush();
   return c.env_f32_to_f16() | ((c.env32() & kKeepOutputDenorm) != 0 ? kKeepInputDenorm : 0);
 }
 template <bool kFused, bool kHigh>
 void mix_f16(Context& c) {
-  Inst* value = c.fp(Op::cvt_f16_f32, {mix<kFused>(c)}, env_of_mix_to_f16(c));
+  Inst* value = c.fp(Op::cvt_f16_f32, {mix<kFused>(c)}, env_of_mix_to_f16<kFused>(c));
   if (c.inst->clamp) value = c.fp(Op::fclamp_f16, {value}, c.env16());
   Inst* old = c.raw32(c.operand(Slot::vdst));
   c.set_v32(kHigh ? c.b.op(Op::bfi, {c.v(0xffff), old, c.shl(value, 16)}) : c.b.op(Op::bfi, {c.v(0xffff), value, old}));
@@ -231,13 +238,13 @@ void mix_f16(Context& c) {
 // --- dot products
 // ------------------------------------------------------------------------------------------------------------------------
 
-// Two fused steps, low halves first, each rounded to nearest even (docs/isa-decisions.md).
+// Two fused steps, low halves first, each rounded to nearest even, without denormals (docs/isa-decisions.md).
 Inst* dot2_f32(Context& c, Inst* x, Inst* y, Inst* z) {
-  constexpr uint32_t kExact = ir::fpenv::kKeepInputDenorm | ir::fpenv::kKeepOutputDenorm;
-  const uint32_t env = c.env32() & ~ir::fpenv::kRoundMask;
+  const uint32_t halves = c.family == isa::Family::gfx90a ? 0 : ir::fpenv::kKeepInputDenorm;
+  const uint32_t env = c.env32_flush() & ~ir::fpenv::kRoundMask;
   for (const unsigned shift : {0u, 16u}) {
-    Inst* a = c.fp(Op::cvt_f32_f16, {c.lshr(x, shift)}, kExact);
-    Inst* b = c.fp(Op::cvt_f32_f16, {c.lshr(y, shift)}, kExact);
+    Inst* a = c.fp(Op::cvt_f32_f16, {c.lshr(x, shift)}, halves | ir::fpenv::kKeepOutputDenorm);
+    Inst* b = c.fp(Op::cvt_f32_f16, {c.lshr(y, shift)}, halves | ir::fpenv::kKeepOutputDenorm);
     z = c.fp(Op::fma_f32, {a, b, z}, env);
   }
   return z;

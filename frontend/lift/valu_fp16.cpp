@@ -47,7 +47,8 @@ void ternary_reduce(Context& c) {
 }
 
 Inst* unfused(Context& c, Inst* x, Inst* y, Inst* z) {
-  return c.fp(Op::fadd_f16, {c.fp(Op::fmul_f16, {x, y}, c.env16()), z}, c.env16());
+  const uint32_t env = c.env16_flush();
+  return c.fp(Op::fadd_f16, {c.fp(Op::fmul_f16, {x, y}, env), z}, env);
 }
 template <bool kKeepsHigh>
 void v_mad_f16(Context& c) {

@@ -543,7 +543,8 @@ Bits modified(const Instruction& i, const Modifiers& m, const Lane& l, unsigned 
     // op_sel_hi: a half that op_sel chooses, else binary32.
     uint64_t bits = static_cast<uint32_t>(value);
     if ((m.op_sel_hi >> s & 1) != 0)
-      bits = convert(l.f16, exact(kF32), bits >> ((m.op_sel >> s & 1) != 0 ? 16 : 0) & 0xffff);
+      bits = convert(i.name().starts_with("v_mad_mix") ? flushing(l.f16) : l.f16, exact(kF32),
+                     bits >> ((m.op_sel >> s & 1) != 0 ? 16 : 0) & 0xffff);
     if ((m.abs >> s & 1) != 0) bits &= ~kF32.sign();
     if ((m.neg >> s & 1) != 0) bits ^= kF32.sign();
     return bits;

@@ -45,12 +45,12 @@ template <unsigned kBits>
 Bits fused(Lane& l, Source s) {
   return fma(env<kBits>(l), low(s[0]), low(s[1]), low(s[2]));
 }
-// v_mad_f32 flushes whatever MODE says; v_mad_f16 follows it.
+// Both flush whatever MODE says.
 Bits mad_f32(Lane& l, Source s) {
   return mad(flushing(l.f32), low(s[0]), low(s[1]), low(s[2]));
 }
 Bits mad_f16(Lane& l, Source s) {
-  return mad(l.f16, low(s[0]), low(s[1]), low(s[2]));
+  return mad(flushing(l.f16), low(s[0]), low(s[1]), low(s[2]));
 }
 // DX9 rules: zero times anything is +0.
 uint64_t product_legacy(const Env& e, uint64_t a, uint64_t b) {

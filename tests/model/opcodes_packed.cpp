@@ -45,11 +45,12 @@ Bits dot(Lane& l, Source s) {
   }
   return fit(l, sum, 32, kSigned);
 }
-// Two fused operations to nearest, the lower half first.
+// Two fused operations to nearest, the lower half first, without binary32's denormals; GFX90A has no binary16 ones.
 Bits dot2_f32(Lane& l, Source s) {
-  Env e = l.f32;
+  Env e = flushing(l.f32);
   e.round = Round::nearest;
-  const auto wide = [](uint64_t half) { return convert(exact(kF16), exact(kF32), half & 0xffff); };
+  const Env halves = l.family == isa::Family::gfx90a ? flushing(exact(kF16)) : exact(kF16);
+  const auto wide = [&](uint64_t half) { return convert(halves, exact(kF32), half & 0xffff); };
   const uint64_t first = fma(e, wide(low(s[0])), wide(low(s[1])), low(s[2]));
   return fma(e, wide(low(s[0]) >> 16), wide(low(s[1]) >> 16), first);
 }
@@ -64,6 +65,9 @@ Bits fma_mix(Lane& l, Source s) {
 }
 Bits to_half(const Lane& l, Bits value) {
   return convert(exact(kF32), l.f16, low(value));
+}
+Bits to_flushed_half(const Lane& l, Bits value) {
+  return convert(exact(kF32), flushing(l.f16), low(value));
 }
 
 // What packed instructions do to a half.
@@ -136,8 +140,8 @@ constexpr Entry kPacked[] = {
     {"v_dot8_u32_u4", dot<4, false>},
     {"v_mad_mix_f32", mad_mix},
     {"v_fma_mix_f32", fma_mix},
-    {"v_mad_mixlo_f16", [](Lane& l, Source s) { return to_half(l, mad_mix(l, s)); }},
-    {"v_mad_mixhi_f16", [](Lane& l, Source s) { return to_half(l, mad_mix(l, s)); }},
+    {"v_mad_mixlo_f16", [](Lane& l, Source s) { return to_flushed_half(l, mad_mix(l, s)); }},
+    {"v_mad_mixhi_f16", [](Lane& l, Source s) { return to_flushed_half(l, mad_mix(l, s)); }},
     {"v_fma_mixlo_f16", [](Lane& l, Source s) { return to_half(l, fma_mix(l, s)); }},
     {"v_fma_mixhi_f16", [](Lane& l, Source s) { return to_half(l, fma_mix(l, s)); }},
 };

@@ -9,8 +9,9 @@
 
 namespace wavejit::model {
 
-unsigned group_of(isa::Target target) {
+unsigned group_of(isa::Target target, std::string_view opcode) {
   const isa::Family family = isa::family_of(target);
+  if (family == isa::Family::gfx90a && opcode.starts_with("v_dot2")) return 4;
   return family <= isa::Family::gfx7 ? 0 : family == isa::Family::gfx8 ? 1 : family < isa::Family::gfx940 ? 2 : 3;
 }
 

@@ -83,7 +83,7 @@ class Sweep {
       if (number++ % options_.shards != options_.shard) continue;
       std::map<unsigned, isa::Target> groups;
       for (const isa::Target target : options_.targets)
-        if (has_class(i, Class::plain, target)) groups.try_emplace(group_of(target), target);
+        if (has_class(i, Class::plain, target)) groups.try_emplace(group_of(target, i.name()), target);
       if (groups.empty()) continue;
       ++summary_.opcodes;
       // The same bits are swept once where processors do not differ: up to GFX8, from GFX9 on.

@@ -52,7 +52,7 @@ std::vector<Unit> make_units(const RunOptions& options, const std::vector<Instru
       for (const isa::Target target : options.targets) {
         if (!has_class(i, cls, target)) continue;
         const bool only_long = i.row->number[static_cast<size_t>(isa::family_of(target))] >= isa::kVop3Only;
-        groups[{group_of(target), only_long}].push_back(target);
+        groups[{group_of(target, i.name()), only_long}].push_back(target);
       }
       std::vector<uint32_t> modes{kUsualMode};
       if (cls == Class::mode) {

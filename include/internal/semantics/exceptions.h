@@ -126,6 +126,12 @@ inline Environment environment_of(Number n, uint32_t mode) {
   return {mode >> (single ? mode::kRoundF32Shift : mode::kRoundF16F64Shift) & 3, (denormals & 1) != 0,
           (denormals & 2) != 0};
 }
+// v_mad_f16 flushes denormals whatever MODE says (so does v_mad_f32, which flags() sees to).
+inline Environment environment_of(const Rule& rule, uint32_t mode) {
+  Environment e = environment_of(rule.number, mode);
+  if (rule.kind == Kind::multiply_add && rule.number == Number::f16) e.keeps_inputs = e.keeps_outputs = false;
+  return e;
+}
 
 // --- the host's arithmetic, f32 and f64 ---
 
@@ -253,7 +259,7 @@ inline double half_to_double(uint64_t bits) {
 class Element {
  public:
   Element(const Rule& rule, uint32_t mode, const uint64_t* bits)
-      : rule_(rule), mode_(mode), bits_(bits), e_(environment_of(rule.number, mode)) {}
+      : rule_(rule), mode_(mode), bits_(bits), e_(environment_of(rule, mode)) {}
 
   [[nodiscard]] uint32_t raised() const {
     switch (rule_.kind) {
