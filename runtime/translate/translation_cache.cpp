@@ -7,6 +7,7 @@
 
 #include "frontend/lift/lifter.h"
 #include "internal/check.h"
+#include "internal/exceptions.h"
 #include "ir/call_shape.h"
 #include "ir/pass.h"
 #include "runtime/kernel/execution_profile.h"
@@ -325,8 +326,10 @@ Expected<TranslationCache::Entry> TranslationCache::find(const Query& query, Tra
   if (query.arrival != Arrival::start) {
     const std::shared_lock lock(mutex_);
     if (query.arrival == Arrival::jump) in_start_unit = jump_entries_.contains({query.specialisation, query.pc});
-    // What the unit knows about registers holds for the MODE that its kernel starts with.
-    in_start_unit &= query.mode == specialisations_[query.specialisation].kernel->descriptor.mode;
+    // What the unit knows about registers holds for the MODE that its kernel starts with. Whether exceptions are recorded is
+    // the same for all of a launch.
+    const uint32_t mode = query.mode & ~exceptions::kRecords;
+    in_start_unit &= mode == specialisations_[query.specialisation].kernel->descriptor.mode;
   }
   return in_start_unit ? find_in_start_unit(query, counters) : find_general(query, counters);
 } catch (const std::bad_alloc&) {

@@ -589,6 +589,32 @@ LockstepCase partial_wave_at_barriers() {
           }};
 }
 
+// Registers behind a barrier that can be computed again, in a kernel that records exceptions, as it reads them.
+LockstepCase recording_at_a_barrier() {
+  return {.name = "recording_at_a_barrier",
+          .body = std::string(kLoadOwn) + R"(
+  v_mul_u32_u24_e32 v7, 54, v0
+  s_barrier
+  addu v8, v0, v7
+  v_cvt_f32_u32_e32 v9, v5
+  v_rcp_f32_e32 v9, v9
+  s_getreg_b32 s8, hwreg(HW_REG_TRAPSTS, 3, 1)
+  out 0, v8
+  out 1, v7
+  out 2, s8
+)",
+          .groups = 2,
+          .group_size = 128,
+          .reference = [](Memory& data, unsigned group) {
+            for (unsigned i = 0; i < 128; ++i) {
+              const unsigned at = 1024 + group * 128 + i;
+              data[at] = 55 * i;
+              data[at + 256] = 54 * i;
+              data[at + 512] = 0;
+            }
+          }};
+}
+
 std::vector<LockstepCase> scalar_state_cases() {
   return {divergent_loop(false),
           divergent_loop(true),
@@ -604,7 +630,8 @@ std::vector<LockstepCase> scalar_state_cases() {
           mask_as_number(),
           lanes_leave(),
           partial_wave(),
-          partial_wave_at_barriers()};
+          partial_wave_at_barriers(),
+          recording_at_a_barrier()};
 }
 
 }  // namespace wavejit::test
