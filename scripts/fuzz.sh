@@ -6,6 +6,7 @@
 #   scripts/fuzz.sh [--build DIR] [--state DIR] [--instructions N] [--slice SECONDS] [--seed S] [TARGET...]
 #   scripts/fuzz.sh [--state DIR] --summary
 #   scripts/fuzz.sh --programs [...]     whole programs instead: scripts/programs.sh with the arguments that follow
+#   scripts/fuzz.sh --assembly [...]     whole kernels in assembly: scripts/assembly.sh with the arguments that follow
 #
 # Defaults: build/release, build/fuzz, 10,000,000 in all, 30 seconds, 1, and the targets below. Exit code 1 if there was
 # a difference.
@@ -14,6 +15,7 @@ export WAVEJIT_STRICT=1  # what cannot be translated is a failure
 cd "$(dirname "$0")/.."
 
 [ "${1:-}" != --programs ] || exec scripts/programs.sh "${@:2}"
+[ "${1:-}" != --assembly ] || exec scripts/assembly.sh "${@:2}"
 
 build=build/release state=build/fuzz instructions=10000000 slice=30 seed=1 summary=0 targets=()
 while [ $# -gt 0 ]; do

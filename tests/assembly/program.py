@@ -394,10 +394,13 @@ class Program:
             self.out("ds_read_b32 v17, v16", "s_waitcnt lgkmcnt(0)", *wait, "ds_read_b32 v18, v16 offset:4", "s_waitcnt lgkmcnt(0)")
         self.out("v_mul_u32_u24 v18, 5, v18", f"v_readfirstlane_b32 s37, {self.v()}", "addu v18, s37, v18", f"v_readfirstlane_b32 {self.s()}, v18", "s_add_u32 s36, s36, 1",
                  "v_mov_b32 v17, s36")  # fmt: skip
+        # One lane passes the token on: others could write it again when the next wave has already done so.
+        self.out("s_mov_b64 s[66:67], exec", "s_mov_b64 exec, 1")
         if grid:
             self.out("store_coherent 26, v18", "store_coherent 24, v17", "s_waitcnt 0")
         else:
             self.out("ds_write_b32 v16, v18 offset:4", "s_waitcnt lgkmcnt(0)", "ds_write_b32 v16, v17", "s_waitcnt lgkmcnt(0)")
+        self.out("s_mov_b64 exec, s[66:67]")
 
     def body(self, level: int, uniform: bool) -> None:
         for _ in range(self.rng.randint(1, 4)):
