@@ -7,7 +7,7 @@
 
 #include "frontend/lift/lifter.h"
 #include "internal/check.h"
-#include "internal/exceptions.h"
+#include "internal/semantics/exceptions.h"
 #include "ir/call_shape.h"
 #include "ir/pass.h"
 #include "runtime/kernel/execution_profile.h"

@@ -55,6 +55,7 @@ class Program:
         self.piece: int | None = None
         self.pieces: list[int] = []
         self.budget = rng.randint(25, 90)  # nodes
+        self.modes = rng.randrange(4) == 0  # changes rounding, and looks at exceptions
         self.all_lines = self._make()
 
     # Emitting.
@@ -266,6 +267,24 @@ class Program:
         else:
             self.out(f"gatomic {op}, 24, {self.v()}", "s_waitcnt 0")
 
+    def float_op(self) -> None:
+        """Inexact, without a NaN: the bits of the result are data."""
+        rng = self.rng
+        self.out(f"v_cvt_f32_u32 v16, {self.v()}", f"v_cvt_f32_i32 v17, {self.v()}", f"v_mul_f32 v16, 0x{0x3d000000 + rng.getrandbits(24):x}, v16",
+                 f"v_{rng.choice(('add', 'sub', 'mac', 'max'))}_f32 v16, v16, v17", f"v_mov_b32 {self.v()}, v16")  # fmt: skip
+
+    def mode(self) -> None:
+        rng = self.rng
+        kind = rng.randrange(4)
+        if kind == 0:
+            self.out(f"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), {rng.randrange(16)}")
+        elif kind == 1:
+            self.out(f"s_getreg_b32 {self.s()}, hwreg(HW_REG_TRAPSTS, 0, 7)")
+        elif kind == 2:
+            self.out(f"s_getreg_b32 {self.s()}, hwreg(HW_REG_MODE, 0, 8)")
+        else:
+            self.out("s_setreg_imm32_b32 hwreg(HW_REG_TRAPSTS, 0, 7), 0")
+
     # Control flow.
 
     def saved(self, level: int) -> int:
@@ -411,6 +430,8 @@ class Program:
         self.budget -= 1
         nested = self.budget > 0 and (level < LEVELS or level == CALL_LEVEL)
         plain = [(self.vector_op, 10), (self.scalar_op, 4), (self.scratch, 5), (self.spill, 1), (self.own_memory, 3), (self.buffer, 4), (self.lds, 3), (self.shared_atomic, 1), (self.own_atomic, 2)]
+        if self.modes:
+            plain += [(self.float_op, 4), (self.mode, 2)]
         if self.chance(4) and nested:
             kinds = [lambda: self.if_else(level), lambda: self.if_scalar(level), lambda: self.loop_count(level, uniform), lambda: self.loop_lanes(level)]
             if level < CALL_LEVEL:
