@@ -10,10 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "runtime/api/c_api_internal.h"
 #include "runtime/hsa/board_file.h"
 #include "runtime/hsa/devices.h"
 #include "runtime/hsa/kfd/driver_tree.h"
 #include "runtime/shadow/options.h"
+#include "runtime/translate/switches.h"
 #include "tools/command.h"
 #include "tools/library_folder.h"
 
@@ -23,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ExecOptions {
-  std::string target, board, engine, report, shadow;
+  std::string target, board, engine, report, shadow, disabled_passes;
   bool shadows = false;
   unsigned threads = 0;
   double timeout = 0;
@@ -35,6 +37,11 @@ struct ExecOptions {
 std::string check_targets(const std::string& list) {
   const auto boards = hsa::boards_of_list(list);
   return boards ? std::string() : boards.error();
+}
+
+std::string check_disabled(const std::string& list) {
+  const auto names = runtime::check_switches(runtime::split(list.c_str()));
+  return names ? std::string() : names.error().message;
 }
 
 std::string check_shadow(const std::string& text) {
@@ -94,6 +101,7 @@ void run(const ExecOptions& options) {
   if (!options.report.empty()) set("WAVEJIT_REPORT", fs::absolute(options.report).string());
   if (options.threads != 0) set("WAVEJIT_THREADS", std::to_string(options.threads));
   if (options.schedule != 0) set("WAVEJIT_SCHEDULE", std::to_string(options.schedule));
+  if (!options.disabled_passes.empty()) set("WAVEJIT_DISABLE_PASSES", options.disabled_passes);
   if (options.shadows) set("WAVEJIT_SHADOW", options.shadow.empty() ? "1" : options.shadow);
   if (options.timeout != 0) set("WAVEJIT_TIMEOUT", fmt::format("{}", options.timeout));
   // From this many KiB on HIP copies the program's own memory instead of copying it to a buffer of its own first: what
@@ -129,6 +137,7 @@ void add_exec(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   command->add_option("--report", options->report,
                       "File for what its kernels executed, exact or not, as JSON; %p becomes the process's number");
+  command->add_option("--disable", options->disabled_passes, kDisableHelp)->check(check_disabled);
   CLI::Option* shadow =
       command
           ->add_option("--shadow", options->shadow,

@@ -5,8 +5,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "backend-x86/compiler.h"
+#include "runtime/api/c_api_internal.h"
 #include "runtime/hsa/loader.h"
 #include "runtime/hsa/queue.h"
 #include "runtime/hsa/report.h"
@@ -14,6 +18,7 @@
 #include "runtime/launch/launch.h"
 #include "runtime/launch/thread_pool.h"
 #include "runtime/shadow/shadow.h"
+#include "runtime/translate/switches.h"
 
 namespace wavejit::hsa {
 namespace {
@@ -25,6 +30,7 @@ struct Settings {
   uint32_t threads = 1;
   uint64_t schedule = 0;
   uint64_t timeout_ns = 0;
+  std::vector<std::string> disabled_passes;
 };
 
 const Settings& settings() {
@@ -58,6 +64,11 @@ const Settings& settings() {
     if (s.threads == 0) s.threads = runtime::available_cpus();
     s.schedule = static_cast<uint64_t>(number("WAVEJIT_SCHEDULE", 0));
     s.timeout_ns = static_cast<uint64_t>(number("WAVEJIT_TIMEOUT", 0) * 1e9);
+    if (Expected<std::vector<std::string>> disabled =
+            runtime::check_switches(runtime::split(std::getenv("WAVEJIT_DISABLE_PASSES"))))
+      s.disabled_passes = std::move(*disabled);
+    else
+      say(fmt::format("WAVEJIT_DISABLE_PASSES: {}", disabled.error().message));
     return s;
   }();
   return all;
@@ -116,6 +127,7 @@ Expected<void> run_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& pa
   const Board& board = *queue.agent().board;
   request.device_waves = std::max(runtime::kDeviceWaves, board.compute_units * board.waves_per_cu());
   request.schedule = s.schedule;
+  request.disabled_passes = s.disabled_passes;
   request.timeout_ns = s.timeout_ns;
   request.cancellation = &cancellation;
   request.waiting = [&queue, index] { queue.begin_next(index); };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -56,25 +57,56 @@ void say_difference(std::string_view text) {
 }
 
 void report_counters(const Counters& counters) {
-  const uint64_t skipped = counters.dispatches - counters.compared() - counters.of(Verdict::order_dependent);
   append_to_report(fmt::format(
       "{{\"dispatches\": {}, \"compared\": {}, \"other_nans\": {}, \"different\": {}, \"order_dependent\": {}, "
       "\"skipped\": {}, \"left_out\": {}, \"waits\": {}, \"too_long\": {}, \"error\": {}, \"untranslated\": {}, "
       "\"failed\": {}, \"bytes\": {}}}",
       counters.dispatches, counters.compared(), counters.of(Verdict::other_nans), counters.of(Verdict::different),
-      counters.of(Verdict::order_dependent), skipped, counters.of(Verdict::left_out), counters.of(Verdict::waits),
-      counters.of(Verdict::too_long), counters.of(Verdict::error), counters.of(Verdict::untranslated),
-      counters.of(Verdict::failed), counters.bytes));
+      counters.of(Verdict::order_dependent), counters.skipped(), counters.of(Verdict::left_out),
+      counters.of(Verdict::waits), counters.of(Verdict::too_long), counters.of(Verdict::error),
+      counters.of(Verdict::untranslated), counters.of(Verdict::failed), counters.bytes));
+}
+
+// What has not been reported yet. A line holds what has been counted since the one before, so that little is lost if the
+// process is killed.
+class Reporter {
+ public:
+  void report(Shadow& shadow, bool at_end) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    const Clock::time_point now = Clock::now();
+    if (!lock || (!at_end && now < next_)) return;
+    next_ = now + kInterval;
+    if (getpid() != process_) {  // a child of fork() counts anew
+      process_ = getpid();
+      reported_ = {};
+    }
+    const Counters counters = shadow.counters();
+    if (counters.dispatches != reported_.dispatches) report_counters(counters.since(reported_));
+    reported_ = counters;
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kInterval{2};
+  std::mutex mutex_;
+  pid_t process_ = getpid();
+  Clock::time_point next_ = Clock::now() + kInterval;
+  Counters reported_;
+};
+
+Reporter& reporter() {
+  static Reporter& instance = *new Reporter;
+  return instance;
 }
 
 void at_exit() {
   Shadow* shadow = g_shadow.load();
   if (!shadow) return;
   shadow->finish();
+  reporter().report(*shadow, true);
   const Counters counters = shadow->counters();
   if (counters.dispatches == 0) return;
   say(fmt::format("shadow: {}", summary(counters)));
-  report_counters(counters);
 }
 
 void read_options() {
@@ -98,7 +130,7 @@ Shadow* of_process() {
   std::call_once(once, read_options);
   if (!g_options) return nullptr;
   Shadow* known = g_shadow.load(std::memory_order_acquire);
-  if (known) return known;
+  if (known) return reporter().report(*known, false), known;
   auto created = std::make_unique<Shadow>(*g_options, say_difference);
   if (g_shadow.compare_exchange_strong(known, created.get(), std::memory_order_acq_rel)) known = created.release();
   return known;

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <new>
+#include <numeric>
 #include <utility>
 
 #include "runtime/kernel/symbols.h"
@@ -59,6 +60,16 @@ Report* new_report() {
 
 }  // namespace
 
+Counters Counters::since(const Counters& earlier) const {
+  Counters counters{.dispatches = dispatches - earlier.dispatches, .bytes = bytes - earlier.bytes};
+  for (unsigned i = 0; i < kVerdicts; ++i) counters.verdicts[i] = verdicts[i] - earlier.verdicts[i];
+  return counters;
+}
+
+uint64_t Counters::skipped() const {
+  return std::accumulate(verdicts.begin() + static_cast<unsigned>(Verdict::left_out), verdicts.end(), uint64_t{0});
+}
+
 std::string summary(const Counters& counters) {
   std::string text = fmt::format("{} dispatches: {} compared ({} equal", counters.dispatches, counters.compared(),
                                  counters.of(Verdict::equal));
@@ -66,7 +77,7 @@ std::string summary(const Counters& counters) {
     text += fmt::format(", {} equal but for NaNs' payloads", nans);
   text += fmt::format(", {} different), {} order-dependent, ", counters.of(Verdict::different),
                       counters.of(Verdict::order_dependent));
-  const uint64_t skipped = counters.dispatches - counters.compared() - counters.of(Verdict::order_dependent);
+  const uint64_t skipped = counters.skipped();
   text += fmt::format("{} skipped", skipped);
   const char* separator = " (";
   for (unsigned i = static_cast<unsigned>(Verdict::left_out); i < kVerdicts; ++i) {

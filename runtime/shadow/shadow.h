@@ -21,6 +21,9 @@ struct Counters {
   std::array<uint64_t, kVerdicts> verdicts{};  // by Verdict
   uint64_t bytes = 0;                          // compared
   [[nodiscard]] uint64_t of(Verdict verdict) const { return verdicts[static_cast<unsigned>(verdict)]; }
+  // What has been counted since `earlier`.
+  [[nodiscard]] Counters since(const Counters& earlier) const;
+  [[nodiscard]] uint64_t skipped() const;
   [[nodiscard]] uint64_t compared() const {
     return of(Verdict::equal) + of(Verdict::other_nans) + of(Verdict::different);
   }
