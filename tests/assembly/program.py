@@ -271,7 +271,7 @@ class Program:
         """Inexact, without a NaN: the bits of the result are data."""
         rng = self.rng
         self.out(f"v_cvt_f32_u32 v16, {self.v()}", f"v_cvt_f32_i32 v17, {self.v()}", f"v_mul_f32 v16, 0x{0x3d000000 + rng.getrandbits(24):x}, v16",
-                 f"v_{rng.choice(('add', 'sub', 'mac', 'max'))}_f32 v16, v16, v17", f"v_mov_b32 {self.v()}, v16")  # fmt: skip
+                 f"v_{rng.choice(('add', 'sub', 'mul', 'max'))}_f32 v16, v16, v17", f"v_mov_b32 {self.v()}, v16")  # fmt: skip
 
     def mode(self) -> None:
         rng = self.rng
