@@ -4,8 +4,9 @@
 # 24 cases of each, fresh seed); then floating-point instructions against MPFR (tests/model,
 # run_sweep.cpp), all 256 combinations of rounding and denormals for 16-bit sources and hard cases, 2^28 inputs of each
 # 32- and 64-bit source.
-# Usage: scripts/oracle.sh [--full] [--jobs N] [arguments of wavejit_model, such as --only "^v_sin_f32$" or --log2 24]
-#   --full  all 2^32 inputs of 32-bit sources: about 2^32 microseconds for each of some 50 instructions
+# Usage: scripts/oracle.sh [--full] [--jobs N] [--cases N] [arguments of wavejit_model, such as --only "^v_sin_f32$" or --log2 24]
+#   --cases N  of each kind of memory access, instead of 2,000
+#   --full  all 2^32 inputs of 32-bit sources: an hour or two of CPU time for each of some 50 instructions
 # BUILD_DIR chooses the build folder. The last line says how many parts failed.
 set -eu
 export WAVEJIT_STRICT=1  # what cannot be translated is a failure
@@ -13,10 +14,12 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 build=${BUILD_DIR:-$root/build/release}
 log2=28
 jobs=$(nproc)
+cases_of_each=2000
 while [ $# -gt 0 ]; do
   case $1 in
     --full) log2=32; shift ;;
     --jobs) jobs=$2; shift 2 ;;
+    --cases) cases_of_each=$2; shift 2 ;;
     *) break ;;
   esac
 done
@@ -39,8 +42,8 @@ run_cases() {  # NAME GENERATOR ARGUMENT...: its cases on every engine
     failed=$((failed + 1))
   fi
 }
-run_cases formats "$root/tests/formats/generate.py" --count 2000
-run_cases folding "$root/tests/folding/generate.py" --count 24
+run_cases formats "$root/tests/formats/generate.py" --count "$cases_of_each"
+run_cases folding "$root/tests/folding/generate.py" --count "$(((cases_of_each + 83) / 84))"
 
 # The opcodes in parts that run side by side; one that ends early makes room for the next.
 parts=$((jobs * 8))

@@ -22,8 +22,6 @@ constexpr std::string_view kNotArithmetic[] = {
     "s_getreg_b32", "s_setreg_", "s_set_gpr_idx_", "s_setvskip", "s_movrel", "v_movrel", "v_clrexcp", "v_nop",
     // other lanes' registers
     "v_readlane_b32", "v_writelane_b32", "v_readfirstlane_b32",
-    // a table of 256 numbers (Vega ISA manual)
-    "v_screen_partition_4se_b32",
     // two results; the other register file
     "v_swap_b32", "v_accvgpr_"};
 

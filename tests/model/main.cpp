@@ -34,8 +34,8 @@ int main(int argc, char** argv) {
   app.add_option("--class", options.only_class, "classes of modifiers, a regular expression");
   app.add_option("--part", part, "vector, scalar, matrix (all of them: all), or sweep")
       ->check(CLI::IsMember({"vector", "scalar", "matrix", "sweep", "all"}));
-  app.add_option("--log2", options.log2_values, "sweep: 2^N inputs of one 32- or 64-bit source");
-  app.add_option("--log2-hard", options.log2_hard, "sweep: 2^N sets of two or more sources for each MODE");
+  app.add_option("--log2", options.log2_values, "sweep: 2^N inputs of one 32- or 64-bit source")->take_last();
+  app.add_option("--log2-hard", options.log2_hard, "sweep: 2^N sets of two or more sources for each MODE")->take_last();
   app.add_flag("--all-modes", options.all_modes, "sweep: 256 combinations of rounding and denormals, not 16");
   app.add_option("--shard", options.shard, "sweep: which of --shards parts of the opcodes");
   app.add_option("--shards", options.shards)->check(CLI::PositiveNumber);

@@ -168,6 +168,20 @@ Bits sad_u16(Lane& l, Source s) {
   return u32_of(l, Wide{sum} + u(s[2]));
 }
 
+// The back ends that a rectangle of 32-pixel tiles covers, by the formula in the Vega ISA manual; the engines have the
+// manual's table. Select: x and y of the first tile, x and y of the last, two bits each; tiles repeat every four.
+uint64_t screen_partition(uint64_t select) {
+  const uint64_t x0 = select >> 6 & 3, y0 = select >> 4 & 3, x1 = select >> 2 & 3, y1 = select & 3;
+  uint64_t covered = 0;
+  for (uint64_t i = 0; i <= ((x1 - x0) & 3); ++i) {
+    for (uint64_t k = 0; k <= ((y1 - y0) & 3); ++k) {
+      const uint64_t x = (x0 + i) & 3, y = (y0 + k) & 3;
+      covered |= uint64_t{1} << (((x & 1) ^ y >> 1) << 1 | ((y & 1) ^ x >> 1));
+    }
+  }
+  return covered;
+}
+
 #define ROW(name, ...) {#name, []([[maybe_unused]] Lane& l, Source s) -> Bits { return __VA_ARGS__; }}
 // clang-format off
 constexpr Entry kEntries[] = {
@@ -284,6 +298,7 @@ constexpr Entry kEntries[] = {
     ROW(v_sub_i32, i32_of(l, Wide{s32(s[0])} - s32(s[1]))),
     ROW(v_add_i16, i16_of(l, Wide{s16(s[0])} + s16(s[1]))),
     ROW(v_sub_i16, i16_of(l, Wide{s16(s[0])} - s16(s[1]))),
+    ROW(v_screen_partition_4se_b32, screen_partition(low(s[0]))),
 };
 // clang-format on
 #undef ROW

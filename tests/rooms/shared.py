@@ -22,9 +22,9 @@ OPINIONS = {
     "data_format.h": "tests/formats (exact fractions in Python)",
     "image_access.h": "tests/formats (images.py)",
     "transcendental.h": "tests/model (MPFR: bounds of approximations.def)",
-    "exceptions.h": "tests/isa/exceptions (cases written by hand from IEEE 754)",
+    "exceptions.h": "tests/isa/exceptions (expected flags of each instruction at corner values)",
     "rounding.h": "tests/model (MPFR in all 256 combinations of rounding and denormals)",
-    "screen_partition.h": "tests/isa/vop1 (values of the manual's table)",
+    "screen_partition.h": "tests/model (the formula that the manual has besides the table)",
 }
 
 INFRASTRUCTURE = {
