@@ -1,5 +1,5 @@
 // Kernels that wait by loading again and again: for another stream's kernel, for the host, and block for block for a graph's
-// neighbours in 24 and 300 blocks.
+// neighbours in 24 and 300 blocks. And as many blocks as the device holds at a time, which wait for each other.
 #include <hip/hip_runtime.h>
 
 #include <chrono>
@@ -34,6 +34,16 @@ __global__ void levels(volatile int* state, int n, int stride) {
         undecided = true;
     }
   } while (undecided);
+}
+
+__global__ void meet(unsigned* count, unsigned blocks) {
+  if (threadIdx.x == 0) {
+    atomicAdd(count, 1);
+    while (atomicAdd(count, 0) % blocks != 0) {
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x == 64) atomicAdd(count + 1, 1);
 }
 
 int main() {
@@ -82,4 +92,14 @@ int main() {
     CHECK(state == expected);
     HIP(hipFree(device));
   }
+
+  hipDeviceProp_t device;
+  HIP(hipGetDeviceProperties(&device, 0));
+  constexpr unsigned kThreads = 256;
+  const unsigned blocks = device.multiProcessorCount * device.maxThreadsPerMultiProcessor / kThreads;
+  HIP(hipMemset(flag, 0, 4096));
+  meet<<<blocks, kThreads, 0, first>>>(flag, blocks);
+  HIP(hipStreamSynchronize(first));
+  HIP(hipMemcpy(got, flag, sizeof got, hipMemcpyDeviceToHost));
+  CHECK(got[0] == blocks && got[1] == blocks);
 }
