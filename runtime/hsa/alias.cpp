@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "runtime/memory/fault.h"
+#include "runtime/memory/pages.h"
 
 namespace wavejit::hsa {
 namespace {
@@ -63,11 +64,7 @@ Kind kind_of(const Range& range) {
   return known >= range.end ? kind : Kind::other;
 }
 
-// Without memcpy(): sanitizers see its accesses, and know neither that nobody can write to the pages meanwhile nor that
-// what is freed in them moves along.
-void copy_pages(void* to, const void* from, size_t bytes) {
-  asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
-}
+using runtime::copy_pages;
 
 class Aliases {
  public:

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <utility>
+
+#include "runtime/memory/pages.h"
 
 namespace wavejit::runtime::shadow {
 namespace {
@@ -45,7 +46,7 @@ bool copy_privately(const Interval& pages, int protection) {
   void* const place = reinterpret_cast<void*>(pages.begin);
   void* copy = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (copy == MAP_FAILED) return false;
-  std::memcpy(copy, place, bytes);
+  copy_pages(copy, place, bytes);
   return mprotect(copy, bytes, protection) == 0 &&
          mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED;
 }

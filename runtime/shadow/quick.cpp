@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "runtime/memory/fault.h"
+#include "runtime/memory/pages.h"
 #include "runtime/shadow/engine_run.h"
 #include "runtime/shadow/write_log.h"
 
@@ -80,7 +81,7 @@ class Kept {
     bytes_ = static_cast<uint8_t*>(memory);
     for (size_t i = 0; i < log.pieces(); ++i) {
       const Interval& pages = log.piece(i).pages;
-      std::memcpy(bytes_ + i * WriteLog::kPiece, reinterpret_cast<const void*>(pages.begin), pages.end - pages.begin);
+      copy_pages(bytes_ + i * WriteLog::kPiece, reinterpret_cast<const void*>(pages.begin), pages.end - pages.begin);
     }
     return true;
   }

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 
 #include "runtime/memory/fault.h"
+#include "runtime/memory/pages.h"
 
 namespace wavejit::runtime::shadow {
 namespace {
@@ -76,7 +76,7 @@ bool WriteLog::let_through(uint64_t address) {
   const uint64_t bytes = bytes_let_through(), begin = address / bytes * bytes;
   const Interval part{std::max(begin, interval.begin), std::min(begin + bytes, interval.end)};
   if (keeps_ == Keeps::contents && count_ < kMaxPieces && !overflowed_) {
-    std::memcpy(before_ + count_ * kPiece, reinterpret_cast<const void*>(part.begin), part.end - part.begin);
+    copy_pages(before_ + count_ * kPiece, reinterpret_cast<const void*>(part.begin), part.end - part.begin);
     if (protect(part, PROT_READ | PROT_WRITE)) {
       log_[count_++] = part;
       return true;
