@@ -161,9 +161,9 @@ def rules():
         yield Rule(f"v_cube{part}_f32", intrinsic(f"amdgcn.cube{part}", "float", ["float"] * 3), "float", ["float"] * 3,
                    accept=lambda a, r: all(x & 0x7FFFFFFF <= 0x7F800000 for x in a))
     yield Rule("v_cvt_pkrtz_f16_f32", intrinsic("amdgcn.cvt.pkrtz", "<2 x half>", ["float"] * 2), "<2 x half>", ["float"] * 2)
-    # Behind the 1201 bits of 2 / pi LLVM gives 0 as soon as a word of its table is missing, the manuals the bits that remain.
+    # From bit 1120 of 2 / pi on LLVM gives 0 (its table ends), the manuals give what there is of 1201 bits.
     yield Rule("v_trig_preop_f64", intrinsic("amdgcn.trig.preop.f64", "double", ["double", "i32"]), "double", ["double", "i32"],
-               accept=lambda a, r: max((a[0] >> 52 & 0x7FF) - 1077, 0) + 53 * a[1] <= 1148,
+               accept=lambda a, r: max((a[0] >> 52 & 0x7FF) - 1077, 0) + 53 * a[1] < 1120,
                draw=lambda rng: [random_bits(rng, "double"), rng.getrandbits(5)])
     for a, b, operation in (("float", "half", "v_cvt_f16_f32"), ("double", "float", "v_cvt_f32_f64")):
         yield Rule(operation, f"%r = fptrunc {a} {{0}} to {b}", b, [a])
