@@ -61,7 +61,10 @@ class Record:
         if not path.exists():
             return
         for line in path.read_text(errors="replace").splitlines():
-            data = json.loads(line)
+            try:
+                data = json.loads(line)
+            except ValueError:  # of a process that was killed
+                continue
             if "difference" in data:
                 self.differences.append(data["difference"])
                 continue

@@ -281,6 +281,19 @@ class Verdicts(unittest.TestCase):
 
 
 class Records(unittest.TestCase):
+    def test_count_what_shadow_mode_reports(self) -> None:
+        record = records.Record("a", "b", "gfx906", "auto", shadow={"dispatches": 3})
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "report")
+            record.add_shadow(path)
+            path.write_text(
+                '{"dispatches": 2, "compared": 1}\n{"difference": "Kernel \'k\'\\u000a at"}\n{"dispatches": 4, "compared": 4}\n{"disp'
+            )
+            record.add_shadow(path)
+            self.assertFalse(path.exists())
+        self.assertEqual(record.shadow, {"dispatches": 9, "compared": 5})
+        self.assertEqual(record.differences, ["Kernel 'k'\n at"])
+
     def test_come_back(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             path = records.path_of(pathlib.Path(folder), "rocPRIM", "sid", "gfx906", "auto")
