@@ -5,8 +5,8 @@
 #     TARGETS gfx906...            processors
 #     LEVELS O0 O3                 optimisation levels
 #     [OBJECT_VERSION 5]           code object version; 4, the compiler's default, without it
-#     [COMPILER 19]                clang's and lld's version; WAVEJIT_LLVM without it. 14 reads no device libraries: OpenCL sources
-#                                  get tests/kernels/clang14/opencl_library.h instead
+#     [COMPILER 19]                clang's and lld's version; without it WAVEJIT_LLVM, or 19 at -O0 where WAVEJIT_LLVM is 17. 14 reads
+#                                  no device libraries: OpenCL sources get tests/kernels/clang14/opencl_library.h instead
 #     [SUFFIX -v5])                appended to the processor in the output path
 #
 # Outputs are ${WAVEJIT_KERNEL_DIR}/<target><suffix>/<level>/<name>.co. HIP sources become one offload bundle with all targets,
@@ -40,6 +40,26 @@ function(wavejit_device_lib_flags target object_version result)
   set(${result} ${flags} PARENT_SCOPE)
 endfunction()
 
+# clang and lld of the version that is asked for, or of the one that a level has without that.
+function(wavejit_choose_kernel_compiler version level clang_variable lld_variable)
+  # LLVM 17 at -O0 reloads spilled VGPRs where branches meet before it restores EXEC, so that lanes keep old values: in
+  # __ockl_get_global_id, in 64-bit division, in fmod and pow (tests/kernels/miscompiled.h).
+  if(NOT version AND level STREQUAL "O0" AND WAVEJIT_LLVM EQUAL 17)
+    set(version 19)
+  endif()
+  if(NOT version)
+    set(${clang_variable} "${WAVEJIT_CLANG}" PARENT_SCOPE)
+    set(${lld_variable} "${WAVEJIT_LLD}" PARENT_SCOPE)
+    return()
+  endif()
+  wavejit_find_kernel_compiler(${version})
+  if(NOT WAVEJIT_CLANG_${version} OR NOT WAVEJIT_LLD_${version})
+    message(FATAL_ERROR "wavejit's kernel tests need clang-${version} and lld-${version}: run scripts/setup.sh")
+  endif()
+  set(${clang_variable} "${WAVEJIT_CLANG_${version}}" PARENT_SCOPE)
+  set(${lld_variable} "${WAVEJIT_LLD_${version}}" PARENT_SCOPE)
+endfunction()
+
 option(WAVEJIT_COMPILE_KERNELS "Compile the kernels of the tests; without them few tests can run" ON)
 
 function(wavejit_add_code_objects outputs_variable)
@@ -49,22 +69,18 @@ function(wavejit_add_code_objects outputs_variable)
   endif()
   cmake_parse_arguments(arg "" "OBJECT_VERSION;SUFFIX;COMPILER" "SOURCES;TARGETS;LEVELS" ${ARGN})
   set(version 4)
-  set(version_flags)
+  set(hip_version_flags)
   if(arg_OBJECT_VERSION)
     set(version ${arg_OBJECT_VERSION})
-    set(version_flags -mcode-object-version=${version})
+    set(hip_version_flags -mcode-object-version=${version})
   endif()
-  set(clang "${WAVEJIT_CLANG}")
-  set(lld "${WAVEJIT_LLD}")
-  if(arg_COMPILER)
-    wavejit_find_kernel_compiler(${arg_COMPILER})
-    if(NOT WAVEJIT_CLANG_${arg_COMPILER} OR NOT WAVEJIT_LLD_${arg_COMPILER})
-      message(FATAL_ERROR "wavejit's kernel tests need clang-${arg_COMPILER} and lld-${arg_COMPILER}: run scripts/setup.sh")
+  foreach(level IN LISTS arg_LEVELS)
+    wavejit_choose_kernel_compiler("${arg_COMPILER}" ${level} clang_${level} lld_${level})
+    set(version_flags_${level} ${hip_version_flags})
+    if(NOT clang_${level} STREQUAL WAVEJIT_CLANG)
+      set(version_flags_${level} -mcode-object-version=${version})  # the default differs
     endif()
-    set(clang "${WAVEJIT_CLANG_${arg_COMPILER}}")
-    set(lld "${WAVEJIT_LLD_${arg_COMPILER}}")
-    set(version_flags -mcode-object-version=${version})  # the default differs
-  endif()
+  endforeach()
   set(outputs)
   foreach(source IN LISTS arg_SOURCES)
     get_filename_component(source "${source}" ABSOLUTE)
@@ -78,7 +94,7 @@ function(wavejit_add_code_objects outputs_variable)
         list(JOIN arg_TARGETS "," archs)
         add_custom_command(
           OUTPUT "${output}"
-          COMMAND "${WAVEJIT_HIPCC}" --genco --offload-arch=${archs} -${level} ${version_flags} -o "${output}" "${source}"
+          COMMAND "${WAVEJIT_HIPCC}" --genco --offload-arch=${archs} -${level} ${hip_version_flags} -o "${output}" "${source}"
           DEPENDS "${source}"
           COMMENT "Kernel hip/${level}/${name}"
           VERBATIM)
@@ -107,9 +123,9 @@ function(wavejit_add_code_objects outputs_variable)
         endif()
         add_custom_command(
           OUTPUT "${output}"
-          COMMAND "${clang}" -target amdgcn-amd-amdhsa -mcpu=${target} ${flags} ${version_flags} -c
+          COMMAND "${clang_${level}}" -target amdgcn-amd-amdhsa -mcpu=${target} ${flags} ${version_flags_${level}} -c
                   -o "${output}.o" "${source}"
-          COMMAND "${lld}" -shared --no-undefined -o "${output}" "${output}.o"
+          COMMAND "${lld_${level}}" -shared --no-undefined -o "${output}" "${output}.o"
           DEPENDS ${depends}
           BYPRODUCTS "${output}.o"
           COMMENT "Kernel ${target}${arg_SUFFIX}/${level}/${name}"

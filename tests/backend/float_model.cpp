@@ -547,7 +547,7 @@ std::optional<uint64_t> float_model(const ir::Inst& inst, std::span<const uint64
     case Op::cvt_u32_f32:
       return saturate<uint32_t>(static_cast<float>(a));
     case Op::cvt_rpi_i32_f32: {
-      const float sum = a + 0.5f;
+      volatile float sum = a + 0.5f;  // before the environment changes
       const Environment keep(kKeep);
       return static_cast<uint32_t>(saturate<int32_t>(std::floor(sum)));
     }

@@ -1,5 +1,7 @@
 #include "distributions.h"
 
+#include <rocrand/rocrand_version.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -7,6 +9,9 @@
 
 namespace wavejit::rocrand {
 namespace {
+
+// Debian 12 has 201009 (ROCm 5.3), Debian 13 201017 (ROCm 5.7), which corrects two errors of it.
+constexpr bool kIsCorrected = ROCRAND_VERSION >= 201017;
 
 constexpr double k2Pow16 = 0x1p-16, k2Pow32 = 0x1p-32, k2Pow53 = 0x1p-53;
 // The factors that rocRAND has for MRG32k3a, which are not quite the quotients that they stand for.
@@ -39,14 +44,15 @@ Pair box_muller_double(double u, double turns_times_two) {
   return {std::sin(angle) * s, std::cos(angle) * s, s * 4e-15};
 }
 
-// Here every step is rounded to half precision. hsin() of Debian's rocm-device-libs 5.2.3 is NaN for all finite
-// numbers, which its bitcode says (`llvm-dis ocml.bc`, __ocml_sin_f16: a select with its operands exchanged), and
+// Here every step is rounded to half precision. hsin() of Debian 12's rocm-device-libs 5.2.3 is NaN for all finite
+// numbers, which its bitcode says (`llvm-dis ocml.bc`, __ocml_sin_f16: a select with its operands exchanged), and its
 // librocrand1 has it inlined.
 Pair box_muller_half(uint16_t x, uint16_t y) {
   const double u = as_half(k2Pow16 + x * k2Pow16);
   const double v = as_half(as_float(as_float(k2Pow16 * 6.2831855f) + as_float(y * as_float(k2Pow16 * 6.2831855f))));
   const double s = as_half(std::sqrt(-2 * as_half(std::log(u))));
-  return {std::numeric_limits<double>::quiet_NaN(), as_half(as_half(std::cos(v)) * s), s * 2e-3 + 1e-4};
+  const double sine = kIsCorrected ? std::sin(v) : std::numeric_limits<double>::quiet_NaN();
+  return {as_half(as_half(sine) * s), as_half(as_half(std::cos(v)) * s), s * 2e-3 + 1e-4};
 }
 
 // rocRAND's approximation of the inverse error function (S. Winitzki), with its constants.
@@ -183,13 +189,14 @@ void expect(Generator generator, const Parameters& p, const uint32_t* in, Expect
 Expected expect_sobol(Generator generator, const Parameters& p, uint64_t point) {
   const bool wide = generator == Generator::kSobol64;
   const auto top = [&](unsigned bits) { return point >> ((wide ? 64 : 32) - bits); };
-  // rocRAND 5.3 makes floats, and all log-normal numbers, of the lower half of a 64-bit point.
-  const auto low = static_cast<uint32_t>(point);
+  // rocRAND 5.3 makes floats, and all log-normal numbers, of the lower half of a 64-bit point; 5.7 makes floats of the
+  // upper half, and doubles of all of it.
+  const auto word = static_cast<uint32_t>(wide && kIsCorrected ? point >> 32 : point);
   if (p.distribution == Distribution::kPoisson) {
-    const double x = wide ? static_cast<double>(point) * 0x1p-64 : low * k2Pow32;
+    const double x = wide ? static_cast<double>(point) * 0x1p-64 : word * k2Pow32;
     return {static_cast<double>(p.poisson->by_sum(x)), 0};
   }
-  const double uniform = wide ? static_cast<double>(point >> 11) * k2Pow53 + k2Pow53 : uniform_double(low);
+  const double uniform = wide ? static_cast<double>(point >> 11) * k2Pow53 + k2Pow53 : uniform_double(word);
   if (p.distribution == Distribution::kUniform) {
     switch (p.type) {
       case Type::kUint8:
@@ -201,14 +208,14 @@ Expected expect_sobol(Generator generator, const Parameters& p, uint64_t point) 
       case Type::kHalf:
         return {uniform_half(static_cast<uint32_t>(top(16))), 0};
       case Type::kFloat:
-        return {as_float(k2Pow32 + as_float(low) * k2Pow32), 0};
+        return {as_float(k2Pow32 + as_float(word) * k2Pow32), 0};
       case Type::kDouble:
         return {uniform, 0};
     }
   }
-  const Single normal = p.type != Type::kDouble                      ? normal_float(low)
-                        : p.distribution == Distribution::kLogNormal ? normal_double(uniform_double(low))
-                                                                     : normal_double(uniform);
+  const bool is_short = p.distribution == Distribution::kLogNormal && !kIsCorrected;
+  const Single normal =
+      p.type != Type::kDouble ? normal_float(word) : normal_double(is_short ? uniform_double(word) : uniform);
   return finish(p, normal.x, normal.error + (p.type == Type::kHalf ? 0x1p-11 * std::abs(normal.x) : 0));
 }
 

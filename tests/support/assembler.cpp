@@ -13,6 +13,8 @@
 #include <iterator>
 #include <string>
 
+#include "tests/support/assembler_syntax.h"
+
 namespace wavejit::test {
 namespace {
 
@@ -46,22 +48,30 @@ std::vector<uint8_t> text_section(const std::vector<uint8_t>& object) {
   return {};
 }
 
-}  // namespace
-
-Expected<std::vector<uint8_t>> assemble(isa::Target target, std::string_view source) {
+Expected<std::vector<uint8_t>> assemble_by(const char* clang, unsigned llvm, isa::Target target,
+                                           std::string_view source) {
   const TemporaryDirectory directory;
   if (directory.path.empty()) return make_error(ErrorCode::kIo, "cannot create a temporary directory");
   const std::string input = directory.path + "/in.s", output = directory.path + "/out.o", log = directory.path + "/log";
-  std::ofstream(input) << source << '\n';
-  const std::string command =
-      fmt::format("{} -x assembler -target amdgcn-amd-amdhsa -mcpu={} -c {} -o {} >{} 2>&1",
-                  isa::family_of(target) == isa::Family::gfx940 ? WAVEJIT_TEST_CLANG19 : WAVEJIT_TEST_CLANG,
-                  isa::to_string(target), input, output, log);
+  std::ofstream(input) << in_syntax_of(llvm, source) << '\n';
+  const std::string command = fmt::format("{} -x assembler -target amdgcn-amd-amdhsa -mcpu={} -c {} -o {} >{} 2>&1",
+                                          clang, isa::to_string(target), input, output, log);
   if (std::system(command.c_str()) != 0) {
     const std::vector<uint8_t> text = read_file(log);
     return make_error(ErrorCode::kInvalidArgument, std::string(text.begin(), text.end()));
   }
   return text_section(read_file(output));
+}
+
+}  // namespace
+
+Expected<std::vector<uint8_t>> assemble(isa::Target target, std::string_view source) {
+  if (isa::family_of(target) == isa::Family::gfx940) return assemble_by_llvm19(target, source);
+  return assemble_by(WAVEJIT_TEST_CLANG, WAVEJIT_TEST_LLVM, target, source);
+}
+
+Expected<std::vector<uint8_t>> assemble_by_llvm19(isa::Target target, std::string_view source) {
+  return assemble_by(WAVEJIT_TEST_CLANG19, 19, target, source);
 }
 
 }  // namespace wavejit::test
