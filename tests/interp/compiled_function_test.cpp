@@ -26,8 +26,9 @@ std::string compile(isa::Target target, const std::string& source, const std::st
   const bool wrong = WAVEJIT_TEST_LLVM == 17 && options.starts_with("-O0");
   const std::string command =
       std::string(wrong ? WAVEJIT_TEST_CLANG19 : WAVEJIT_TEST_CLANG) +
-      " -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -nogpulib -mcpu=" + std::string(isa::to_string(target)) + " " +
-      options + " -S " + path + "/in.cl -o " + path + "/out.s 2>" + path + "/log";
+      " -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcode-object-version=4 -nogpulib -mcpu=" +
+      std::string(isa::to_string(target)) + " " + options + " -S " + path + "/in.cl -o " + path + "/out.s 2>" + path +
+      "/log";
   const bool ok = std::system(command.c_str()) == 0;
   std::ifstream file(path + (ok ? "/out.s" : "/log"));
   std::string text{std::istreambuf_iterator<char>(file), {}};
