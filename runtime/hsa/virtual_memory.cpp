@@ -36,7 +36,9 @@ struct Memory {
 };
 
 struct Reservation {
-  size_t bytes = 0;
+  size_t bytes = 0;  // whole pages
+  size_t asked = 0;
+  int protection = PROT_NONE;  // where nothing is mapped
   uint32_t mappings = 0;
 };
 
@@ -83,16 +85,16 @@ void* pointer_to(uint64_t address) {
 }
 
 // Addresses without memory; 0 if there are none left.
-uint64_t reserve_addresses(uint64_t wanted, size_t bytes, uint64_t alignment) {
+uint64_t reserve_addresses(uint64_t wanted, size_t bytes, uint64_t alignment, int protection) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   if (wanted != 0 && wanted % kPage == 0) {
-    void* memory = mmap(pointer_to(wanted), bytes, PROT_NONE, kFlags | MAP_FIXED_NOREPLACE, -1, 0);
+    void* memory = mmap(pointer_to(wanted), bytes, protection, kFlags | MAP_FIXED_NOREPLACE, -1, 0);
     if (memory == pointer_to(wanted)) return wanted;
     if (memory != MAP_FAILED) munmap(memory, bytes);  // Linux before 4.17 takes the address for a hint
   }
   const size_t slack = alignment - kPage;
   if (bytes + slack < bytes) return 0;
-  void* memory = mmap(nullptr, bytes + slack, PROT_NONE, kFlags, -1, 0);
+  void* memory = mmap(nullptr, bytes + slack, protection, kFlags, -1, 0);
   if (memory == MAP_FAILED) return 0;
   const auto begin = reinterpret_cast<uint64_t>(memory);
   const uint64_t aligned = (begin + alignment - 1) & ~(alignment - 1);
@@ -136,15 +138,20 @@ class VirtualMemory {
     return *instance;
   }
 
-  hsa_status_t reserve(void** out, size_t bytes, uint64_t wanted, uint64_t alignment) {
+  // `host`: without the driver (HSA_AMD_VMEM_ADDRESS_NO_REGISTER). These are the host's own pages, which it reads and writes,
+  // of any size: hipMallocManaged of HIP 7 takes its memory so.
+  hsa_status_t reserve(void** out, size_t bytes, uint64_t wanted, uint64_t alignment, bool host) {
     if (alignment == 0) alignment = kPage;
+    const size_t asked = bytes;
+    if (host) bytes = (bytes + kPage - 1) & ~(kPage - 1);
     // The driver interface's errors, which ROCr does not tell apart.
-    if (bytes % kPage != 0 || alignment < kPage || !std::has_single_bit(alignment))
+    if (bytes == 0 || bytes % kPage != 0 || alignment < kPage || !std::has_single_bit(alignment))
       return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-    const uint64_t address = reserve_addresses(wanted, bytes, alignment);
+    const int protection = host ? PROT_READ | PROT_WRITE : PROT_NONE;
+    const uint64_t address = reserve_addresses(wanted, bytes, alignment, protection);
     if (address == 0) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     const std::lock_guard lock(mutex_);
-    reservations_[address] = {.bytes = bytes};
+    reservations_[address] = {.bytes = bytes, .asked = asked, .protection = protection};
     runtime::register_memory(address, bytes, kReserved);
     *out = pointer_to(address);
     return HSA_STATUS_SUCCESS;
@@ -154,11 +161,12 @@ class VirtualMemory {
     const std::lock_guard lock(mutex_);
     const auto it = reservations_.find(address);
     if (it == reservations_.end()) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-    if (it->second.bytes != bytes) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (it->second.asked != bytes) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     if (it->second.mappings != 0) return HSA_STATUS_ERROR_RESOURCE_FREE;
+    const size_t pages = it->second.bytes;
     reservations_.erase(it);
     runtime::unregister_memory(address);
-    return munmap(pointer_to(address), bytes) == 0 ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR;
+    return munmap(pointer_to(address), pages) == 0 ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR;
   }
 
   hsa_status_t create(const Pool& pool, size_t bytes, hsa_amd_memory_type_t type, uint64_t* handle) {
@@ -208,11 +216,11 @@ class VirtualMemory {
     const auto it = mappings_.find(address);
     if (it == mappings_.end()) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
     if (it->second.bytes != bytes) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    // Reserved again, without a moment in which somebody else could get the addresses.
-    if (mmap(pointer_to(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) ==
-        MAP_FAILED)
-      return HSA_STATUS_ERROR;
     const auto reservation = reservations_.find(it->second.reservation);
+    // Reserved again, without a moment in which somebody else could get the addresses.
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    if (mmap(pointer_to(address), bytes, reservation->second.protection, kFlags, -1, 0) == MAP_FAILED)
+      return HSA_STATUS_ERROR;
     const auto memory = memory_.find(it->second.memory);
     mappings_.erase(it);
     if (reservation->first == address)
@@ -351,7 +359,7 @@ class VirtualMemory {
   // A handle is an address that nothing else has, and so are the numbers after it, as many as the memory has bytes:
   // libamdhip64 keeps handles in its table of memory ranges.
   hsa_status_t add(const Memory& memory, uint64_t* handle) {
-    *handle = reserve_addresses(0, memory.bytes, kPage);
+    *handle = reserve_addresses(0, memory.bytes, kPage, PROT_NONE);
     if (*handle == 0) {
       close(memory.file);
       return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
@@ -401,10 +409,11 @@ hsa_status_t allow_mapping_access(uint64_t address, std::span<Agent* const> agen
 using namespace wavejit::hsa;
 
 WAVEJIT_HSA_API hsa_status_t hsa_amd_vmem_address_reserve_align(void** address, size_t bytes, uint64_t wanted,
-                                                                uint64_t alignment, uint64_t) {
+                                                                uint64_t alignment, uint64_t flags) {
   return entry([&] {
     if (!address || bytes == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return VirtualMemory::get().reserve(address, bytes, wanted, alignment);
+    const bool host = (flags & HSA_AMD_VMEM_ADDRESS_NO_REGISTER) != 0;
+    return VirtualMemory::get().reserve(address, bytes, wanted, alignment, host);
   });
 }
 WAVEJIT_HSA_API hsa_status_t hsa_amd_vmem_address_reserve(void** address, size_t bytes, uint64_t wanted,

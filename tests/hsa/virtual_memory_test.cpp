@@ -194,6 +194,29 @@ TEST_F(VirtualMemoryTest, RightsOfEachAgent) {
   EXPECT_EQ(info_of(base).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
 }
 
+// As hipMallocManaged of HIP 7 does: the host's own pages, of any size, under which memory can be mapped for a while.
+TEST_F(VirtualMemoryTest, AddressesThatTheDriverDoesNotKnow) {
+  void* address = nullptr;
+  constexpr uint64_t kNoRegister = 1;  // HSA_AMD_VMEM_ADDRESS_NO_REGISTER
+  HSA(hsa_amd_vmem_address_reserve_align(&address, 28, 0, 0, kNoRegister));
+  auto* bytes = static_cast<volatile char*>(address);
+  EXPECT_EQ(bytes[27], 0);
+  bytes[27] = 5;
+  EXPECT_EQ(bytes[27], 5);
+  EXPECT_EQ(hsa_amd_vmem_address_free(address, 4096), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  HSA(hsa_amd_vmem_address_free(address, 28));
+
+  HSA(hsa_amd_vmem_address_reserve_align(&address, kBytes, 0, 0, kNoRegister));
+  const hsa_amd_vmem_alloc_handle_t handle = create();
+  HSA(hsa_amd_vmem_map(address, kBytes, 0, handle, 0));
+  HSA(hsa_amd_vmem_unmap(address, kBytes));
+  bytes = static_cast<volatile char*>(address);
+  bytes[0] = 7;
+  EXPECT_EQ(bytes[0], 7);
+  HSA(hsa_amd_vmem_handle_release(handle));
+  HSA(hsa_amd_vmem_address_free(address, kBytes));
+}
+
 TEST_F(VirtualMemoryTest, Errors) {
   void* address = nullptr;
   EXPECT_EQ(hsa_amd_vmem_address_reserve(&address, 0, 0, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
