@@ -1,4 +1,4 @@
-// MIMG: what internal/semantics/image_access.h does for one lane, for the lanes of a wave.
+// Image instructions (MIMG): applies internal/semantics/image_access.h, which handles one lane, to the lanes of a wave.
 #include "backend-x86/calls_internal.h"
 #include "internal/semantics/image_access.h"
 

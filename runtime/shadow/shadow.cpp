@@ -71,7 +71,8 @@ uint64_t Counters::skipped() const {
 }
 
 std::string summary(const Counters& counters) {
-  std::string text = fmt::format("{} dispatches: {} compared ({} equal", counters.dispatches, counters.compared(),
+  std::string text = fmt::format("{} {}: {} compared ({} equal", counters.dispatches,
+                                 counters.dispatches == 1 ? "dispatch" : "dispatches", counters.compared(),
                                  counters.of(Verdict::equal));
   if (const uint64_t nans = counters.of(Verdict::other_nans); nans != 0)
     text += fmt::format(", {} equal but for NaNs' payloads", nans);

@@ -42,7 +42,7 @@ class Shadow {
   Shadow(const Shadow&) = delete;
   Shadow& operator=(const Shadow&) = delete;
 
-  // Before launch(request): begins a comparison, unless the dispatch is left out. It goes on beside the launch.
+  // Before launch(request): begins a comparison, unless the dispatch is left out. The comparison runs while the launch does.
   void begin(const LaunchRequest& request);
   // Waits for the comparisons that are under way.
   void finish();

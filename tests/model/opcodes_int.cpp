@@ -169,7 +169,8 @@ Bits sad_u16(Lane& l, Source s) {
 }
 
 // The back ends that a rectangle of 32-pixel tiles covers, by the formula in the Vega ISA manual; the engines have the
-// manual's table. Select: x and y of the first tile, x and y of the last, two bits each; tiles repeat every four.
+// manual's table. `select` holds x and y of the first tile, then x and y of the last, in two bits each: the pattern
+// repeats every four tiles.
 uint64_t screen_partition(uint64_t select) {
   const uint64_t x0 = select >> 6 & 3, y0 = select >> 4 & 3, x1 = select >> 2 & 3, y1 = select & 3;
   uint64_t covered = 0;

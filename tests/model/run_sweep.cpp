@@ -86,7 +86,7 @@ class Sweep {
         if (has_class(i, Class::plain, target)) groups.try_emplace(group_of(target, i.name()), target);
       if (groups.empty()) continue;
       ++summary_.opcodes;
-      // The same bits are swept once where processors do not differ: up to GFX8, from GFX9 on.
+      // Processors that agree bit for bit are one group, such as GFX6 to GFX8. Each group is swept once.
       for (const auto& [group, target] : groups) {
         if (group == 3 && groups.contains(2)) continue;
         const unsigned before = summary_.failures;

@@ -42,7 +42,7 @@ typedef double f64;
 #define ATOMIC32(op, pointer, value) ATOMIC(op, GLOBAL atomic_uint, pointer, value, __OPENCL_MEMORY_SCOPE_DEVICE)
 #define ATOMIC64(op, pointer, value) ATOMIC(op, GLOBAL atomic_ulong, pointer, value, __OPENCL_MEMORY_SCOPE_DEVICE)
 #define ATOMIC_LOCAL(op, pointer, value) ATOMIC(op, LOCAL atomic_uint, pointer, value, __OPENCL_MEMORY_SCOPE_WORK_GROUP)
-// To be called by all work-items of a group.
+// All work-items of a work-group must call it.
 #define WAVE_SHUFFLE(value, lane) ((u32)__builtin_amdgcn_ds_bpermute((int)((lane) << 2), (int)(value)))
 #define WAVE_BALLOT(value) ((u64)__builtin_amdgcn_uicmp((value), 0u, 33))
 #define WAVE_FIRST(value) ((u32)__builtin_amdgcn_readfirstlane((int)(value)))
