@@ -222,6 +222,7 @@ TEST_P(Progress, LaunchesThatWaitForTheHostAndForEachOther) {
   s_cbranch_scc1 .Lspin
   s_add_u32 s10, s10, 1
   v_mov_b32_e32 v4, s10
+  s_mov_b64 exec, 1
   flat_store_dword v[2:3], v4 glc
   s_endpgm
 .Lload:
