@@ -50,6 +50,14 @@ Step load(Context& c, const Op& op) {
   uint8_t loaded[kWaveSize][kBytes] = {};
   for (uint64_t m = any; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
+    if constexpr (shape == Shape::dwordx2) {
+      const uint64_t address = c.addresses[l];
+      if (!lanes.scattered() && (valid[0] & valid[1]) >> l & 1 && is_host_address(address)) {
+        const auto pair = load_whole<uint64_t>(reinterpret_cast<const void*>(address));
+        std::memcpy(loaded[l], &pair, kBytes);
+        continue;
+      }
+    }
     for (unsigned i = 0; i < kParts; ++i) {
       if ((valid[i] >> l & 1) == 0) continue;
       const uint64_t address = address_of(c, lanes, l, i * kPart);
@@ -80,6 +88,10 @@ Step store(Context& c, const Op& op) {
       std::memcpy(reinterpret_cast<void*>(c.addresses[0]), rows, kWaveSize * 4);
       return Step::next;
     }
+  }
+  if constexpr (shape == Shape::dwordx2) {
+    const bool whole = !lanes.scattered() && any == (valid[0] & valid[1] & exec);
+    if (whole && store_whole_pairs(c, any, rows)) return Step::next;
   }
   Step outcome = Step::next;
   for_each_store<kBytes>(any, [&](unsigned l, unsigned b) {

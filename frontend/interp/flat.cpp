@@ -112,21 +112,6 @@ Step load(Context& c, const Op& op) {
   return op.inst.lds ? rows_to_lds(c, op, rows) : Step::next;
 }
 
-// Pairs that are aligned, as atomic accesses are, in one access each. They are disjoint or the same, so that memory
-// ends up with what it does dword by dword. False where there is anything else, and nothing stored.
-bool store_whole_pairs(const Context& c, uint64_t lanes, const uint32_t* rows) {
-  for (uint64_t m = lanes; m != 0; m &= m - 1) {
-    const uint64_t address = c.addresses[std::countr_zero(m)];
-    if (address % 8 != 0 || !is_host_address(address)) return false;
-  }
-  for (uint64_t m = lanes; m != 0; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    auto& place = *reinterpret_cast<uint64_t*>(c.addresses[l]);
-    std::atomic_ref(place).store(uint64_t{rows[kWaveSize + l]} << 32 | rows[l], std::memory_order_relaxed);
-  }
-  return true;
-}
-
 template <Shape shape, Segment segment>
 Step store(Context& c, const Op& op) {
   constexpr unsigned kBytes = shape_bytes(shape);

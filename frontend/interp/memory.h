@@ -197,6 +197,21 @@ inline bool is_host_address(uint64_t address) {
   return address >> 47 == 0;
 }
 
+// Pairs that are aligned, as atomic accesses are, in one access each. They are disjoint or the same, so that memory
+// ends up with what it does dword by dword. False where there is anything else, and nothing stored.
+inline bool store_whole_pairs(const Context& c, uint64_t lanes, const uint32_t* rows) {
+  for (uint64_t m = lanes; m != 0; m &= m - 1) {
+    const uint64_t address = c.addresses[std::countr_zero(m)];
+    if (address % 8 != 0 || !is_host_address(address)) return false;
+  }
+  for (uint64_t m = lanes; m != 0; m &= m - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(m));
+    auto& place = *reinterpret_cast<uint64_t*>(c.addresses[l]);
+    std::atomic_ref(place).store(uint64_t{rows[kWaveSize + l]} << 32 | rows[l], std::memory_order_relaxed);
+  }
+  return true;
+}
+
 // Byte `offset` of `lane` in the wave's swizzled scratch.
 inline uint8_t* scratch_byte(const WaveState& w, unsigned lane, uint32_t offset) {
   return reinterpret_cast<uint8_t*>(w.scratch_base + static_cast<uint64_t>(offset / 4) * 256 + lane * 4 + offset % 4);

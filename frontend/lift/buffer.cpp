@@ -161,11 +161,11 @@ Access element_access(Context& c, const Buffer& buffer, uint32_t at, uint32_t by
 }
 
 // GFX6 and GFX7: 64-bit offsets from vector registers, without range check, index and swizzle.
-Access address64(Context& c, uint32_t bytes) {
+Access address64(Context& c) {
   Access access;
   access.mem.space = Space::global;
   access.mem.form = AddressForm::vector64;
-  access.mem.imm = c.inst->offset + int64_t{bytes};
+  access.mem.imm = c.inst->offset;
   access.mem.glc = c.inst->glc || c.inst->scc;
   access.mask = c.exec();
   Inst* base = c.b.op(Op::splat64, {base_address(c, c.operand(Slot::srsrc).reg)});
@@ -174,8 +174,9 @@ Access address64(Context& c, uint32_t bytes) {
 }
 
 // The access to `bytes` bytes at `at` behind the instruction's offset, which are in range as a whole or not at all.
+// Not for 64-bit addresses unless `at` is 0.
 Access access_at(Context& c, uint32_t at, uint32_t bytes) {
-  return c.inst->addr64 ? address64(c, at) : element_access(c, buffer_of(c), at, bytes);
+  return c.inst->addr64 ? address64(c) : element_access(c, buffer_of(c), at, bytes);
 }
 
 // An access to several dwords without an index register on GFX9. Almost always all of them are in range, or none.
@@ -241,6 +242,8 @@ void load(Context& c) {
     lift_load(c, scratch_access(c), shape, c.operand(Slot::vdata));
   } else if (has_wide_access(c, kCount)) {
     write_rows(c, load_wide(c, kCount), element, c.operand(Slot::vdata));
+  } else if (c.inst->addr64 && !c.inst->lds) {
+    lift_load(c, address64(c), shape, c.operand(Slot::vdata));
   } else {
     std::vector<Inst*> rows;
     for (unsigned i = 0; i < kCount; ++i) rows.push_back(load_rows(c, access_at(c, i * kBytes, kBytes), element)[0]);
@@ -259,6 +262,7 @@ void store(Context& c) {
     return;
   }
   if (has_wide_access(c, kCount)) return store_wide(c, kCount, data);
+  if (c.inst->addr64) return lift_store(c, address64(c), {kBytes, kCount, false, kHalf}, data);
   for (unsigned i = 0; i < kCount; ++i)
     lift_store(c, access_at(c, i * kBytes, kBytes), {kBytes, 1, false, kHalf}, data, i);
 }

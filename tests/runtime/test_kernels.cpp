@@ -19,6 +19,14 @@ namespace {
 // the cache configure it themselves.
 [[maybe_unused]] const int g_no_cache = setenv("WAVEJIT_CACHE", "off", 0);
 
+constexpr const char* kMacros7 = R"(
+.macro add_co d, a, b
+  v_add_i32_e32 \d, vcc, \a, \b
+.endm
+.macro addc d, a, b
+  v_addc_u32_e32 \d, vcc, \a, \b, vcc
+.endm
+)";
 constexpr const char* kMacros8 = R"(
 .macro add_co d, a, b
   v_add_u32_e32 \d, vcc, \a, \b
@@ -47,7 +55,7 @@ constexpr const char* kMacros = R"(
 
 std::string source_of(std::string_view target, const std::vector<KernelSource>& kernels) {
   std::string text = fmt::format(".amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n", target);
-  text += is_gfx8(target) ? kMacros8 : kMacros9;
+  text += target.starts_with("gfx7") ? kMacros7 : is_gfx8(target) ? kMacros8 : kMacros9;
   text += kMacros;
   std::string metadata =
       fmt::format("amdhsa.version: [1, 1]\namdhsa.target: amdgcn-amd-amdhsa--{}\namdhsa.kernels:\n", target);

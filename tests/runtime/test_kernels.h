@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,10 @@ struct TestEngine {
   wavejit_isa isa;
   std::string disabled = {};  // optimisations; for launch_options(), whose result refers to it
 };
+// What GoogleTest says of a test's parameter.
+inline void PrintTo(const TestEngine& engine, std::ostream* out) {
+  *out << engine.name;
+}
 // The interpreter and every tier this CPU has.
 [[nodiscard]] const std::vector<TestEngine>& engines();
 // These, and the interpreter followed by translated code.
