@@ -32,23 +32,26 @@ Error timeout_error(const LaunchRequest& request, const LaunchState& shared) {
 Expected<void> prepare_start(LaunchState& shared) {
   TranslationCache& cache = shared.translations;
   TranslationCounters counters;
+  const auto cannot = [&](Error error) -> Expected<void> {
+    if (shared.falls_back(error)) return {};
+    if (error.kernel.empty()) error.kernel = shared.request.kernel->name;
+    return tl::unexpected<Error>(std::move(error));
+  };
   const auto is_translated = [&](const TranslationCache::Query& query) {
     return cache.find_kept(query, counters).has_value();
   };
   if (shared.request.engine == Engine::tiered && !shared.profile &&
       !std::all_of(shared.starts.begin(), shared.starts.end(), is_translated)) {
     shared.add(counters);
+    // A launch may be over before the background has said so once more.
+    for (const TranslationCache::Query& query : shared.starts)
+      if (std::optional<Error> error = cache.find_error(query)) return cannot(*std::move(error));
     shared.background = translate_in_background(shared.request.module, shared.starts);
     return {};
   }
   Expected<TranslationCache::Entry> entry = cache.find(shared.starts[0], counters);
   shared.add(counters);
-  if (!entry && shared.falls_back(entry.error())) return {};
-  if (!entry) {
-    Error& error = entry.error();
-    if (error.kernel.empty()) error.kernel = shared.request.kernel->name;
-    return tl::unexpected<Error>(std::move(error));
-  }
+  if (!entry) return cannot(std::move(entry.error()));
   shared.start_in(*entry);
   return {};
 }

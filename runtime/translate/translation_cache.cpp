@@ -358,6 +358,14 @@ std::optional<TranslationCache::Entry> TranslationCache::find_kept(const Query& 
   return find_translated(query);
 }
 
+std::optional<Error> TranslationCache::find_error(const Query& query) {
+  const std::shared_ptr<Unit> unit =
+      unit_for(Key{query.config, query.specialisation, query.pc, query.mode, query.exec_full, false});
+  const std::unique_lock lock(unit->mutex, std::try_to_lock);
+  if (!lock || !unit->finished || unit->code) return std::nullopt;
+  return unit->error;
+}
+
 // Under the lock.
 std::optional<TranslationCache::Entry> TranslationCache::place_in_start_unit(const Query& query, bool exec_full) const {
   const auto place = [&](bool full) {

@@ -101,6 +101,8 @@ class TranslationCache {
   [[nodiscard]] std::optional<Entry> find_translated(const Query& query);
   // And where it can be taken from the disk.
   [[nodiscard]] std::optional<Entry> find_kept(const Query& query, TranslationCounters& counters);
+  // Why the start of a kernel cannot be translated, where that is known by now.
+  [[nodiscard]] std::optional<Error> find_error(const Query& query);
 
   // Around a fork(), so that the child finds the cache unlocked. Units that are being translated stay so there.
   void lock_for_fork() { mutex_.lock(); }

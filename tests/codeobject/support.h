@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cstdint>
 #include <cstring>
@@ -101,6 +102,19 @@ inline Error load_error(const Bytes& bytes) {
   EXPECT_FALSE(object.has_value());
   return object ? Error{} : object.error();
 }
+
+// What the process has used so far, in bytes: the most resident memory, and what it has read with system calls.
+struct UsedResources {
+  uint64_t memory = 0, read = 0;
+  UsedResources() {
+    rusage usage{};
+    EXPECT_EQ(getrusage(RUSAGE_SELF, &usage), 0);
+    memory = static_cast<uint64_t>(usage.ru_maxrss) << 10;
+    std::string name;
+    EXPECT_TRUE(std::ifstream("/proc/self/io") >> name >> read);
+    EXPECT_EQ(name, "rchar:");
+  }
+};
 
 #define EXPECT_MESSAGE(error, part) EXPECT_NE((error).message.find(part), std::string::npos) << (error).message
 

@@ -56,8 +56,8 @@ hsa_queue_t* HsaTest::make_queue(uint32_t packets) {
                 gpu_, packets, HSA_QUEUE_TYPE_MULTI,
                 [](hsa_status_t status, hsa_queue_t* source, void* data) {
                   auto* error = static_cast<QueueError*>(data);
-                  error->queue = source;
                   error->status = status;
+                  error->queue = source;  // last: it is what fails() looks at
                 },
                 &error_, UINT32_MAX, UINT32_MAX, &queue),
             HSA_STATUS_SUCCESS);
@@ -127,7 +127,8 @@ uint64_t HsaTest::dispatch(hsa_queue_t* queue, const KernelObject& kernel, uint3
 }
 
 bool HsaTest::completes(hsa_signal_t signal) {
-  return hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_EQ, 0, 10'000'000'000, HSA_WAIT_STATE_BLOCKED) == 0;
+  return hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_EQ, 0, std::chrono::nanoseconds(kPatience).count(),
+                                   HSA_WAIT_STATE_BLOCKED) == 0;
 }
 
 }  // namespace wavejit::test

@@ -6,8 +6,10 @@
 #include <hsa/hsa_ext_amd.h>
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace wavejit::test {
@@ -18,6 +20,9 @@ struct KernelObject {
   uint64_t object = 0;
   uint32_t kernarg_bytes = 0, group_bytes = 0, private_bytes = 0;
 };
+
+// Less than the time limit of a test, and more than anything takes on a busy machine.
+constexpr std::chrono::seconds kPatience{50};
 
 class HsaTest : public testing::Test {
  protected:
@@ -39,8 +44,22 @@ class HsaTest : public testing::Test {
   // Dispatches `items` work-items in groups of 64 with arguments of 8 bytes each; returns the packet's index.
   uint64_t dispatch(hsa_queue_t* queue, const KernelObject& kernel, uint32_t items, std::vector<uint64_t> arguments,
                     hsa_signal_t completion, bool ring = true, bool barrier = false);
-  // Waits until the signal is 0; false after ten seconds.
+  // Waits until the signal is 0; false after fifty seconds.
   [[nodiscard]] static bool completes(hsa_signal_t signal);
+  // Waits until the condition holds, which other threads bring about; false after fifty seconds.
+  template <typename Condition>
+  [[nodiscard]] static bool becomes_true(const Condition& condition) {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
+  }
+  // Waits until one of the fixture's queues has ended with an error: the status is then set, too.
+  [[nodiscard]] bool fails() {
+    return becomes_true([this] { return error_.queue != nullptr; });
+  }
 
   hsa_agent_t gpu_{}, cpu_{};
   hsa_amd_memory_pool_t device_pool_{}, host_pool_{};

@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr uint64_t kTenSeconds = 10'000'000'000;
+constexpr uint64_t kPatience = 50'000'000'000;
 
 hsa_signal_t attach(const char* text) {
   hsa_amd_ipc_signal_t handle;
@@ -24,8 +24,7 @@ hsa_signal_t attach(const char* text) {
 }
 
 bool becomes(hsa_signal_t signal, hsa_signal_value_t value) {
-  return hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_EQ, value, kTenSeconds, HSA_WAIT_STATE_BLOCKED) ==
-         value;
+  return hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_EQ, value, kPatience, HSA_WAIT_STATE_BLOCKED) == value;
 }
 
 hsa_status_t first_gpu(hsa_agent_t agent, void* data) {
@@ -76,7 +75,7 @@ int main(int argc, char** argv) {
   hsa_signal_t both[] = {last, ping};
   hsa_signal_condition_t conditions[] = {HSA_SIGNAL_CONDITION_LT, HSA_SIGNAL_CONDITION_GTE};
   hsa_signal_value_t values[] = {0, 3};
-  if (hsa_amd_signal_wait_any(2, both, conditions, values, kTenSeconds, HSA_WAIT_STATE_BLOCKED, nullptr) != 1) return 3;
+  if (hsa_amd_signal_wait_any(2, both, conditions, values, kPatience, HSA_WAIT_STATE_BLOCKED, nullptr) != 1) return 3;
   hsa_signal_store_screlease(pong, 3);
   // A handler.
   if (hsa_amd_signal_async_handler(

@@ -35,7 +35,7 @@ std::string handle_text(hsa_signal_t signal) {
 }
 
 bool becomes(hsa_signal_t signal, hsa_signal_value_t value) {
-  return hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_EQ, value, 10'000'000'000, HSA_WAIT_STATE_BLOCKED) ==
+  return hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_EQ, value, 50'000'000'000, HSA_WAIT_STATE_BLOCKED) ==
          value;
 }
 

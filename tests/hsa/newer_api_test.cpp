@@ -147,7 +147,7 @@ TEST_F(HsaTest, WaitsForAllSignals) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     hsa_signal_store_screlease(signals[2], 9);
   });
-  EXPECT_EQ(wait(10'000'000'000), 0u);
+  EXPECT_EQ(wait(50'000'000'000), 0u);
   other.join();
   EXPECT_EQ(found[0], 0);
   EXPECT_EQ(found[1], 0);

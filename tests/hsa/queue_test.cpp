@@ -26,7 +26,8 @@ TEST_F(HsaTest, MorePacketsThanTheQueueHolds) {
   for (uint32_t i = 0; i < 100; ++i) dispatch(queue, add, 64, {address(out), i}, done);
   ASSERT_TRUE(completes(done));
   for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(out[i], 99u * 100 / 2);
-  EXPECT_EQ(hsa_queue_load_read_index_scacquire(queue), 100u);
+  // Completion signals come before the packet processor goes on.
+  EXPECT_TRUE(becomes_true([&] { return hsa_queue_load_read_index_scacquire(queue) == 100; }));
 }
 
 // Programs may write the doorbell's value themselves.
@@ -157,22 +158,22 @@ TEST_F(HsaTest, KernelsChangeSignals) {
       hsa_signal_t signals[] = {never, waited};
       hsa_signal_condition_t conditions[] = {HSA_SIGNAL_CONDITION_EQ, HSA_SIGNAL_CONDITION_LT};
       hsa_signal_value_t values[] = {0, 1};
-      EXPECT_EQ(
-          hsa_amd_signal_wait_any(2, signals, conditions, values, 10'000'000'000, HSA_WAIT_STATE_BLOCKED, nullptr), 1u);
+      EXPECT_EQ(hsa_amd_signal_wait_any(2, signals, conditions, values, std::chrono::nanoseconds(kPatience).count(),
+                                        HSA_WAIT_STATE_BLOCKED, nullptr),
+                1u);
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(round % 4));
     dispatch(queue, notify, 64, {waited.handle}, signal(1));
     dispatch(queue, notify, 64, {handled.handle}, signal(1));
     waiter.join();
-    for (int i = 0; i < 10'000 && calls == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(becomes_true([&] { return calls != 0; }));
     EXPECT_EQ(calls, 1);
     for (hsa_signal_t s : {waited, handled}) {
       auto* device = reinterpret_cast<amd_signal_t*>(s.handle);
       EXPECT_EQ(hsa_signal_load_scacquire(s), 0);
       // Stored behind the change, which is what was waited for.
       auto& mailbox = *reinterpret_cast<uint64_t*>(device->event_mailbox_ptr);
-      for (int i = 0; i < 10'000 && std::atomic_ref(mailbox).load() == 0; ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      EXPECT_TRUE(becomes_true([&] { return std::atomic_ref(mailbox).load() != 0; }));
       EXPECT_EQ(mailbox, device->event_id);
     }
   }
@@ -187,9 +188,7 @@ TEST_F(HsaTest, DestructionStopsTheKernel) {
   dispatch(queue, kernel("add"), 64, {address(flag), 1}, done, true, true);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   queues_.clear();
-  const auto start = std::chrono::steady_clock::now();
   EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_SUCCESS);
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
   EXPECT_EQ(hsa_signal_load_scacquire(done), 2);
   EXPECT_EQ(flag[0], 0u);
   EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_ERROR_INVALID_QUEUE);
@@ -212,7 +211,7 @@ TEST_F(HsaTest, FaultsEndTheirQueueOnly) {
       },
       &event_address));
   dispatch(queue, kernel("write_at"), 1, {address(out), 1024}, done);
-  for (int i = 0; i < 10'000 && !error_.queue; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_TRUE(fails());
   EXPECT_EQ(error_.queue, queue);
   EXPECT_EQ(error_.status, HSA_STATUS_ERROR_MEMORY_FAULT);
   EXPECT_EQ(event_address, address(out) + 4096);
@@ -226,7 +225,7 @@ TEST_F(HsaTest, FaultsEndTheirQueueOnly) {
   error_.queue = nullptr;
   out[0] = 0;
   dispatch(other, kernel("trap"), 1, {address(out)}, signal(1));
-  for (int i = 0; i < 10'000 && !error_.queue; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_TRUE(fails());
   EXPECT_EQ(error_.queue, other);
   EXPECT_EQ(error_.status, HSA_STATUS_ERROR_EXCEPTION);
 }
@@ -244,7 +243,7 @@ TEST_F(HsaTest, MisalignedAtomics) {
       },
       &events));
   dispatch(queue, kernel("add_at_byte"), 1, {address(out), 102}, signal(1));
-  for (int i = 0; i < 10'000 && !error_.queue; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_TRUE(fails());
   EXPECT_EQ(error_.queue, queue);
   EXPECT_EQ(error_.status, HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION);
   EXPECT_EQ(events, 0);
@@ -262,43 +261,43 @@ TEST_F(HsaTest, BadPackets) {
   packet.kernel_object = address(&packet);
   const uint64_t index = write_packet(queue, HSA_PACKET_TYPE_KERNEL_DISPATCH, &packet);
   hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
-  for (int i = 0; i < 10'000 && !error_.queue; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_TRUE(fails());
   EXPECT_EQ(error_.status, HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-// CPU time of the calling thread.
-std::chrono::nanoseconds own_time() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-}
-
-// A thread that waits without a limit executes the kernel itself, unless the queue's thread has been quicker.
+// A thread that waits without a limit executes the kernel itself, unless the queue's thread has been quicker. Which of them
+// it was the handler of the kernel's fault knows. It may take attempts until the queue's thread sleeps at the right time;
+// their number is not limited, as it depends on what else the machine does.
 TEST_F(HsaTest, WaitsWithoutALimitExecuteKernels) {
-  hsa_queue_t* queue = make_queue();
-  auto* flag = static_cast<uint32_t*>(allocate(4, false));
-  auto* out = static_cast<uint32_t*>(allocate(256));
-  const KernelObject until = kernel("until"), add = kernel("add");
-  bool executed = false;
-  for (int attempt = 0; attempt < 100 && !executed; ++attempt) {
-    const hsa_signal_t before = signal(1), after = signal(1);
-    dispatch(queue, add, 64, {reinterpret_cast<uint64_t>(out), 1}, before);
+  static std::atomic<std::thread::id> executor;
+  static std::atomic<uint64_t> after;
+  after = 0;
+  HSA(hsa_amd_register_system_event_handler(
+      [](const hsa_amd_event_t*, void*) {
+        executor = std::this_thread::get_id();
+        hsa_signal_store_screlease({after}, 0);
+        return HSA_STATUS_SUCCESS;
+      },
+      nullptr));
+  auto* out = static_cast<uint32_t*>(allocate(4096));
+  const KernelObject add = kernel("add"), fault = kernel("write_at");
+  for (unsigned attempt = 0;; ++attempt) {
+    hsa_queue_t* queue = make_queue();
+    const hsa_signal_t before = signal(1);
+    dispatch(queue, add, 64, {address(out), 1}, before);
     ASSERT_TRUE(completes(before));
-    // The queue's thread is asleep by now, and looks for packets in intervals.
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    std::atomic_ref(*flag).store(0);
-    std::thread raise([flag] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      std::atomic_ref(*flag).store(1);
-    });
-    dispatch(queue, until, 1, {reinterpret_cast<uint64_t>(flag), reinterpret_cast<uint64_t>(out)}, after);
-    const std::chrono::nanoseconds start = own_time();
-    EXPECT_EQ(hsa_signal_wait_scacquire(after, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED), 0);
-    // Who waits stays awake for 60 us.
-    executed = own_time() - start > std::chrono::microseconds(500);
-    raise.join();
+    // The queue's thread falls asleep, and looks for packets in intervals for 20 ms.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1 + attempt % 16));
+    executor = std::thread::id();
+    after = signal(1).handle;
+    dispatch(queue, fault, 1, {address(out), 1024}, {after});
+    EXPECT_EQ(hsa_signal_wait_scacquire({after}, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED), 0);
+    const bool executed = executor.load() == std::this_thread::get_id();
+    queues_.pop_back();
+    EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_SUCCESS);
+    if (executed) break;
   }
-  EXPECT_TRUE(executed);
+  after = 0;
 }
 
 // Kernels may wait for the thread whose wait ends.
@@ -327,7 +326,7 @@ TEST_F(HsaTest, PollsMakeProgress) {
   for (int i = 0; i < 100; ++i) {
     const hsa_signal_t done = signal(1);
     dispatch(queue, add, 64, {reinterpret_cast<uint64_t>(out), 1}, done);
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto end = std::chrono::steady_clock::now() + kPatience;
     int polls = 0;
     while (hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, 100'000, HSA_WAIT_STATE_ACTIVE) != 0 &&
            std::chrono::steady_clock::now() < end)

@@ -49,7 +49,7 @@ class Fallback : public testing::Test {
   // Launches until nothing is interpreted any more, or what is has been found to stay so. The number of fallbacks.
   [[nodiscard]] static uint32_t launch(const Module& module, const TestEngine& engine) {
     Kernel kernel = module.kernel("square");
-    for (int round = 0; round < 1000; ++round) {
+    for (;;) {
       Buffer<uint32_t> out(256);
       kernel.set_args(out);
       const LaunchStats stats = kernel.launch(launch_options(engine, 256, 128));
@@ -58,8 +58,6 @@ class Fallback : public testing::Test {
         return stats.fallbacks;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    ADD_FAILURE() << "the translation does not end";
-    return 0;
   }
 
   // Has one fail after the other, of the later ones some, until none is left; returns how many there were.
@@ -122,6 +120,26 @@ TEST_F(Fallback, IsAnErrorForTheJitAndIfStrict) {
   } catch (const Exception& e) {
     EXPECT_EQ(e.status(), WAVEJIT_INTERNAL) << e.what();
   }
+}
+
+// However short the launch is: it does not wait for the background to find out again.
+TEST_F(Fallback, WhatIsKnownIsKnownAtOnce) {
+  const TestEngine jit{"jit", WAVEJIT_ENGINE_JIT, WAVEJIT_ISA_AUTO};
+  if (!wavejit_isa_supported(WAVEJIT_ISA_AVX2)) GTEST_SKIP() << "this CPU has no JIT";
+  const Module module = load("gfx906", {square()});
+  Kernel kernel = module.kernel("square");
+  Buffer<uint32_t> out(256);
+  kernel.set_args(out);
+  checks::g_failing = 1;
+  EXPECT_THROW((void)kernel.launch(launch_options(jit, 256, 128)), Exception);
+  for (int round = 0; round < 3; ++round) {
+    const LaunchStats stats = kernel.launch(launch_options(auto_engine(), 256, 128));
+    EXPECT_EQ(stats.fallbacks, 1u);
+    EXPECT_EQ(stats.interpreted_workgroups, 2u);
+    for (unsigned i = 0; i < 128; ++i) EXPECT_EQ(out[i], i * i);
+  }
+  setenv("WAVEJIT_STRICT", "1", 1);
+  EXPECT_THROW((void)kernel.launch(launch_options(auto_engine(), 256, 128)), Exception);
 }
 
 // Too many blocks for one unit, in a loop that goes through all of them: the lanes count the blocks that they take part in.

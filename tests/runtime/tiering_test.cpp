@@ -205,7 +205,7 @@ TEST(Tiering, ForkedProcessesExit) {
     if (child == 0) std::exit(7);
     int status = 0;
     pid_t ended = 0;
-    for (unsigned waited = 0; waited < 2000 && ended == 0; ++waited) {
+    for (unsigned waited = 0; waited < 20'000 && ended == 0; ++waited) {  // less than the test's time limit
       ended = waitpid(child, &status, WNOHANG);
       if (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
