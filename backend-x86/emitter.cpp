@@ -247,6 +247,7 @@ Emitter::Shape Emitter::shape(const Inst& inst) {
     default:
       break;
   }
+  if (is_store_of_wave(inst)) return Shape::barrier;
   // Operations on scalars only are scalar; everything else that remains works lane by lane.
   const auto lanes = [](ir::Type t) { return t.is_vector() || t.is_mask(); };
   const bool any = lanes(inst.type) || std::any_of(inst.operands.begin(), inst.operands.end(),
@@ -666,7 +667,9 @@ void Emitter::emit_scalar(const Inst& inst) {
 
 void Emitter::emit_barrier(const Inst& inst) {
   isa_->recycle();
-  if (!(emit_mask_number(inst) || emit_cross_lane(inst) || emit_atomic(inst) || emit_out_of_line(inst))) fail(inst);
+  if (!(emit_mask_number(inst) || emit_cross_lane(inst) || emit_atomic(inst) || emit_store_of_wave(inst) ||
+        emit_out_of_line(inst)))
+    fail(inst);
 }
 
 }  // namespace wavejit::backend

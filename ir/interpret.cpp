@@ -6,6 +6,7 @@
 #include <bit>
 #include <map>
 
+#include "internal/wave_state.h"
 #include "ir/fold.h"
 #include "ir/matrix.h"
 #include "ir/signature.h"
@@ -248,6 +249,14 @@ class Interpreter {
     }
     Value log{static_cast<uint64_t>(mem.space), mem.bytes, mem.count, mem.sign_extend, mem.glc};
     if (inst.op == Op::atomic) log.push_back(static_cast<uint64_t>(mem.atomic_op));
+    if (inst.op == Op::store && is_one_place(inst, mask)) {
+      const auto last = static_cast<unsigned>(kWaveSize - 1 - std::countl_zero(mask));
+      log.push_back(address_of(inst, last));
+      for (unsigned i = first_data; i < inst.operands.size(); ++i) log.push_back(in_lane(inst.operands[i], last));
+      event("store", log);
+      ++epoch_;
+      return;
+    }
     for (unsigned lane = 0; lane < kWaveSize; ++lane) {
       if ((mask >> lane & 1) == 0) continue;
       const uint64_t address = address_of(inst, lane);
@@ -264,6 +273,16 @@ class Interpreter {
     event(std::string(op_info(inst.op).mnemonic), log);
     if (inst.op != Op::load) ++epoch_;
     if (inst.type != kNone) value(&inst) = std::move(loaded);
+  }
+
+  // All lanes store to the same memory: what the last one stores is what counts.
+  bool is_one_place(const Inst& inst, uint64_t mask) {
+    if (inst.mem.space == Space::scratch) return false;
+    const uint64_t address = address_of(inst, static_cast<unsigned>(std::countr_zero(mask)));
+    if (inst.mem.space == Space::flat && address >> 32 == kPrivateApertureHi) return false;
+    for (unsigned lane = 0; lane < kWaveSize; ++lane)
+      if ((mask >> lane & 1) != 0 && address_of(inst, lane) != address) return false;
+    return true;
   }
 
   void access_edges(const Inst& inst) {

@@ -34,6 +34,7 @@ constexpr Pass kPipeline[] = {
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
     {"mask-terms", "masks that are the same conjunction, whatever operations spell it", passes::mask_terms},
     {"address", "uniform base plus 32-bit lane offset plus constant", passes::address},
+    {"uniform-stores", "stores of several lanes to one address", passes::uniform_stores},
     {"loop-bounds", "comparisons that bounds decide, those of loop counters above all", passes::loop_bounds},
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
     {"cfg", "constant branches, chains of blocks, trivial phis", passes::cfg},

@@ -1,4 +1,5 @@
 // MUBUF: untyped buffer loads, stores and atomics.
+#include <algorithm>
 #include <bit>
 #include <span>
 
@@ -89,16 +90,21 @@ Step store(Context& c, const Op& op) {
       return Step::next;
     }
   }
+  if (any == 0) return Step::next;
+  const bool whole =
+      !lanes.scattered() && std::all_of(valid, valid + kParts, [&](uint64_t v) { return (v & exec) == any; });
+  const auto first = static_cast<unsigned>(std::countr_zero(any));
+  const bool one_place = whole && is_one_place(c.addresses, any);
+  const uint64_t stored = one_place ? last_lane(any) : any;
   if constexpr (shape == Shape::dwordx2) {
-    const bool whole = !lanes.scattered() && any == (valid[0] & valid[1] & exec);
-    if (whole && store_whole_pairs(c, any, rows)) return Step::next;
+    if (whole && store_whole_pairs(c, stored, rows)) return Step::next;
   }
   Step outcome = Step::next;
-  for_each_store<kBytes>(any, [&](unsigned l, unsigned b) {
+  for_each_store<kBytes>(stored, [&](unsigned l, unsigned b) {
     if (outcome != Step::next || (valid[b / kPart] >> l & 1) == 0) return;
     const uint64_t address = address_of(c, lanes, l, b);
     if (!is_host_address(address)) {
-      outcome = memory_fault(c, op, address, l, true);
+      outcome = memory_fault(c, op, address, one_place ? first : l, true);
     } else {
       lane_part_to_memory<shape>(rows, l, b, reinterpret_cast<void*>(address));
     }

@@ -135,11 +135,15 @@ Step store(Context& c, const Op& op) {
       return Step::next;
     }
   }
+  const auto first = static_cast<unsigned>(std::countr_zero(exec));
+  const bool one_place =
+      is_one_place(c.addresses, exec) && !(segment == Segment::flat && is_private(c.addresses[first]));
+  const uint64_t lanes = one_place ? last_lane(exec) : exec;
   if constexpr (shape == Shape::dwordx2) {
-    if (store_whole_pairs(c, exec, rows)) return Step::next;
+    if (store_whole_pairs(c, lanes, rows)) return Step::next;
   }
   Step outcome = Step::next;
-  for_each_store<kBytes>(exec, [&](unsigned l, unsigned b) {
+  for_each_store<kBytes>(lanes, [&](unsigned l, unsigned b) {
     if (outcome != Step::next) return;
     const uint64_t address = c.addresses[l];
     if (segment == Segment::flat && (is_shared(address) || is_private(address))) {
@@ -151,7 +155,7 @@ Step store(Context& c, const Op& op) {
         lane_part_to_memory<shape>(rows, l, b, reinterpret_cast<void*>(c.wave.lds_base + offset + b));
       }
     } else if (!is_host_address(address)) {
-      outcome = memory_fault(c, op, address, l, true);
+      outcome = memory_fault(c, op, address, one_place ? first : l, true);
     } else {
       lane_part_to_memory<shape>(rows, l, b, reinterpret_cast<void*>(address + b));
     }

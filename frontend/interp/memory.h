@@ -243,6 +243,18 @@ inline bool is_contiguous(const uint64_t* addresses, uint64_t stride) {
   return difference == 0;
 }
 
+// Do all lanes of the mask, which is not empty, have one address? Of what they store there only the last one's is written
+// then, as the hardware does: were it each lane's, others could see and answer the first, and lose their answer.
+inline bool is_one_place(const uint64_t* addresses, uint64_t mask) {
+  const uint64_t address = addresses[std::countr_zero(mask)];
+  for (uint64_t m = mask; m != 0; m &= m - 1)
+    if (addresses[std::countr_zero(m)] != address) return false;
+  return true;
+}
+inline uint64_t last_lane(uint64_t mask) {
+  return uint64_t{1} << (63 - std::countl_zero(mask));
+}
+
 template <typename T>
 T lane_value(const uint32_t* rows, unsigned l) {
   if constexpr (sizeof(T) == 8) {

@@ -17,6 +17,7 @@ PassResult uniform_phis(Function& function, const PassContext& context);
 PassResult resumed_values(Function& function, const PassContext& context);
 PassResult branch_facts(Function& function, const PassContext& context);
 PassResult address(Function& function, const PassContext& context);
+PassResult uniform_stores(Function& function, const PassContext& context);
 PassResult cfg(Function& function, const PassContext& context);
 PassResult merge_accesses(Function& function, const PassContext& context);
 PassResult matrix_order(Function& function, const PassContext& context);

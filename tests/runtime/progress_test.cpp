@@ -248,6 +248,51 @@ TEST_P(Progress, LaunchesThatWaitForTheHostAndForEachOther) {
   EXPECT_EQ(word[0], 4u);
 }
 
+// Two launches count a word in turn, and all lanes store it: one store for others, who answer it at once.
+TEST_P(Progress, StoresOfAllLanesToOnePlace) {
+  constexpr uint32_t kRounds = 100;
+  KernelSource source{.name = "count",
+                      .body = fmt::format(R"(
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_waitcnt lgkmcnt(0)
+  s_movk_i32 s8, {}
+.Lspin:
+  v_mov_b32_e32 v2, s4
+  v_mov_b32_e32 v3, s5
+  flat_load_dword v4, v[2:3] glc
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  v_readfirstlane_b32 s10, v4
+  s_cmp_lg_u32 s10, s6
+  s_cbranch_scc1 .Lspin
+  s_add_u32 s10, s10, 1
+  v_mov_b32_e32 v4, s10
+  flat_store_dword v[2:3], v4 glc
+  s_add_u32 s6, s6, 2
+  s_sub_u32 s8, s8, 1
+  s_cmp_lg_u32 s8, 0
+  s_cbranch_scc1 .Lspin
+)",
+                                          kRounds),
+                      .args = {{"word"}, {"first", 8, "by_value"}}};
+  for (const char* target : {"gfx803", "gfx906"}) {
+    SCOPED_TRACE(target);
+    const Module module = load(target, {source});
+    Buffer<uint32_t> word(1);
+    std::vector<std::thread> launches;
+    for (const uint64_t first : {1, 0}) {
+      launches.emplace_back([&, first] {
+        Kernel kernel = module.kernel("count");
+        kernel.set_args(word, first);
+        LaunchOptions limited = options(64, 64);
+        limited.timeout_ns = 60'000'000'000;  // a lost answer is waited for for ever
+        EXPECT_NO_THROW((void)kernel.launch(limited));
+      });
+    }
+    for (std::thread& launch : launches) launch.join();
+    EXPECT_EQ(word[0], 2 * kRounds);
+  }
+}
+
 // A work-group that never ends is stopped together with those that are set aside.
 TEST_P(Progress, TheTimeLimitHoldsForThoseThatAreSetAside) {
   if (kSignalsAreHeldBack) GTEST_SKIP() << "ThreadSanitizer";
