@@ -361,7 +361,7 @@ class Emitter {
   [[nodiscard]] static bool is_store_of_wave(const Inst& inst);
   bool emit_store_of_wave(const Inst& inst);
   [[nodiscard]] Gp dword_of_wave(const Inst* value);
-  bool emit_cross_lane(const Inst& inst);                      // cross_lane.cpp
+  bool emit_cross_lane(const Inst& inst);  // cross_lane.cpp
   void emit_poll();
   bool emit_out_of_line(const Inst& inst);  // helper_calls.cpp
   void emit_call(const Inst& inst);
