@@ -43,7 +43,10 @@ def main() -> int:
             print("about to crash", flush=True)
             os.abort()
         elif kind == "hang":
-            time.sleep(60)
+            for _ in range(600):
+                with open(os.environ["FAKE_CLOCK"], "a", encoding="utf-8") as clock:
+                    clock.write(".")
+                time.sleep(0.1)
         elif kind == "hog":
             hog = bytearray(os.urandom(1)) * (200 << 20)
             time.sleep(60)
