@@ -8,8 +8,9 @@
 Draws N faults (default 240, as many in each room and, where there are sites, of each operator) from all sites (operators.py) by a seed,
 which is printed, and compiles them into a copy of the repository, all together, where WAVEJIT_MUTANT chooses one. The tests that ctest
 lists run once without faults, and which ones they reach is written down. Then each fault meets the tests that reach it, quickest first,
-until one fails, hangs, or dies; that test must pass again without the fault. Tests that take longer than --longest are left out, a
-mutant gets --seconds of tests (default 600). Survivors whose reason in survivors.txt begins with "equivalent" change no result.
+until one fails, hangs, or dies; that test must pass without the fault then, and fail once more with it. Tests that take longer than
+--longest are left out, a mutant gets --seconds of tests (default 600; of the processor, as all these). Survivors whose reason in
+survivors.txt begins with "equivalent" change no result.
 
 Can be stopped and called again: it goes on where it was, with the sources and tests as they are now. New tests are tried on survivors;
 --again forgets what tests whose names match have said, --retry gives survivors their seconds again. Exit code 1 if the share of
@@ -33,7 +34,8 @@ from record import Record, score, summary
 from suite import Limits, Test, known_times, tests_of
 from workspace import REPOSITORY, ROOMS, Workspace
 
-STAGES = (0.3, 2, 10, math.inf)  # seconds of tests: each mutant passes those of one stage before the next are even looked at
+STAGES = (0.03, 0.1, 0.3, 1, 3, 10, math.inf)  # seconds of tests: each mutant passes those of one stage before the next are even looked at
+UNKNOWN = 0.5  # seconds that a test is taken to need that has not run yet
 WANTED = 0.95
 
 
@@ -64,6 +66,7 @@ class Campaign:
         say(f"mutate: seed {record.seed}")
         sites = self.draw() if drawn_now else self.located()
         while True:
+            record.save()
             rewritten = workspace.rewritten(sites)
             workspace.copy(rewritten)
             say(f"mutate: building the copy in {workspace.tree}")
@@ -74,7 +77,6 @@ class Campaign:
             record.excluded += [sites[number].key for number in sorted(bad)]
             record.mutants = [mutant for mutant in record.mutants if mutant["number"] not in bad]
             sites = self.draw()
-        record.save()
 
     def draw(self) -> dict[int, Site]:
         """The sites that the seed wants; those that have a number keep it."""
@@ -124,8 +126,8 @@ class Campaign:
         shortest = 0.0
         for stage in STAGES:
             longest = min(stage, self.options.longest)
-            now = {name: test for name, test in tests.items() if shortest <= times.get(name, 0) < longest}
-            self.trace(now, times)
+            now = {name: test for name, test in tests.items() if shortest <= times.get(name, UNKNOWN) < longest}
+            self.trace(now, times, longest)
             self.meet({name: test for name, test in tests.items() if self.record.reach.get(name, {}).get("seconds", math.inf) < longest})
             shortest = longest
         for mutant in self.record.mutants:
@@ -135,23 +137,28 @@ class Campaign:
                 mutant["spent"] = self.spent.get(mutant["number"], 0)
         self.record.save()
 
-    def trace(self, tests: dict[str, Test], times: dict[str, float]) -> None:
+    def trace(self, tests: dict[str, Test], times: dict[str, float], longest: float) -> None:
+        """What takes much longer than `longest`, against expectation, is left to a later stage."""
         left = [test for test in tests.values() if test.name not in self.record.reach]
         if not left or all(mutant["verdict"] for mutant in self.record.mutants):
             return
         say(f"mutate: {len(left)} tests run without faults, to see what they reach")
 
         def one(test: Test) -> None:
+            limits = Limits(processor=min(2 * longest, test.timeout), clock=2 * test.timeout)
             with tempfile.NamedTemporaryFile() as file:
-                path = pathlib.Path(file.name)
-                result, reached = test.trace(path, Limits(processor=test.timeout, clock=test.timeout))
+                result, reached = test.trace(pathlib.Path(file.name), limits)
             with self.lock:
+                if result.seconds > limits.processor and limits.processor < test.timeout:
+                    times[test.name] = longest
+                    return
                 if not result.ok:
                     say(f"mutate: {test.name} fails without faults ({result.how}) and is left out")
-                self.record.add_reach({"test": test.name, "ok": result.ok, "seconds": round(result.seconds, 3), "reached": reached})
+                self.record.add_reach({"test": test.name, "ok": result.ok, "seconds": round(result.seconds, 3), "clock": round(result.clock, 3),
+                                       "reached": reached})
 
         with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
-            list(pool.map(one, sorted(left, key=lambda test: times.get(test.name, 0))))
+            list(pool.map(one, sorted(left, key=lambda test: times.get(test.name, UNKNOWN))))
 
     def meet(self, tests: dict[str, Test]) -> None:
         """Each mutant without a verdict runs the tests among `tests` that reach it."""
@@ -166,11 +173,10 @@ class Campaign:
                     continue
                 if self.spent.get(number, 0) > self.options.seconds:
                     return
-                seconds = self.record.reach[name]["seconds"]
-                limits = Limits(processor=5 + 5 * seconds, clock=60 + 20 * seconds)
+                limits = Limits(processor=5 + 5 * self.record.reach[name]["seconds"], clock=60 + 10 * self.record.reach[name]["clock"])
                 result = tests[name].run({"WAVEJIT_MUTANT": str(number)}, limits)
                 self.spent[number] = self.spent.get(number, 0) + result.seconds
-                if not result.ok and tests[name].run({}, limits).ok:
+                if not result.ok and tests[name].run({}, limits).ok and not tests[name].run({"WAVEJIT_MUTANT": str(number)}, limits).ok:
                     with self.lock:
                         mutant |= {"verdict": "found", "test": name, "how": result.how}
                         self.record.save()

@@ -7,7 +7,7 @@
     constant    an integer one more
     mask        a constant of bits without its highest bit (0: 1), or a & without its right operand
     arithmetic  + and -, << and >>, & and |, * and + exchanged
-    swap        operands of - / % << >>, or two neighbouring arguments of one type, exchanged
+    swap        operands of - / % << >>, or two neighbouring arguments of one type, exchanged where their order matters
     halves      a name with lo, low or first instead of one with hi, high or second, and the other way round
     write       an assignment, increment or decrement left out
     call        a call whose result nobody uses left out
@@ -29,6 +29,8 @@ BOUNDARY = {"<": "<=", "<=": "<", ">": ">=", ">=": ">"}
 ARITHMETIC = {"+": "-", "-": "+", "<<": ">>", ">>": "<<", "&": "|", "|": "&", "*": "+"}
 SWAPPED = ("-", "/", "%", "<<", ">>")
 BITWISE = ("&", "|", "^")
+# What is in front of arguments whose order does not matter.
+SYMMETRIC = re.compile(r"\b(add|and_|or_|xor_|min|max|equal|swap|mask_and|mask_or|bit_xor)\($|\bOp::(add|mul|and_|or_|xor_|fadd|fmul),\s*$")
 ONLY_SPEED = re.compile(r"(reserve|shrink_to_fit)$")
 HALVES = (("lo", "hi"), ("low", "high"), ("Lo", "Hi"), ("Low", "High"), ("first", "second"), ("First", "Second"))
 CONSTANT = re.compile(r"(?:static\s+)?(?:constexpr|consteval|constinit)\b")
@@ -220,6 +222,8 @@ class Finder:
             if first.end >= second.begin or self.text(first.end, second.begin).strip() != ",":
                 continue
             if first.type != second.type or self.of(first) == self.of(second):
+                continue
+            if SYMMETRIC.search(self.text(node.begin, first.begin)) or re.search(r"\bc?r?begin\(\)$", self.of(first)):
                 continue
             if all(re.fullmatch(r"[\w.\->:()\[\]+ ]+", self.of(child)) for child in (first, second)):
                 swapped = self.of(second) + self.text(first.end, second.begin) + self.of(first)

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 
 MEMORY = 6 << 30  # bytes of private memory that a process may write to
@@ -19,7 +20,8 @@ TRACE_BYTES = 1 << 16  # kMutants of mutant.h
 @dataclasses.dataclass
 class Result:
     ok: bool
-    seconds: float
+    seconds: float  # of the processor, the test's children included
+    clock: float
     how: str  # of a failure
 
 
@@ -34,6 +36,22 @@ def _signal(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def _wait(process: subprocess.Popen, clock: float) -> tuple[int | None, float]:
+    """The exit code, None after `clock` seconds, and the processor's seconds. All of the process's session has ended then."""
+    ended: list[tuple[int, int, resource.struct_rusage]] = []
+    waiting = threading.Thread(target=lambda: ended.append(os.wait4(process.pid, 0)))
+    waiting.start()
+    waiting.join(clock)
+    in_time = not waiting.is_alive()
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    waiting.join()
+    process.returncode = os.waitstatus_to_exitcode(ended[0][1])  # so that nobody waits for it again
+    return process.returncode if in_time else None, ended[0][2].ru_utime + ended[0][2].ru_stime
 
 
 @dataclasses.dataclass
@@ -66,26 +84,17 @@ class Test:
             with output.open("wb") as file:
                 process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, preexec_fn=limit,
                                            cwd=self.properties.get("WORKING_DIRECTORY"), env=environment | variables, start_new_session=True)
-                try:
-                    status = process.wait(limits.clock)
-                except subprocess.TimeoutExpired:
-                    status = None
-                finally:
-                    try:
-                        os.killpg(process.pid, signal.SIGKILL)
-                    except ProcessLookupError:
-                        pass
-                    process.wait()
+                status, used = _wait(process, limits.clock)
             with output.open("rb") as file:
                 text = file.read(4 << 20).decode(errors="replace")
             how = self._failure(status, text)
-            return Result(how is None, time.monotonic() - began, how or "")
+            return Result(how is None, used, time.monotonic() - began, how or "")
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
 
     def _failure(self, status: int | None, output: str) -> str | None:
         def matches(name: str) -> bool:
-            return any(re.search(pattern, output, re.MULTILINE) for pattern in self.properties.get(name, []))
+            return any(re.search(pattern, output, re.DOTALL) for pattern in self.properties.get(name, []))
 
         if status is None:
             return "time is up"
@@ -124,6 +133,6 @@ def known_times(folder: pathlib.Path) -> dict[str, float]:
     times = {}
     for path in sorted(folder.glob("*/Testing/Temporary/CTestCostData.txt")):
         for line in path.read_text(errors="replace").split("\n---")[0].splitlines():
-            if match := re.fullmatch(r"(.*?)(?:  # .*)? \d+ ([\d.e+-]+)", line):
+            if match := re.fullmatch(r"(.*?)(?:  # .*)? [1-9]\d* ([\d.e+-]+)", line):
                 times[match[1]] = float(match[2])
     return times
