@@ -68,6 +68,18 @@ def memory_of(pids: list[int]) -> int:
     return total
 
 
+def waits_of(pids: list[int]) -> dict[str, float]:
+    """Seconds that each thread has waited for a CPU that others had."""
+    waits = {}
+    for pid in pids:
+        try:
+            for thread in os.scandir(f"/proc/{pid}/task"):
+                waits[thread.name] = int(pathlib.Path(thread.path, "schedstat").read_text().split()[1]) / 1e9
+        except (OSError, IndexError):  # it has ended, or the kernel does not count
+            continue
+    return waits
+
+
 def kill(pids: list[int]) -> None:
     for pid in pids:
         try:
@@ -86,8 +98,11 @@ def run(
     deadline: float = float("inf"),
 ) -> Outcome:
     """Runs `command` until it ends, uses more than `memory` GiB, or is silent for too long: `limit` seconds have to bring
-    a line for which `on_line` returns true. `deadline` (of time.monotonic()) ends it in any case."""
+    a line for which `on_line` returns true. Time in which its threads wait for a CPU that other work has counts a tenth.
+    `deadline` (of time.monotonic()) ends it in any case."""
     start = last = time.monotonic()
+    waits: dict[str, float] = {}
+    waited = 0.0  # since `last`
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -116,13 +131,17 @@ def run(
                     line = raw.decode(errors="replace").rstrip("\r")
                     tail = (tail + line + "\n")[-TAIL:]
                     if on_line(line):
-                        last = now
+                        last, waited = now, 0.0
             elif process.poll() is not None:
                 break  # a descendant holds the pipe
             if now >= look:
                 look = now + INTERVAL
-                peak = max(peak, used := memory_of(processes_below(process.pid)))
-                over = {"memory": used > memory * 2**30, "deadline": now > deadline, "time": now - last > limit}
+                pids = processes_below(process.pid)
+                peak = max(peak, used := memory_of(pids))
+                before, waits = waits, waits_of(pids)
+                waited += max((seconds - before.get(thread, 0) for thread, seconds in waits.items()), default=0)
+                own = now - last - 0.9 * min(waited, now - last)
+                over = {"memory": used > memory * 2**30, "deadline": now > deadline, "time": own > limit}
                 if why := next((name for name, is_over in over.items() if is_over), ""):
                     break
         if rest:

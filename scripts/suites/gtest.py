@@ -151,9 +151,17 @@ class Program:
             raise RuntimeError(f"{outcome.describe()}\n{outcome.tail}")
         return tests
 
-    def run(self, tests: list[str], record: Callable[[dict[str, Result]], None], deadline: float) -> "Batch":
+    def run(
+        self,
+        tests: list[str],
+        record: Callable[[dict[str, Result]], None],
+        deadline: float,
+        patience: float = float("inf"),
+    ) -> "Batch":
         """Runs `tests`, in several processes if one ends them early; `record` gets results as they come. A test that fails
-        beside others runs once more alone, and that counts: errors of HIP stay with the process for the tests that follow."""
+        beside others runs once more alone, and that counts: errors of HIP stay with the process for the tests that follow.
+        Tests that take longer than `patience` seconds, if that is less than the limit, get no result; nor does the test that
+        runs at the deadline, and those after it."""
         batch = Batch()
         results: dict[str, Result] = {}
 
@@ -161,7 +169,7 @@ class Program:
             results.update(more)
             record(more)
 
-        self.run_together(tests, keep, deadline, batch)
+        self.run_together(tests, keep, deadline, batch, patience)
         failed = [name for name, result in results.items() if result.status in ("failed", "crashed") and len(tests) > 1]
         # Where most fail, they do so on their own account.
         for name in failed[:ALONE]:
@@ -169,7 +177,12 @@ class Program:
         return batch
 
     def run_together(
-        self, tests: list[str], record: Callable[[dict[str, Result]], None], deadline: float, batch: "Batch"
+        self,
+        tests: list[str],
+        record: Callable[[dict[str, Result]], None],
+        deadline: float,
+        batch: "Batch",
+        patience: float = float("inf"),
     ) -> None:
         left = list(tests)
         while left:
@@ -181,7 +194,7 @@ class Program:
             )
             outcome = bounds.run(
                 self.command([f"--gtest_flagfile={self.inside}/flags"]),
-                limit=self.limit,
+                limit=min(self.limit, patience),
                 memory=self.memory,
                 on_line=reader.line,
                 deadline=deadline,
@@ -189,9 +202,16 @@ class Program:
             batch.add(outcome, reader)
             results = reader.results | results_of_json(report)
             results = {name: result for name, result in results.items() if name in left}
-            if outcome.why == "deadline":
+            is_late = outcome.why == "time" and patience < self.limit
+            if is_late or outcome.why == "deadline":
                 record(results)  # the test that was running is not to blame
-                return
+                left = [name for name in left if name not in results]
+                late = [reader.running] if reader.running in left else []
+                batch.slow += late
+                left = [name for name in left if name not in late]
+                if outcome.why == "deadline" or not late:
+                    return
+                continue
             if reader.running in left and reader.running not in results:
                 results[reader.running] = culprit(outcome, reader)
             elif not results:
@@ -216,6 +236,7 @@ class Batch:
     processes: int = 0
     peak: int = 0
     bad_ends: list[str] = dataclasses.field(default_factory=list)  # after the last test
+    slow: list[str] = dataclasses.field(default_factory=list)  # tests that were ended without a result
     translation_failures: set[str] = dataclasses.field(default_factory=set)
 
     def add(self, outcome: bounds.Outcome, reader: Reader) -> None:

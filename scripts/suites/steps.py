@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import bounds
 import gtest
@@ -195,6 +195,7 @@ def run_gtest(step: Step, size: int | None) -> None:
     tests: list[str] = []
     in_all = prepare(step)
     arguments = [argument.replace("{package}", step.package) for argument in step.suite.arguments]
+    wrapper = [step.suite.wrapper] if step.suite.wrapper else []
     for path in in_root(step, f"{step.suite.folder}/{step.suite.programs}"):
         host = step.root.path / path[1:]
         name = host.name
@@ -205,7 +206,7 @@ def run_gtest(step: Step, size: int | None) -> None:
             continue
         programs[name] = gtest.Program(
             command=lambda more, path=path: step.command(
-                [path, *arguments, *more], folder=str(pathlib.PurePath(path).parent)
+                [*wrapper, path, *arguments, *more], folder=str(pathlib.PurePath(path).parent)
             ),
             host=step.root.exchange,
             inside=roots.EXCHANGE,
@@ -225,20 +226,47 @@ def run_gtest(step: Step, size: int | None) -> None:
     left = choose(step, tests, size)
     step.record.listed = max(step.record.listed, in_all)
     show_progress(step.record)
-    for name, program in programs.items():
-        own = [test.split(":", 1)[1] for test in left if test.startswith(f"{name}:")]
-        for i in range(0, len(own), step.suite.batch):
-            if time.monotonic() > step.deadline:
-                return
-            batch = program.run(
-                own[i : i + step.suite.batch],
-                lambda results, name=name: step.add({f"{name}:{test}": r for test, r in results.items()}),
-                step.deadline,
-            )
-            step.record.bad_ends += [f"{name}: {text}" for text in batch.bad_ends]
-            step.record.peak = max(step.record.peak, batch.peak)
-            failures = set(step.record.translation_failures) | batch.translation_failures
-            step.record.translation_failures = sorted(failures)
+    waiting = {name: [t.split(":", 1)[1] for t in left if t.startswith(f"{name}:")] for name in programs}
+    for patience in patiences(step):
+        waiting = {name: own for name, own in waiting.items() if own}
+        if not waiting:
+            return
+        for i, name in enumerate(waiting):
+            # What a program does not need is for those after it.
+            share = (step.deadline - time.monotonic()) / (len(waiting) - i)
+            end = time.monotonic() + share if share > 0 else step.deadline
+            waiting[name] = run_program(step, name, programs[name], waiting[name], end, patience)
+
+
+def patiences(step: Step) -> Iterator[float]:
+    """For each round until the step's time is over, the seconds that a test may take before it is put off to the next."""
+    patience = step.suite.patience
+    while time.monotonic() < step.deadline:
+        yield patience
+        patience *= 4
+
+
+def run_program(
+    step: Step, name: str, program: gtest.Program, tests: list[str], end: float, patience: float
+) -> list[str]:
+    """Runs tests of a program until the time `end`; those that have no result afterwards, slow ones last."""
+    slow: list[str] = []
+    for i in range(0, len(tests), step.suite.batch):
+        if time.monotonic() > end:
+            break
+        batch = program.run(
+            tests[i : i + step.suite.batch],
+            lambda results: step.add({f"{name}:{test}": r for test, r in results.items()}),
+            end,
+            patience,
+        )
+        slow += batch.slow
+        step.record.bad_ends += [f"{name}: {text}" for text in batch.bad_ends]
+        step.record.peak = max(step.record.peak, batch.peak)
+        failures = set(step.record.translation_failures) | batch.translation_failures
+        step.record.translation_failures = sorted(failures)
+    left = [test for test in tests if f"{name}:{test}" not in step.record.results]
+    return [test for test in left if test not in slow] + [test for test in left if test in slow]
 
 
 def list_file(step: Step, name: str) -> pathlib.Path:
@@ -281,28 +309,40 @@ def run_listed(step: Step, size: int | None) -> None:
 
 
 def run_commands(step: Step, names: list[str], command: Callable[[str], str]) -> None:
-    """Runs a shell command a test: status 0 is a pass, 77 a skip."""
-    for name in names:
-        if time.monotonic() > step.deadline:
+    """Runs a shell command a test: status 0 is a pass, 77 a skip. Tests that take long come last."""
+    for patience in patiences(step):
+        if not names:
             return
-        reader = gtest.Reader()
-        outcome = bounds.run(
-            step.command(["sh", "-c", command(name)]),
-            limit=step.suite.limit,
-            memory=step.suite.memory,
-            deadline=step.deadline,
-            on_line=reader.line,
-        )
-        if outcome.why == "deadline":
-            return
-        status = {"time": "timeout", "memory": "memory", "signal": "crashed"}.get(outcome.why, "failed")
-        if outcome.why == "exit" and outcome.code in (0, 77):
-            status = "skipped" if outcome.code else "passed"
-        message = "" if status == "passed" else f"{outcome.describe()}\n{outcome.tail[-gtest.MESSAGE:]}"
-        step.record.peak = max(step.record.peak, outcome.peak)
-        failures = set(step.record.translation_failures) | reader.translation_failures
-        step.record.translation_failures = sorted(failures)
-        step.add({name: Result(status, outcome.seconds, message)})
+        slow = []
+        for name in names:
+            if time.monotonic() > step.deadline:
+                return
+            if not run_command(step, name, command(name), patience):
+                slow.append(name)
+        names = slow
+
+
+def run_command(step: Step, name: str, command: str, patience: float) -> bool:
+    """Runs a command as the test `name`. False if the time was over before it ended."""
+    reader = gtest.Reader()
+    outcome = bounds.run(
+        step.command(["sh", "-c", command]),
+        limit=min(step.suite.limit, patience),
+        memory=step.suite.memory,
+        deadline=step.deadline,
+        on_line=reader.line,
+    )
+    if outcome.why == "deadline" or (outcome.why == "time" and patience < step.suite.limit):
+        return False
+    status = {"time": "timeout", "memory": "memory", "signal": "crashed"}.get(outcome.why, "failed")
+    if outcome.why == "exit" and outcome.code in (0, 77):
+        status = "skipped" if outcome.code else "passed"
+    message = "" if status == "passed" else f"{outcome.describe()}\n{outcome.tail[-gtest.MESSAGE:]}"
+    step.record.peak = max(step.record.peak, outcome.peak)
+    failures = set(step.record.translation_failures) | reader.translation_failures
+    step.record.translation_failures = sorted(failures)
+    step.add({name: Result(status, outcome.seconds, message)})
+    return True
 
 
 KINDS |= {"gtest": run_gtest, "listed": run_listed, "program": run_programs}

@@ -27,6 +27,7 @@ class Suite:
     folder: str
     programs: str
     limit: float
+    patience: float
     memory: float
     sample: int
     batch: int
@@ -42,6 +43,7 @@ class Suite:
     targets: list[str] | None = None
     devices: int = 1
     prepare: str = ""
+    wrapper: str | None = None
 
     def reason_to_leave_out(self, test: str) -> str | None:
         return next((why for pattern, why in self.leave_out.items() if fnmatch.fnmatchcase(test, pattern)), None)

@@ -25,7 +25,7 @@ import table  # noqa: E402
 FAKE = str(pathlib.Path(__file__).resolve().parent / "fake_gtest.py")
 
 
-class RocblasData(unittest.TestCase):
+class TestData(unittest.TestCase):
     def test_keeps_some_quick_tests_of_each_function(self) -> None:
         def record(function: str, category: str, number: int) -> bytes:
             return function.encode().ljust(128, b"\0") + category.encode().ljust(64, b"\0") + number.to_bytes(8, "little")
@@ -35,7 +35,7 @@ class RocblasData(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             source, target = pathlib.Path(folder, "all"), pathlib.Path(folder, "some")
             source.write_bytes(head + b"".join(quick) + record("dot", "nightly", 9) + record("trsm", "quick", 0))
-            script = REPOSITORY / "scripts/suites/programs/rocblas_data.py"
+            script = REPOSITORY / "scripts/suites/programs/test_data.py"
             command = [sys.executable, str(script), str(source), str(target), "2"]
             self.assertEqual(subprocess.run(command, capture_output=True, text=True, check=True).stdout, "11\n")
             data = target.read_bytes()
@@ -43,6 +43,20 @@ class RocblasData(unittest.TestCase):
         kept = [data[i : i + 200] for i in range(len(head), len(data), 200)]
         self.assertEqual([r[:4].rstrip(b"\0") for r in kept], [b"dot", b"dot", b"gemm", b"gemm", b"trsm"])
         self.assertTrue(set(kept[:4]) <= set(quick))
+
+    def test_keeps_tests_of_bad_arguments_of_rocsparse(self) -> None:
+        def record(function: bytes, category: bytes) -> bytes:
+            return bytes(565) + function.ljust(128, b"\0") + category.ljust(107, b"\0")
+
+        head = b"rocSPARSE\0" + bytes(800) + b"ROCsparse\0"
+        tests = [record(b"axpyi", b"quick"), record(b"axpyi", b"pre_checkin"), record(b"axpyi_bad_arg", b"pre_checkin")]
+        with tempfile.TemporaryDirectory() as folder:
+            source, target = pathlib.Path(folder, "all"), pathlib.Path(folder, "some")
+            source.write_bytes(head + b"".join(tests))
+            script = REPOSITORY / "scripts/suites/programs/test_data.py"
+            command = [sys.executable, str(script), str(source), str(target), "2"]
+            self.assertEqual(subprocess.run(command, capture_output=True, text=True, check=True).stdout, "2\n")
+            self.assertEqual(target.read_bytes(), head + tests[0] + tests[2])
 
 
 class Programs(unittest.TestCase):
@@ -107,6 +121,11 @@ class Programs(unittest.TestCase):
         self.run_tests(["Kinds.pass0", "Kinds.hang", "Kinds.pass3"], time.monotonic() + 500)
         self.assertEqual(self.statuses(), {"Kinds.pass0": "passed"})
 
+    def test_a_slow_test_is_put_off(self) -> None:
+        batch = self.program.run(["Kinds.pass0", "Kinds.hang", "Kinds.pass3"], self.results.update, float("inf"), 8)
+        self.assertEqual(self.statuses(), {"Kinds.pass0": "passed", "Kinds.pass3": "passed"})
+        self.assertEqual(batch.slow, ["Kinds.hang"])
+
     def test_a_program_that_does_not_start_fails_its_tests(self) -> None:
         self.program.command = lambda arguments: ["sh", "-c", "echo no such device; exit 3"]
         self.run_tests(["Kinds.pass0", "Kinds.pass1"])
@@ -114,6 +133,49 @@ class Programs(unittest.TestCase):
         self.assertIn("no such device", self.results["Kinds.pass1"].message)
         with self.assertRaisesRegex(RuntimeError, "no such device"):
             self.program.list_tests()
+
+
+class GgmlOps(unittest.TestCase):
+    CASES = ["ADD(type=f32,ne=[1,2])", "ADD(type=f16,ne=[1,2])", "MUL_MAT(m=1)", "ADD(type=f32,ne=[3,4])"]
+
+    def setUp(self) -> None:
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        script = REPOSITORY / "scripts/suites/programs/ggml_ops.py"
+        wrapped = [sys.executable, str(script), str(self.folder / "program")]
+        self.program = gtest.Program(lambda arguments: [*wrapped, *arguments], self.folder, folder.name, 60, 1)
+
+    def write(self, *lines: str) -> None:
+        (self.folder / "program").write_text("\n".join(["#!/bin/sh", *lines, ""]))
+        (self.folder / "program").chmod(0o755)
+
+    def run_tests(self, *lines: str) -> dict[str, str]:
+        self.write("echo '  Device memory: 1 MB'", *lines)
+        names = ["ADD.type=f32;ne=[1;2]", "ADD.type=f16;ne=[1;2]", "MUL_MAT.m=1"]
+        results: dict[str, gtest.Result] = {}
+        self.program.run(names, results.update, float("inf"))
+        self.assertEqual(list(results), names)
+        return {name: result.status for name, result in results.items()}
+
+    def test_lists_what_the_backend_supports(self) -> None:
+        rows = [("ROCm0", "ADD", "type=f32,ne=[1,2]", "yes"), ("ROCm0", "ADD", "m=1", "no"), ("CPU", "ADD", "m=2", "yes")]
+        rows += [("ROCm0", "MUL_MAT", "m=1", "yes"), ("ROCm0", "ADD", "type=f32,ne=[3,4]", "yes"), rows[0]]
+        self.write(*(f"""echo '"{b}","{op}","{text}","support","1","{yes}","ROCm"'""" for b, op, text, yes in rows))
+        self.assertEqual(self.program.list_tests(), ["ADD.type=f32;ne=[1;2]", "MUL_MAT.m=1", "ADD.type=f32;ne=[3;4]"])
+
+    def test_reads_results(self) -> None:
+        passed, skipped, failed = (f"echo '  {case}: '" for case in self.CASES[:3])
+        statuses = self.run_tests(
+            passed.replace(": '", ": \x1b[1;32mOK\x1b[0m'"),
+            skipped.replace(": '", ": not supported [ROCm0]'"),
+            failed.replace("'  ", "'[MUL_MAT] NMSE = 0.5 > 0.1   ").replace(": '", ": FAIL'"),
+        )
+        self.assertEqual(list(statuses.values()), ["passed", "skipped", "failed"])
+
+    def test_the_next_case_has_crashed(self) -> None:
+        first = f"case $4 in *ADD*) echo '  {self.CASES[0]}: OK'; kill -ABRT $$;; *) echo '  {self.CASES[2]}: OK';; esac"
+        self.assertEqual(list(self.run_tests(first).values()), ["passed", "crashed", "passed"])
 
 
 class PlainStep(steps.Step):
@@ -124,11 +186,11 @@ class PlainStep(steps.Step):
 
 
 class Listed(unittest.TestCase):
-    def run_suite(self, list_tests: str, size: int | None = None) -> records.Record:
+    def run_suite(self, list_tests: str, size: int | None = None, run_test: str = "echo {test}; exit {test}") -> records.Record:
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             default = dataclasses.asdict(table.load_table().suites[0])
-            fields = {"name": "S", "kind": "listed", "list_tests": list_tests, "run_test": "echo {test}; exit {test}"}
+            fields = {"name": "S", "kind": "listed", "list_tests": list_tests, "run_test": run_test, "patience": 8}
             suite = table.Suite(**{**default, **fields, "env": {}, "leave_out": {"*5": "why"}, "part": ["*"], "limit": 10})
             record = records.Record("S", "sid", "gfx906", "auto", key="k p_1")
             settings = steps.Settings(build=folder, work=folder)
@@ -148,6 +210,14 @@ class Listed(unittest.TestCase):
     def test_a_name_is_no_shell_syntax(self) -> None:
         record = self.run_suite("echo 'a<b>::c; exit 0'")
         self.assertEqual([r.status for r in record.results.values()], ["failed"])  # exit wants a number
+
+    def test_slow_tests_come_last(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            # The first time it takes a minute.
+            slow = f"test {{test}} = quick || test -e {folder}/seen || {{ touch {folder}/seen; sleep 60; }}"
+            record = self.run_suite("echo slow; echo quick", run_test=slow)
+        self.assertEqual({n: r.status for n, r in record.results.items()}, {"quick": "passed", "slow": "passed"})
+        self.assertEqual(list(record.results), ["quick", "slow"])
 
     def test_says_why_nothing_is_listed(self) -> None:
         record = self.run_suite("echo no device; exit 3")
