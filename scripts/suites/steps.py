@@ -22,6 +22,8 @@ from records import Record
 
 # In the exchange folder.
 SHADOW_REPORT = "shadow.jsonl"
+# Tests of a batch with shadow mode: a process reports when it ends, and one that the end of the step stops does not.
+SHADOW_BATCH = 20
 
 
 @dataclasses.dataclass
@@ -251,11 +253,12 @@ def run_program(
 ) -> list[str]:
     """Runs tests of a program until the time `end`; those that have no result afterwards, slow ones last."""
     slow: list[str] = []
-    for i in range(0, len(tests), step.suite.batch):
+    size = step.suite.batch if step.settings.shadow is None else min(step.suite.batch, SHADOW_BATCH)
+    for i in range(0, len(tests), size):
         if time.monotonic() > end:
             break
         batch = program.run(
-            tests[i : i + step.suite.batch],
+            tests[i : i + size],
             lambda results: step.add({f"{name}:{test}": r for test, r in results.items()}),
             end,
             patience,
