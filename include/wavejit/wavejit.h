@@ -278,6 +278,16 @@ WAVEJIT_API wavejit_status wavejit_kernel_set_kernarg(wavejit_kernel* kernel, co
 /* Called about twice a second during a launch, on an internal thread; must not call wavejit. */
 typedef void (*wavejit_progress_fn)(void* user, uint64_t workgroups_done, uint64_t workgroups_total);
 
+/* A device: what the launches on it share, whatever their code objects. That is the global data share (GDS), the resources
+ * of global wave sync (GWS), and room for waves: so many may wait for each other at a time. Launches that name no device
+ * are on one that the process has. Memory and translations belong to no device. */
+typedef struct wavejit_device wavejit_device;
+
+/* `waves`: room for so many; 0: 2560, that of the largest GFX9 devices. NULL when out of memory. Thread-safe. */
+WAVEJIT_API wavejit_device* wavejit_device_create(uint32_t waves) WAVEJIT_NOEXCEPT;
+/* By its owner, when no launch uses it; NULL is ignored. */
+WAVEJIT_API void wavejit_device_destroy(wavejit_device* device) WAVEJIT_NOEXCEPT;
+
 typedef struct wavejit_launch_options {
   size_t size;
   uint32_t global[3];        /* work-items; 0 in y and z means 1. Need not be multiples of local (partial groups) */
@@ -302,6 +312,7 @@ typedef struct wavejit_launch_options {
   /* Not 0: a seed from which the order is drawn in which work-groups and waves have their turns, among those that hardware
    * could choose. Shakes out races of the kernel; slower. With one thread the same seed does the same every time. */
   uint64_t schedule;
+  wavejit_device* device; /* NULL: the process's */
 } wavejit_launch_options;
 
 static inline wavejit_launch_options wavejit_launch_options_default(void) {

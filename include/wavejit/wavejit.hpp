@@ -67,6 +67,21 @@ struct LaunchOptions : wavejit_launch_options {
   LaunchOptions() : wavejit_launch_options(wavejit_launch_options_default()) {}
 };
 
+// For LaunchOptions::device. Outlives its launches.
+class Device {
+ public:
+  explicit Device(std::uint32_t waves = 0) : handle_(wavejit_device_create(waves)) {
+    if (!handle_) throw std::bad_alloc();
+  }
+  [[nodiscard]] wavejit_device* handle() const noexcept { return handle_.get(); }
+
+ private:
+  struct Destroy {
+    void operator()(wavejit_device* device) const noexcept { wavejit_device_destroy(device); }
+  };
+  std::unique_ptr<wavejit_device, Destroy> handle_;
+};
+
 struct LaunchStats : wavejit_launch_stats {
   LaunchStats() : wavejit_launch_stats(wavejit_launch_stats_default()) {}
 };

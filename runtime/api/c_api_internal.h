@@ -15,6 +15,7 @@
 #include "frontend/codeobject/containers.h"
 #include "internal/error.h"
 #include "runtime/kernel/execution_profile.h"
+#include "runtime/launch/device.h"
 #include "runtime/translate/module.h"
 #include "wavejit/wavejit.h"
 
@@ -45,6 +46,11 @@ struct wavejit_kernel {
   std::vector<std::string> kind_names, space_names;  // of args, then hidden
   std::vector<Value> values;                         // of args
   std::optional<std::vector<uint8_t>> kernarg;       // set as a whole
+};
+
+struct wavejit_device {
+  explicit wavejit_device(uint32_t waves) : device(waves) {}
+  wavejit::runtime::Device device;
 };
 
 struct wavejit_report {

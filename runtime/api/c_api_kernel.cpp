@@ -373,6 +373,7 @@ Expected<void> run_launch(const wavejit_kernel& kernel, const wavejit_launch_opt
   request.threads = options.threads ? options.threads : runtime::available_cpus();
   request.timeout_ns = options.timeout_ns;
   request.schedule = options.schedule;
+  if (options.device) request.device = &options.device->device;
   if (options.progress)
     request.progress = [&](uint64_t done, uint64_t total) { options.progress(options.progress_user, done, total); };
 
@@ -404,6 +405,13 @@ Expected<void> run_launch(const wavejit_kernel& kernel, const wavejit_launch_opt
 }
 
 }  // namespace
+
+wavejit_device* wavejit_device_create(uint32_t waves) WAVEJIT_NOEXCEPT {
+  return new (std::nothrow) wavejit_device(waves != 0 ? waves : runtime::kDeviceWaves);
+}
+void wavejit_device_destroy(wavejit_device* device) WAVEJIT_NOEXCEPT {
+  delete device;
+}
 
 wavejit_status wavejit_launch(const wavejit_kernel* kernel, const wavejit_launch_options* options,
                               wavejit_launch_stats* stats) WAVEJIT_NOEXCEPT {

@@ -63,6 +63,8 @@ std::unique_ptr<Agent> make_gpu(const Device& device) {
   gpu->node = device.node();
   gpu->gpu_index = device.index;
   gpu->board = &board;
+  gpu->shared =
+      std::make_unique<runtime::Device>(std::max(runtime::kDeviceWaves, board.compute_units * board.waves_per_cu()));
   gpu->target = device.target;
   gpu->target_id = device.target_id;
   gpu->isa_name = "amdgcn-amd-amdhsa--" + device.target_id.to_string();

@@ -14,6 +14,7 @@
 
 #include "frontend/codeobject/code_object.h"
 #include "runtime/hsa/board.h"
+#include "runtime/launch/device.h"
 
 namespace wavejit::hsa {
 
@@ -47,6 +48,7 @@ struct Agent {
   std::vector<std::unique_ptr<Pool>> pools;
   std::vector<Cache> caches;
   std::atomic<uint64_t> allocated_bytes{0};  // in all of its pools
+  std::unique_ptr<runtime::Device> shared;   // GPUs: what its launches share
 
   [[nodiscard]] bool is_gpu() const { return device == HSA_DEVICE_TYPE_GPU; }
   [[nodiscard]] hsa_agent_t handle() { return {reinterpret_cast<uint64_t>(this)}; }

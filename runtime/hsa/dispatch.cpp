@@ -124,8 +124,7 @@ Expected<void> run_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& pa
   request.engine = s.engine;
   request.tier = s.tier;
   request.threads = s.threads;
-  const Board& board = *queue.agent().board;
-  request.device_waves = std::max(runtime::kDeviceWaves, board.compute_units * board.waves_per_cu());
+  request.device = queue.agent().shared.get();
   request.schedule = s.schedule;
   request.disabled_passes = s.disabled_passes;
   request.timeout_ns = s.timeout_ns;

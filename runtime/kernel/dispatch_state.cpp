@@ -208,9 +208,10 @@ void DispatchState::advance(Group& group) const {
   complete(group);
 }
 
-DispatchState::WaveTemplate DispatchState::make_template(Arena& arena, const volatile uint32_t* stop_flag) const {
+DispatchState::WaveTemplate DispatchState::make_template(Arena& arena, std::span<uint8_t> gds,
+                                                         const volatile uint32_t* stop_flag) const {
   WaveTemplate common;
-  init_template(arena.wave(0), arena, stop_flag);
+  init_template(arena.wave(0), arena, gds, stop_flag);
   std::memcpy(common.bytes.data(), &arena.wave(0), common.bytes.size());
   return common;
 }
@@ -245,7 +246,8 @@ uint64_t DispatchState::scratch_words23(const Arena& arena) const {
 }
 
 // All in front of the vector registers that does not depend on the work-group and the wave.
-void DispatchState::init_template(WaveState& wave, Arena& arena, const volatile uint32_t* stop_flag) const {
+void DispatchState::init_template(WaveState& wave, Arena& arena, std::span<uint8_t> gds,
+                                  const volatile uint32_t* stop_flag) const {
   std::memcpy(wave.sgpr, sgprs_.data(), sizeof wave.sgpr);
   if (layout_.private_segment_buffer >= 0) {
     // Swizzled buffer of 4-byte elements over 64 lanes; the fields ROCm's runtime sets (base, SWIZZLE_ENABLE,
@@ -274,7 +276,6 @@ void DispatchState::init_template(WaveState& wave, Arena& arena, const volatile 
   wave.gpr_alloc = gpr_alloc(target_, descriptor_);
   wave.lds_base = arena.lds_base();
   wave.lds_size = arena.lds_size();
-  const std::span<uint8_t> gds = device_gds();
   wave.gds_base = reinterpret_cast<uint64_t>(gds.data());
   wave.gds_size = static_cast<uint32_t>(gds.size());
   wave.scratch_bytes_per_lane = scratch_bytes_per_lane_;

@@ -77,11 +77,13 @@ class DispatchState {
   [[nodiscard]] Group group(uint64_t index) const;  // linear, x fastest
   void advance(Group& group) const;                 // to the next one
 
-  // What all waves of a launch have in common, in front of the vector registers. Made once, with the arena they run in.
+  // What all waves of a launch have in common, in front of the vector registers. Made once, with the arena they run in and
+  // the device's global data share.
   struct WaveTemplate {
     alignas(64) std::array<std::byte, offsetof(WaveState, vgpr)> bytes;
   };
-  [[nodiscard]] WaveTemplate make_template(Arena& arena, const volatile uint32_t* stop_flag) const;
+  [[nodiscard]] WaveTemplate make_template(Arena& arena, std::span<uint8_t> gds,
+                                           const volatile uint32_t* stop_flag) const;
   // Of that, the given cache lines (bit i: bytes 64 i to 64 i + 63); with all of them it does not matter what was
   // there.
   static constexpr uint32_t kAllLines = (1u << offsetof(WaveState, vgpr) / 64) - 1;
@@ -98,7 +100,7 @@ class DispatchState {
   [[nodiscard]] uint64_t scratch_words23(const Arena& arena) const;
 
  private:
-  void init_template(WaveState& wave, Arena& arena, const volatile uint32_t* stop_flag) const;
+  void init_template(WaveState& wave, Arena& arena, std::span<uint8_t> gds, const volatile uint32_t* stop_flag) const;
   void complete(Group& group) const;
   void write_ids(WaveState& wave, const Group& group, unsigned index) const;
 

@@ -1,8 +1,11 @@
 #include "runtime/launch/global_sync.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 
 namespace wavejit::runtime {
 namespace {
@@ -22,13 +25,35 @@ uint32_t first_active(WaveState& wave, const isa::Operand& operand) {
 
 }  // namespace
 
-GlobalSync& GlobalSync::device() {
-  static GlobalSync& device = *new GlobalSync;  // never destroyed: worker threads may outlive static destruction
-  return device;
+struct GlobalSync::Process {
+  std::mutex mutex;
+  std::condition_variable changed;
+  unsigned released = 0;  // waves of all devices that have not gone on yet
+  uint64_t deadlocks = 0;
+  std::atomic<uint32_t> running{0}, sleeping{0};  // threads
+};
+
+GlobalSync::Process& GlobalSync::process() {
+  static Process& instance = *new Process;  // never destroyed: worker threads may outlive static destruction
+  return instance;
+}
+
+void GlobalSync::enter() {
+  process().running.fetch_add(1, std::memory_order_seq_cst);
+}
+
+void GlobalSync::leave() {
+  Process& p = process();
+  if (p.running.fetch_sub(1, std::memory_order_seq_cst) != 1 || p.sleeping.load(std::memory_order_seq_cst) == 0) return;
+  const std::lock_guard lock(p.mutex);
+  // Whoever has been released is about to run.
+  if (p.running.load(std::memory_order_seq_cst) != 0 || p.released != 0) return;
+  ++p.deadlocks;
+  p.changed.notify_all();
 }
 
 GlobalSync::Outcome GlobalSync::execute(Launch& launch, WaveState& wave, const isa::Instruction& inst) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(process().mutex);
   if (inst.opcode == Opcode::ds_ordered_count) return ordered_count(launch, wave, inst);
   const auto number = static_cast<unsigned>((wave.sgpr[sreg::kM0] >> 16) + static_cast<uint64_t>(inst.offset));
   Resource& resource = resources_[number % kResources];
@@ -104,8 +129,9 @@ void GlobalSync::release(Resource& resource) {
 
 void GlobalSync::let_go(const WaveState* wave) {
   waiting_.at(wave).released = true;
-  ++num_released_;
-  changed_.notify_all();
+  ++released_;
+  ++process().released;
+  process().changed.notify_all();
 }
 
 // OFFSET0: the counter's byte in the GDS behind M0[31:16]. OFFSET1: bit 0 the next wave may go, bit 1 the wave has
@@ -160,55 +186,50 @@ bool GlobalSync::is_released(const WaveState* wave) const {
 }
 
 bool GlobalSync::released(const WaveState& wave) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(process().mutex);
   if (!is_released(&wave)) return false;
   waiting_.erase(&wave);
-  --num_released_;
+  --released_;
+  --process().released;
   return true;
 }
 
 bool GlobalSync::any_released(std::span<const WaveState* const> waves) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(process().mutex);
   return std::any_of(waves.begin(), waves.end(), [this](const WaveState* wave) { return is_released(wave); });
 }
 
 void GlobalSync::forget(std::span<const WaveState* const> waves) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(process().mutex);
   for (const WaveState* wave : waves) {
     const auto found = waiting_.find(wave);
     if (found == waiting_.end()) continue;
-    num_released_ -= found->second.released;
+    released_ -= found->second.released;
+    process().released -= found->second.released;
     waiting_.erase(found);
     for (Resource& resource : resources_) std::erase(resource.queue, wave);
   }
 }
 
-void GlobalSync::nobody_runs() {
-  const std::lock_guard lock(mutex_);
-  // Whoever has been released is about to run.
-  if (running_.load(std::memory_order_seq_cst) != 0 || num_released_ != 0) return;
-  ++deadlocks_;
-  changed_.notify_all();
-}
-
 GlobalSync::Wake GlobalSync::wait(std::span<const WaveState* const> waves, const volatile uint32_t* stop_flag) {
   // Nobody notifies of the stop flag.
   constexpr auto kPeriod = std::chrono::milliseconds(5);
-  std::unique_lock lock(mutex_);
-  const uint64_t deadlocks = deadlocks_;
+  Process& p = process();
+  std::unique_lock lock(p.mutex);
+  const uint64_t deadlocks = p.deadlocks;
   const auto released = [&] {
     return std::any_of(waves.begin(), waves.end(), [this](const WaveState* wave) { return is_released(wave); });
   };
   if (released()) return Wake::released;
-  sleeping_.fetch_add(1, std::memory_order_seq_cst);
-  if (running_.fetch_sub(1, std::memory_order_seq_cst) == 1 && num_released_ == 0) {
-    ++deadlocks_;
-    changed_.notify_all();
+  p.sleeping.fetch_add(1, std::memory_order_seq_cst);
+  if (p.running.fetch_sub(1, std::memory_order_seq_cst) == 1 && p.released == 0) {
+    ++p.deadlocks;
+    p.changed.notify_all();
   }
   Wake wake = Wake::released;
   for (;;) {
     if (released()) break;
-    if (deadlocks_ != deadlocks) {
+    if (p.deadlocks != deadlocks) {
       wake = Wake::deadlock;
       break;
     }
@@ -216,10 +237,10 @@ GlobalSync::Wake GlobalSync::wait(std::span<const WaveState* const> waves, const
       wake = Wake::stopped;
       break;
     }
-    changed_.wait_for(lock, kPeriod);
+    p.changed.wait_for(lock, kPeriod);
   }
-  running_.fetch_add(1, std::memory_order_seq_cst);
-  sleeping_.fetch_sub(1, std::memory_order_seq_cst);
+  p.running.fetch_add(1, std::memory_order_seq_cst);
+  p.sleeping.fetch_sub(1, std::memory_order_seq_cst);
   return wake;
 }
 

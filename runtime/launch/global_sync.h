@@ -3,17 +3,13 @@
 // Facts: GCN3 and Vega ISA manuals, DS_GWS_INIT, DS_GWS_SEMA_V, _SEMA_BR, _SEMA_P, _SEMA_RELEASE_ALL, DS_GWS_BARRIER
 // and DS_ORDERED_COUNT; LLVM, SIISelLowering (AMDGPUIntrinsics DS_ORDERED, "ds_gws"), for M0 and the offset's fields.
 //
-// There is one device, so one table of resources for all launches of the process; like the GDS it keeps its contents
-// from launch to launch. Engines leave at these instructions (trap_id::kGlobalSync), and workers execute them here. All
-// functions are thread-safe.
+// A device has one table of resources for all of its launches; like the GDS it keeps its contents from launch to launch.
+// Engines leave at these instructions (trap_id::kGlobalSync), and workers execute them here. All functions are thread-safe.
 #pragma once
 
 #include <array>
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <span>
 #include <unordered_map>
 
@@ -28,7 +24,7 @@ class GlobalSync {
 
   // What is known of a launch.
   struct Launch {
-    uint32_t device_waves = 0;   // LaunchRequest::device_waves
+    uint32_t device_waves = 0;   // Device::waves()
     uint32_t next_in_order = 0;  // the number of the wave whose turn it is at ds_ordered_count
   };
   enum class Outcome : uint8_t {
@@ -37,8 +33,6 @@ class GlobalSync {
     unsupported,  // the instruction's fields have no meaning
     too_many,     // more waves would wait than the device holds: hardware would not get anywhere either
   };
-
-  static GlobalSync& device();
 
   // Executes `inst` for the wave, or queues it.
   [[nodiscard]] Outcome execute(Launch& launch, WaveState& wave, const isa::Instruction& inst);
@@ -50,12 +44,9 @@ class GlobalSync {
   // Waves that wait no longer: their launch has failed.
   void forget(std::span<const WaveState* const> waves);
 
-  // Threads that execute waves, in any launch, say so. wait() needs to know when the last one stops.
-  void enter() { running_.fetch_add(1, std::memory_order_seq_cst); }
-  void leave() {
-    if (running_.fetch_sub(1, std::memory_order_seq_cst) == 1 && sleeping_.load(std::memory_order_seq_cst) != 0)
-      nobody_runs();
-  }
+  // Threads that execute waves, in any launch on any device, say so. wait() needs to know when the last one stops.
+  static void enter();
+  static void leave();
   enum class Wake : uint8_t { released, stopped, deadlock };
   // Sleeps until one of the waves is released, `*stop_flag` is set, or all threads of the process that execute waves
   // wait here for each other.
@@ -79,23 +70,20 @@ class GlobalSync {
   };
 
   Outcome enqueue(Resource& resource, const Launch& launch, WaveState& wave);
-  [[nodiscard]] bool has_room(const Launch& launch) const {
-    return waiting_.size() - num_released_ < launch.device_waves;
-  }
+  [[nodiscard]] bool has_room(const Launch& launch) const { return waiting_.size() - released_ < launch.device_waves; }
   void release(Resource& resource);
   void let_go(const WaveState* wave);
   Outcome ordered_count(Launch& launch, WaveState& wave, const isa::Instruction& inst);
   void count(Launch& launch, WaveState& wave, const isa::Instruction& inst);
-  void nobody_runs();
   [[nodiscard]] bool is_released(const WaveState* wave) const;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
+  struct Process;  // what all devices have in common
+  static Process& process();
+
+  // Guarded by the process's mutex.
   std::array<Resource, kResources> resources_;
   std::unordered_map<const WaveState*, Waiting> waiting_;
-  unsigned num_released_ = 0;  // of waiting_
-  uint64_t deadlocks_ = 0;
-  std::atomic<uint32_t> running_{0}, sleeping_{0};
+  unsigned released_ = 0;  // of waiting_
 };
 
 }  // namespace wavejit::runtime

@@ -94,8 +94,8 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
       .profile = request.executed ? &profile : nullptr,
       .done_groups = done_groups,
       .total_groups = total_groups,
-      .schedule = Schedule(request.schedule, total_groups, request.shape.max_waves(), request.device_waves),
-      .sync = {.device_waves = request.device_waves}};
+      .schedule = Schedule(request.schedule, total_groups, request.shape.max_waves(), request.device->waves()),
+      .sync = {.device_waves = request.device->waves()}};
   const auto threads = static_cast<uint32_t>(std::clamp<uint64_t>(request.threads, 1, shared.total_groups));
   if (!shared.schedule.is_drawn())
     shared.chunk = std::clamp<uint64_t>(shared.total_groups / (uint64_t{threads} * 64), 1, 32);

@@ -13,6 +13,7 @@
 #include "internal/error.h"
 #include "runtime/kernel/dispatch_state.h"
 #include "runtime/kernel/execution_profile.h"
+#include "runtime/launch/device.h"
 #include "runtime/launch/watchdog.h"
 #include "runtime/translate/module.h"
 
@@ -23,9 +24,6 @@ enum class Engine : uint8_t {
   jit,     // translates before anything runs
   tiered,  // interprets while a thread of its own translates, then goes on in translated code
 };
-
-// What the largest devices of GFX6 to GFX9 hold: 64 compute units of 40 waves.
-inline constexpr uint32_t kDeviceWaves = 64 * 40;
 
 struct LaunchRequest {
   std::shared_ptr<Module> module;
@@ -45,7 +43,7 @@ struct LaunchRequest {
   bool count_instructions = false;           // in translated code; the interpreter alone always does
   OpcodeCounts* executed = nullptr;          // not null: filled in, by code that is translated for this launch alone
   uint32_t threads = 1;
-  uint32_t device_waves = kDeviceWaves;  // that the device holds at a time: so many may wait for each other
+  Device* device = &Device::of_process();
   uint64_t schedule = 0;  // not 0: the seed of the order in which work-groups and waves have their turns (schedule.h)
   Cancellation* cancellation = nullptr;                         // of the caller's, to end it by
   uint64_t timeout_ns = 0;                                      // 0: none

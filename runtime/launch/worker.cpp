@@ -41,7 +41,7 @@ class Worker {
     runner_.begin(state.scratch_words23(*arena_));
     const pid_t thread = current_thread_id();
     shared_.watch.enter(thread);
-    GlobalSync::device().enter();
+    GlobalSync::enter();
     const Clock::time_point start = shared_.group_time ? Clock::now() : Clock::time_point();
     while (!shared_.watch.stopping()) {
       if (!set_aside_.empty() && !may_begin()) {
@@ -72,7 +72,7 @@ class Worker {
           Clock::now() >= shared_.alone_until)
         shared_.team->call_others();
     }
-    GlobalSync::device().leave();
+    GlobalSync::leave();
     if (shared_.group_time && groups_ != 0 && interpreted_groups_ == 0)
       shared_.group_time->add(static_cast<float>(ns_since(start)) / static_cast<float>(groups_));
     shared_.watch.leave(thread);
@@ -243,7 +243,8 @@ class Worker {
         WaveSlot& slot = slots_[i];
         WaveState& wave = arena_->wave(i);
         if (slot.status == Status::at_barrier) ++waiting;
-        if (slot.status == Status::at_sync && GlobalSync::device().released(wave)) slot.status = Status::ready;
+        if (slot.status == Status::at_sync && sync().released(wave))
+          slot.status = Status::ready;
         if (slot.status == Status::at_sync) ++at_sync;
         if (slot.status != Status::ready) continue;
         ++ready;
@@ -322,7 +323,8 @@ class Worker {
   [[nodiscard]] bool may_begin() const {
     const bool running = count_ != 0 && !resuming_;  // next_ is the one that runs
     return has_arena_ && (next_ + running < last_of_chunk_ || more_chunks()) &&
-           (shared_.waves_aside.load(std::memory_order_relaxed) < shared_.request.device_waves || set_aside_.empty());
+           (shared_.waves_aside.load(std::memory_order_relaxed) < shared_.request.device->waves() ||
+            set_aside_.empty());
   }
   [[nodiscard]] bool more_chunks() const {
     return shared_.next_group.load(std::memory_order_relaxed) < shared_.total_groups;
@@ -335,7 +337,7 @@ class Worker {
     const auto offset = static_cast<size_t>(wave.pc - reinterpret_cast<uint64_t>(code.data()));
     WAVEJIT_CHECK(!code.empty() && isa::decode(shared_.request.module->target(), code.subspan(offset), wave.pc, inst) ==
                                        isa::DecodeStatus::ok);
-    switch (GlobalSync::device().execute(shared_.sync, wave, inst)) {
+    switch (sync().execute(shared_.sync, wave, inst)) {
       case GlobalSync::Outcome::done:
         break;
       case GlobalSync::Outcome::waits:
@@ -348,7 +350,7 @@ class Worker {
         shared_.fail({.code = ErrorCode::kTimeout,
                       .message = fmt::format("Kernel '{}' cannot end: more than {} waves wait for each other, which is "
                                              "more than a device holds at a time, at {} in {}.",
-                                             kernel_name(shared_), shared_.request.device_waves, isa::describe(inst),
+                                             kernel_name(shared_), shared_.request.device->waves(), isa::describe(inst),
                                              where(shared_, wave)),
                       .pc = wave.pc});
         return false;
@@ -385,15 +387,19 @@ class Worker {
     Expected<void> prepared =
         arena_->prepare(state.shape().max_waves(), state.lds_bytes(), state.scratch_bytes_per_lane());
     if (!prepared) return prepared;
-    template_ = state.make_template(*arena_, shared_.watch.stop_flag());
+    template_ = state.make_template(*arena_, shared_.request.device->gds(), shared_.watch.stop_flag());
     runner_.changes().all = true;
     return {};
   }
 
-  [[nodiscard]] static bool can_go_on(const std::unique_ptr<SetAside>& group) {
-    return group->waiting.empty() || GlobalSync::device().any_released(group->waiting);
+  [[nodiscard]] GlobalSync& sync() const { return shared_.request.device->sync(); }
+  [[nodiscard]] bool can_go_on(const std::unique_ptr<SetAside>& group) const {
+    return group->waiting.empty() || sync().any_released(group->waiting);
   }
-  [[nodiscard]] bool any_released() { return std::any_of(set_aside_.begin(), set_aside_.end(), can_go_on); }
+  [[nodiscard]] auto first_that_can_go_on() {
+    return std::find_if(set_aside_.begin(), set_aside_.end(), [this](const auto& group) { return can_go_on(group); });
+  }
+  [[nodiscard]] bool any_released() { return first_that_can_go_on() != set_aside_.end(); }
 
   // The waves without which the work-group does not get on; none if it may get on anyway.
   [[nodiscard]] std::vector<const WaveState*> waiting_at_sync(Arena& arena) const {
@@ -413,8 +419,8 @@ class Worker {
 
   // Before the next work-group begins: those that are known to be able to go on, and some of the others.
   void turns_between_groups() {
-    const auto is_released = [](const std::unique_ptr<SetAside>& group) {
-      return !group->waiting.empty() && GlobalSync::device().any_released(group->waiting);
+    const auto is_released = [this](const std::unique_ptr<SetAside>& group) {
+      return !group->waiting.empty() && sync().any_released(group->waiting);
     };
     while (!shared_.watch.stopping() && std::any_of(set_aside_.begin(), set_aside_.end(), is_released))
       turn_of_set_aside();
@@ -427,7 +433,7 @@ class Worker {
 
   // Goes on with a work-group that is set aside, if one can: the one that has waited for longest.
   bool turn_of_set_aside() {
-    const auto found = std::find_if(set_aside_.begin(), set_aside_.end(), can_go_on);
+    const auto found = first_that_can_go_on();
     if (found == set_aside_.end()) return false;
     std::unique_ptr<SetAside> group = std::move(*found);
     set_aside_.erase(found);
@@ -472,7 +478,7 @@ class Worker {
   void wait_for_release() {
     std::vector<const WaveState*> waiting;
     for (const auto& group : set_aside_) waiting.insert(waiting.end(), group->waiting.begin(), group->waiting.end());
-    if (GlobalSync::device().wait(waiting, shared_.watch.stop_flag()) != GlobalSync::Wake::deadlock) return;
+    if (sync().wait(waiting, shared_.watch.stop_flag()) != GlobalSync::Wake::deadlock) return;
     const WaveState& wave = *waiting.front();
     shared_.fail({.code = ErrorCode::kTimeout,
                   .message = fmt::format("Kernel '{}' cannot end: {} waves wait at global wave sync or ordered counts, "
@@ -481,11 +487,11 @@ class Worker {
                   .pc = wave.pc});
   }
 
-  static void forget_waves_of(Arena& arena, unsigned count) {
+  void forget_waves_of(Arena& arena, unsigned count) {
     std::vector<const WaveState*> waves;
     waves.reserve(count);
     for (unsigned i = 0; i < count; ++i) waves.push_back(&arena.wave(i));
-    GlobalSync::device().forget(waves);
+    sync().forget(waves);
   }
 
   // Of a launch that has failed.

@@ -96,11 +96,6 @@ Expected<void> Arena::prepare(unsigned waves, uint32_t lds_bytes, uint32_t scrat
   return {};
 }
 
-std::span<uint8_t> device_gds() {
-  alignas(64) static std::array<uint8_t, 64 * 1024> memory{};  // 64 KiB up to GFX90A
-  return memory;
-}
-
 std::unique_ptr<Arena> acquire_arena() {
   FreeList& list = free_list();
   const std::lock_guard lock(list.mutex);

@@ -85,9 +85,6 @@ class Arena {
   uint32_t scratch_bytes_per_lane_ = 0;
 };
 
-// The device's global data share: zeros at first, kept from launch to launch, shared by all work-groups.
-[[nodiscard]] std::span<uint8_t> device_gds();
-
 [[nodiscard]] std::unique_ptr<Arena> acquire_arena();
 void release_arena(std::unique_ptr<Arena> arena);
 // For a fork(), whose child is to be able to call these.

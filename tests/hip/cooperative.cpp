@@ -1,4 +1,4 @@
-// All blocks of a cooperative launch meet at a grid barrier.
+// All blocks of a cooperative launch meet at a grid barrier; so do those of another device at the same time, which are fewer.
 #include <hip/hip_runtime.h>
 
 // Debian's header of HIP 5.2 still uses names that hip_runtime.h no longer has.
@@ -16,6 +16,7 @@
 #define hipThreadIdx_z threadIdx.z
 #include <hip/hip_cooperative_groups.h>
 
+#include <thread>
 #include <vector>
 
 #include "check.h"
@@ -32,19 +33,32 @@ __global__ void exchange(int* a, int* b, int n) {
   a[i] = b[(i + n / 2) % n];
 }
 
-int main() {
-  int n = 32 * 256;
+void run(int device, int blocks) {
+  HIP(hipSetDevice(device));
+  int n = blocks * 256;
   int *a, *b;
   HIP(hipMalloc(&a, n * sizeof(int)));
   HIP(hipMalloc(&b, n * sizeof(int)));
   void* arguments[] = {&a, &b, &n};
-  HIP(hipLaunchCooperativeKernel(reinterpret_cast<const void*>(exchange), dim3(n / 256), dim3(256), arguments, 0,
-                                 nullptr));
-  HIP(hipDeviceSynchronize());
-  std::vector<int> result(n);
-  HIP(hipMemcpy(result.data(), a, n * sizeof(int), hipMemcpyDeviceToHost));
-  for (int i = 0; i < n; ++i) {
-    const int j = (i + n / 2) % n;
-    CHECK(result[i] == n - 1 - j + (j + 256) % n);
+  for (int round = 0; round < 8; ++round) {
+    HIP(hipLaunchCooperativeKernel(reinterpret_cast<const void*>(exchange), dim3(blocks), dim3(256), arguments, 0,
+                                   nullptr));
+    HIP(hipDeviceSynchronize());
+    std::vector<int> result(n);
+    HIP(hipMemcpy(result.data(), a, n * sizeof(int), hipMemcpyDeviceToHost));
+    for (int i = 0; i < n; ++i) {
+      const int j = (i + n / 2) % n;
+      CHECK(result[i] == n - 1 - j + (j + 256) % n);
+    }
   }
+  HIP(hipFree(a));
+  HIP(hipFree(b));
+}
+
+int main() {
+  int devices = 0;
+  HIP(hipGetDeviceCount(&devices));
+  std::vector<std::thread> threads;
+  for (int device = 0; device < devices; ++device) threads.emplace_back(run, device, 32 - 9 * device);
+  for (std::thread& thread : threads) thread.join();
 }

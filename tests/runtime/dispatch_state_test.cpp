@@ -36,7 +36,7 @@ std::unique_ptr<Group> start(isa::Target target, const codeobject::Kernel& kerne
   auto group = std::make_unique<Group>();
   EXPECT_TRUE(group->arena.prepare(shape.max_waves(), lds, state->scratch_bytes_per_lane()).has_value());
   static const uint32_t stop = 0;
-  group->waves = state->init_group(group->arena, state->make_template(group->arena, &stop), DispatchState::kAllLines,
+  group->waves = state->init_group(group->arena, state->make_template(group->arena, {}, &stop), DispatchState::kAllLines,
                                    state->group(index));
   return group;
 }
@@ -251,7 +251,7 @@ TEST(DispatchState, OnlyChangedLinesAreSetUpAgain) {
   std::unique_ptr<DispatchState> state;
   const auto group = start(isa::Target::gfx906, kernel, shape, 0, state);
   const uint32_t stop = 0;
-  const DispatchState::WaveTemplate common = state->make_template(group->arena, &stop);
+  const DispatchState::WaveTemplate common = state->make_template(group->arena, {}, &stop);
   WaveState& wave = group->arena.wave(0);
   const uint32_t s2 = wave.sgpr[2], m0 = wave.sgpr[sreg::kM0];
   wave.sgpr[2] = ~s2;

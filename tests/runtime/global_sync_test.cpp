@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "test_kernels.h"
 
 namespace wavejit::test {
@@ -17,11 +19,14 @@ class GlobalSync : public testing::TestWithParam<Parameter> {
  protected:
   // Runs the kernel's groups; the message if it fails.
   static std::string run(const Module& module, const char* name, unsigned groups, unsigned group, unsigned threads,
-                         Buffer<uint32_t>* out = nullptr, wavejit_status expected = WAVEJIT_OK) {
+                         Buffer<uint32_t>* out = nullptr, wavejit_status expected = WAVEJIT_OK,
+                         wavejit_device* device = nullptr) {
     Kernel kernel = module.kernel(name);
     if (out) kernel.set_args(*out);
+    LaunchOptions options = launch_options(GetParam().engine, groups * group, group, threads);
+    options.device = device;
     try {
-      (void)kernel.launch(launch_options(GetParam().engine, groups * group, group, threads));
+      (void)kernel.launch(options);
       EXPECT_EQ(expected, WAVEJIT_OK) << name << " ended";
       return {};
     } catch (const Exception& e) {
@@ -120,6 +125,30 @@ TEST_P(GlobalSync, MoreWavesThanADeviceHolds) {
   run(module, "init", 1, 64, 1);
   Buffer<uint32_t> out(3000 * 64);
   const std::string message = run(module, "grid_barrier", 3000, 64, 1, &out, WAVEJIT_TIMEOUT);
+  EXPECT_NE(message.find("ds_gws_barrier"), std::string::npos) << message;
+}
+
+// Each has resources of its own, and room of its own.
+TEST_P(GlobalSync, Devices) {
+  const auto barriers = [&](unsigned groups) {
+    const Device device;
+    const Module module = load(GetParam().target, {init(5, groups - 1), grid_barrier(groups, 64)});
+    for (unsigned round = 0; round < 5; ++round) {
+      run(module, "init", 1, 64, 1, nullptr, WAVEJIT_OK, device.handle());
+      Buffer<uint32_t> out(groups * 64);
+      run(module, "grid_barrier", groups, 64, 2, &out, WAVEJIT_OK, device.handle());
+      for (unsigned i = 0; i < out.size(); ++i) ASSERT_EQ(out[i], 0x1000 + out.size() - 1 - i) << i;
+    }
+  };
+  std::thread other(barriers, 9);
+  barriers(14);
+  other.join();
+
+  const Device small(8);
+  const Module module = load(GetParam().target, {init(5, 11), grid_barrier(12, 64)});
+  run(module, "init", 1, 64, 1, nullptr, WAVEJIT_OK, small.handle());
+  Buffer<uint32_t> out(12 * 64);
+  const std::string message = run(module, "grid_barrier", 12, 64, 1, &out, WAVEJIT_TIMEOUT, small.handle());
   EXPECT_NE(message.find("ds_gws_barrier"), std::string::npos) << message;
 }
 
