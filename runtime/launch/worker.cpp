@@ -243,8 +243,7 @@ class Worker {
         WaveSlot& slot = slots_[i];
         WaveState& wave = arena_->wave(i);
         if (slot.status == Status::at_barrier) ++waiting;
-        if (slot.status == Status::at_sync && sync().released(wave))
-          slot.status = Status::ready;
+        if (slot.status == Status::at_sync && sync().released(wave)) slot.status = Status::ready;
         if (slot.status == Status::at_sync) ++at_sync;
         if (slot.status != Status::ready) continue;
         ++ready;

@@ -36,8 +36,8 @@ std::unique_ptr<Group> start(isa::Target target, const codeobject::Kernel& kerne
   auto group = std::make_unique<Group>();
   EXPECT_TRUE(group->arena.prepare(shape.max_waves(), lds, state->scratch_bytes_per_lane()).has_value());
   static const uint32_t stop = 0;
-  group->waves = state->init_group(group->arena, state->make_template(group->arena, {}, &stop), DispatchState::kAllLines,
-                                   state->group(index));
+  group->waves = state->init_group(group->arena, state->make_template(group->arena, {}, &stop),
+                                   DispatchState::kAllLines, state->group(index));
   return group;
 }
 
