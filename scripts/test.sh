@@ -28,12 +28,6 @@ cpu_seconds() {
 
 build() { cmake --preset "$1" && cmake --build --preset "$1" -j "$jobs"; }
 
-# The code that is made of guest code must not depend on the compiler: files say what it is.
-same_code() {
-  local program
-  for program in wavejit_ir_tests wavejit_lift_test; do "build/ci-clang/$program" --gtest_brief=1 || return; done
-}
-
 # The newest ROCm that the mirror serves, in a root of its own.
 newest_rocm() {
   local status=0
@@ -48,7 +42,8 @@ phase "packages" scripts/setup.sh
 phase "format" scripts/lint.sh format
 phase "build, gcc" build ci
 phase "build, clang" build ci-clang
-phase "clang's tests" same_code
+# Also: the code that is made of guest code must not depend on the compiler. Files say what it is.
+phase "clang's tests, AddressSanitizer" scripts/sanitize.sh sample
 phase "clang-tidy of what changed" env BUILD_DIR=build/ci-clang scripts/lint.sh changed
 phase "newest ROCm" newest_rocm
 status=0
