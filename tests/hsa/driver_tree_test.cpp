@@ -41,6 +41,8 @@ TEST(DriverTree, DescribesTheBoards) {
     EXPECT_NE(mi300.find(line), std::string::npos) << line << mi300;
   EXPECT_NE(content(nodes + "1/mem_banks/0/properties").find("size_in_bytes 17179869184\n"), std::string::npos);
   EXPECT_NE(content(nodes + "2/caches/2/properties").find("level 3\nsize 262144\n"), std::string::npos);
+  EXPECT_NE(content(nodes + "1/io_links/0/properties").find("node_from 1\nnode_to 0\n"), std::string::npos);
+  EXPECT_NE(content(nodes + "2/p2p_links/0/properties").find("node_from 2\nnode_to 1\n"), std::string::npos);
   EXPECT_EQ(content(nodes + "1/name"), "vega20\n");
   EXPECT_EQ(content("/dev/dri/renderD129"), "/dev/null");
   const std::string config = content("/sys/devices/wavejit/0000:01:00.0/config");

@@ -1,4 +1,6 @@
 // Executables: variables that the program defines for code objects, and what is refused.
+#include <hsa/hsa_ven_amd_loader.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -208,6 +210,21 @@ TEST_F(HsaTest, BadExecutables) {
   hsa_executable_symbol_t symbol;
   EXPECT_EQ(hsa_executable_get_symbol_by_name(executable_, "none.kd", &gpu_, &symbol),
             HSA_STATUS_ERROR_INVALID_SYMBOL_NAME);
+}
+
+TEST_F(HsaTest, ExecutablesAreListed) {
+  hsa_ven_amd_loader_1_03_pfn_t loader{};
+  HSA(hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof loader, &loader));
+  uint64_t wanted = executable_.handle;
+  const auto look = [](hsa_executable_t executable, void* handle) {
+    auto& left = *static_cast<uint64_t*>(handle);
+    if (executable.handle != left) return HSA_STATUS_SUCCESS;
+    left = 0;
+    return HSA_STATUS_INFO_BREAK;
+  };
+  EXPECT_EQ(loader.hsa_ven_amd_loader_iterate_executables(look, &wanted), HSA_STATUS_INFO_BREAK);
+  EXPECT_EQ(wanted, 0u);
+  EXPECT_EQ(loader.hsa_ven_amd_loader_iterate_executables(nullptr, &wanted), HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
 }  // namespace

@@ -19,6 +19,18 @@ hsa_amd_pointer_info_t info_of(const void* pointer) {
   return info;
 }
 
+TEST_F(HsaTest, ProcessorsHaveNoMemoryOfTheirOwn) {
+  const auto info = [](hsa_agent_t agent, hsa_amd_agent_info_t attribute) {
+    uint32_t value = ~0u;
+    EXPECT_EQ(hsa_agent_get_info(agent, static_cast<hsa_agent_info_t>(attribute), &value), HSA_STATUS_SUCCESS);
+    return value;
+  };
+  for (const auto attribute : {HSA_AMD_AGENT_INFO_MEMORY_WIDTH, HSA_AMD_AGENT_INFO_MEMORY_MAX_FREQUENCY}) {
+    EXPECT_EQ(info(cpu_, attribute), 0u);
+    EXPECT_GT(info(gpu_, attribute), 0u);
+  }
+}
+
 TEST_F(HsaTest, Allocations) {
   auto* memory = static_cast<uint8_t*>(allocate(1000));
   const hsa_amd_pointer_info_t info = info_of(memory + 999);

@@ -130,6 +130,9 @@ block b0
   %45:v32 = add %44, %0
   %46:v64 = zext64 %45
   %47:mask = const #0xffff0000ffff
+  %48:v32 = const #26
+  %49:v32 = shl %0, %48
+  %50:v32 = ashr %49, %48
   exit.end
 )");
   const LaneShapes shapes(*p.function);
@@ -138,7 +141,7 @@ block b0
       {19, affine(1, 16)}, {20, affine(1, 16)}, {21, kUnknown},      {25, kUnknown},      {28, affine(1, 16)},
       {31, affine(1, 16)}, {32, affine(0, 16)}, {34, affine(1, 16)}, {35, affine(1)},     {37, kUnknown},
       {38, kUnknown},      {39, affine(0, 16)}, {40, affine(1, 16)}, {41, kUnknown},      {46, affine(1)},
-      {47, affine(0, 16)},
+      {47, affine(0, 16)}, {50, affine(1, 32)},  // the sign is copied in the others
   };
   for (const auto& [id, shape] : expected) EXPECT_EQ(shapes.of(p.values.at(id)), shape) << print(*p.values.at(id));
 }

@@ -1,19 +1,20 @@
 #!/usr/bin/env python3
 """Mutation testing: do the tests find faults that are put into lifter, passes, backend and runtime?
 
-    campaign.py [--state DIR] [--seed S] [--mutants N] [--jobs J] [--longest SECONDS] [--seconds SECONDS] [--again REGEX] [--retry]
+    campaign.py [--state DIR] [--seed S] [--mutants N] [--jobs J] [--longest SECONDS] [--seconds SECONDS]
+                [--only REGEX] [--again REGEX] [--retry]
     campaign.py [--state DIR] --summary          counts by room and operator, survivors with their reasons
     campaign.py [--state DIR] --show NUMBER      the fault's place and text, and what tests reach it
 
 Draws N faults (default 240, as many in each room and, where there are sites, of each operator) from all sites (operators.py) by a seed,
 which is printed, and compiles them into a copy of the repository, all together, where WAVEJIT_MUTANT chooses one. The tests that ctest
-lists run once without faults, and which ones they reach is written down. Then each fault meets the tests that reach it, quickest first,
-until one fails, hangs, or dies; that test must pass without the fault then, and fail once more with it. Tests that take longer than
+lists run once without faults, and which ones they reach is written down. Each fault meets the tests that reach it, quickest first
+(one of each group of similar tests, then two more of each, and so on), until one fails, hangs, or dies; that test must pass without the fault then, and fail once more with it. Tests that take longer than
 --longest are left out, a mutant gets --seconds of tests (default 600; of the processor, as all these). Survivors whose reason in
-survivors.txt begins with "equivalent" change no result.
+survivors.txt begins with "equivalent" change no result; no tests are run on those.
 
 Can be stopped and called again: it goes on where it was, with the sources and tests as they are now. New tests are tried on survivors;
---again forgets what tests whose names match have said, --retry gives survivors their seconds again. Exit code 1 if the share of
+--only runs no tests but those whose names match; --again forgets what tests whose names match have said, --retry gives survivors their seconds again. Exit code 1 if the share of
 faults found is below 95 %.
 """
 
@@ -30,17 +31,25 @@ import threading
 import clang
 import faults
 from operators import OPERATORS, Site, squeezed
-from record import Record, score, summary
+from record import Record, equivalent, reasons, score, summary
 from suite import Limits, Test, known_times, tests_of
 from workspace import REPOSITORY, ROOMS, Workspace
 
-STAGES = (0.03, 0.1, 0.3, 1, 3, 10, math.inf)  # seconds of tests: each mutant passes those of one stage before the next are even looked at
 UNKNOWN = 0.5  # seconds that a test is taken to need that has not run yet
 WANTED = 0.95
 
 
 def say(text: str) -> None:
     print(text, flush=True)
+
+
+def stages(times: dict[str, float]) -> dict[str, int]:
+    """When tests come. The tests of a group (one name for several kernels, targets, engines) tell little that the others do not, so the
+    quickest of each group comes first, then two more of each, then four; long tests later."""
+    groups: dict[str, list[str]] = {}
+    for name in sorted(times, key=lambda name: (times[name], name)):
+        groups.setdefault(re.sub(r"[./][^./]*$", "", name), []).append(name)
+    return {name: (rank + 1).bit_length() - 1 + int(times[name] / 2).bit_length() for names in groups.values() for rank, name in enumerate(names)}
 
 
 class Campaign:
@@ -113,23 +122,27 @@ class Campaign:
         return {mutant["number"]: by_key[mutant["key"]] for mutant in self.record.mutants}
 
     def run(self) -> None:
-        tests = {test.name: test for test in tests_of(self.workspace.build)}
+        tests = {test.name: test for test in tests_of(self.workspace.build) if re.search(self.options.only, test.name)}
         times = known_times(REPOSITORY / "build") | known_times(self.workspace.tree / "build")
         times |= {name: entry["seconds"] for name, entry in self.record.reach.items()}
         if self.options.again:
             self.record.forget({name for name in tests if re.search(self.options.again, name)})
+        why = reasons()
         for mutant in self.record.mutants:
-            if mutant["verdict"] in ("survived", "unreached"):
+            if equivalent(why.get(mutant["key"], "")) and mutant["verdict"] is None:
+                mutant["verdict"] = "survived"
+            elif mutant["verdict"] in ("survived", "unreached") and not equivalent(why.get(mutant["key"], "")):
                 mutant["verdict"] = None
                 if not self.options.retry:
                     self.spent[mutant["number"]] = mutant.get("spent", 0)
-        shortest = 0.0
-        for stage in STAGES:
-            longest = min(stage, self.options.longest)
-            now = {name: test for name, test in tests.items() if shortest <= times.get(name, UNKNOWN) < longest}
-            self.trace(now, times, longest)
-            self.meet({name: test for name, test in tests.items() if self.record.reach.get(name, {}).get("seconds", math.inf) < longest})
-            shortest = longest
+        of_stage: dict[int, set[str]] = {}
+        for name, stage in stages({name: times.get(name, UNKNOWN) for name in tests}).items():
+            if times.get(name, UNKNOWN) < self.options.longest:
+                of_stage.setdefault(stage, set()).add(name)
+        for stage, names in sorted(of_stage.items()):
+            say(f"mutate: stage {stage}, {len(names)} tests")
+            self.trace([tests[name] for name in names], times)
+            self.meet({name: tests[name] for name in names})
         for mutant in self.record.mutants:
             if mutant["verdict"] is None:
                 reached = any(mutant["number"] in entry["reached"] for entry in self.record.reach.values())
@@ -137,21 +150,17 @@ class Campaign:
                 mutant["spent"] = self.spent.get(mutant["number"], 0)
         self.record.save()
 
-    def trace(self, tests: dict[str, Test], times: dict[str, float], longest: float) -> None:
-        """What takes much longer than `longest`, against expectation, is left to a later stage."""
-        left = [test for test in tests.values() if test.name not in self.record.reach]
+    def trace(self, tests: list[Test], times: dict[str, float]) -> None:
+        left = [test for test in tests if test.name not in self.record.reach]
         if not left or all(mutant["verdict"] for mutant in self.record.mutants):
             return
         say(f"mutate: {len(left)} tests run without faults, to see what they reach")
 
         def one(test: Test) -> None:
-            limits = Limits(processor=min(2 * longest, test.timeout), clock=2 * test.timeout)
+            limits = Limits(processor=test.timeout, clock=2 * test.timeout)
             with tempfile.NamedTemporaryFile() as file:
                 result, reached = test.trace(pathlib.Path(file.name), limits)
             with self.lock:
-                if result.seconds > limits.processor and limits.processor < test.timeout:
-                    times[test.name] = longest
-                    return
                 if not result.ok:
                     say(f"mutate: {test.name} fails without faults ({result.how}) and is left out")
                 self.record.add_reach({"test": test.name, "ok": result.ok, "seconds": round(result.seconds, 3), "clock": round(result.clock, 3),
@@ -207,6 +216,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--longest", type=float, default=math.inf)
     parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--only", default="")
     parser.add_argument("--again")
     parser.add_argument("--retry", action="store_true")
     parser.add_argument("--summary", action="store_true")

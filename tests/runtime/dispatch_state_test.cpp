@@ -110,6 +110,18 @@ TEST(DispatchState, DisabledRegistersTakeNoRoom) {
   EXPECT_EQ(wave.scratch_bytes_per_lane, 0u);
 }
 
+TEST(DispatchState, WaveOffsetMayBeTheFirstRegister) {
+  codeobject::Kernel kernel;
+  kernel.descriptor.private_segment_size = 20;
+  kernel.descriptor.enable_private_segment_wave_offset = true;
+  Shape shape{.grid = {128, 1, 1}, .workgroup = {128, 1, 1}};
+  std::unique_ptr<DispatchState> state;
+  const auto group = start(isa::Target::gfx906, kernel, shape, 0, state, 0);
+  ASSERT_EQ(group->waves, 2u);
+  EXPECT_NE(group->arena.scratch_stride(), 0u);
+  EXPECT_EQ(group->arena.wave(1).sgpr[0], group->arena.scratch_stride());
+}
+
 TEST(DispatchState, WorkItemIdsFollowThePartialGroupsOwnSize) {
   codeobject::Kernel kernel = everything_enabled();
   // The last group has 3 x 2 x 1 work-items of 8 x 4 x 2.

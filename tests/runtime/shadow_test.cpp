@@ -337,6 +337,14 @@ TEST(ShadowOptions, AreParsed) {
     EXPECT_FALSE(parse(wrong)) << wrong;
 }
 
+TEST(ShadowCounters, SummaryNamesEachCount) {
+  runtime::shadow::Counters counters{.dispatches = 27, .verdicts = {0, 2, 3, 4, 5, 6, 7}};
+  EXPECT_EQ(counters.skipped(), 13u);
+  EXPECT_EQ(summary(counters),
+            "27 dispatches: 9 compared (2 equal, 3 equal but for NaNs' payloads, 4 different), 5 order-dependent, "
+            "13 skipped (6 left out by the options, 7 waiting for the host or other dispatches).");
+}
+
 TEST_F(ShadowMode, OptionsChooseDispatches) {
   const Out out(kItems * 4);
   const Dispatch dispatch(ids(), {out.words()});
