@@ -244,11 +244,21 @@ TEST_F(ToolsTest, RegistersWithRocprofiler) {
   start(WAVEJIT_COUNTING_TOOL);
   EXPECT_EQ(registration->calls, 2u);
   EXPECT_EQ(state_.loads, loads + 1);
+  const auto loads_with = [&](const char* value) {
+    stop();
+    const unsigned before = state_.loads;
+    setenv("HSA_TOOLS_ROCPROFILER_V1_TOOLS", value, 1);
+    start(WAVEJIT_COUNTING_TOOL);
+    return state_.loads - before;
+  };
+  for (const char* yes : {"1", "yes", ""}) EXPECT_EQ(loads_with(yes), 1u) << yes;
+  for (const char* no : {"0", "000", "Off", "n"}) EXPECT_EQ(loads_with(no), 0u) << no;
+  unsetenv("HSA_TOOLS_ROCPROFILER_V1_TOOLS");
   stop();
   setenv("HSA_TOOLS_DISABLE_REGISTER", "1", 1);
   start(WAVEJIT_COUNTING_TOOL);
-  EXPECT_EQ(registration->calls, 2u);
-  EXPECT_EQ(state_.loads, loads + 2);
+  EXPECT_EQ(registration->calls, 9u);
+  EXPECT_EQ(state_.loads, loads + 5);
   unsetenv("HSA_TOOLS_DISABLE_REGISTER");
 }
 
