@@ -1,4 +1,5 @@
 #include <msgpack.hpp>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -170,6 +171,8 @@ Expected<KernelMetadata> read_msgpack_kernel(const KernelNote& note) {
   bool complete = false;
   try {
     complete = msgpack::parse(reinterpret_cast<const char*>(note.bytes.data()), note.bytes.size(), end, builder);
+  } catch (const std::bad_alloc&) {
+    throw;  // nothing is wrong with the metadata
   } catch (const std::exception& e) {
     builder.problem = e.what();
   }

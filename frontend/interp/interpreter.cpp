@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <deque>
 #include <mutex>
+#include <new>
 
 #include "frontend/interp/engine.h"
 #include "frontend/isa/decoder.h"
@@ -29,7 +30,7 @@ class Region {
       : base_(code.base),
         bytes_(code.bytes),
         slots_(static_cast<Slot*>(std::calloc(code.bytes.size() / 4 + 1, sizeof(Slot)))) {
-    WAVEJIT_CHECK(slots_ != nullptr, "out of memory for {} bytes of code", code.bytes.size());
+    if (!slots_) throw std::bad_alloc();
   }
   ~Region() { std::free(slots_); }
   Region(const Region&) = delete;

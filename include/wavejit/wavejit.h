@@ -22,6 +22,7 @@
  *   Signals   The first launch installs handlers for SIGSEGV, SIGBUS, SIGFPE and one real-time signal
  *             (SIGRTMIN + 7). Faults that did not happen inside guest code go to the handlers that were
  *             installed before.
+ *             With WAVEJIT_SIGNALS=off in the environment none are installed: docs/limits.md has what is lost.
  */
 #ifndef WAVEJIT_WAVEJIT_H_
 #define WAVEJIT_WAVEJIT_H_

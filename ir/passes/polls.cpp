@@ -4,7 +4,8 @@
 //   - one of another work-group: by coherent accesses (glc; on GFX940 sc0 and sc1), atomics, and any access if the loop
 //     invalidates a cache. On GFX6 to GFX9 a plain load may find the same stale line of the L1 cache for ever.
 //   - one of its own work-group, if that has several: also by plain loads and by LDS.
-// All other loops end whatever others do, or never.
+// All other loops end whatever others do, or never. Where no signal can interrupt these, they poll, too
+// (PassContext::poll_all_loops).
 #include <algorithm>
 #include <unordered_set>
 #include <vector>
@@ -121,7 +122,7 @@ PassResult polls(Function& function, const PassContext& context) {
   std::vector<Block*> at;
   for (const Loop& loop : find_loops(dominators))
     for (Block* latch : loop.latches)
-      if (Waiting(loop, context.one_wave).at(latch)) at.push_back(latch);
+      if (context.poll_all_loops || Waiting(loop, context.one_wave).at(latch)) at.push_back(latch);
   // Cycles that have several entries are no loops of which anything is known.
   for (Block* block : dominators.order())
     for (const Block* next : block->successors)

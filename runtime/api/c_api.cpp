@@ -1,8 +1,10 @@
 // The C API: errors, host, containers, modules, memory.
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <fstream>
 
+#include "internal/check.h"
 #include "runtime/api/c_api_internal.h"
 #include "runtime/launch/thread_pool.h"
 #include "runtime/memory/memory_registry.h"
@@ -37,13 +39,27 @@ SAME(kInternal, WAVEJIT_INTERNAL);
 namespace wavejit::runtime {
 
 namespace {
-thread_local std::unique_ptr<wavejit_error> t_last_error;
+// Not an object with a destructor, which glibc allocates memory for, or ends the process. The thread's end deletes it.
+thread_local wavejit_error* t_last_error = nullptr;
+
+pthread_key_t error_key() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made{};
+    WAVEJIT_CHECK(pthread_key_create(&made, [](void* error) { delete static_cast<wavejit_error*>(error); }) == 0,
+                  "there are no keys for threads");
+    return made;
+  }();
+  return key;
 }
+}  // namespace
 
 wavejit_status report(Error error) {
   const auto status = static_cast<wavejit_status>(error.code);
   try {
-    if (!t_last_error) t_last_error = std::make_unique<wavejit_error>();
+    if (!t_last_error) {
+      t_last_error = new wavejit_error;
+      (void)pthread_setspecific(error_key(), t_last_error);
+    }
     t_last_error->error = std::move(error);
   } catch (const std::bad_alloc&) {
     // The status alone has to do.
@@ -111,7 +127,7 @@ const char* wavejit_status_string(wavejit_status status) WAVEJIT_NOEXCEPT {
 }
 
 const wavejit_error* wavejit_last_error(void) WAVEJIT_NOEXCEPT {
-  return wavejit::runtime::t_last_error.get();
+  return wavejit::runtime::t_last_error;
 }
 
 wavejit_error* wavejit_error_clone(const wavejit_error* error) WAVEJIT_NOEXCEPT {

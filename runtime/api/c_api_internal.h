@@ -1,6 +1,8 @@
 // Shared by the files that implement include/wavejit/wavejit.h.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -10,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "frontend/codeobject/containers.h"
@@ -74,6 +77,8 @@ wavejit_status guarded(Body&& body) {
     return body();
   } catch (const std::bad_alloc&) {
     return report({.code = ErrorCode::kOutOfMemory, .message = "Out of memory."});
+  } catch (const std::system_error& e) {
+    return report({.code = ErrorCode::kOutOfMemory, .message = fmt::format("There is no thread: {}.", e.what())});
   } catch (const std::exception& e) {
     return report({.code = ErrorCode::kInternal, .message = e.what()});
   } catch (...) {

@@ -17,6 +17,7 @@
 #include "ir/pass.h"
 #include "ir/text.h"
 #include "runtime/kernel/symbols.h"
+#include "runtime/memory/fault.h"
 #include "runtime/translate/names.h"
 #include "runtime/translate/specialisation.h"
 #include "runtime/translate/switches.h"
@@ -186,6 +187,7 @@ Expected<std::string> dump_ir(const Module& module, const Kernel& kernel, std::s
   }
   const lift::LiftOptions lifting = lift_options(module, kernel, options);
   context.one_wave = lifting.shape && lifting.shape->has_one_wave();
+  context.poll_all_loops = !handles_signals();
   Expected<lift::LiftResult> lifted = lift::lift(lifting);
   if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
   ir::optimise(*lifted->function, context);
@@ -201,6 +203,7 @@ Expected<std::string> dump_x86(const Module& module, const Kernel& kernel, backe
   if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
   ir::PassContext context;
   context.one_wave = lifting.shape && lifting.shape->has_one_wave();
+  context.poll_all_loops = !handles_signals();
   context.disabled = options.disabled_passes;
   ir::optimise(*lifted->function, context);
   auto code = backend::compile(
@@ -290,6 +293,7 @@ Expected<TranslationProfile> profile_translation(const Module& module, const Ker
   {
     const lift::LiftOptions lifting = lift_options(module, kernel, options);
     context.one_wave = lifting.shape && lifting.shape->has_one_wave();
+    context.poll_all_loops = !handles_signals();
     Expected<lift::LiftResult> lifted = lift::lift(lifting);
     if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
     finished("lift");

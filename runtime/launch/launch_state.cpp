@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <string_view>
 #include <utility>
 
@@ -24,7 +25,11 @@ bool is_strict() {
 void LaunchState::fail(Error e) {
   {
     const std::lock_guard lock(mutex);
-    if (e.kernel.empty()) e.kernel = request.kernel->name;
+    try {
+      if (e.kernel.empty()) e.kernel = request.kernel->name;
+    } catch (const std::bad_alloc&) {
+      // Without its name.
+    }
     if (!error) error = std::move(e);
   }
   watch.stop();

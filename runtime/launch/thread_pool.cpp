@@ -7,8 +7,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <mutex>
-#include <system_error>
+#include <new>
 #include <thread>
 
 namespace wavejit::runtime {
@@ -79,7 +80,7 @@ class Pool {
       const std::lock_guard lock(mutex_);
       if (team.others_called_) return;
       std::erase(alone_, &team);
-      share(team);
+      (void)share_if_possible(team);
     }
     wake_.notify_all();
   }
@@ -101,13 +102,23 @@ class Pool {
     waiting_teams_ = static_cast<uint32_t>(teams_.size());
   }
 
+  // False where there is no memory for that: the team stays alone.
+  bool share_if_possible(Team& team) {
+    try {
+      share(team);
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+
   // Threads beyond those that other teams are using, so that concurrent launches do not wait for each other.
   void grow(uint32_t wanted) {
     const uint32_t idle = threads_ - busy_;
     for (uint32_t i = idle; i < wanted && threads_ < kMaxThreads; ++i) {
       try {
         std::thread([this] { loop(); }).detach();
-      } catch (const std::system_error&) {
+      } catch (const std::exception&) {
         return;  // fewer threads do the same work
       }
       ++threads_;
@@ -152,7 +163,7 @@ class Pool {
     if (!caller_) {
       try {
         std::thread([this] { call_late(); }).detach();
-      } catch (const std::system_error&) {
+      } catch (const std::exception&) {
         return false;
       }
       caller_ = true;
@@ -172,8 +183,7 @@ class Pool {
       while (!alone_.empty() && now - alone_.front()->called_ >= kAlone) {
         Team* team = alone_.front();
         alone_.pop_front();
-        share(*team);
-        called = true;
+        called |= share_if_possible(*team);
       }
       if (called) wake_.notify_all();
       if (!alone_.empty() || was_alone_) last_alone = now;

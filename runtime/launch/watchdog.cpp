@@ -105,8 +105,9 @@ Watch::~Watch() {
 }
 
 void Watch::watch() {
-  watched_.store(true, std::memory_order_release);
   Watchdog::get().add(this);
+  // Not if there was no memory or thread for that. Who calls this has ended before the launch does.
+  watched_.store(true, std::memory_order_release);
 }
 
 void Watch::stop() {

@@ -7,7 +7,9 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <new>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -30,7 +32,10 @@ constexpr unsigned kMaxRounds = 64;
 class Worker {
  public:
   explicit Worker(LaunchState& shared) : shared_(shared), arena_(acquire_arena()), runner_(shared) {}
-  ~Worker() { release_arena(std::move(arena_)); }
+  ~Worker() {
+    drop_set_aside();  // after an exception
+    release_arena(std::move(arena_));
+  }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
@@ -39,9 +44,7 @@ class Worker {
     if (Expected<void> prepared = prepare_arena(); !prepared) return shared_.fail(std::move(prepared.error()));
     const GuestThread guest;
     runner_.begin(state.scratch_words23(*arena_));
-    const pid_t thread = current_thread_id();
-    shared_.watch.enter(thread);
-    GlobalSync::enter();
+    std::optional<Entered> entered(std::in_place, shared_.watch);
     const Clock::time_point start = shared_.group_time ? Clock::now() : Clock::time_point();
     while (!shared_.watch.stopping()) {
       if (!set_aside_.empty() && !may_begin()) {
@@ -72,10 +75,9 @@ class Worker {
           Clock::now() >= shared_.alone_until)
         shared_.team->call_others();
     }
-    GlobalSync::leave();
+    entered.reset();
     if (shared_.group_time && groups_ != 0 && interpreted_groups_ == 0)
       shared_.group_time->add(static_cast<float>(ns_since(start)) / static_cast<float>(groups_));
-    shared_.watch.leave(thread);
     drop_set_aside();
     const std::lock_guard lock(shared_.mutex);
     LaunchStats& stats = shared_.stats;
@@ -90,6 +92,25 @@ class Worker {
   }
 
  private:
+  // While it lives, the launch's watchdog and the device's waves know of the thread.
+  class Entered {
+   public:
+    explicit Entered(Watch& watch) : watch_(watch) {
+      watch_.enter(thread_);
+      GlobalSync::enter();
+    }
+    ~Entered() {
+      GlobalSync::leave();
+      watch_.leave(thread_);
+    }
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+
+   private:
+    Watch& watch_;
+    const pid_t thread_ = current_thread_id();
+  };
+
   using Status = WaveSlot::Status;
   // A work-group that has begun and in which no wave can go on before other work-groups do something: they wait for it
   // (GlobalSync), or seem to (polls).
@@ -540,7 +561,11 @@ class Worker {
 }  // namespace
 
 void run_worker(LaunchState& shared) {
-  Worker(shared).run();
+  try {
+    Worker(shared).run();
+  } catch (const std::bad_alloc&) {
+    shared.fail({.code = ErrorCode::kOutOfMemory, .message = "Out of memory."});
+  }
 }
 
 }  // namespace wavejit::runtime

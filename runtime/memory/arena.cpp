@@ -5,6 +5,7 @@
 
 #include <array>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "backend-x86/compiler.h"
@@ -112,7 +113,12 @@ std::unique_lock<std::mutex> lock_arenas() {
 void release_arena(std::unique_ptr<Arena> arena) {
   FreeList& list = free_list();
   const std::lock_guard lock(list.mutex);
-  if (list.arenas.size() < kMaxFree) list.arenas.push_back(std::move(arena));
+  if (list.arenas.size() >= kMaxFree) return;
+  try {
+    list.arenas.push_back(std::move(arena));
+  } catch (const std::bad_alloc&) {
+    // It is given back to the system.
+  }
 }
 
 }  // namespace wavejit::runtime

@@ -11,10 +11,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <optional>
+#include <string_view>
+#include <type_traits>
 
 #include "backend-x86/fault_decode.h"
 #include "frontend/interp/interpreter.h"
@@ -47,16 +51,31 @@ int interrupt_signal() {
 struct sigaction g_previous[3];
 struct sigaction g_previous_interrupt;
 
-void chain(const struct sigaction& previous, int signal, siginfo_t* info, void* context) {
-  if (previous.sa_flags & SA_SIGINFO) {
+// With these signals blocked that its sigaction() names, as the kernel would call it. The mask is put back when the
+// signal's own handler returns, or by siglongjmp().
+void call(const struct sigaction& previous, int signal, siginfo_t* info, void* context) {
+  sigset_t mask = previous.sa_mask;
+  if (!(previous.sa_flags & SA_NODEFER)) sigaddset(&mask, signal);
+  pthread_sigmask(SIG_BLOCK, &mask, nullptr);
+  if (previous.sa_flags & SA_SIGINFO)
     previous.sa_sigaction(signal, info, context);
-  } else if (previous.sa_handler == SIG_DFL) {
-    // Returning re-executes the faulting instruction under the default action, which ends the process as it would have
-    // without wavejit.
-    ::signal(signal, SIG_DFL);
-    if (info->si_code <= 0) raise(signal);  // sent by kill(): it will not come again by itself
-  } else if (previous.sa_handler != SIG_IGN) {
+  else
     previous.sa_handler(signal);
+}
+
+void chain(struct sigaction& previous, int signal, siginfo_t* info, void* context) {
+  const bool by_process = info->si_code <= 0;  // kill() and its like
+  const bool has_handler =
+      (previous.sa_flags & SA_SIGINFO) || (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN);
+  if (has_handler) {
+    const struct sigaction action = previous;
+    if (action.sa_flags & SA_RESETHAND) previous = {};
+    call(action, signal, info, context);
+  } else if (previous.sa_handler == SIG_DFL || !by_process) {
+    // Returning re-executes the faulting instruction under the default action, which ends the process as it would have
+    // without wavejit: the kernel does not ignore faults, even of programs that want that.
+    ::signal(signal, SIG_DFL);
+    if (by_process) raise(signal);  // it will not come again by itself
   }
 }
 
@@ -197,6 +216,7 @@ void install_handlers() {
 }
 
 void ensure_handlers() {
+  if (!handles_signals()) return;
   static std::once_flag once;
   std::call_once(once, install_handlers);
 }
@@ -206,53 +226,82 @@ void ensure_handlers() {
 class AlternateStack {
  public:
   AlternateStack() {
+    if (!handles_signals()) return;
     stack_t current{};
-    if (sigaltstack(nullptr, &current) == 0 && !(current.ss_flags & SS_DISABLE) && current.ss_size >= kWanted / 2)
-      return;
-    void* memory = mmap(nullptr, kWanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (sigaltstack(nullptr, &current) == 0 && !(current.ss_flags & SS_DISABLE) && current.ss_size >= kEnough) return;
+    void* memory =
+        mmap(nullptr, kGuard + kWanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return;  // faults then use the ordinary stack
     stack_t mine{};
-    mine.ss_sp = memory;
+    mine.ss_sp = static_cast<uint8_t*>(memory) + kGuard;
     mine.ss_size = kWanted;
-    if (sigaltstack(&mine, &previous_) == 0)
+    if (mprotect(memory, kGuard, PROT_NONE) == 0 && sigaltstack(&mine, &previous_) == 0)
       memory_ = memory;
     else
-      munmap(memory, kWanted);
+      munmap(memory, kGuard + kWanted);
   }
   ~AlternateStack() {
     if (!memory_) return;
     stack_t current{};
-    if (sigaltstack(nullptr, &current) == 0 && current.ss_sp == memory_) sigaltstack(&previous_, nullptr);
-    munmap(memory_, kWanted);
+    if (sigaltstack(nullptr, &current) == 0 && current.ss_sp == static_cast<uint8_t*>(memory_) + kGuard)
+      sigaltstack(&previous_, nullptr);
+    munmap(memory_, kGuard + kWanted);
   }
   AlternateStack(const AlternateStack&) = delete;
   AlternateStack& operator=(const AlternateStack&) = delete;
 
  private:
-  static constexpr size_t kWanted = 64 * 1024;
+  // The program's handlers run on it, too, and may have been written for an ordinary stack. A page in front faults.
+  static constexpr size_t kWanted = 256 * 1024, kEnough = 32 * 1024, kGuard = 4096;
   void* memory_ = nullptr;
   stack_t previous_{};
 };
 
-ThreadState& thread_state() {
+// What a thread gives back when it ends. Not an object with a destructor: to register one that is the thread's, glibc
+// allocates memory, and ends the process if there is none. Keys that are made early need none.
+pthread_key_t thread_end() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made{};
+    WAVEJIT_CHECK(pthread_key_create(&made,
+                                     [](void* stack) {
+                                       t_state = nullptr;  // the handlers must not see the state after it is gone
+                                       static_cast<AlternateStack*>(stack)->~AlternateStack();
+                                     }) == 0,
+                  "there are no keys for threads");
+    return made;
+  }();
+  return key;
+}
+const pthread_key_t g_thread_end = thread_end();  // early
+
+void make_thread_state() {
+  if (t_state) return;
+  static_assert(std::is_trivially_destructible_v<ThreadState>);
   thread_local ThreadState state;
-  thread_local AlternateStack stack;
-  // The handlers must not see the state after it is gone.
-  struct Clear {
-    ~Clear() { t_state = nullptr; }
-  };
-  thread_local Clear clear;
-  (void)stack;
-  (void)clear;
+  alignas(AlternateStack) thread_local std::byte place[sizeof(AlternateStack)];
+  auto* stack = new (place) AlternateStack;
+  if (pthread_setspecific(thread_end(), stack) != 0) {
+    stack->~AlternateStack();
+    throw std::bad_alloc();
+  }
   t_state = &state;
-  return state;
 }
 
 }  // namespace
 
+bool handles_signals() {
+  static const bool answer = [] {
+    const char* text = std::getenv("WAVEJIT_SIGNALS");
+    const std::string_view value(text ? text : "");
+    return value != "off" && value != "0" && value != "no" && value != "false";
+  }();
+  return answer;
+}
+
 GuestThread::GuestThread() {
   ensure_handlers();
-  thread_state();
+  make_thread_state();
+  if (!handles_signals()) return;
   sigset_t wanted, saved;
   sigemptyset(&wanted);
   for (const int signal : kFaultSignals) sigaddset(&wanted, signal);
@@ -263,6 +312,7 @@ GuestThread::GuestThread() {
 }
 
 GuestThread::~GuestThread() {
+  if (!handles_signals()) return;
   sigset_t saved;
   std::memcpy(&saved, saved_mask_, sizeof saved);
   pthread_sigmask(SIG_SETMASK, &saved, nullptr);
@@ -284,6 +334,7 @@ GuestMark& guest_mark() {
 }
 
 PageMove::PageMove() {
+  WAVEJIT_CHECK(handles_signals(), "pages move only where faults are handled");
   ensure_handlers();
   g_page_moves.fetch_add(1, std::memory_order_acq_rel);
 }
@@ -293,6 +344,7 @@ PageMove::~PageMove() {
 }
 
 void set_write_watch(bool (*watch)(uint64_t address)) {
+  WAVEJIT_CHECK(handles_signals(), "pages are watched only where faults are handled");
   ensure_handlers();
   g_write_watch.store(watch, std::memory_order_release);
   // The program may have put others in their place since then.
@@ -305,6 +357,7 @@ pid_t current_thread_id() {
 }
 
 void interrupt_thread(pid_t thread) {
+  if (!handles_signals()) return;
   syscall(SYS_tgkill, getpid(), thread, interrupt_signal());
 }
 

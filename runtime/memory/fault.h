@@ -14,6 +14,10 @@
 // own no memory while they access guest memory; that is their contract. The handlers run with the interrupting signal
 // blocked and unblock it before they unwind; run_guest() restores MXCSR.
 //
+// WAVEJIT_SIGNALS=off in the environment installs no handlers, for hosts that forbid them. Then a fault of the guest is
+// the process's, threads are not interrupted (translated code polls in all of its loops instead: ir::PassContext), and
+// nothing here may rely on protected pages.
+//
 // How the faulting lane is found: translated code has tables from host PC to guest PC and lanes
 // (backend-x86/fault_decode.h); the interpreter leaves a description in the wave (frontend/interp/interpreter.h).
 #pragma once
@@ -36,8 +40,12 @@ enum class GuestOutcome : uint8_t {
   stopped,   // unwound because of the stop flag; exit_reason = kStopped
 };
 
+// False if the environment says that the process installs no handlers. The same during the whole process.
+[[nodiscard]] bool handles_signals();
+
 // Installs the handlers once per process and gives the calling thread an alternate signal stack, with the signals above
-// unblocked until the object goes out of scope. Every thread that calls run_guest() holds one.
+// unblocked until the object goes out of scope. Every thread that calls run_guest() holds one. Without handlers
+// neither stack nor mask change.
 class GuestThread {
  public:
   GuestThread();
@@ -87,7 +95,7 @@ class GuestScope {
 
 // While it lives, the process may take away the permission to write to pages of its own, in order to put others in
 // their place: threads that write to them wait for its end and try again. One at a time; its own thread must not write
-// to such pages.
+// to such pages. Only if handles_signals().
 class PageMove {
  public:
   PageMove();
@@ -98,7 +106,7 @@ class PageMove {
 
 // Is asked about every write to a page that may not be written to, before anything else, in the signal handler: true if
 // the thread is to try again. It may not allocate. nullptr: nobody is asked. Installs the handlers,
-// that of SIGSEGV in any case.
+// that of SIGSEGV in any case. Only if handles_signals().
 void set_write_watch(bool (*watch)(uint64_t address));
 
 [[nodiscard]] pid_t current_thread_id();

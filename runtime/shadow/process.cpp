@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "runtime/memory/fault.h"
 #include "runtime/shadow/shadow.h"
 
 namespace wavejit::runtime::shadow {
@@ -114,6 +115,7 @@ void read_options() {
   if (!text || !*text || std::string_view(text) == "0") return;
   const Expected<Options> options = parse(text);
   if (!options) return say(fmt::format("WAVEJIT_SHADOW: {}", options.error().message));
+  if (!handles_signals()) return say("Shadow mode protects pages of copies: with WAVEJIT_SIGNALS=off it is off, too.");
   g_options = new Options(*options);
   // Nothing is to be allocated while a process forks (runtime/hsa/alias.cpp).
   pthread_atfork(nullptr, nullptr, [] { g_shadow.store(nullptr); });

@@ -41,6 +41,8 @@ std::vector<Interval> merged(std::vector<Interval> intervals) {
 }
 
 Expected<WriteLog*> WriteLog::start(std::vector<Interval> pages, Keeps keeps) {
+  if (!handles_signals())
+    return make_error(ErrorCode::kUnsupported, "Writes cannot be watched: WAVEJIT_SIGNALS is off.");
   auto* log = new WriteLog(std::move(pages), keeps);
   const auto map = [](size_t bytes) -> void* {
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

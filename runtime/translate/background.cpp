@@ -7,9 +7,10 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
-#include <system_error>
+#include <new>
 #include <thread>
 
 namespace wavejit::runtime {
@@ -71,7 +72,7 @@ class Translator {
     if (running_) return true;
     try {
       std::thread([this] { loop(); }).detach();
-    } catch (const std::system_error&) {
+    } catch (const std::exception&) {
       return false;
     }
     return running_ = true;
@@ -98,10 +99,18 @@ class Translator {
     std::unique_lock lock(mutex_);
     for (;;) {
       wake_.wait(lock, [&] { return !jobs_.empty(); });
-      Job job = jobs_.front();  // stays in the list, to be found
-      lock.unlock();
-      answer(job);
-      lock.lock();
+      Job job;
+      try {
+        job = jobs_.front();  // stays in the list, to be found
+        lock.unlock();
+        answer(job);
+        lock.lock();
+      } catch (const std::bad_alloc&) {
+        if (!lock.owns_lock()) lock.lock();
+        const Job& failed = jobs_.front();
+        failed.result->error = Error{.code = ErrorCode::kOutOfMemory, .message = "Out of memory."};
+        failed.result->done.store(true, std::memory_order_release);
+      }
       jobs_.pop_front();
       lock.unlock();
       job = {};  // may destroy the module

@@ -151,7 +151,7 @@ std::optional<GuestCode> guest_code(std::vector<lift::CodeRange> ranges, std::sp
 }
 
 std::vector<uint8_t> identity_of(const lift::LiftOptions& options, backend::Tier tier,
-                                 std::span<const std::string> disabled) {
+                                 std::span<const std::string> disabled, bool poll_all_loops) {
   if (build_id().empty()) return {};
   // A field more does not compile: it belongs here. The name is for messages only.
   const auto& [target, ecc_off, name, entry_pc, code, code_base, mode, exec_full, exec_at_entries, is_kernel_entry,
@@ -165,6 +165,7 @@ std::vector<uint8_t> identity_of(const lift::LiftOptions& options, backend::Tier
   w.put(tier);
   w.put(uint64_t{disabled.size()});
   for (const std::string& pass : disabled) w.put(std::string_view(pass));
+  w.put(poll_all_loops);
   const std::span<const uint8_t> behind_entry = code.subspan(entry_pc - code_base);
   w.put(hash128(behind_entry.first(std::min(behind_entry.size(), kHashedBytes))));
   w.put(uint64_t{code.size()});

@@ -42,7 +42,7 @@ struct StoredUnit {
 // here: the build of wavejit, the CPU, where the code is loaded, how it is lifted, and what is switched off. The entry is
 // in the code. Whoever takes a unit compares its GuestCode with what is loaded. Empty without a build id.
 [[nodiscard]] std::vector<uint8_t> identity_of(const lift::LiftOptions& options, backend::Tier tier,
-                                               std::span<const std::string> disabled);
+                                               std::span<const std::string> disabled, bool poll_all_loops = false);
 
 [[nodiscard]] std::vector<uint8_t> pack(const StoredUnit& unit);
 // Nothing when the bytes, at an address that is a multiple of 8, are no packed unit.

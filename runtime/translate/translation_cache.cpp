@@ -12,6 +12,7 @@
 #include "ir/pass.h"
 #include "runtime/kernel/execution_profile.h"
 #include "runtime/kernel/symbols.h"
+#include "runtime/memory/fault.h"
 #include "runtime/translate/stored_unit.h"
 #include "runtime/translate/switches.h"
 
@@ -187,7 +188,7 @@ std::optional<TranslationCache::Work> TranslationCache::work_for(Unit& unit, con
   // Code objects that are in a place of chance would fill the disk with what nobody finds again.
   if (work.config.profile || object_->lasting_addresses().second == 0 || !(work.disk = DiskCache::of_process()))
     return work;
-  work.identity = identity_of(options, work.config.tier, work.config.disabled_passes);
+  work.identity = identity_of(options, work.config.tier, work.config.disabled_passes, !handles_signals());
   if (work.identity.empty()) work.disk = nullptr;
   return work;
 }
@@ -195,6 +196,14 @@ std::optional<TranslationCache::Work> TranslationCache::work_for(Unit& unit, con
 // Whether the unit has been translated before and kept.
 bool TranslationCache::restore(Unit& unit, const Work& work, TranslationCounters& counters) {
   if (!work.disk || unit.looked) return false;
+  try {
+    return restore_from_disk(unit, work, counters);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+bool TranslationCache::restore_from_disk(Unit& unit, const Work& work, TranslationCounters& counters) {
   const std::optional<DiskCache::Loaded> loaded = work.disk->load(work.identity);
   std::optional<StoredUnit> stored = loaded ? unpack(loaded->contents) : std::nullopt;
   // Another code object may have had the same identity.
@@ -216,7 +225,7 @@ bool TranslationCache::restore(Unit& unit, const Work& work, TranslationCounters
   return !unit.looked;
 }
 
-void TranslationCache::keep(const Unit& unit, const Work& work) {
+void TranslationCache::keep(const Unit& unit, const Work& work) try {
   const backend::CompiledCode& code = *unit.code;
   if (!code.is_movable()) return;
   std::optional<GuestCode> guest = guest_code(unit.guest_ranges, work.options.code, work.options.code_base);
@@ -232,6 +241,8 @@ void TranslationCache::keep(const Unit& unit, const Work& work) {
                                                                                      code.fault_ranges().end()),
                                     .host_instructions = code.host_instructions()}};
   work.disk->store(work.identity, pack(stored));
+} catch (const std::bad_alloc&) {
+  // The next process translates it anew.
 }
 
 void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters& counters) {
@@ -278,6 +289,7 @@ void TranslationCache::compile_unit(Unit& unit, const lift::LiftOptions& options
 #endif
   context.disabled = config.disabled_passes;
   context.one_wave = options.shape && options.shape->has_one_wave();
+  context.poll_all_loops = !handles_signals();
   ir::optimise(function, context);
   unit.runs_through = runs_through(function);
   unit.changed_lines = changed_lines(function);

@@ -157,6 +157,7 @@ TEST(StoredUnit, EverythingTellsIdentitiesApart) {
     lift::LiftOptions options;
     backend::Tier tier = backend::Tier::avx2;
     std::vector<std::string> disabled;
+    bool poll_all_loops = false;
   };
   using Change = std::function<void(Given&)>;
   const std::vector<uint8_t> code(64);
@@ -166,7 +167,7 @@ TEST(StoredUnit, EverythingTellsIdentitiesApart) {
     Given g;
     g.options.code = code;
     for (const Change& change : changes) change(g);
-    return identity_of(g.options, g.tier, g.disabled);
+    return identity_of(g.options, g.tier, g.disabled, g.poll_all_loops);
   };
   const auto shape = [](auto&& change) {
     return [change](Given& g) {
@@ -181,6 +182,7 @@ TEST(StoredUnit, EverythingTellsIdentitiesApart) {
       [](Given& g) { g.tier = backend::Tier::avx512; },
       [](Given& g) { g.disabled = {"a", "b"}; },
       [](Given& g) { g.disabled = {"ab"}; },
+      [](Given& g) { g.poll_all_loops = true; },
       [](Given& g) { g.options.target = isa::Target::gfx90a; },
       [](Given& g) { g.options.entry_pc = 8; },
       [](Given& g) { g.options.code = g.options.code.first(60); },
