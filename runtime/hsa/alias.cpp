@@ -78,6 +78,7 @@ class Aliases {
     const auto stack = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
     if (pages.begin - kStack < stack && stack < pages.end + kStack) return nullptr;
     const std::lock_guard lock(mutex_);
+    if (host + bytes + kPage - 1 < host) return nullptr;
     const std::vector<Range> own = without(pages, moved());
     const bool is_new = own.size() == 1 && own[0].begin == pages.begin && own[0].end == pages.end;
     if (is_new && kind_of(pages) == Kind::shared) return add_mapping(pages, host);
@@ -216,6 +217,7 @@ class Aliases {
 }  // namespace
 
 bool replace_pages(void* place, size_t bytes, void* memory) {
+  if (!runtime::handles_signals()) return false;
   // The heap may be among the pages: nothing is to be allocated here.
   const runtime::PageMove page_move;
   if (mprotect(place, bytes, PROT_READ) != 0) return false;

@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -54,8 +55,8 @@ class CopyEngine {
   void give(Copy copy, bool quietly) {
     {
       const std::lock_guard lock(mutex_);
-      pending_.push_back(std::move(copy));
       if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+      pending_.push_back(std::move(copy));
       if (quietly && attentive_) return;
     }
     wake_all_observers();
@@ -90,6 +91,7 @@ class CopyEngine {
     return pending_.empty() && !busy_;
   }
   void stop() {
+    const std::lock_guard one_at_a_time(stopping_);
     std::thread thread;
     {
       const std::lock_guard lock(mutex_);
@@ -134,9 +136,13 @@ class CopyEngine {
         continue;
       }
       std::vector<Condition> open;
-      for (const Copy& c : pending_)
-        for (const Condition& after : c.after)
-          if (!holds(after.condition, after.signal->load(), after.compare)) open.push_back(after);
+      try {
+        for (const Copy& c : pending_)
+          for (const Condition& after : c.after)
+            if (!holds(after.condition, after.signal->load(), after.compare)) open.push_back(after);
+      } catch (const std::bad_alloc&) {
+        // It looks for those that it has.
+      }
       lock.unlock();
       // Not for ever: another copy may have come that need not wait.
       (void)wait_any(open, Clock::now() + Signal::kPollInterval, &stop_);
@@ -144,7 +150,7 @@ class CopyEngine {
     }
   }
 
-  std::mutex mutex_;
+  std::mutex stopping_, mutex_;
   std::condition_variable changed_;
   std::list<Copy> pending_;
   bool busy_ = false;       // with a copy that is not in pending_ any more
@@ -283,7 +289,12 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_pt
 WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_fill(void* pointer, uint32_t value, size_t count) {
   return entry([&] {
     if (count == 0) return HSA_STATUS_SUCCESS;
-    if (!pointer || reinterpret_cast<uint64_t>(pointer) % sizeof value != 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const auto address = reinterpret_cast<uint64_t>(pointer);
+    if (!pointer || address % sizeof value != 0 || count > SIZE_MAX / sizeof value)
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    // As ROCr answers to ranges that are no part of one allocation.
+    if (const auto a = find_allocation(address); a && count * sizeof value > a->address + a->bytes - address)
+      return HSA_STATUS_ERROR;
     std::fill_n(static_cast<uint32_t*>(pointer), count, value);
     return HSA_STATUS_SUCCESS;
   });

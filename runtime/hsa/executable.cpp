@@ -44,6 +44,8 @@ namespace {
 
 // Mutex of the executable held. The symbol's name lives as long as the executable.
 void add_symbol(Executable& executable, const Symbol& symbol) {
+  if (executable.symbols.size() == executable.symbols.capacity())
+    executable.symbols.reserve(std::max<size_t>(16, 2 * executable.symbols.size()));
   const uint64_t handle = symbol_table.add(symbol);
   const auto index = static_cast<uint32_t>(executable.symbols.size());
   executable.symbols.push_back(handle);
@@ -73,6 +75,9 @@ hsa_status_t load(Executable& executable, Agent& agent, const Reader& reader, hs
                     agent.target_id.to_string()));
     return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;
   }
+  // First, so that symbols never outlive what they refer to, should there be no memory for all of them.
+  executable.objects.push_back(std::make_unique<LoadedObject>(
+      LoadedObject{.agent = &agent, .module = *module, .image = image, .uri = reader.uri}));
   const std::span<const codeobject::KernelName> kernels = object.kernel_names();
   for (uint32_t i = 0; i < kernels.size(); ++i)
     add_symbol(executable, {.kind = HSA_SYMBOL_KIND_KERNEL,
@@ -92,8 +97,6 @@ hsa_status_t load(Executable& executable, Agent& agent, const Reader& reader, hs
     const std::lock_guard lock(state().mutex);
     state().loaded[highest.object] = {.lowest = lowest.object, .module = *module, .agent = &agent};
   }
-  executable.objects.push_back(std::make_unique<LoadedObject>(
-      LoadedObject{.agent = &agent, .module = std::move(*module), .image = image, .uri = reader.uri}));
   if (loaded) loaded->handle = reinterpret_cast<uint64_t>(executable.objects.back().get());
   return HSA_STATUS_SUCCESS;
 }

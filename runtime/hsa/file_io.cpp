@@ -21,7 +21,7 @@ hsa_status_t transfer_all(hsa_amd_ais_file_handle_t file, void* device, uint64_t
     if (!device || size == 0 || offset < 0 || file.fd < 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const auto address = reinterpret_cast<uint64_t>(device);
     const auto allocation = find_allocation(address);
-    if (!allocation || address - allocation->address + size > allocation->bytes)
+    if (!allocation || size > allocation->bytes || address - allocation->address > allocation->bytes - size)
       return HSA_STATUS_ERROR_INVALID_ALLOCATION;
     uint64_t done = 0;
     int failure = 0;

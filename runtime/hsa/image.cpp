@@ -7,13 +7,12 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <unordered_map>
 
 #include "frontend/isa/target.h"
 #include "internal/semantics/data_format.h"
 #include "runtime/hsa/agent.h"
+#include "runtime/hsa/live.h"
 #include "runtime/hsa/memory.h"
 #include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/status.h"
@@ -35,35 +34,12 @@ struct alignas(64) Sampler {
   std::array<uint32_t, 8> words{};
 };
 
-template <typename T>
-class Table {
- public:
-  uint64_t add(std::unique_ptr<T> object) {
-    const std::lock_guard lock(mutex_);
-    const auto handle = reinterpret_cast<uint64_t>(object.get());
-    objects_[handle] = std::move(object);
-    return handle;
-  }
-  T* find(uint64_t handle) {
-    const std::lock_guard lock(mutex_);
-    const auto it = objects_.find(handle);
-    return it == objects_.end() ? nullptr : it->second.get();
-  }
-  bool remove(uint64_t handle) {
-    const std::lock_guard lock(mutex_);
-    return objects_.erase(handle) != 0;
-  }
-
- private:
-  std::mutex mutex_;
-  std::unordered_map<uint64_t, std::unique_ptr<T>> objects_;
-};
-Table<Image>& images() {
-  static auto* const all = new Table<Image>;
+Live<Image>& images() {
+  static auto* const all = new Live<Image>;
   return *all;
 }
-Table<Sampler>& samplers() {
-  static auto* const all = new Table<Sampler>;
+Live<Sampler>& samplers() {
+  static auto* const all = new Live<Sampler>;
   return *all;
 }
 
@@ -226,6 +202,7 @@ hsa_status_t extent_of(const hsa_ext_image_descriptor_t& d, size_t row_pitch, si
   if (!format) return kFormatUnsupported;
   out.format = *format;
   out.geometry = *geometry;
+  if (std::max({d.width, d.height, d.depth, d.array_size}) > UINT32_MAX) return kSizeUnsupported;
   out.width = static_cast<uint32_t>(d.width);
   out.height = geometry->dimensions >= 2 ? static_cast<uint32_t>(d.height) : 1;
   out.slices = static_cast<uint32_t>(geometry->array ? d.array_size : geometry->dimensions == 3 ? d.depth : 1);
@@ -273,7 +250,7 @@ hsa_status_t create(const Agent& agent, const hsa_ext_image_descriptor_t& descri
   if (!data) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (extent.geometry.type != 0 && reinterpret_cast<uint64_t>(data) % kAlignment != 0)
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  auto image = std::make_unique<Image>();
+  auto image = std::make_shared<Image>();
   image->descriptor = descriptor;
   image->data = const_cast<uint8_t*>(static_cast<const uint8_t*>(data));
   image->element_bytes = extent.format.bytes;
@@ -287,6 +264,19 @@ hsa_status_t create(const Agent& agent, const hsa_ext_image_descriptor_t& descri
 hsa_status_t gpu(hsa_agent_t handle, Agent*& agent) {
   agent = agent_of(handle);
   return agent && agent->is_gpu() ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_AGENT;
+}
+
+// Whether the region lies in the image. Sizes of 0 in y and z mean 1.
+bool contains(const Image& image, const hsa_dim3_t& offset, const hsa_dim3_t& range) {
+  const auto fits = [](uint64_t at, uint64_t size, uint64_t limit) { return at <= limit && size <= limit - at; };
+  const auto& d = image.descriptor;
+  const auto one = [](uint64_t size) { return std::max<uint64_t>(1, size); };
+  const Geometry geometry = *geometry_of(d.geometry);
+  const bool layers = d.geometry == HSA_EXT_IMAGE_GEOMETRY_1DA;
+  const uint64_t height = layers ? d.array_size : geometry.dimensions >= 2 ? d.height : 1;
+  const uint64_t slices = layers ? 1 : geometry.array ? d.array_size : geometry.dimensions == 3 ? d.depth : 1;
+  return fits(offset.x, range.x, d.width) && fits(offset.y, one(range.y), height) &&
+         fits(offset.z, one(range.z), slices);
 }
 
 // Calls row(image's bytes, index of the row within the region, bytes).
@@ -377,7 +367,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_image_create(hsa_agent_t, const hsa_ext_ima
 WAVEJIT_HSA_API hsa_status_t hsa_ext_image_destroy(hsa_agent_t agent, hsa_ext_image_t image) {
   return entry([&] {
     if (!agent_of(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
-    return images().remove(image.handle) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return images().take(image.handle) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
   });
 }
 
@@ -386,8 +376,9 @@ WAVEJIT_HSA_API hsa_status_t hsa_ext_image_import(hsa_agent_t agent, const void*
                                                   const hsa_ext_image_region_t* region) {
   return entry([&] {
     if (!agent_of(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
-    const Image* image = images().find(handle.handle);
-    if (!from || !image || !region) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const std::shared_ptr<Image> image = images().find(handle.handle);
+    if (!from || !image || !region || !contains(*image, region->offset, region->range))
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const size_t pitch = std::max(row_pitch, region->range.x * image->element_bytes);
     const size_t slice = std::max(slice_pitch, pitch * std::max(1u, region->range.y));
     each_row(*image, region->offset, region->range, [&](uint8_t* to, size_t z, size_t y, size_t bytes) {
@@ -400,8 +391,9 @@ WAVEJIT_HSA_API hsa_status_t hsa_ext_image_export(hsa_agent_t agent, hsa_ext_ima
                                                   size_t slice_pitch, const hsa_ext_image_region_t* region) {
   return entry([&] {
     if (!agent_of(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
-    const Image* image = images().find(handle.handle);
-    if (!to || !image || !region) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const std::shared_ptr<Image> image = images().find(handle.handle);
+    if (!to || !image || !region || !contains(*image, region->offset, region->range))
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const size_t pitch = std::max(row_pitch, region->range.x * image->element_bytes);
     const size_t slice = std::max(slice_pitch, pitch * std::max(1u, region->range.y));
     each_row(*image, region->offset, region->range, [&](const uint8_t* from, size_t z, size_t y, size_t bytes) {
@@ -415,8 +407,9 @@ WAVEJIT_HSA_API hsa_status_t hsa_ext_image_copy(hsa_agent_t agent, hsa_ext_image
                                                 const hsa_dim3_t* to_offset, const hsa_dim3_t* range) {
   return entry([&] {
     if (!agent_of(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
-    const Image *from = images().find(from_handle.handle), *to = images().find(to_handle.handle);
-    if (!from || !to || !from_offset || !to_offset || !range || from->element_bytes != to->element_bytes)
+    const std::shared_ptr<Image> from = images().find(from_handle.handle), to = images().find(to_handle.handle);
+    if (!from || !to || !from_offset || !to_offset || !range || from->element_bytes != to->element_bytes ||
+        !contains(*from, *from_offset, *range) || !contains(*to, *to_offset, *range))
       return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     each_row(*from, *from_offset, *range, [&](const uint8_t* source, uint32_t z, uint32_t y, size_t bytes) {
       const hsa_dim3_t at{to_offset->x, to_offset->y + y, to_offset->z + z};
@@ -431,8 +424,9 @@ WAVEJIT_HSA_API hsa_status_t hsa_ext_image_clear(hsa_agent_t agent, hsa_ext_imag
                                                  const hsa_ext_image_region_t* region) {
   return entry([&] {
     if (!agent_of(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
-    const Image* image = images().find(handle.handle);
-    if (!value || !image || !region) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const std::shared_ptr<Image> image = images().find(handle.handle);
+    if (!value || !image || !region || !contains(*image, region->offset, region->range))
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const Format format = *format_of(image->descriptor.format);
     const wavejit::format::Layout layout = wavejit::format::image_layout_of(format.data_format);
     uint32_t given[4], components[4] = {};
@@ -473,7 +467,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_ext_sampler_create_v2(hsa_agent_t agent,
     Agent* a = nullptr;
     if (const hsa_status_t status = gpu(agent, a); status != HSA_STATUS_SUCCESS) return status;
     if (!descriptor || !out) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    auto sampler = std::make_unique<Sampler>();
+    auto sampler = std::make_shared<Sampler>();
     auto& w = sampler->words;
     for (unsigned i = 0; i < 3; ++i) {
       const auto clamp = clamp_of(descriptor->address_modes[i]);
@@ -497,6 +491,6 @@ WAVEJIT_HSA_API hsa_status_t hsa_ext_sampler_create(hsa_agent_t agent, const hsa
 WAVEJIT_HSA_API hsa_status_t hsa_ext_sampler_destroy(hsa_agent_t agent, hsa_ext_sampler_t sampler) {
   return entry([&] {
     if (!agent_of(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
-    return samplers().remove(sampler.handle) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return samplers().take(sampler.handle) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
   });
 }

@@ -60,7 +60,9 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_ipc_signal_create(hsa_signal_t handle, hsa_
   return entry([&] {
     const Signal* signal = signal_of(handle);
     if (!signal || !signal->is_shared || !out) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    return give(out, IpcHandle{kSignal, getpid(), file_of_shared(signal), sizeof(Signal), 0});
+    const int file = file_of_shared(signal);
+    if (file < 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    return give(out, IpcHandle{kSignal, getpid(), file, sizeof(Signal), 0});
   });
 }
 WAVEJIT_HSA_API hsa_status_t hsa_amd_ipc_signal_attach(const hsa_amd_ipc_signal_t* handle, hsa_signal_t* out) {
@@ -86,14 +88,15 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_portable_export_dmabuf_v2(const void* point
       return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const auto address = reinterpret_cast<uint64_t>(pointer);
     const auto allocation = find_allocation(address);
-    if (!allocation || !allocation->pool || address - allocation->address + bytes > allocation->bytes)
+    const uint64_t offset_in = allocation ? address - allocation->address : 0;
+    if (!allocation || !allocation->pool || bytes > allocation->bytes || offset_in > allocation->bytes - bytes)
       return HSA_STATUS_ERROR_INVALID_ALLOCATION;
     if (!allocation->pool->agent->is_gpu()) return HSA_STATUS_ERROR_INVALID_AGENT;
     const int file = share(reinterpret_cast<void*>(allocation->address), allocation->bytes);
     const int own = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, 0);
     if (own < 0) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     *descriptor = own;
-    *offset = address - allocation->address;
+    *offset = offset_in;
     return HSA_STATUS_SUCCESS;
   });
 }

@@ -1,5 +1,7 @@
 // The loader extension (hsa_ven_amd_loader.h), by which debuggers and profilers find code.
 #include <algorithm>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "runtime/hsa/loader_state.h"
@@ -14,6 +16,18 @@ bool holds(const LoadedObject& object, uint64_t address) {
   return std::any_of(code.begin(), code.end(), [&](std::span<const uint8_t> part) {
     return address - reinterpret_cast<uint64_t>(part.data()) < part.size();
   });
+}
+
+// The loaded object of this handle and the executable that keeps it; null if there is none.
+std::pair<std::shared_ptr<Executable>, const LoadedObject*> find_loaded(uint64_t handle) {
+  for (const uint64_t e : state().executables.handles()) {
+    auto executable = state().executables.find(e);
+    if (!executable) continue;
+    const std::lock_guard lock(executable->mutex);
+    for (const auto& object : executable->objects)
+      if (reinterpret_cast<uint64_t>(object.get()) == handle) return {std::move(executable), object.get()};
+  }
+  return {};
 }
 
 }  // namespace
@@ -97,8 +111,9 @@ hsa_status_t iterate_loaded_code_objects(hsa_executable_t handle,
 hsa_status_t loaded_code_object_info(hsa_loaded_code_object_t handle,
                                      hsa_ven_amd_loader_loaded_code_object_info_t attribute, void* value) {
   return entry([&] {
-    if (handle.handle == 0 || !value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    const auto& object = *reinterpret_cast<const LoadedObject*>(handle.handle);
+    const auto [executable, found] = find_loaded(handle.handle);
+    if (!found || !value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    const LoadedObject& object = *found;
     const auto code = object.module->object().code();
     switch (attribute) {
       case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_KIND:

@@ -15,12 +15,14 @@
 #include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/status.h"
 #include "runtime/hsa/virtual_memory.h"
+#include "runtime/memory/fault.h"
 #include "runtime/memory/memory_registry.h"
 
 namespace wavejit::hsa {
 namespace {
 
 constexpr size_t kPage = 4096, kHugePage = 2 << 20;
+constexpr uint64_t kUserAddresses = uint64_t{1} << 47;  // of a process
 
 size_t round_up(size_t bytes, size_t to) {
   return (bytes + to - 1) / to * to;
@@ -153,6 +155,7 @@ int share(void* pointer, size_t bytes) {
     return -1;
   }
   if (!replace_pages(pointer, size, copy)) {
+    if (!runtime::handles_signals()) say("Memory that is not shared yet cannot be: WAVEJIT_SIGNALS is off.");
     munmap(copy, size);
     close(file);
     return -1;
@@ -209,6 +212,7 @@ namespace {
 hsa_status_t lock_memory(void* host, size_t bytes, bool apart, void** agent_pointer) {
   if (!host || bytes == 0 || !agent_pointer) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto address = reinterpret_cast<uint64_t>(host);
+  if (bytes > kUserAddresses || address > kUserAddresses - bytes) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const std::lock_guard lock(allocations().mutex);
   Allocation* known = allocations().find(address);
   // What is locked for a copy may be registered as well, in part or whole.
@@ -228,6 +232,14 @@ hsa_status_t lock_memory(void* host, size_t bytes, bool apart, void** agent_poin
   ++locked.locks;
   runtime::register_memory(address, locked.bytes, "locked host memory", runtime::MemoryKind::lent);
   void* const alias = apart ? add_alias(host, locked.bytes) : nullptr;
+  if (apart && !alias && !runtime::handles_signals()) {
+    say("Host memory cannot be registered: that moves its pages, and WAVEJIT_SIGNALS is off.");
+    if (--locked.locks == 0) {
+      allocations().all.erase(address);
+      runtime::unregister_memory(address);
+    }
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  }
   *agent_pointer = alias ? alias : host;
   if (!alias) return HSA_STATUS_SUCCESS;
   locked.alias = reinterpret_cast<uint64_t>(alias);

@@ -78,6 +78,30 @@ bool has_stack() {
 
 // The queue whose doorbell the thread has rung, if its thread has not been woken for that.
 thread_local const hsa_queue_t* unnoticed = nullptr;
+// The queue whose packets the thread processes, or whose callback it is in.
+thread_local const Queue* in_queue = nullptr;
+class InQueue {
+ public:
+  explicit InQueue(const Queue* queue) : before_(std::exchange(in_queue, queue)) {}
+  ~InQueue() { in_queue = before_; }
+  InQueue(const InQueue&) = delete;
+  InQueue& operator=(const InQueue&) = delete;
+
+ private:
+  const Queue* const before_;
+};
+
+// The status of a packet, whatever goes wrong.
+template <typename Body>
+hsa_status_t guarded(Body&& body) {
+  try {
+    return body();
+  } catch (const std::exception& e) {
+    const bool memory = dynamic_cast<const std::bad_alloc*>(&e) || dynamic_cast<const std::system_error*>(&e);
+    return memory ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_ERROR;
+  }
+}
+
 // The signal that the thread has polled last since then.
 thread_local const Signal* polled = nullptr;
 
@@ -112,7 +136,10 @@ std::shared_ptr<Queue> Queue::create(Agent& agent, uint32_t packets, hsa_queue_t
   amd.max_wave_id = agent.board->waves_per_cu() - 1;
   amd.read_dispatch_id_field_base_byte_offset = offsetof(amd_queue_t, read_dispatch_id);
   amd.queue_properties = AMD_QUEUE_PROPERTIES_IS_PTR64 | AMD_QUEUE_PROPERTIES_ENABLE_PROFILING;
-  queue->thread_ = std::thread([q = queue.get()] { q->run(); });
+  queue->thread_ = std::thread([q = queue.get()] {
+    const InQueue in(q);
+    q->run();
+  });
   return queue;
 }
 
@@ -135,6 +162,20 @@ void Queue::inactivate() {
 
 void Queue::finish() {
   inactivate();
+  if (in_queue == this) {
+    // Without a thread for it the queue stays, stopped.
+    std::shared_ptr<Queue>* kept = nullptr;
+    try {
+      kept = new std::shared_ptr<Queue>(shared_from_this());
+      std::thread([kept] {
+        (*kept)->finish();
+        delete kept;
+      }).detach();
+    } catch (const std::exception&) {
+      if (!kept) throw;
+    }
+    return;
+  }
   if (thread_.joinable()) thread_.join();
   const std::lock_guard lock(processing_);
   for (const auto& ahead : ahead_) ahead->thread.join();
@@ -197,10 +238,15 @@ void Queue::run() {
 
 bool Queue::process_front() {
   if (error_.load(std::memory_order_acquire) != HSA_STATUS_SUCCESS) return false;
-  if (intercepts_) return process_intercepted();
+  if (intercepts_) {
+    bool more = false;
+    const hsa_status_t status = guarded([&] { return more = process_intercepted(), HSA_STATUS_SUCCESS; });
+    if (status != HSA_STATUS_SUCCESS) error_.store(status, std::memory_order_release);
+    return more;
+  }
   const uint64_t index = index_.load(std::memory_order_relaxed);
   uint8_t* packet = packet_at(index);
-  const hsa_status_t status = process(packet, index);
+  const hsa_status_t status = guarded([&] { return process(packet, index); });
   if (stop_.load(std::memory_order_acquire)) return false;
   if (status != HSA_STATUS_SUCCESS) {
     error_.store(status, std::memory_order_release);
@@ -264,6 +310,7 @@ bool Queue::help(Signal& signal, hsa_signal_condition_t condition, int64_t compa
     const std::unique_lock lock(processing_, std::try_to_lock);
     if (!lock) return cpu_.load(std::memory_order_relaxed) == sched_getcpu();
     if (!stop_.load(std::memory_order_acquire) && completes(signal)) {
+      const InQueue in(this);
       helped_.store(true, std::memory_order_release);
       while (!holds(condition, signal.load(), compare) &&
              can_begin(packet_at(index_.load(std::memory_order_relaxed))) && process_front()) {
@@ -316,15 +363,18 @@ void Queue::begin_next(uint64_t index) {
   uint8_t* packet = packet_at(next);
   const uint16_t header = header_of(packet).load(std::memory_order_acquire);
   if (type_of(header) != HSA_PACKET_TYPE_KERNEL_DISPATCH || has_barrier(header)) return;
-  auto ahead = std::make_unique<Ahead>(next);
+  Ahead* const a = ahead_.emplace_back(std::make_unique<Ahead>(next)).get();
   try {
-    ahead->thread = std::thread([this, packet, next, a = ahead.get()] {
-      a->status = dispatch(*reinterpret_cast<const hsa_kernel_dispatch_packet_t*>(packet), next, a->cancellation);
+    a->thread = std::thread([this, packet, next, a] {
+      const InQueue in(this);
+      a->status = guarded([&] {
+        return dispatch(*reinterpret_cast<const hsa_kernel_dispatch_packet_t*>(packet), next, a->cancellation);
+      });
     });
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
+    ahead_.pop_back();
     return;  // no thread now; maybe the next time
   }
-  ahead_.push_back(std::move(ahead));
 }
 
 std::unique_ptr<Queue::Ahead> Queue::take_ahead(uint64_t index) {
@@ -399,6 +449,11 @@ hsa_status_t Queue::vendor_packet(const uint8_t* bytes) {
   const auto& packet = *reinterpret_cast<const hsa_amd_barrier_value_packet_t*>(bytes);
   if (packet.header.AmdFormat != HSA_AMD_PACKET_TYPE_BARRIER_VALUE) {
     say(fmt::format("Vendor packets of format {} are not implemented.", packet.header.AmdFormat));
+    return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
+  }
+  if (packet.cond > HSA_SIGNAL_CONDITION_GTE) {
+    say(fmt::format("A barrier packet of queue {} waits for condition {}, which there is not.", amd_->hsa_queue.id,
+                    packet.cond));
     return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
   }
   const uint64_t start = timestamp();

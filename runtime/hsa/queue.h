@@ -24,7 +24,7 @@ namespace wavejit::hsa {
 
 using QueueCallback = void (*)(hsa_status_t status, hsa_queue_t* source, void* data);
 
-class Queue {
+class Queue : public std::enable_shared_from_this<Queue> {
  public:
   // nullptr when out of memory.
   [[nodiscard]] static std::shared_ptr<Queue> create(Agent& agent, uint32_t packets, hsa_queue_type32_t type,
@@ -38,7 +38,8 @@ class Queue {
   [[nodiscard]] hsa_queue_t* handle() { return &amd_->hsa_queue; }
   [[nodiscard]] Agent& agent() { return agent_; }
   void inactivate();
-  // Inactivates it and returns when nobody processes packets any more.
+  // Inactivates it and returns when nobody processes packets any more. A callback that the queue itself has called need not
+  // wait for its own end: then another thread does all of that.
   void finish();
   // The kernel of the packet at `index` waits for something, maybe for what the next packet does. That may begin then, on a
   // thread of its own, if it has no barrier bit (HSA Platform System Architecture 1.2, section 2.9.1: packets are launched

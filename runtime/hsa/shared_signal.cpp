@@ -11,11 +11,12 @@
 #include <vector>
 
 #include "runtime/hsa/signal.h"
+#include "runtime/hsa/signal_pages.h"
 
 namespace wavejit::hsa {
 namespace {
 
-constexpr size_t kPage = 4096;
+constexpr size_t kPage = kSignalPage;
 static_assert(sizeof(Signal) <= kPage);
 
 class SharedSignals {
@@ -41,23 +42,27 @@ class SharedSignals {
     }
     auto* signal = static_cast<Signal*>(page);
     files_[signal] = file;
+    add_signal_page(reinterpret_cast<uint64_t>(page));
     return signal;
   }
 
   // Other memory takes the page's place, so that who still looks for waiters finds none; it is no signal any more. As
   // with other signals, the address stays, for the next one.
-  void unmap(Signal* signal) {
+  bool unmap(Signal* signal) {
     const std::lock_guard lock(mutex_);
     const auto it = files_.find(signal);
+    if (it == files_.end()) return false;
     close(it->second);
     files_.erase(it);
     if (mmap(signal, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
       free_.push_back(signal);
+    return true;
   }
 
   int file_of(const Signal* signal) {
     const std::lock_guard lock(mutex_);
-    return files_.at(signal);
+    const auto it = files_.find(signal);
+    return it == files_.end() ? -1 : it->second;
   }
 
  private:
@@ -94,14 +99,14 @@ Signal* attach_shared_signal(int pid, int file) {
   }
   Signal* signal = SharedSignals::get().map(own);
   if (signal && (!signal->is_live() || !signal->is_shared)) {
-    SharedSignals::get().unmap(signal);
+    (void)SharedSignals::get().unmap(signal);
     return nullptr;
   }
   return signal;
 }
 
-void detach_shared_signal(Signal* signal) {
-  SharedSignals::get().unmap(signal);
+bool detach_shared_signal(Signal* signal) {
+  return SharedSignals::get().unmap(signal);
 }
 int file_of_shared(const Signal* signal) {
   return SharedSignals::get().file_of(signal);

@@ -7,15 +7,17 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <deque>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
 #include "internal/interrupt.h"
+#include "runtime/hsa/live.h"
 #include "runtime/hsa/memory.h"
 #include "runtime/hsa/queue.h"
+#include "runtime/hsa/signal_pages.h"
 #include "runtime/hsa/status.h"
 
 namespace wavejit::hsa {
@@ -52,14 +54,7 @@ class SignalPool {
  public:
   Signal* take() {
     const std::lock_guard lock(mutex_);
-    if (free_.empty()) {
-      slabs_.push_back(std::make_unique<Signal[]>(Signal::kMaxEventId));
-      for (uint32_t i = Signal::kMaxEventId; i-- > 0;) {
-        Signal& signal = slabs_.back()[i];
-        signal.event_id = i + 1;
-        free_.push_back(&signal);
-      }
-    }
+    if (free_.empty()) add_slab();
     Signal* signal = free_.back();
     free_.pop_back();
     return signal;
@@ -71,12 +66,32 @@ class SignalPool {
   void wake(uint32_t event_id) {
     if (event_id == 0 || event_id > Signal::kMaxEventId) return;
     const std::lock_guard lock(mutex_);
-    for (const auto& slab : slabs_) slab[event_id - 1].wake();
+    for (const auto& slab : slabs_) slab->signals[event_id].wake();
   }
 
  private:
+  // The one with event id 0 is never given to anybody.
+  struct alignas(kSignalPage) Slab {
+    Signal signals[Signal::kMaxEventId + 1];
+  };
+  static_assert(kSignalPage % sizeof(Signal) == 0);
+
+  void add_slab() {
+    auto slab = std::make_unique<Slab>();
+    slabs_.reserve(slabs_.size() + 1);
+    // All of them, so that giving one back needs no memory.
+    free_.reserve((slabs_.size() + 1) * Signal::kMaxEventId);
+    const auto begin = reinterpret_cast<uint64_t>(slab.get());
+    for (uint64_t page = begin; page < begin + sizeof(Slab); page += kSignalPage) add_signal_page(page);
+    for (uint32_t id = Signal::kMaxEventId; id != 0; --id) {
+      slab->signals[id].event_id = id;
+      free_.push_back(&slab->signals[id]);
+    }
+    slabs_.push_back(std::move(slab));
+  }
+
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Signal[]>> slabs_;
+  std::vector<std::unique_ptr<Slab>> slabs_;
   std::vector<Signal*> free_;
 };
 
@@ -128,20 +143,22 @@ Signal* create_signal(int64_t initial) {
   return signal;
 }
 
-void destroy_signal(Signal* signal) {
+bool destroy_signal(Signal* signal) {
   if (signal->is_shared) {
-    detach_shared_signal(signal);
+    const bool detached = detach_shared_signal(signal);
     wake_all_observers();
-    return;
+    return detached;
   }
+  uint64_t live = Signal::kMagic;
+  if (!signal->magic.compare_exchange_strong(live, 0, std::memory_order_acq_rel)) return false;
   signal->kind = AMD_SIGNAL_KIND_INVALID;
-  signal->magic.store(0, std::memory_order_release);
   wake_all_observers();
   pool().give_back(signal);
+  return true;
 }
 
 Signal* signal_of(hsa_signal_t handle) {
-  if (handle.handle == 0 || handle.handle % alignof(Signal) != 0) return nullptr;
+  if (handle.handle % sizeof(Signal) != 0 || !is_on_signal_page(handle.handle)) return nullptr;
   auto* signal = static_cast<Signal*>(reinterpret_cast<amd_signal_t*>(handle.handle));
   return signal->is_live() ? signal : nullptr;
 }
@@ -211,11 +228,11 @@ class AsyncHandlers {
  public:
   // Nobody needs to be woken before the condition holds.
   void add(const Condition& condition, hsa_amd_signal_handler handler, void* argument) {
-    condition.signal->observers.fetch_add(1, std::memory_order_seq_cst);
     {
       const std::lock_guard lock(mutex_);
-      added_.push_back({condition, condition.signal->uses.load(std::memory_order_relaxed), handler, argument});
       start();
+      added_.push_back({condition, condition.signal->uses.load(std::memory_order_relaxed), handler, argument});
+      condition.signal->observers.fetch_add(1, std::memory_order_seq_cst);
     }
     if (holds(condition.condition, condition.signal->load(std::memory_order_seq_cst), condition.compare))
       wake_all_observers();
@@ -223,8 +240,8 @@ class AsyncHandlers {
   void call(void (*function)(void*), void* argument) {
     {
       const std::lock_guard lock(mutex_);
-      calls_.push_back({function, argument});
       start();
+      calls_.push_back({function, argument});
     }
     wake_all_observers();
   }
@@ -280,13 +297,15 @@ class AsyncHandlers {
     Clock::time_point asleep_from = Clock::now();
     for (;;) {
       const uint32_t seen = observed_changes.load(std::memory_order_seq_cst);
-      std::deque<Call> calls;
-      {
+      std::vector<Call> calls;
+      try {
         const std::lock_guard lock(mutex_);
         if (stop.stop_requested()) break;
         handlers.insert(handlers.end(), added_.begin(), added_.end());
         added_.clear();
         calls.swap(calls_);
+      } catch (const std::bad_alloc&) {
+        sched_yield();  // those that are added later wait for memory
       }
       bool called = !calls.empty();
       for (const Call& c : calls) c.function(c.argument);
@@ -319,7 +338,7 @@ class AsyncHandlers {
 
   std::mutex mutex_;
   std::vector<Handler> added_;
-  std::deque<Call> calls_;
+  std::vector<Call> calls_;
   std::jthread thread_;
   std::atomic<uint64_t> rounds_ = 0;
 };
@@ -380,9 +399,9 @@ WAVEJIT_HSA_API hsa_status_t hsa_signal_destroy(hsa_signal_t handle) {
   return entry([&] {
     if (handle.handle == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     Signal* signal = signal_of(handle);
-    if (!signal) return HSA_STATUS_ERROR_INVALID_SIGNAL;
-    destroy_signal(signal);
-    return HSA_STATUS_SUCCESS;
+    // A doorbell is its queue's.
+    if (!signal || signal->queue_ptr) return HSA_STATUS_ERROR_INVALID_SIGNAL;
+    return destroy_signal(signal) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_SIGNAL;
   });
 }
 
@@ -502,6 +521,7 @@ WAVEJIT_HSA_API uint32_t hsa_amd_signal_wait_any(uint32_t count, hsa_signal_t* s
                                                  hsa_signal_condition_t* conditions, hsa_signal_value_t* values,
                                                  uint64_t timeout, hsa_wait_state_t, hsa_signal_value_t* satisfying) {
   wake_unnoticed();
+  if (!signals || !conditions || !values) return UINT32_MAX;
   std::vector<Condition> all;
   std::vector<uint32_t> index;
   for (uint32_t i = 0; i < count; ++i) {
@@ -510,6 +530,7 @@ WAVEJIT_HSA_API uint32_t hsa_amd_signal_wait_any(uint32_t count, hsa_signal_t* s
     all.push_back({signal, conditions[i], values[i]});
     index.push_back(i);
   }
+  if (all.empty()) return UINT32_MAX;  // nobody could end the wait
   const size_t found = wait_any(all, deadline_after(timeout));
   if (found == all.size()) return UINT32_MAX;
   if (satisfying) *satisfying = all[found].signal->load();
@@ -521,6 +542,7 @@ WAVEJIT_HSA_API uint32_t hsa_amd_signal_wait_all(uint32_t count, hsa_signal_t* s
                                                  hsa_signal_condition_t* conditions, hsa_signal_value_t* values,
                                                  uint64_t timeout, hsa_wait_state_t, hsa_signal_value_t* satisfying) {
   wake_unnoticed();
+  if (count != 0 && (!signals || !conditions || !values)) return UINT32_MAX;
   const Clock::time_point deadline = deadline_after(timeout);
   for (uint32_t i = 0; i < count; ++i) {
     Signal* signal = signal_of(signals[i]);
@@ -547,36 +569,36 @@ namespace {
 struct SignalGroup {
   std::vector<hsa_signal_t> signals;
 };
+Live<SignalGroup>& groups() {
+  static auto* const all = new Live<SignalGroup>;
+  return *all;
+}
 }  // namespace
 
 WAVEJIT_HSA_API hsa_status_t hsa_signal_group_create(uint32_t count, const hsa_signal_t* signals, uint32_t consumers,
                                                      const hsa_agent_t* agents, hsa_signal_group_t* out) {
   return entry([&] {
     if (count == 0 || !signals || !out || (consumers != 0 && !agents)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    auto group = std::make_unique<SignalGroup>(SignalGroup{{signals, signals + count}});
-    out->handle = reinterpret_cast<uint64_t>(group.release());
+    out->handle = groups().add(std::make_shared<SignalGroup>(SignalGroup{{signals, signals + count}}));
     return HSA_STATUS_SUCCESS;
   });
 }
 WAVEJIT_HSA_API hsa_status_t hsa_signal_group_destroy(hsa_signal_group_t group) {
-  return entry([&] {
-    if (group.handle == 0) return HSA_STATUS_ERROR_INVALID_SIGNAL_GROUP;
-    delete reinterpret_cast<SignalGroup*>(group.handle);
-    return HSA_STATUS_SUCCESS;
-  });
+  return entry(
+      [&] { return groups().take(group.handle) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_SIGNAL_GROUP; });
 }
 static hsa_status_t wait_any_of(hsa_signal_group_t handle, const hsa_signal_condition_t* conditions,
                                 const hsa_signal_value_t* values, hsa_signal_t* signal, hsa_signal_value_t* value) {
   return entry([&] {
-    if (handle.handle == 0) return HSA_STATUS_ERROR_INVALID_SIGNAL_GROUP;
+    const std::shared_ptr<SignalGroup> group = groups().find(handle.handle);
+    if (!group) return HSA_STATUS_ERROR_INVALID_SIGNAL_GROUP;
     if (!conditions || !values || !signal || !value) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    auto& group = *reinterpret_cast<SignalGroup*>(handle.handle);
     const uint32_t found =
-        hsa_amd_signal_wait_any(static_cast<uint32_t>(group.signals.size()), group.signals.data(),
+        hsa_amd_signal_wait_any(static_cast<uint32_t>(group->signals.size()), group->signals.data(),
                                 const_cast<hsa_signal_condition_t*>(conditions),
                                 const_cast<hsa_signal_value_t*>(values), UINT64_MAX, HSA_WAIT_STATE_BLOCKED, value);
-    if (found >= group.signals.size()) return HSA_STATUS_ERROR;
-    *signal = group.signals[found];
+    if (found >= group->signals.size()) return HSA_STATUS_ERROR;
+    *signal = group->signals[found];
     return HSA_STATUS_SUCCESS;
   });
 }

@@ -76,10 +76,11 @@ struct alignas(64) Signal : amd_signal_t {
 [[nodiscard]] Signal* create_shared_signal(int64_t initial);
 [[nodiscard]] Signal* attach_shared_signal(int pid, int file);
 [[nodiscard]] int file_of_shared(const Signal* signal);
-void detach_shared_signal(Signal* signal);
-// Of either kind. The others that share a signal keep it.
-void destroy_signal(Signal* signal);
-// nullptr for handles that are not of a signal (0 among them).
+// False if it has been detached already.
+bool detach_shared_signal(Signal* signal);
+// Of either kind. The others that share a signal keep it. False if another thread has done it.
+bool destroy_signal(Signal* signal);
+// nullptr for handles that are not of a signal: any number, such as 0, and destroyed ones.
 [[nodiscard]] Signal* signal_of(hsa_signal_t handle);
 
 [[nodiscard]] inline bool holds(hsa_signal_condition_t condition, int64_t value, int64_t compare) {

@@ -1,6 +1,8 @@
 #include "runtime/hsa/status.h"
 
 #include <fmt/format.h>
+#include <hsa/hsa_ext_finalize.h>
+#include <hsa/hsa_ext_image.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -115,6 +117,10 @@ constexpr Text kTexts[] = {
     {HSA_STATUS_ERROR_OUT_OF_REGISTERS, "The kernel needs more registers than a wavefront can have."},
     {HSA_STATUS_ERROR_RESOURCE_BUSY, "The resource is busy."},
     {HSA_STATUS_ERROR_NOT_SUPPORTED, "The request is not supported."},
+    {HSA_EXT_STATUS_ERROR_INVALID_PROGRAM, "The program is invalid."},
+    {HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED, "The image format is not supported."},
+    {HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED, "The image size is not supported."},
+    {HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED, "The image pitch is not supported or invalid."},
     {HSA_STATUS_CU_MASK_REDUCED, "The mask of compute units was reduced."},
 };
 

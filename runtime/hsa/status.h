@@ -9,6 +9,7 @@
 #include <exception>
 #include <new>
 #include <string_view>
+#include <system_error>
 
 #include "internal/error.h"
 #include "runtime/hsa/implementation_names.h"
@@ -41,6 +42,9 @@ hsa_status_t entry(Body&& body) noexcept {
   try {
     return body();
   } catch (const std::bad_alloc&) {
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  } catch (const std::system_error& e) {  // no thread
+    say(e.what());
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   } catch (const std::exception& e) {
     say(e.what());

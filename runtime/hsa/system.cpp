@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <exception>
 #include <mutex>
 #include <string>
 
@@ -43,7 +44,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_init() {
       say(problem);
       return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     }
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   }
   if (references.fetch_add(1, std::memory_order_release) == 0) load_tools();
