@@ -7,6 +7,7 @@
 #   scripts/fuzz.sh [--state DIR] --summary
 #   scripts/fuzz.sh --programs [...]     whole programs instead: scripts/programs.sh with the arguments that follow
 #   scripts/fuzz.sh --assembly [...]     whole kernels in assembly: scripts/assembly.sh with the arguments that follow
+#   scripts/fuzz.sh --hostile [...]      calls that no program should make: scripts/hostile.sh with the arguments that follow
 #
 # Defaults: build/release, build/fuzz, 10,000,000 in all, 30 seconds, 1, and the targets below. Exit code 1 if there was
 # a difference.
@@ -16,6 +17,7 @@ cd "$(dirname "$0")/.."
 
 [ "${1:-}" != --programs ] || exec scripts/programs.sh "${@:2}"
 [ "${1:-}" != --assembly ] || exec scripts/assembly.sh "${@:2}"
+[ "${1:-}" != --hostile ] || exec scripts/hostile.sh "${@:2}"
 
 build=build/release state=build/fuzz instructions=10000000 slice=30 seed=1 summary=0 targets=()
 while [ $# -gt 0 ]; do
