@@ -26,7 +26,7 @@ while [ $# -gt 0 ]; do
   esac
 done
 [ ${#drivers[@]} -gt 0 ] || drivers=(hsa packets c_api)
-seconds=$(awk -v h="$hours" -v n=${#drivers[@]} 'BEGIN { s = int(h * 3600 / n); print s > 1 ? s : 1 }')
+seconds=$(awk -v h="$hours" -v n=${#drivers[@]} 'BEGIN { s = int(h * 3600 / n); print (s > 1 ? s : 1) }')
 mkdir -p "$state"
 
 # Kernels fault on purpose, and the library handles that. What is allocated when a thread ends in a signal handler is its own.
