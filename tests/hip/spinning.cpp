@@ -98,6 +98,7 @@ int main() {
   constexpr unsigned kThreads = 256;
   const unsigned blocks = device.multiProcessorCount * device.maxThreadsPerMultiProcessor / kThreads;
   HIP(hipMemset(flag, 0, 4096));
+  HIP(hipDeviceSynchronize());  // `first` does not wait for the default stream
   meet<<<blocks, kThreads, 0, first>>>(flag, blocks);
   HIP(hipStreamSynchronize(first));
   HIP(hipMemcpy(got, flag, sizeof got, hipMemcpyDeviceToHost));
