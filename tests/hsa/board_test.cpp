@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "frontend/codeobject/processors.h"
 #include "runtime/hsa/board_file.h"
@@ -33,6 +36,22 @@ TEST(Boards, RowsAreConsistent) {
     const auto again = parse_boards(to_json(board));
     ASSERT_TRUE(again) << again.error().message;
     EXPECT_EQ(again->front(), board);
+  }
+}
+
+// libdrm's list of products (id, revision, name) has the boards that are as old as the list.
+TEST(Boards, AreProducts) {
+  std::ifstream file("/usr/share/libdrm/amdgpu.ids");
+  if (!file) GTEST_SKIP() << "there is no list of products";
+  std::set<std::pair<uint32_t, uint32_t>> products;
+  for (std::string line; std::getline(file, line);) {
+    uint32_t id = 0, revision = 0;
+    if (std::sscanf(line.c_str(), "%x,%x", &id, &revision) == 2) products.emplace(id, revision);
+  }
+  const std::set<std::string> newer = {"gfx904", "gfx90c", "gfx940", "gfx941", "gfx942"};
+  for (const Board& board : all_boards()) {
+    if (newer.contains(board.processor)) continue;
+    EXPECT_TRUE(products.contains({board.chip_id, board.pci_revision})) << board.processor;
   }
 }
 
