@@ -14,8 +14,8 @@ lists run once without faults, and which ones they reach is written down. Each f
 survivors.txt begins with "equivalent" change no result; no tests are run on those.
 
 Can be stopped and called again: it goes on where it was, with the sources and tests as they are now. New tests are tried on survivors;
---only runs no tests but those whose names match; --again forgets what tests whose names match have said, --retry gives survivors their seconds again. Exit code 1 if the share of
-faults found is below 95 %.
+--only runs no tests but those whose names match, so what passes them stays open, as with --longest; --again forgets what tests whose
+names match have said, --retry gives survivors their seconds again. Exit code 1 if the share of faults found is below 95 %.
 """
 
 import argparse
@@ -143,7 +143,7 @@ class Campaign:
             say(f"mutate: stage {stage}, {len(names)} tests")
             self.trace([tests[name] for name in names], times)
             self.meet({name: tests[name] for name in names})
-        for mutant in self.record.mutants:
+        for mutant in self.record.mutants if not self.options.only and self.options.longest == math.inf else []:
             if mutant["verdict"] is None:
                 reached = any(mutant["number"] in entry["reached"] for entry in self.record.reach.values())
                 mutant["verdict"] = "survived" if reached else "unreached"
@@ -171,7 +171,7 @@ class Campaign:
 
     def meet(self, tests: dict[str, Test]) -> None:
         """Each mutant without a verdict runs the tests among `tests` that reach it."""
-        order = sorted(tests, key=lambda name: self.record.reach[name]["seconds"])
+        order = sorted(tests.keys() & self.record.reach.keys(), key=lambda name: (self.record.reach[name]["seconds"], name))
         reached = {name: set(self.record.reach[name]["reached"]) for name in order}
 
         def one(mutant: dict) -> None:
