@@ -191,7 +191,7 @@ class Caller {
         CALL(hsa_signal_destroy, one);
         break;
       case 6:
-        value = hsa_signal_load_scacquire(one) + hsa_signal_load_relaxed(one);
+        value = hsa_signal_load_scacquire(one) ^ hsa_signal_load_relaxed(one);
         break;
       case 7:
         hsa_signal_store_screlease(one, v);
@@ -204,7 +204,7 @@ class Caller {
         hsa_signal_xor_relaxed(one, v);
         break;
       case 9:
-        value = hsa_signal_exchange_scacq_screl(one, v) + hsa_signal_cas_scacquire(one, value, v);
+        value = hsa_signal_exchange_scacq_screl(one, v) ^ hsa_signal_cas_scacquire(one, value, v);
         break;
       case 10:
         hsa_signal_silent_store_relaxed(one, v);
