@@ -68,7 +68,8 @@ class MemoryAccess {
                     const Lanes& lanes);
   void slow_flat();
   [[nodiscard]] Vec scratch_place(unsigned element, unsigned byte);
-  void slow_scratch_unaligned(unsigned element, const Lanes& lanes);
+  void flat_element(unsigned element, const Vec64& own, const Vec64& host, const MaskReg& lanes);
+  void slow_scratch_unaligned(unsigned element, const Gp& base, const Vec& start, const Lanes& lanes);
 
   // One lane after the other, without a loop (memory_lanes.cpp): addresses in a row, or `stride` apart from `first`.
   struct LaneAddresses {

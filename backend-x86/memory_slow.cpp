@@ -78,7 +78,7 @@ void MemoryAccess::serve_all() {
         const Vec byte = scratch_place(element, 0);
         slow_element(element, Kind::indexed, {e_.swizzle_scratch(byte, first_lane())}, {}, 0, lanes);
       } else {
-        slow_scratch_unaligned(element, lanes);
+        slow_scratch_unaligned(element, base_, scratch_place(element, 0), lanes);
       }
       continue;
     }
@@ -157,9 +157,32 @@ void MemoryAccess::slow_flat() {
   cc_.bind(by_element);
   for (unsigned element = 0; element < mem_.count; ++element) {
     MaskReg lanes = isa_.mask();
-    const Vec64 host = resolve(element, element_at(element), lanes);
-    slow_element(element, Kind::address64, {}, host, 0, {.full = false, .mask = lanes});
+    const Vec64 own = element_at(element);
+    const Vec64 host = resolve(element, own, lanes);
+    if (mem_.bytes == 1) {
+      slow_element(element, Kind::address64, {}, host, 0, {.full = false, .mask = lanes});
+    } else {
+      flat_element(element, own, host, lanes);
+    }
   }
+  cc_.bind(done);
+}
+
+// An element of two or four bytes; of lanes in scratch it may lie in two rows.
+void MemoryAccess::flat_element(unsigned element, const Vec64& own, const Vec64& host, const MaskReg& lanes) {
+  const Vec low = isa_.vec(), high = isa_.vec();
+  isa_.lo32(low, own);
+  isa_.hi32(high, own);
+  MaskReg in_scratch = isa_.mask(), split = isa_.mask(), whole = isa_.mask();
+  isa_.cmp32(in_scratch, ICmp::eq, high, isa_.c32(kPrivateApertureHi), &lanes);
+  isa_.cmp32(split, ICmp::ugt, isa_.and_(low, isa_.c32(3)), isa_.c32(4 - mem_.bytes), &in_scratch);
+  isa_.mask_andn(whole, lanes, split);
+  slow_element(element, Kind::address64, {}, host, 0, {.full = false, .mask = whole});
+  const Label done = cc_.newLabel();
+  cc_.j(x86::negateCond(isa_.test_any({&split, 1})), done);
+  const Gp base = cc_.newUInt64();
+  cc_.mov(base, e_.wave_field(offsetof(WaveState, scratch_base), 8));
+  slow_scratch_unaligned(element, base, low, {.full = false, .mask = split});
   cc_.bind(done);
 }
 
@@ -171,18 +194,18 @@ Vec MemoryAccess::scratch_place(unsigned element, unsigned byte) {
   return more == 0 ? start : isa_.make(I::kIdVpaddd, start, isa_.c32(more));
 }
 
-// Elements of two and four bytes in swizzled scratch, aligned or not: the bytes of an unaligned one lie in two rows.
-void MemoryAccess::slow_scratch_unaligned(unsigned element, const Lanes& lanes) {
+// Elements of two and four bytes in swizzled scratch, `start` their offsets in the lanes' scratch, aligned or not: the
+// bytes of an unaligned one lie in two rows.
+void MemoryAccess::slow_scratch_unaligned(unsigned element, const Gp& base, const Vec& start, const Lanes& lanes) {
   if (load_) {
-    const Vec start = scratch_place(element, 0);
     const Vec aligned = isa_.and_(start, isa_.c32(~3u));
     Vec low = isa_.vec(), high = isa_.vec();
-    isa_.gather(low, base_, {e_.swizzle_scratch(aligned, first_lane())}, 0, lanes.get(), range(false));
+    isa_.gather(low, base, {e_.swizzle_scratch(aligned, first_lane())}, 0, lanes.get(), range(false));
     const Vec shift = isa_.shl32(isa_.and_(start, isa_.c32(3)), 3);
     MaskReg second = isa_.mask();  // lanes that reach into the next row
     isa_.cmp32(second, ICmp::ugt, shift, isa_.c32(32 - 8 * mem_.bytes), lanes.get());
     const Vec next = isa_.make(I::kIdVpaddd, aligned, isa_.c32(4));
-    isa_.gather(high, base_, {e_.swizzle_scratch(next, first_lane())}, 0, &second, range(false));
+    isa_.gather(high, base, {e_.swizzle_scratch(next, first_lane())}, 0, &second, range(false));
     const Vec down = isa_.make(I::kIdVpsrlvd, low, shift);
     const Vec up = isa_.make(I::kIdVpsllvd, high, isa_.make(I::kIdVpsubd, isa_.const32(32), shift));
     Vec whole = isa_.or_(down, up);  // shifts by 32 give 0
@@ -190,14 +213,16 @@ void MemoryAccess::slow_scratch_unaligned(unsigned element, const Lanes& lanes) 
       whole = isa_.shl32(whole, 16);
       whole = mem_.sign_extend ? isa_.sar32(whole, 16) : isa_.shr32(whole, 16);
     }
+    if (mem_.space == Space::flat)
+      whole = isa_.sel(lanes.mask, whole, result(element));  // others' lanes are loaded already
     isa_.mov(result(element), whole);
     return;
   }
   const Vec v = data(element);
   for (unsigned i = 0; i < mem_.bytes; ++i) {
-    const Vec place = scratch_place(element, i);
+    const Vec place = i == 0 ? start : isa_.make(I::kIdVpaddd, start, isa_.c32(i));
     store_lanes_of(i == 0 ? v : isa_.shr32(v, 8 * i), 1,
-                   e_.host_addresses(base_, {e_.swizzle_scratch(place, first_lane())}), 0, lanes);
+                   e_.host_addresses(base, {e_.swizzle_scratch(place, first_lane())}), 0, lanes);
   }
 }
 
