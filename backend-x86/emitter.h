@@ -357,7 +357,7 @@ class Emitter {
   bool emit_memory(const Inst& inst, unsigned chunk);          // memory.cpp
   bool emit_load_scalar(const Inst& inst);                     // memory.cpp
   bool emit_atomic(const Inst& inst);                          // atomics.cpp
-  // memory_uniform.cpp
+  // One store for all lanes (memory_uniform.cpp).
   [[nodiscard]] static bool is_store_of_wave(const Inst& inst);
   bool emit_store_of_wave(const Inst& inst);
   [[nodiscard]] Gp dword_of_wave(const Inst* value);

@@ -1,9 +1,9 @@
-// Stores of several lanes to one address store what the last lane does, and the backend makes one store of them. Generic
-// addresses may be in the private aperture, where each lane has a place of its own; if they are not, the first lane stores.
+// Where all lanes store to one address, the pass replaces the data by the last active lane's. The backend then emits one
+// scalar store (backend-x86/memory_uniform.cpp). A generic address may lie in the private aperture, where each lane has
+// its own memory: such a store keeps its mask and data, and any other generic store keeps its first active lane only.
 //
-// That is what memory holds afterwards, and all that others can see: the hardware writes what an instruction stores to one
-// place once. If each lane stored for itself, another work-group could answer the first of them, and the others would
-// overwrite its answer.
+// The hardware writes such a place once per instruction. A store per lane would be visible between the lanes: another
+// work-group could react to the first store, and the next one would overwrite its reaction.
 #include "internal/wave_state.h"
 #include "ir/passes/passes.h"
 #include "ir/passes/rewriter.h"

@@ -1,4 +1,5 @@
-// Objects that handles are addresses of. Who has found one keeps it, so that another thread may destroy it meanwhile.
+// A table of objects whose addresses are HSA handles. find() returns a reference, so the object lives on while another
+// thread destroys the handle. Thread-safe.
 #pragma once
 
 #include <cstdint>

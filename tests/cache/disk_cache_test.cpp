@@ -21,16 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 using runtime::DiskCache;
 
-Bytes bytes_of(const std::string& text) {
-  return {text.begin(), text.end()};
-}
-
-Bytes contents(unsigned seed, size_t size) {
-  Bytes bytes(size);
-  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>((i * 31 + seed * 7) ^ (i >> 8));
-  return bytes;
-}
-
 bool is(const std::optional<Bytes>& loaded, const Bytes& expected) {
   return loaded && loaded->size() == expected.size() && std::equal(loaded->begin(), loaded->end(), expected.begin());
 }

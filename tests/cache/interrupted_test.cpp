@@ -18,15 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using runtime::DiskCache;
 
-Bytes bytes_of(const std::string& text) {
-  return {text.begin(), text.end()};
-}
-Bytes contents(uint8_t first, size_t size) {
-  Bytes bytes(size);
-  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>(first + i * 7);
-  return bytes;
-}
-
 constexpr uint64_t kLimit = 64 << 10;
 // What a process does, whose exit code is 0 if it believes itself successful.
 struct Deed {

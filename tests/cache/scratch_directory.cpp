@@ -22,6 +22,16 @@ ScratchDirectory::~ScratchDirectory() {
   fs::remove_all(path_, ignored);
 }
 
+Bytes bytes_of(const std::string& text) {
+  return {text.begin(), text.end()};
+}
+
+Bytes contents(unsigned seed, size_t size) {
+  Bytes bytes(size);
+  for (size_t i = 0; i < size; ++i) bytes[i] = static_cast<uint8_t>((i * 31 + seed * 7) ^ (i >> 8));
+  return bytes;
+}
+
 Bytes read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};

@@ -22,6 +22,9 @@ class ScratchDirectory {
 };
 
 using Bytes = std::vector<uint8_t>;
+[[nodiscard]] Bytes bytes_of(const std::string& text);
+// `size` bytes that differ from seed to seed.
+[[nodiscard]] Bytes contents(unsigned seed, size_t size);
 [[nodiscard]] Bytes read_file(const std::filesystem::path& path);
 void write_file(const std::filesystem::path& path, const Bytes& bytes);
 // The entries of a cache by their file names.

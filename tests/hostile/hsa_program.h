@@ -1,4 +1,4 @@
-// What the drivers of the HSA library share: agents, pools, a code object, checks of statuses.
+// Fixture of the drivers for the HSA library: its agents and pools, a code object, and checks of statuses.
 #pragma once
 
 #include <hsa/hsa.h>

@@ -19,30 +19,22 @@ namespace {
 // the cache configure it themselves.
 [[maybe_unused]] const int g_no_cache = setenv("WAVEJIT_CACHE", "off", 0);
 
-constexpr const char* kMacros7 = R"(
+// Additions have other names on each family.
+std::string additions(std::string_view target) {
+  const bool gfx7 = target.starts_with("gfx7"), gfx8 = is_gfx8(target);
+  return fmt::format(R"(
 .macro add_co d, a, b
-  v_add_i32_e32 \d, vcc, \a, \b
+  {}_e32 \d, vcc, \a, \b
 .endm
 .macro addc d, a, b
-  v_addc_u32_e32 \d, vcc, \a, \b, vcc
+  {}_e32 \d, vcc, \a, \b, vcc
 .endm
-)";
-constexpr const char* kMacros8 = R"(
-.macro add_co d, a, b
-  v_add_u32_e32 \d, vcc, \a, \b
-.endm
-.macro addc d, a, b
-  v_addc_u32_e32 \d, vcc, \a, \b, vcc
-.endm
-)";
-constexpr const char* kMacros9 = R"(
-.macro add_co d, a, b
-  v_add_co_u32_e32 \d, vcc, \a, \b
-.endm
-.macro addc d, a, b
-  v_addc_co_u32_e32 \d, vcc, \a, \b, vcc
-.endm
-)";
+)",
+                     gfx7   ? "v_add_i32"
+                     : gfx8 ? "v_add_u32"
+                            : "v_add_co_u32",
+                     gfx7 || gfx8 ? "v_addc_u32" : "v_addc_co_u32");
+}
 constexpr const char* kMacros = R"(
 .macro lane d
   v_mbcnt_lo_u32_b32 \d, -1, 0
@@ -55,7 +47,7 @@ constexpr const char* kMacros = R"(
 
 std::string source_of(std::string_view target, const std::vector<KernelSource>& kernels) {
   std::string text = fmt::format(".amdgcn_target \"amdgcn-amd-amdhsa--{}\"\n", target);
-  text += target.starts_with("gfx7") ? kMacros7 : is_gfx8(target) ? kMacros8 : kMacros9;
+  text += additions(target);
   text += kMacros;
   std::string metadata =
       fmt::format("amdhsa.version: [1, 1]\namdhsa.target: amdgcn-amd-amdhsa--{}\namdhsa.kernels:\n", target);
