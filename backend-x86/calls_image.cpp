@@ -1,4 +1,7 @@
 // Image instructions (MIMG): applies internal/semantics/image_access.h, which handles one lane, to the lanes of a wave.
+#include <bit>
+#include <cstring>
+
 #include "backend-x86/calls_internal.h"
 #include "internal/semantics/image_access.h"
 

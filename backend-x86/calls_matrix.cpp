@@ -1,5 +1,7 @@
 // Sparse matrix products (v_smfmac): see SparseShape.
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <type_traits>
 
 #include "backend-x86/calls_internal.h"

@@ -360,7 +360,7 @@ class Emitter {
   // One store for all lanes (memory_uniform.cpp).
   [[nodiscard]] static bool is_store_of_wave(const Inst& inst);
   bool emit_store_of_wave(const Inst& inst);
-  [[nodiscard]] Gp dword_of_wave(const Inst* value);
+  [[nodiscard]] Gp dword_of_wave(const Inst* value, const Operand& last);
   bool emit_cross_lane(const Inst& inst);  // cross_lane.cpp
   void emit_poll();
   bool emit_out_of_line(const Inst& inst);  // helper_calls.cpp

@@ -1,5 +1,11 @@
-// Stores of all lanes to one place, of the same data: one store of the wave, if a lane is on. The pass uniform-stores has
-// made the data the last lane's.
+// Stores of all lanes to one place: one store of the wave, of the last active lane's data. A wave without active lanes
+// reads no data.
+//
+// The hardware writes such a place once per instruction. A store per lane would be visible between the lanes: another
+// work-group could react to the first store, and the next one would overwrite its reaction.
+#include <algorithm>
+#include <bit>
+
 #include "backend-x86/emitter.h"
 
 namespace wavejit::backend {
@@ -12,18 +18,19 @@ bool same_in_all_lanes(const ir::Inst* data) {
 }  // namespace
 
 bool Emitter::is_store_of_wave(const Inst& inst) {
-  return inst.op == Op::store && inst.mem.form == ir::AddressForm::base_only && inst.mem.space == ir::Space::global &&
-         inst.mem.count <= 4 && std::all_of(inst.operands.begin() + 2, inst.operands.end(), same_in_all_lanes);
+  return inst.op == Op::store && inst.mem.form == ir::AddressForm::base_only;
 }
 
-// A dword that is the same in all lanes; must not be written.
-Gp Emitter::dword_of_wave(const Inst* value) {
+// A dword of the lane `last`; must not be written.
+Gp Emitter::dword_of_wave(const Inst* value, const Operand& last) {
   if (value->op == Op::splat && !classes_.is_shared(value->operands[0])) return gp(value->operands[0]);
   const Gp d = cc_.newUInt32();
   if (value->is_const()) {
     cc_.mov(d, static_cast<uint32_t>(value->imm));
-  } else {
+  } else if (is_uniform(value)) {
     isa_->low32(d, v32(value, 0));
+  } else {
+    read_lane(d, value, last);
   }
   return d;
 }
@@ -33,18 +40,25 @@ bool Emitter::emit_store_of_wave(const Inst& inst) {
   const ir::MemAttr& mem = inst.mem;
   const Inst* lanes = inst.operands[0];
   const asmjit::Label join = cc_.newLabel();
-  const Gp first = cc_.newUInt64();
-  if (is_full(lanes)) {
-    cc_.xor_(first.r32(), first.r32());
+  Operand last;
+  if (lanes->is_const() && lanes->imm != 0) {
+    last = asmjit::imm(63 - std::countl_zero(lanes->imm));
+    cc_.mov(wave_field(offsetof(WaveState, fault_lane), 4), asmjit::imm(std::countr_zero(lanes->imm)));
   } else {
-    const Gp number = mask_to_number(lanes);
+    const Gp number = mask_to_number(lanes), first = cc_.newUInt64();
     cc_.tzcnt(first, number);  // sets carry if there is none
     cc_.jc(join);
+    cc_.mov(wave_field(offsetof(WaveState, fault_lane), 4), first.r32());
+    if (!std::all_of(inst.operands.begin() + 2, inst.operands.end(), same_in_all_lanes)) {
+      const Gp lane = cc_.newUInt64();
+      cc_.lzcnt(lane, number);
+      cc_.xor_(lane.r32(), kWaveSize - 1);
+      last = lane;
+    }
   }
-  cc_.mov(wave_field(offsetof(WaveState, fault_lane), 4), first.r32());
   Gp base = gp(inst.operands[1]);
   int64_t disp = mem.imm;
-  if (const int64_t last = disp + 16; disp != static_cast<int32_t>(disp) || last != static_cast<int32_t>(last)) {
+  if (const int64_t end = disp + 16; disp != static_cast<int32_t>(disp) || end != static_cast<int32_t>(end)) {
     const Gp far = cc_.newUInt64();
     cc_.mov(far, disp);
     cc_.add(far, base);
@@ -61,12 +75,12 @@ bool Emitter::emit_store_of_wave(const Inst& inst) {
     return x86::ptr(base, static_cast<int32_t>(disp) + static_cast<int32_t>(element * mem.bytes), bytes);
   };
   for (unsigned i = 0; i < mem.count; ++i) {
-    const Gp low = dword_of_wave(inst.operands[2 + i]);
+    const Gp low = dword_of_wave(inst.operands[2 + i], last);
     if (mem.bytes < 4) {
       cc_.mov(place(i, mem.bytes), mem.bytes == 1 ? Gp(low.r8()) : Gp(low.r16()));
     } else if (i + 1 < mem.count) {
       // Aligned pairs are seen whole by others.
-      const Gp high = dword_of_wave(inst.operands[2 + i + 1]), pair = cc_.newUInt64(), rest = cc_.newUInt64();
+      const Gp high = dword_of_wave(inst.operands[2 + i + 1], last), pair = cc_.newUInt64(), rest = cc_.newUInt64();
       cc_.mov(pair.r32(), high.r32());
       cc_.shl(pair, 32);
       cc_.mov(rest.r32(), low.r32());

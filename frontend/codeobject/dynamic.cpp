@@ -1,6 +1,7 @@
 #include "frontend/codeobject/dynamic.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace wavejit::codeobject {
 namespace {

@@ -1,5 +1,7 @@
 #include "frontend/codeobject/elf_file.h"
 
+#include <cstring>
+
 namespace wavejit::codeobject {
 namespace {
 

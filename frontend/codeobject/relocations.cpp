@@ -2,6 +2,8 @@
 //
 // A linked code object has ABS64 and RELATIVE64 (GOT entries are filled by these); the 32-bit forms appear in
 // hand-written objects. GOTPCREL* need the linker's GOT and never survive a link.
+#include <cstring>
+
 #include "frontend/codeobject/dynamic.h"
 #include "frontend/codeobject/image.h"
 

@@ -1,6 +1,7 @@
 // MUBUF: untyped buffer loads, stores and atomics.
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <span>
 
 #include "frontend/interp/atomics.h"

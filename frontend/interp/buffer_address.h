@@ -1,6 +1,8 @@
 // Buffer addressing of MUBUF and MTBUF (GCN3 and Vega ISA manuals, "Buffer Addressing" and "Range checking").
 #pragma once
 
+#include <bit>
+
 #include "frontend/interp/memory.h"
 
 namespace wavejit::interp {

@@ -1,5 +1,6 @@
 // Local data share: reads, writes and cross-lane permutes.
 #include <bit>
+#include <cstring>
 
 #include "frontend/interp/atomics.h"
 #include "frontend/interp/memory.h"

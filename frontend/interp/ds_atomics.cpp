@@ -1,5 +1,6 @@
 // Read-modify-write operations on the local data share. One host thread runs a work-group, so they need not be atomic.
 #include <bit>
+#include <cstring>
 
 #include "frontend/interp/atomics.h"
 #include "frontend/interp/memory.h"

@@ -1,6 +1,7 @@
 // FLAT, GLOBAL and SCRATCH: loads, stores and atomics.
 #include <atomic>
 #include <bit>
+#include <cstring>
 
 #include "frontend/interp/atomics.h"
 #include "frontend/interp/memory.h"

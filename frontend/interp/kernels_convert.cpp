@@ -1,6 +1,8 @@
 // Conversions between number formats.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "frontend/interp/kernels_convert.cpp"
+#include <bit>
+
 #include "hwy/foreach_target.h"
 // After foreach_target.
 #include "frontend/interp/rows-inl.h"

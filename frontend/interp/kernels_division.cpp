@@ -1,6 +1,9 @@
 // The division helpers v_div_scale, v_div_fmas and v_div_fixup (docs/isa-decisions.md), and v_trig_preop_f64.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "frontend/interp/kernels_division.cpp"
+#include <bit>
+#include <cstring>
+
 #include "hwy/foreach_target.h"
 // After foreach_target.
 #include "frontend/interp/rows-inl.h"

@@ -1,6 +1,8 @@
 // Binary32 arithmetic: VOP1/VOP2/VOP3 add, multiply, fma, min/max/med3, rounding, ldexp and frexp, cube.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "frontend/interp/kernels_f32.cpp"
+#include <algorithm>
+#include <bit>
 #include <cfloat>
 
 #include "hwy/foreach_target.h"

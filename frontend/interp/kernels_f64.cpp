@@ -1,6 +1,8 @@
 // Binary64 arithmetic.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "frontend/interp/kernels_f64.cpp"
+#include <algorithm>
+#include <bit>
 #include <cfloat>
 
 #include "hwy/foreach_target.h"

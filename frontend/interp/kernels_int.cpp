@@ -1,6 +1,8 @@
 // Integer and bit operations of VOP1 and VOP2, and their VOP3-only relatives with two operands.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "frontend/interp/kernels_int.cpp"
+#include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "hwy/foreach_target.h"

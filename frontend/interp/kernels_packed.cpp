@@ -1,6 +1,8 @@
 // VOP3P: packed 16-bit and packed f32 arithmetic, mixed-precision multiply-add. Selects and negation are fetch stages.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "frontend/interp/kernels_packed.cpp"
+#include <cstring>
+
 #include "hwy/foreach_target.h"
 // After foreach_target.
 #include "frontend/interp/half_math.h"

@@ -1,5 +1,7 @@
 // MIMG: images. Descriptors, texel addresses and filtering are in internal/semantics/image_access.h.
+#include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "frontend/interp/atomics.h"
 #include "frontend/interp/memory.h"

@@ -1,4 +1,6 @@
 // Scalar ALU with one source (SOP1): moves, bit counting and searching, EXEC saves, relative moves.
+#include <bit>
+
 #include "frontend/interp/engine.h"
 #include "frontend/interp/scalar_math.h"
 

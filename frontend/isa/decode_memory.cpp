@@ -1,6 +1,8 @@
 // DS, FLAT/GLOBAL/SCRATCH, MUBUF, MTBUF, MIMG and EXP. From gfx90a on one bit makes the data operands accumulation
 // registers and another is the system-coherence bit SCC (MI200 ISA, "Microcode formats"). gfx940 calls GLC, SLC and SCC
 // SC0, NT and SC1 (MI300 ISA).
+#include <bit>
+
 #include "frontend/isa/decode_state.h"
 
 namespace wavejit::isa {

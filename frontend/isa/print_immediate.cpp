@@ -2,6 +2,7 @@
 // controls.
 #include <fmt/format.h>
 
+#include <bit>
 #include <iterator>
 #include <string_view>
 

@@ -1,5 +1,7 @@
 // Vector phis whose value is the same in all lanes become scalar phis: counters and LDS addresses of loops that
 // compilers keep in vector registers.
+#include <algorithm>
+
 #include "ir/analysis/dominators.h"
 #include "ir/analysis/lane_shape.h"
 #include "ir/passes/passes.h"

@@ -1,9 +1,7 @@
-// Where all lanes store to one address, the pass replaces the data by the last active lane's. The backend then emits one
-// scalar store (backend-x86/memory_uniform.cpp). A generic address may lie in the private aperture, where each lane has
-// its own memory: such a store keeps its mask and data, and any other generic store keeps its first active lane only.
-//
-// The hardware writes such a place once per instruction. A store per lane would be visible between the lanes: another
-// work-group could react to the first store, and the next one would overwrite its reaction.
+// Where all lanes store to one place that only the private aperture could make several (a generic address, the same in
+// all lanes), the pass lets one lane store, with the last active lane's data. In the aperture each lane has its own memory:
+// there the store keeps its mask and data. Stores known to be global take the base_only form, and the backend stores once
+// (backend-x86/memory_uniform.cpp has the reason).
 #include "internal/wave_state.h"
 #include "ir/passes/passes.h"
 #include "ir/passes/rewriter.h"
@@ -24,7 +22,6 @@ class UniformStores {
 
  private:
   static bool is_one_place(const Inst& store) {
-    if (store.mem.form == AddressForm::base_only) return true;
     return store.mem.form == AddressForm::vector64 && store.operands[1]->op == Op::splat64;
   }
 
@@ -46,7 +43,6 @@ class UniformStores {
       function_.set_operand(store, i, is_private == nullptr ? value : r_.make(Op::select, {is_private, data, value}));
       r_.note_change();
     }
-    if (store->mem.form == AddressForm::base_only) return;
     Inst* first = r_.make(Op::and_, {lanes, r_.make(Op::sub, {r_.constant(kI64, 0), lanes})});
     if (is_private != nullptr) first = r_.make(Op::select, {is_private, lanes, first});
     function_.set_operand(store, 0, r_.make(Op::i64_to_mask, {first}));

@@ -2,6 +2,7 @@
 // in turn, since one alone is a chain of dependent operations; where all pixels of a tile have escaped, the next tile
 // takes its place at once.
 #include <algorithm>
+#include <cstring>
 
 #include "ceilings/ceilings.h"
 #include "ceilings/simd.h"

@@ -1,5 +1,7 @@
 // A row's elements go to four sums in turn. The elements of x are loaded one by one: this is faster than gathers on the
 // CPUs that have both, and the columns of a row come two per load.
+#include <cstring>
+
 #include "ceilings/ceilings.h"
 #include "ceilings/simd.h"
 

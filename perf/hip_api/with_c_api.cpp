@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <string>
 #include <vector>
 

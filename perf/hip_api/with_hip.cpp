@@ -2,6 +2,8 @@
 //   wavejit exec [--threads N] -- hip_api_hip [--tiny]
 #include <hip/hip_runtime.h>
 
+#include <cstring>
+
 #include "../hip_check.h"
 #include "cases.h"
 #include "kernels.h"

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 
+#include <cstring>
 #include <fstream>
 
 #include "internal/check.h"

@@ -1,7 +1,9 @@
 // The C API: kernels, launches, dumps, coverage.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "ir/pass.h"
 #include "runtime/api/c_api_internal.h"

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include <bit>
 #include <cstring>
 
 #include "backend-x86/fault_decode.h"

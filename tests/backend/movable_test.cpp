@@ -1,4 +1,5 @@
 // Code that is kept and placed again, and the check that it can be.
+#include <algorithm>
 #include <cstring>
 
 #include "backend-x86/address_audit.h"

@@ -1,6 +1,8 @@
 // Loops that are emitted tile by tile, and addresses kept in general registers, with indices that wrap around.
 #include <sys/mman.h>
 
+#include <cstring>
+
 #include "backend-x86/tile_regions.h"
 #include "runner.h"
 

@@ -1,4 +1,5 @@
 // Damaged and hostile input: whatever the bytes, the answer is an object that is consistent or an error, quickly.
+#include <cstring>
 #include <random>
 
 #include "codeobject_entries.h"

@@ -2,6 +2,7 @@
 // and conversion sequences, 64-bit and 16-bit arithmetic, selects, shifts, private arrays.
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

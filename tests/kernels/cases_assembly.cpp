@@ -1,5 +1,6 @@
 // Hand-written machine code: what compilers do not emit.
 #include <bit>
+#include <cstring>
 
 #include "case_util.h"
 #include "cases.h"

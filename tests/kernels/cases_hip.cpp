@@ -1,4 +1,5 @@
 // HIP device code.
+#include <algorithm>
 #include <bit>
 
 #include "case_util.h"

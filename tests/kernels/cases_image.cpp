@@ -1,4 +1,6 @@
 // Pictures: generated ones and filters.
+#include <algorithm>
+
 #include "case_util.h"
 #include "cases.h"
 

@@ -1,4 +1,5 @@
 // Integer arithmetic and control flow that differs from lane to lane.
+#include <algorithm>
 #include <bit>
 
 #include "case_util.h"

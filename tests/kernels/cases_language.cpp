@@ -1,4 +1,5 @@
 // Features of the language and of dispatch: calls, stacks, traps, local arguments, work-item functions.
+#include <algorithm>
 #include <bit>
 
 #include "case_util.h"

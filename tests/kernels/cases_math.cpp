@@ -1,4 +1,6 @@
 // Conversions and the math library.
+#include <cstring>
+
 #include "case_util.h"
 #include "cases.h"
 

@@ -1,6 +1,7 @@
 #include "cases_matrix.h"
 
 #include <bit>
+#include <cstring>
 
 #include "case_util.h"
 

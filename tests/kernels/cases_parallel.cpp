@@ -1,4 +1,5 @@
 // Work-items that cooperate: local memory, barriers, atomics, spinning.
+#include <algorithm>
 #include <numeric>
 
 #include "case_util.h"

@@ -1,4 +1,5 @@
 // Particles, finance, grids, transforms and random numbers.
+#include <algorithm>
 #include <complex>
 #include <numbers>
 

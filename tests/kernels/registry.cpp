@@ -1,4 +1,5 @@
 #include <array>
+#include <cstring>
 
 #include "case_util.h"
 #include "cases.h"

@@ -2,6 +2,8 @@
 // there, and with others that hand-written callers may put there.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "lockstep_case.h"
 #include "test_kernels.h"
 

@@ -1,4 +1,7 @@
 // What kernels use of rocPRIM: sorts, scans, reductions, exchanges and histograms of a work-group, and those of a wave.
+#include <algorithm>
+#include <numeric>
+
 #include "check.h"
 
 template <class T, unsigned Size, unsigned Items>

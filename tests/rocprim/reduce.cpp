@@ -1,4 +1,6 @@
 // Device-wide reductions: of all, by key, of segments, and runs.
+#include <numeric>
+
 #include "check.h"
 
 template <class T>

@@ -1,4 +1,7 @@
 // Histograms, merges, binary searches, differences of neighbours, transformations.
+#include <algorithm>
+#include <numeric>
+
 #include "check.h"
 
 template <class Sample>

@@ -1,4 +1,7 @@
 // Device-wide sorts: radix and merge, keys alone and with values, ascending and descending, some bits only, segments.
+#include <algorithm>
+#include <numeric>
+
 #include "check.h"
 
 template <class Key, class Value>

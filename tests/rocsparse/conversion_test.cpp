@@ -1,4 +1,5 @@
 // Conversions between formats, and sorting. Nothing is computed, so everything is compared bit by bit.
+#include <algorithm>
 #include <numeric>
 
 #include "tests/rocsparse/expect.h"
