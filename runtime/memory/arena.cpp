@@ -113,7 +113,7 @@ std::unique_lock<std::mutex> lock_arenas() {
 void release_arena(std::unique_ptr<Arena> arena) {
   FreeList& list = free_list();
   const std::lock_guard lock(list.mutex);
-  if (list.arenas.size() >= kMaxFree) return;
+  if (!arena || list.arenas.size() >= kMaxFree) return;
   try {
     list.arenas.push_back(std::move(arena));
   } catch (const std::bad_alloc&) {
