@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # Differential fuzz of all targets, in slices of sequences and programs, until the wanted number of instructions has been
-# generated (each counted once, not per state, lane or engine). Can be stopped and called again: seeds and counts are
-# kept. Differences go to <state>/differences.log; a crash is one, too.
+# generated (each counted once, not per state, lane or engine), or for so many hours. Can be stopped and called again: seeds
+# and counts are kept. Differences go to <state>/differences.log; a crash is one, too.
 #
-#   scripts/fuzz.sh [--build DIR] [--state DIR] [--instructions N] [--slice SECONDS] [--seed S] [TARGET...]
+#   scripts/fuzz.sh [--build DIR] [--state DIR] [--instructions N | --hours H] [--slice SECONDS] [--seed S] [TARGET...]
 #   scripts/fuzz.sh [--state DIR] --summary
 #   scripts/fuzz.sh --programs [...]     whole programs instead: scripts/programs.sh with the arguments that follow
 #   scripts/fuzz.sh --assembly [...]     whole kernels in assembly: scripts/assembly.sh with the arguments that follow
 #   scripts/fuzz.sh --hostile [...]      calls that no program should make: scripts/hostile.sh with the arguments that follow
+#   scripts/fuzz.sh --files [...]        files of any contents: scripts/file-fuzz.sh with the arguments that follow
 #
 # Defaults: build/release, build/fuzz, 10,000,000 in all, 30 seconds, 1, and the targets below. Exit code 1 if there was
 # a difference.
@@ -18,13 +19,15 @@ cd "$(dirname "$0")/.."
 [ "${1:-}" != --programs ] || exec scripts/programs.sh "${@:2}"
 [ "${1:-}" != --assembly ] || exec scripts/assembly.sh "${@:2}"
 [ "${1:-}" != --hostile ] || exec scripts/hostile.sh "${@:2}"
+[ "${1:-}" != --files ] || exec scripts/file-fuzz.sh "${@:2}"
 
-build=build/release state=build/fuzz instructions=10000000 slice=30 seed=1 summary=0 targets=()
+build=build/release state=build/fuzz instructions=10000000 hours= slice=30 seed=1 summary=0 targets=()
 while [ $# -gt 0 ]; do
   case "$1" in
     --build) build=$2; shift 2 ;;
     --state) state=$2; shift 2 ;;
     --instructions) instructions=$2; shift 2 ;;
+    --hours) hours=$2; shift 2 ;;
     --slice) slice=$2; shift 2 ;;
     --seed) seed=$2; shift 2 ;;
     --summary) summary=1; shift ;;
@@ -73,15 +76,22 @@ one_slice() {  # target, kind, length of sequences
 }
 
 started=$(date +%s) before=$(total) lengths=(20 40 60 6) round=0
-while [ "$(total)" -lt "$instructions" ]; do
+wants_more() {
+  if [ -n "$hours" ]; then
+    awk -v h="$hours" -v s=$(($(date +%s) - started)) 'BEGIN { exit !(s < h * 3600) }'
+  else
+    [ "$(total)" -lt "$instructions" ]
+  fi
+}
+while wants_more; do
   for target in "${targets[@]}"; do
     one_slice "$target" sequences "${lengths[round % 4]}"
     [ $((round % 4)) != 0 ] || one_slice "$target" programs 1
-    [ "$(total)" -lt "$instructions" ] || break
+    wants_more || break
   done
   round=$((round + 1))
   now=$(($(date +%s) - started))
-  echo "round $round: $(total) of $instructions instructions, $((($(total) - before) / (now > 0 ? now : 1))) per second"
+  echo "round $round: $(total) instructions, $((($(total) - before) / (now > 0 ? now : 1))) per second"
 done
 print_summary
 [ "$(awk '{ n += $6 } END { print n + 0 }' "$results")" = 0 ]

@@ -66,12 +66,7 @@ with_libfuzzer() {  # driver
   echo "hostile: $1: $(sed -n 's/^stat::number_of_executed_units: *//p' "$state/$1.log") executions"
 }
 
-if [ "$seeds" = 0 ]; then
-  [ -f "$build/build.ninja" ] || cmake -S . -B "$build" -G Ninja --toolchain cmake/toolchains/clang.cmake -DCMAKE_BUILD_TYPE=Release \
-    -DWAVEJIT_BUILD_FUZZERS=ON -DWAVEJIT_BUILD_PERF=OFF -DWAVEJIT_SANITIZE=address,undefined,fuzzer-no-link \
-    -DCMAKE_CXX_FLAGS=-fno-sanitize=enum >/dev/null  # programs pass any number for a C enumeration
-  cmake --build "$build" -j "$(nproc)" --target "${drivers[@]/#/fuzz_}" >/dev/null
-fi
+[ "$seeds" = 1 ] || scripts/fuzz-build.sh "$build" "${drivers[@]/#/fuzz_}"
 failed=0
 for driver in "${drivers[@]}"; do
   if [ "$seeds" = 1 ]; then with_seeds "$driver" || failed=1; else with_libfuzzer "$driver" || failed=1; fi

@@ -5,10 +5,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
+
+#include "cache_entry.h"
 
 namespace wavejit::runtime {
 namespace {
@@ -150,6 +155,26 @@ TEST(StoredUnit, PlacingChecksWhatBelongsTogether) {
     ASSERT_FALSE(placed) << i;
     EXPECT_EQ(placed.error().code, ErrorCode::kInvalidArgument) << i;
   }
+}
+
+// Units of kernels, and inputs that fuzzing found or that keep its coverage; and each of them with every byte changed.
+TEST(StoredUnit, FuzzCorpusReplays) {
+  unsigned accepted = 0, refused = 0;
+  for (const auto& file : std::filesystem::directory_iterator(WAVEJIT_CACHE_CORPUS)) {
+    SCOPED_TRACE(file.path());
+    std::ifstream in(file.path(), std::ios::binary);
+    std::vector<uint8_t> bytes(std::istreambuf_iterator<char>(in), {});
+    (fuzz::fuzz_cache_unit(bytes) ? accepted : refused)++;
+    if (bytes.size() > 2000) continue;
+    for (uint8_t& byte : bytes) {
+      const uint8_t before = byte;
+      byte ^= 0x81;
+      (fuzz::fuzz_cache_unit(bytes) ? accepted : refused)++;
+      byte = before;
+    }
+  }
+  EXPECT_GE(accepted, 1000u);  // code may be anything
+  EXPECT_GE(refused, 50u);
 }
 
 TEST(StoredUnit, EverythingTellsIdentitiesApart) {
