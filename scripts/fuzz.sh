@@ -8,6 +8,7 @@
 #   scripts/fuzz.sh --programs [...]     whole programs instead: scripts/programs.sh with the arguments that follow
 #   scripts/fuzz.sh --assembly [...]     whole kernels in assembly: scripts/assembly.sh with the arguments that follow
 #   scripts/fuzz.sh --hostile [...]      calls that no program should make: scripts/hostile.sh with the arguments that follow
+#   scripts/fuzz.sh --schedules [...]    kernels in drawn orders: scripts/schedules.sh with the arguments that follow
 #   scripts/fuzz.sh --files [...]        files of any contents: scripts/file-fuzz.sh with the arguments that follow
 #
 # Defaults: build/release, build/fuzz, 10,000,000 in all, 30 seconds, 1, and the targets below. Exit code 1 if there was
@@ -19,6 +20,7 @@ cd "$(dirname "$0")/.."
 [ "${1:-}" != --programs ] || exec scripts/programs.sh "${@:2}"
 [ "${1:-}" != --assembly ] || exec scripts/assembly.sh "${@:2}"
 [ "${1:-}" != --hostile ] || exec scripts/hostile.sh "${@:2}"
+[ "${1:-}" != --schedules ] || exec scripts/schedules.sh "${@:2}"
 [ "${1:-}" != --files ] || exec scripts/file-fuzz.sh "${@:2}"
 
 build=build/release state=build/fuzz instructions=10000000 hours= slice=30 seed=1 summary=0 targets=()
