@@ -3,7 +3,7 @@
 # (tests/formats, 2,000 cases of each kind, fresh seed); 128 instructions against LLVM's constant folder (tests/folding,
 # 24 cases of each, fresh seed); then floating-point instructions against MPFR (tests/model,
 # run_sweep.cpp), all 256 combinations of rounding and denormals for 16-bit sources and hard cases, 2^28 inputs of each
-# 32- and 64-bit source.
+# 32- and 64-bit source; last what they leave in TRAPSTS (run_exceptions.cpp), in all 256 combinations.
 # Usage: scripts/oracle.sh [--full] [--jobs N] [--cases N] [arguments of wavejit_model, such as --only "^v_sin_f32$" or --log2 24]
 #   --cases N  of each kind of memory access, instead of 2,000
 #   --full  all 2^32 inputs of 32-bit sources: an hour or two of CPU time for each of some 50 instructions
@@ -49,15 +49,18 @@ run_cases folding "$root/tests/folding/generate.py" --count "$(((cases_of_each +
 parts=$((jobs * 8))
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
-# shellcheck disable=SC2016  # expanded by the shell that xargs starts
-seq 0 $((parts - 1)) | xargs -P "$jobs" -I{} sh -c '
-  part=$1 logs=$2; shift 2
-  "$@" --shard "$part" >"$logs/$part" 2>&1 || echo "part $part" >>"$logs/failed"
-  grep -v "^seed" "$logs/$part" || true
-' sh {} "$logs" "$build/wavejit_model" --part sweep --targets "$("$root/scripts/representatives.sh" ,)" \
-  --log2 "$log2" --log2-hard 20 --all-modes --distances --shards "$parts" "$@"
+run_parts() {  # ARGUMENT... of wavejit_model
+  # shellcheck disable=SC2016  # expanded by the shell that xargs starts
+  seq 0 $((parts - 1)) | xargs -P "$jobs" -I{} sh -c '
+    part=$1 logs=$2; shift 2
+    "$@" --shard "$part" >"$logs/$part" 2>&1 || echo "part $part" >>"$logs/failed"
+    grep -v "^seed" "$logs/$part" || true
+  ' sh {} "$logs" "$build/wavejit_model" --targets "$("$root/scripts/representatives.sh" ,)" --all-modes --shards "$parts" "$@"
+}
+run_parts --part sweep --log2 "$log2" --log2-hard 20 --distances "$@"
+run_parts --part exceptions --lanes 256 --seed "$(date +%s)" "$@"
 parts_failed=0
 [ ! -f "$logs/failed" ] || parts_failed=$(wc -l <"$logs/failed")
-echo "oracle: $parts_failed of $parts parts failed"
+echo "oracle: $parts_failed of $((2 * parts)) parts failed"
 failed=$((failed + parts_failed))
 [ "$failed" -eq 0 ]

@@ -21,8 +21,25 @@ constexpr std::array<Rule, kNumOpcodes> kRules = make_rules();
 
 }  // namespace
 
-Rule raises(Opcode opcode) {
-  return kRules[static_cast<unsigned>(opcode)];
+Rule raises(const Instruction& inst) {
+  Rule rule = kRules[static_cast<unsigned>(inst.opcode)];
+  if (family_of(inst.target) < Family::gfx9) return rule;
+  // Vega to MI300 manuals: CLAMP has compares signal any NaN ("VOPC using VOP3A encoding"), and "INEXACT exceptions are
+  // enabled for this conversion iff CLAMP == 1".
+  switch (inst.opcode) {
+    case Opcode::v_cvt_i32_f32:
+    case Opcode::v_cvt_u32_f32:
+    case Opcode::v_cvt_i32_f64:
+    case Opcode::v_cvt_u32_f64:
+    case Opcode::v_cvt_i16_f16:
+    case Opcode::v_cvt_u16_f16:
+      rule.hides_inexact = !inst.clamp;
+      break;
+    default:
+      if (inst.clamp && rule.kind == Kind::select && inst.find(Slot::sdst) != nullptr)
+        rule.kind = Kind::compare_signalling;
+  }
+  return rule;
 }
 
 bool observes_exceptions(const Instruction& inst) {

@@ -6,8 +6,8 @@
 
 namespace wavejit::isa {
 
-// From tables/exceptions.def; Kind::none for what raises nothing.
-[[nodiscard]] exceptions::Rule raises(Opcode opcode);
+// From tables/exceptions.def and the instruction's `clamp`; Kind::none for what raises nothing.
+[[nodiscard]] exceptions::Rule raises(const Instruction& instruction);
 
 // Whether the instruction reads TRAPSTS, or can make exceptions trap: where code has none of these, it does not matter
 // what raises exceptions.

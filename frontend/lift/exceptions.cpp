@@ -23,6 +23,17 @@ bool is_mix(Opcode opcode) {
   }
 }
 
+// With signalling NaNs of f16, which conversion to f32 makes quiet, as signalling ones.
+Inst* signalling_mixed_source(Context& c, unsigned i) {
+  Inst* value = mixed_source(c, i);
+  if ((c.inst->op_sel_hi >> i & 1) == 0) return value;
+  constexpr Slot kSources[] = {Slot::src0, Slot::src1, Slot::src2};
+  Inst* half = c.raw32(c.operand(kSources[i]));
+  if ((c.inst->op_sel >> i & 1) != 0) half = c.lshr(half, 16);
+  Inst* behind = c.b.op(Op::sub, {c.and_(half, c.v(0x7fff)), c.v(0x7c01)});
+  return c.b.select(c.b.icmp(ir::ICmp::ult, behind, c.v(0x1ff)), c.v(0x7f800001), value);
+}
+
 // The operands that the rule counts, in its order.
 std::vector<const Operand*> sources_of(const Instruction& inst, unsigned count) {
   std::vector<const Operand*> sources;
@@ -39,7 +50,7 @@ std::vector<const Operand*> sources_of(const Instruction& inst, unsigned count) 
 }  // namespace
 
 void record_exceptions(Context& c) {
-  const exceptions::Rule rule = isa::raises(c.opcode());
+  const exceptions::Rule rule = isa::raises(*c.inst);
   if (rule.kind == exceptions::Kind::none) return;
   Inst* mask = c.write_enable();
   const Operand* vdst = c.inst->find(Slot::vdst);
@@ -52,7 +63,7 @@ void record_exceptions(Context& c) {
   for (unsigned i = 0; i < sources.size(); ++i) {
     const Operand& operand = *sources[i];
     if (is_mix(c.opcode())) {
-      rows.push_back(mixed_source(c, i));
+      rows.push_back(signalling_mixed_source(c, i));
     } else if (rule.pair && rule.number == exceptions::Number::f32) {
       rows.push_back(pair_source(c, i, false));
       rows.push_back(pair_source(c, i, true));
@@ -77,6 +88,8 @@ void record_exceptions(Context& c) {
       rows.push_back(c.src32(operand.slot));
     }
   }
+  if (rule.kind == exceptions::Kind::fused_scaled)
+    rows.push_back(c.b.select(c.ssa.read_mask(sreg::kVccLo), c.v(1), c.v(0)));
   std::vector<Inst*> operands{mask, c.b.i32(c.mode), c.b.i32(rule.pack()), c.b.i32(wide)};
   operands.insert(operands.end(), rows.begin(), rows.end());
   c.b.op_typed(Op::call, ir::kNone, std::move(operands), static_cast<uint32_t>(ir::Call::record_exceptions), 0);

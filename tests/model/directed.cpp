@@ -7,9 +7,11 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <span>
 
 #include "tests/model/data.h"
 #include "tests/model/form.h"
+#include "tests/model/programs.h"
 
 namespace wavejit::model {
 namespace {
@@ -27,8 +29,9 @@ struct CaseKind {
   uint32_t mode;
   unsigned variant;  // of random_modifiers
   std::string_view shows;
-  bool of_floats;          // only for instructions that depend on MODE
-  bool droppable = false;  // where the file becomes too long
+  bool of_floats;           // only for instructions that depend on MODE
+  bool droppable = false;   // where the file becomes too long
+  bool only_clamp = false;  // the bit, of instructions that do not clamp with it
 };
 constexpr size_t kMostBytes = 10000;
 constexpr CaseKind kKinds[] = {
@@ -51,6 +54,14 @@ constexpr CaseKind kKinds[] = {
     {Class::sdwa, 0x3c0, 2, "parts of registers", false, true},
     {Class::dpp, 0x3c0, 1, "the first source from the lane below; 0 where there is none", false},
     {Class::dpp, 0x3c0, 0, "the first source from the lane below; nothing is written where there is none", false},
+};
+
+constexpr CaseKind kExceptionKinds[] = {
+    {Class::plain, 0x3c0, 1, "rounds to nearest, denormals of f32 flushed", false},
+    {Class::plain, 0x3f5, 1, "rounds toward +infinity, denormals kept", false},
+    {Class::plain, 0x30a, 0, "rounds toward -infinity, all denormals flushed", false},
+    {Class::plain, 0x35f, 1, "rounds toward zero, denormal operands kept, results flushed", false},
+    {Class::plain, 0x3f0, 1, "the clamp bit", false, false, true},
 };
 
 std::string number(uint64_t value) {
@@ -118,7 +129,7 @@ struct Case {
 
 class Writer {
  public:
-  explicit Writer(const Instruction& i) : i_(i) {
+  explicit Writer(const Instruction& i, bool of_exceptions = false) : i_(i), of_exceptions_(of_exceptions) {
     unsigned row = 0;
     for (unsigned s = 0; s < i.sources.size(); ++s) {
       if (i.sources[s].is_old || i.sources[s].is_literal) continue;
@@ -132,11 +143,20 @@ class Writer {
   }
 
   std::string file() {
-    for (const CaseKind& kind : kKinds)
+    const std::span<const CaseKind> kinds =
+        of_exceptions_ ? std::span<const CaseKind>(kExceptionKinds) : std::span<const CaseKind>(kKinds);
+    for (const CaseKind& kind : kinds)
       for (const Target target : kTargets) add(kind, target);
     std::string text = fmt::format(
-        "# {}: written by wavejit_model --directed (tests/model): corner values, and what the model expects of them.\n",
-        i_.name());
+        "# {}: written by wavejit_model --directed{} (tests/model): corner values, and what the model expects of "
+        "them.\n",
+        i_.name(), of_exceptions_ ? "-exceptions" : "");
+    if (of_exceptions_)
+      text +=
+          "# v15 is what each lane leaves in TRAPSTS: 1 invalid, 2 input denormal, 4 division by zero, 8 overflow, 16\n"
+          "# underflow, 32 inexact, 64 integer division by zero. Bit 22 of the mode, which is not the processor's, has "
+          "the wave\n"
+          "# record them.\n";
     const auto bytes = [&] {
       size_t sum = 0;
       for (const Case& c : cases_) sum += c.body.size() + c.comment.size() + 80;
@@ -160,8 +180,13 @@ class Writer {
  private:
   void add(const CaseKind& kind, Target target) {
     if (!has_class(i_, kind.cls, target)) return;
+    // gfx700 and gfx906 stand for them.
+    if (of_exceptions_ && (target == Target::gfx600 || target == Target::gfx908)) return;
     const bool depends = i_.row->has(isa::flag::reads_mode);
     if (kind.of_floats && !depends) return;
+    if (kind.only_clamp && (isa::family_of(target) < isa::Family::gfx8 || !i_.row->has(isa::flag::clamp) ||
+                            (i_.row->format != isa::Format::vopc && format_of_result() != nullptr)))
+      return;
     std::mt19937_64 rng(i_.name().size() * 31 + static_cast<unsigned>(kind.cls) * 7 + kind.variant);
     Modifiers m = random_modifiers(i_, kind.cls, target, rng, kind.variant);
     if (kind.cls == Class::dpp) {
@@ -170,8 +195,10 @@ class Writer {
       m.row_mask = m.bank_mask = 15;
       m.bound = kind.variant == 1;
     }
+    if (kind.only_clamp) m.encoding = Encoding::e64, m.clamp = true;
     const Registers r(0);
     WaveInput input;
+    if (of_exceptions_) input.raises = exceptions_of(i_.name());
     for (size_t s = 0; s < values_.size(); ++s)
       for (unsigned d = 0; d < 4; ++d) input.source[s][d] = rows_[s][d].data();
     if (!values_.empty()) input.uniform = static_cast<uint64_t>(values_[0][4]);
@@ -182,7 +209,11 @@ class Writer {
     evaluate(i_, m, isa::family_of(target), input, result);
     const unsigned dwords = i_.result == Type::none ? 0 : dwords_of(i_.result);
     std::string body;
-    if (depends) body += fmt::format("mode {:#x}\n", kind.mode);
+    if (of_exceptions_) {
+      body += fmt::format("mode {:#x}\n", kind.mode | recording::kMode);
+    } else if (depends) {
+      body += fmt::format("mode {:#x}\n", kind.mode);
+    }
     for (size_t s = 0; s < values_.size(); ++s) {
       std::vector<std::string> all;
       for (const Bits value : values_[s]) all.push_back(number(static_cast<uint64_t>(value)));
@@ -192,9 +223,21 @@ class Writer {
     if (m.first == Modifiers::First::sgpr)
       body += fmt::format("s[{}:{}] = {}\n", r.uniform(), r.uniform() + 1, number(input.uniform));
     const bool vcc = through_vcc(i_, m);
-    if (i_.has_mask_source) body += fmt::format("{} = {:#x}\n", vcc ? "vcc" : "s[0:1]", kMask);
+    if (i_.has_mask_source) body += fmt::format("{} = {:#x}\n", vcc && !of_exceptions_ ? "vcc" : "s[0:1]", kMask);
     if (dwords != 0)
       body += fmt::format("{} = {:#x}\n", vgprs(r.result(), dwords), dwords == 1 ? kOld : kOld * uint64_t{0x100000001});
+    if (of_exceptions_) {
+      std::vector<std::string> raised;
+      for (const LaneResult& lane : result.lanes) raised.push_back(number(lane.raised));
+      body += fmt::format("---\n{}---\nv{} = {}\ns[{}:{}] = 0\ns{} = *\nscc = 0\n",
+                          recording::lane_by_lane({program(i_, m, target, r)}), recording::kExceptions,
+                          compressed(raised), recording::kLane, recording::kLane + 1, recording::kFlags);
+      if (dwords != 0) body += vgprs(r.result(), dwords) + " = *\n";
+      if (vcc) body += "vcc = *\n";
+      if (i_.has_mask_result) body += "s[2:3] = *\n";
+      if (i_.writes_exec) body += "s[4:5] = *\n";
+      return keep(kind, target, body);
+    }
     body += fmt::format("---\n{}\n---\n", assembly(i_, m, target, r));
     if (dwords != 0) {
       std::vector<std::string> all;
@@ -208,6 +251,11 @@ class Writer {
       body += fmt::format("{} = {}\n", vgprs(r.result(), dwords), compressed(all));
     }
     if (i_.has_mask_result) body += fmt::format("{} = {:#x}\n", vcc ? "vcc" : "s[2:3]", result.mask);
+    keep(kind, target, body);
+  }
+
+  // As a case of its own, or of another processor's.
+  void keep(const CaseKind& kind, Target target, const std::string& body) {
     for (Case& c : cases_) {
       if (c.body != body) continue;
       if (c.targets.back() != target) c.targets.push_back(target);
@@ -216,7 +264,12 @@ class Writer {
     cases_.push_back({{target}, body, std::string(kind.shows), kind.droppable});
   }
 
+  [[nodiscard]] const Format* format_of_result() const {
+    return i_.result == Type::f16 ? &kF16 : i_.result == Type::f32 ? &kF32 : i_.result == Type::f64 ? &kF64 : nullptr;
+  }
+
   const Instruction& i_;
+  const bool of_exceptions_;
   std::vector<std::vector<Bits>> values_;
   std::vector<Type> types_;
   std::array<std::array<std::array<uint32_t, kLanes>, 4>, 3> rows_{};
@@ -235,6 +288,17 @@ unsigned write_directed(const std::string& directory, const std::string& only) {
     const auto folder = std::filesystem::path(directory) / kFolders[static_cast<size_t>(i.row->format)];
     std::filesystem::create_directories(folder);
     std::ofstream(folder / (std::string(i.name()) + ".isa")) << Writer(i).file();
+    ++files;
+  }
+  return files;
+}
+
+unsigned write_exceptions(const std::string& directory, const std::string& only) {
+  const std::regex pattern(only);
+  unsigned files = 0;
+  for (const Instruction& i : all_instructions()) {
+    if (!std::regex_search(std::string(i.name()), pattern) || exceptions_of(i.name()) == nullptr) continue;
+    std::ofstream(std::filesystem::path(directory) / (std::string(i.name()) + ".isa")) << Writer(i, true).file();
     ++files;
   }
   return files;

@@ -542,9 +542,11 @@ Bits modified(const Instruction& i, const Modifiers& m, const Lane& l, unsigned 
   if (i.row->has(flag::mix)) {
     // op_sel_hi: a half that op_sel chooses, else binary32.
     uint64_t bits = static_cast<uint32_t>(value);
-    if ((m.op_sel_hi >> s & 1) != 0)
-      bits = convert(i.name().starts_with("v_mad_mix") ? flushing(l.f16) : l.f16, exact(kF32),
-                     bits >> ((m.op_sel >> s & 1) != 0 ? 16 : 0) & 0xffff);
+    if ((m.op_sel_hi >> s & 1) != 0) {
+      const uint64_t half = bits >> ((m.op_sel >> s & 1) != 0 ? 16 : 0) & 0xffff;
+      bits = convert(i.name().starts_with("v_mad_mix") ? flushing(l.f16) : l.f16, exact(kF32), half);
+      if (kF16.is_signalling(half)) bits ^= kF32.quiet_bit() | 1;  // it still is
+    }
     if ((m.abs >> s & 1) != 0) bits &= ~kF32.sign();
     if ((m.neg >> s & 1) != 0) bits ^= kF32.sign();
     return bits;
@@ -702,13 +704,16 @@ void evaluate(const Instruction& i, const Modifiers& m, isa::Family family, cons
       }
       values[s] = modified(i, m, l, s, value);
     }
+    if (input.raises != nullptr) out.raised = static_cast<uint8_t>(input.raises(l, values));
     const Bits value = i.entry->model(l, values);
     if (i.result == Type::none) {
       if (value != 0) result.mask |= uint64_t{1} << lane;
       continue;
     }
     if (l.carry_out) result.mask |= uint64_t{1} << lane;
+    const uint8_t raised = out.raised;
     place(i, m, l, value, old, out);
+    out.raised = raised;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "frontend/isa/row.h"
+#include "tests/model/exceptions.h"
 #include "tests/model/opcodes.h"
 
 namespace wavejit::model {
@@ -118,6 +119,7 @@ struct LaneResult {
   uint64_t high = 0;     // the other end of the interval
   uint8_t field_at = 0;  // where it is in the register
   const Format* format = nullptr;
+  uint8_t raised = 0;  // exceptions, if WaveInput asks for them
 };
 [[nodiscard]] bool agrees(const LaneResult& want, Bits got);
 
@@ -126,6 +128,7 @@ struct WaveInput {
   std::array<const uint32_t*, 4> old{};                    // what the destination holds before; null: kOld
   uint64_t uniform = 0, carry = 0, exec = ~uint64_t{0};
   uint32_t mode = 0;
+  Raises raises = nullptr;  // what the instruction leaves in TRAPSTS, if that is wanted
   bool exact_only = false;  // of functions with a bound only: what is not known exactly may be anything
 };
 struct WaveResult {

@@ -27,28 +27,36 @@ int main(int argc, char** argv) {
   std::string part = "all";
   app.add_option("--targets", targets, "processors")->delimiter(',');
   app.add_option("--engines", options.engines, "engines, as failures name them")->delimiter(',');
-  app.add_option("--lanes", options.lanes, "values for each opcode and class of modifiers");
+  app.add_option("--lanes", options.lanes, "values for each opcode and class of modifiers")->take_last();
   app.add_flag("--each-mode", options.each_mode, "so many for each MODE of a class, not for all together");
-  app.add_option("--seed", options.seed);
+  app.add_option("--seed", options.seed)->take_last();
   app.add_option("--only", options.only, "opcodes, a regular expression");
   app.add_option("--class", options.only_class, "classes of modifiers, a regular expression");
-  app.add_option("--part", part, "vector, scalar, matrix (all of them: all), or sweep")
-      ->check(CLI::IsMember({"vector", "scalar", "matrix", "sweep", "all"}));
+  app.add_option("--part", part, "vector, scalar, matrix (all of them: all), sweep, or exceptions")
+      ->check(CLI::IsMember({"vector", "scalar", "matrix", "sweep", "exceptions", "all"}));
   app.add_option("--log2", options.log2_values, "sweep: 2^N inputs of one 32- or 64-bit source")->take_last();
   app.add_option("--log2-hard", options.log2_hard, "sweep: 2^N sets of two or more sources for each MODE")->take_last();
-  app.add_flag("--all-modes", options.all_modes, "sweep: 256 combinations of rounding and denormals, not 16");
-  app.add_option("--shard", options.shard, "sweep: which of --shards parts of the opcodes");
+  app.add_flag("--all-modes", options.all_modes,
+               "sweep, exceptions: 256 combinations of rounding and denormals, not 16");
+  app.add_option("--modes", options.modes, "exceptions: combinations for each form, in turns");
+  app.add_option("--shard", options.shard, "sweep, exceptions: which of --shards parts of the opcodes");
   app.add_option("--shards", options.shards)->check(CLI::PositiveNumber);
   app.add_flag("--distances", options.distances, "sweep: print how far approximations are from the true value");
   app.add_flag("--verbose", options.verbose);
   std::string directed;
   app.add_option("--directed", directed, "write files of tests/isa for the opcodes of --only to this folder instead");
+  std::string exceptions;
+  app.add_option("--directed-exceptions", exceptions, "the same for what they leave in TRAPSTS");
   bool complete = false;
   app.add_flag("--complete", complete, "list arithmetic instructions without a model instead");
   CLI11_PARSE(app, argc, argv);
   if (complete) return model::check_completeness();
   if (!directed.empty()) {
     fmt::print("{} files\n", model::write_directed(directed, options.only));
+    return 0;
+  }
+  if (!exceptions.empty()) {
+    fmt::print("{} files\n", model::write_exceptions(exceptions, options.only));
     return 0;
   }
   for (const std::string& name : targets) {
@@ -69,5 +77,6 @@ int main(int argc, char** argv) {
   run("scalar", model::run_scalar);
   run("matrix", model::run_matrix);
   if (part != "all") run("sweep", model::run_sweep);
+  if (part != "all") run("exceptions", model::run_exceptions);
   return failed;
 }

@@ -8,31 +8,6 @@
 namespace wavejit::model {
 namespace {
 
-class Number {
- public:
-  explicit Number(mpfr_prec_t precision) { mpfr_init2(value_, precision); }
-  ~Number() { mpfr_clear(value_); }
-  Number(const Number&) = delete;
-  Number& operator=(const Number&) = delete;
-  operator mpfr_ptr() { return value_; }
-
- private:
-  mpfr_t value_;
-};
-
-mpfr_rnd_t direction(Round round) {
-  switch (round) {
-    case Round::nearest:
-      return MPFR_RNDN;
-    case Round::up:
-      return MPFR_RNDU;
-    case Round::down:
-      return MPFR_RNDD;
-    default:
-      return MPFR_RNDZ;
-  }
-}
-
 // binary64 holds every number of the formats; these only move bits.
 double widen(const Format& f, uint64_t x) {
   if (f.bits == 64) return std::bit_cast<double>(x);
@@ -63,10 +38,6 @@ uint64_t narrow(const Format& f, double value) {
   const uint64_t fraction = (bits & (kF64.min_normal() - 1)) >> (52 - f.fraction);
   if (exponent > 0) return sign | static_cast<uint64_t>(exponent) << f.fraction | fraction;
   return sign | (fraction | f.min_normal()) >> (1 - exponent);
-}
-
-void load(mpfr_ptr to, const Format& f, uint64_t x) {
-  mpfr_set_d(to, widen(f, x), MPFR_RNDN);
 }
 
 // The bits of a number that was rounded to the precision of the format with an unbounded exponent; `ternary` is the
@@ -118,6 +89,23 @@ Operands& operands() {
 }
 
 }  // namespace
+
+mpfr_rnd_t direction(Round round) {
+  switch (round) {
+    case Round::nearest:
+      return MPFR_RNDN;
+    case Round::up:
+      return MPFR_RNDU;
+    case Round::down:
+      return MPFR_RNDD;
+    default:
+      return MPFR_RNDZ;
+  }
+}
+
+void load(mpfr_ptr to, const Format& f, uint64_t x) {
+  mpfr_set_d(to, widen(f, x), MPFR_RNDN);
+}
 
 Env env_of(const Format& format, uint32_t mode) {
   const unsigned round = format.bits == 32 ? mode & 3 : mode >> 2 & 3;

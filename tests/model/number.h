@@ -41,6 +41,23 @@ struct Format {
 
 inline constexpr Format kF16{16, 10}, kF32{32, 23}, kF64{64, 52};
 
+// A number of MPFR.
+class Number {
+ public:
+  explicit Number(mpfr_prec_t precision) { mpfr_init2(value_, precision); }
+  ~Number() { mpfr_clear(value_); }
+  Number(const Number&) = delete;
+  Number& operator=(const Number&) = delete;
+  operator mpfr_ptr() { return value_; }
+
+ private:
+  mpfr_t value_;
+};
+
+[[nodiscard]] mpfr_rnd_t direction(Round round);
+// Any number of the formats, of which the widest have 53 bits.
+void load(mpfr_ptr to, const Format& format, uint64_t x);
+
 // Rounding and denormals of one type.
 struct Env {
   Format format;

@@ -49,4 +49,18 @@ Expected<std::vector<std::vector<uint8_t>>> assemble_programs(isa::Target target
   return result;
 }
 
+std::string recording::recorded(const std::string& instruction) {
+  return "s_setreg_imm32_b32 hwreg(HW_REG_TRAPSTS, 0, 9), 0\n" + instruction +
+         fmt::format("s_getreg_b32 s{}, hwreg(HW_REG_TRAPSTS, 0, 9)\n", kFlags);
+}
+
+std::string recording::lane_by_lane(const std::vector<std::string>& instructions) {
+  const std::string lane = fmt::format("s[{}:{}]", kLane, kLane + 1), alone = fmt::format("s_mov_b64 exec, {}\n", lane);
+  std::string text = fmt::format("s_mov_b64 {}, 1\n1:\n", lane);
+  for (unsigned k = 0; k < instructions.size(); ++k)  // v_cmpx changes EXEC
+    text +=
+        alone + recorded(instructions[k]) + alone + fmt::format("v_mov_b32 v{}, s{}\n", 16 * k + kExceptions, kFlags);
+  return text + fmt::format("s_lshl_b64 {0}, {0}, 1\ns_cbranch_scc1 1b\ns_mov_b64 exec, -1\n", lane);
+}
+
 }  // namespace wavejit::model

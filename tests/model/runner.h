@@ -22,6 +22,7 @@ struct RunOptions {
   // Of the sweep: 2^log2_values inputs of each instruction with one 32- or 64-bit source, one from each of so many equal
   // strata (32: every binary32), and 2^log2_hard sets of sources of one with more. Sources of 16 bits take every value.
   unsigned log2_values = 20, log2_hard = 14;
+  unsigned modes = 16;             // of exceptions: how many combinations of them each form takes in turns
   bool all_modes = false;          // 256 combinations of rounding and denormals, instead of 16
   unsigned shard = 0, shards = 1;  // takes every `shards`-th opcode, from the `shard`-th on
   bool distances = false;          // print how far approximations are from the true value at most
@@ -41,6 +42,9 @@ struct RunSummary {
 // Floating-point instructions without modifiers, in combinations of rounding and denormals: all values of a source, and
 // sources whose results are hard to round.
 [[nodiscard]] RunSummary run_sweep(const RunOptions& options);
+
+// What floating-point instructions leave in TRAPSTS, lane by lane and of whole waves.
+[[nodiscard]] RunSummary run_exceptions(const RunOptions& options);
 
 // Prints arithmetic instructions that have no model; 0 if there are none.
 [[nodiscard]] int check_completeness();

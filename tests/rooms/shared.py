@@ -22,7 +22,7 @@ OPINIONS = {
     "data_format.h": "tests/formats (exact fractions in Python)",
     "image_access.h": "tests/formats (images.py)",
     "transcendental.h": "tests/model (MPFR: bounds of approximations.def)",
-    "exceptions.h": "tests/isa/exceptions (expected flags of each instruction at corner values)",
+    "exceptions.h": "tests/model (exact arithmetic and flags of MPFR: exceptions.cpp)",
     "rounding.h": "tests/model (MPFR in all 256 combinations of rounding and denormals)",
     "screen_partition.h": "tests/model (the formula that the manual has besides the table)",
 }
@@ -39,7 +39,7 @@ INFRASTRUCTURE = {
     "frontend/isa/opcode.h": "names of instructions",
     "frontend/isa/target.h": "names and features of processors",
     "frontend/isa/fidelity.h": "which instructions are unsupported: tests/isa/limits",
-    "frontend/isa/exceptions.h": "rows of tables/exceptions.def, which semantics/exceptions.h interprets: tests/isa/exceptions",
+    "frontend/isa/exceptions.h": "rows of tables/exceptions.def, which semantics/exceptions.h interprets: tests/model",
 }
 TABLES = "frontend/isa/tables/"  # of the decoder, as above
 

@@ -36,6 +36,7 @@ enum class Kind : uint8_t {
   multiply_add,     // two roundings
   multiply_add_legacy,
   fused,
+  fused_scaled,        // v_div_fmas: in lanes of VCC times a power of two in front of the rounding, else fused
   select,              // minimum, maximum, median, rounding to integers, parts of a number: only operands matter
   compare_signalling,  // any NaN is invalid
   fraction,
@@ -46,6 +47,8 @@ enum class Kind : uint8_t {
   to_u16,
   to_i32_floor,
   to_i32_nearest,  // floor(x + 0.5)
+  to_snorm16,
+  to_unorm16,
   to_f16,
   to_f16_zero,  // two sources, rounded toward zero
   to_f32,
@@ -61,7 +64,8 @@ enum class Kind : uint8_t {
   logarithm,
   exponential,
   sine,
-  divide,  // v_div_fixup: source 2 by source 1
+  cosine,
+  divide,  // v_div_fixup, source 2 by source 1: invalid, denormal and division by zero
 };
 enum class Number : uint8_t { f16, f32, f64 };  // of the operands
 
@@ -70,14 +74,15 @@ struct Rule {
   Number number = Number::f32;
   uint8_t sources = 0;
   bool pair = false;  // two such operations: halves of registers (f16), or consecutive registers (f32)
+  bool hides_inexact = false;
 
   [[nodiscard]] constexpr uint32_t pack() const {
     return static_cast<uint32_t>(kind) | static_cast<uint32_t>(number) << 8 | uint32_t{sources} << 16 |
-           uint32_t{pair} << 24;
+           uint32_t{pair} << 24 | uint32_t{hides_inexact} << 25;
   }
   [[nodiscard]] static constexpr Rule unpack(uint32_t bits) {
     return {static_cast<Kind>(bits & 0xff), static_cast<Number>(bits >> 8 & 0xff),
-            static_cast<uint8_t>(bits >> 16 & 0xff), (bits >> 24 & 1) != 0};
+            static_cast<uint8_t>(bits >> 16 & 0xff), (bits >> 24 & 1) != 0, (bits >> 25 & 1) != 0};
   }
 };
 
@@ -203,7 +208,24 @@ inline int exponent_of(Quad x) {  // x is positive and normal
   return static_cast<int>(static_cast<uint64_t>(std::bit_cast<QuadBits>(x) >> 112)) - 16383;
 }
 
-// To `precision` bits with exponents from `lowest` on and below 2^(highest + 1).
+// A positive number in whole units, below 2^64 of them.
+struct Units {
+  Quad count;
+  bool exact;
+};
+inline Units in_units(Quad m, int exponent_of_unit, bool negative, uint32_t round) {
+  const Quad scaled = m / power(exponent_of_unit);
+  const auto whole = static_cast<uint64_t>(scaled);
+  const Quad rest = scaled - static_cast<Quad>(whole);
+  const bool up = round == 0   ? rest > 0.5 || (rest == 0.5 && (whole & 1) != 0)
+                  : round == 1 ? rest != 0 && !negative
+                  : round == 2 ? rest != 0 && negative
+                               : false;
+  return {static_cast<Quad>(whole + up), rest == 0};
+}
+
+// To `precision` bits with exponents from `lowest` on and below 2^(highest + 1). Whether a result is tiny is seen after
+// rounding it as if exponents had no limit, as on the host, but of f16 after rounding it to f16.
 struct Rounded {
   Quad value;
   uint32_t flags;
@@ -212,21 +234,21 @@ inline Rounded round_to(Quad x, int precision, int lowest, int highest, const En
   const bool negative = x < 0;
   const Quad m = negative ? -x : x;
   if (m == 0) return {x, 0};
-  if (m > power(highest + 4)) return {x, kOverflow | kInexact};
-  const int exponent = std::max(exponent_of(m), lowest);
-  const Quad unit = power(exponent - precision + 1);
-  const Quad scaled = m / unit;  // below 2^precision: exact
-  const auto whole = static_cast<uint64_t>(scaled);
-  const Quad rest = scaled - static_cast<Quad>(whole);
-  const bool up = e.round == 0   ? rest > 0.5 || (rest == 0.5 && (whole & 1) != 0)
-                  : e.round == 1 ? rest != 0 && !negative
-                  : e.round == 2 ? rest != 0 && negative
-                                 : false;
-  const Quad result = static_cast<Quad>(whole + up) * unit;
-  uint32_t flags = rest != 0 ? kInexact : 0;
-  if (result >= power(highest + 1)) flags |= kOverflow | kInexact;
-  const bool tiny = result < power(lowest);
-  if (tiny && (rest != 0 || !e.keeps_outputs)) flags |= kUnderflow | kInexact;
+  const bool to_infinity = e.round == 0 || (e.round == 1 && !negative) || (e.round == 2 && negative);
+  const Quad most =
+      to_infinity ? std::bit_cast<Quad>(QuadBits{0x7fff} << 112) : power(highest + 1) - power(highest + 1 - precision);
+  if (m > power(highest + 4)) return {negative ? -most : most, kOverflow | kInexact};
+  const int exponent = exponent_of(m), unit = std::max(exponent, lowest) - precision + 1;
+  const Units rounded = in_units(m, unit, negative, e.round);
+  const Quad result = rounded.count * power(unit);
+  if (result >= power(highest + 1)) return {negative ? -most : most, kOverflow | kInexact};
+  bool tiny = result < power(lowest);
+  if (precision > 11 && exponent < lowest) {
+    const int own = exponent - precision + 1;
+    tiny = in_units(m, own, negative, e.round).count * power(own) < power(lowest);
+  }
+  uint32_t flags = rounded.exact ? 0 : kInexact;
+  if (tiny && (!rounded.exact || !e.keeps_outputs)) flags |= kUnderflow | kInexact;
   const Quad kept = tiny && !e.keeps_outputs ? Quad{0} : result;
   return {negative ? -kept : kept, flags};
 }
@@ -303,7 +325,15 @@ class Element {
       case Kind::logarithm:
       case Kind::exponential:
       case Kind::sine:
+      case Kind::cosine:
         return unary_function();
+      case Kind::to_snorm16:
+      case Kind::to_unorm16:
+        return to_normalised();
+      case Kind::fused_scaled:
+        return fused_scaled();
+      case Kind::divide:
+        return division();
       default:
         break;
     }
@@ -356,7 +386,6 @@ class Element {
   // f32 transcendentals neither take nor return denormals, and all round to nearest.
   [[nodiscard]] Environment transcendental() const {
     if (rule_.number == Number::f32) return {0, false, false};
-    if (rule_.number == Number::f16) return {0, true, e_.keeps_outputs};
     return {0, e_.keeps_inputs, e_.keeps_outputs};
   }
 
@@ -406,7 +435,52 @@ class Element {
     if (rule_.kind == Kind::to_i16) low = -0x1p15, high = 0x1p15;
     if (rule_.kind == Kind::to_u16) low = 0, high = 0x1p16;
     if (whole < low || whole >= high) return kInvalid;
-    return flags | (std::trunc(x) != x ? kInexact : 0);
+    return flags | (std::trunc(x) != x && !rule_.hides_inexact ? kInexact : 0);
+  }
+
+  // f16, clamped: beyond the range is invalid, as of other conversions.
+  [[nodiscard]] uint32_t to_normalised() const {
+    if (nan(0)) return kInvalid;
+    const bool is_signed = rule_.kind == Kind::to_snorm16;
+    const double x = value(0, e_);
+    if (x > 1 || x < (is_signed ? -1 : 0)) return kInvalid;
+    const double scaled = x * (is_signed ? 32767 : 65535);  // exact
+    return operands(1) | (std::trunc(scaled) != scaled ? kInexact : 0);
+  }
+
+  // The sum in 113 bits, where the last one says that more are missing; then the scale, exact, and one rounding.
+  [[nodiscard]] uint32_t fused_scaled() const {
+    const uint32_t flags = operands(3);
+    if (flags == kInvalid || nan(0) || nan(1) || nan(2)) return flags;
+    const Quad product = static_cast<Quad>(value(0, e_)) * value(1, e_), addend = value(2, e_);
+    Quad sum = product + addend;
+    if (sum != sum) return kInvalid;
+    if (sum - sum != 0) return flags;
+    const Quad part = sum - product, missing = (product - (sum - part)) + (addend - part);
+    if (missing != 0) {
+      auto bits = std::bit_cast<QuadBits>(sum);
+      if ((bits & 1) == 0) bits += (missing < 0) == (sum < 0) ? 1 : -QuadBits{1};
+      sum = std::bit_cast<Quad>(bits);
+    }
+    const bool is_f32 = rule_.number == Number::f32;
+    const Format f = format_of(rule_.number);
+    const bool large = magnitude(rule_.number, bits_[2]) >> (f.mantissa + f.exponent - 1) != 0;  // 2.0 and more
+    const int up = is_f32 ? 64 : 128;
+    const Quad scaled = sum * power(large ? up : -up);
+    return flags | (is_f32 ? round_to(scaled, 24, -126, 127, e_) : round_f64(scaled, e_)).flags;
+  }
+
+  // "Generates invalid, denorm and divide by zero exceptions caused by the division" (Vega manual), of operands as they
+  // are: a denormal that MODE flushes is no zero.
+  [[nodiscard]] uint32_t division() const {
+    const unsigned d = 1, n = 2;
+    if (is_signalling(rule_.number, bits_[d]) || is_signalling(rule_.number, bits_[n])) return kInvalid;
+    if (nan(d) || nan(n)) return 0;
+    const auto zero = [&](unsigned i) { return magnitude(rule_.number, bits_[i]) == 0; };
+    if ((zero(d) && zero(n)) || (is_infinite(d) && is_infinite(n))) return kInvalid;
+    if (zero(d) && !is_infinite(n)) return kDivideByZero;
+    const bool denormal = is_denormal(rule_.number, bits_[d]) || is_denormal(rule_.number, bits_[n]);
+    return denormal && e_.keeps_inputs ? kInputDenormal : 0;
   }
 
   // The true value decides: no document says what of a transcendental unit's results is exact.
@@ -450,9 +524,13 @@ class Element {
         if (exact) return flags;
         return flags | kInexact | (x < lowest ? kUnderflow : 0);
       }
-      default:  // sine and cosine of x turns
+      default: {  // sine and cosine of x turns
         if (infinite) return kInvalid;
-        return std::trunc(4 * x) == 4 * x ? flags : flags | kInexact;
+        if (std::trunc(4 * x) == 4 * x) return flags;
+        // The sine of so small a number of turns is 2 pi times that, of which 162 / 2^24 is the last denormal one of f16.
+        const bool tiny = rule_.kind == Kind::sine && rule_.number == Number::f16 && std::fabs(x) < 163 * 0x1p-24;
+        return flags | kInexact | (tiny ? kUnderflow : 0);
+      }
     }
   }
 
@@ -471,16 +549,12 @@ class Element {
 
   // f16: what is exact in Quad, rounded.
   [[nodiscard]] uint32_t half() const {
-    const unsigned count = rule_.kind == Kind::fraction ? 1 : rule_.kind == Kind::divide ? 3 : rule_.sources;
-    const unsigned first = rule_.kind == Kind::divide ? 1 : 0;
+    const unsigned count = rule_.sources;
+    if (rule_.kind == Kind::multiply_add) return half_multiply_add();
     bool any_nan = false;
-    uint32_t flags = 0;
-    for (unsigned i = first; i < count; ++i) {
-      if (is_signalling(Number::f16, bits_[i])) return kInvalid;
-      any_nan |= nan(i);
-      if (e_.keeps_inputs && is_denormal(Number::f16, bits_[i])) flags |= kInputDenormal;
-    }
-    if (any_nan) return 0;
+    for (unsigned i = 0; i < count; ++i) any_nan |= nan(i);
+    const uint32_t flags = operands(count);
+    if (flags == kInvalid || any_nan) return flags;
     const Quad a = value(0, e_), b = count > 1 ? value(1, e_) : 0, c = count > 2 ? value(2, e_) : 0;
     const auto result = [&](Quad x) { return x != x ? kInvalid : flags | round_f16(x, e_).flags; };
     switch (rule_.kind) {
@@ -492,24 +566,25 @@ class Element {
         return result(b - a);
       case Kind::multiply:
         return result(a * b);
-      case Kind::multiply_add: {
-        const Quad product = a * b;
-        if (product != product) return kInvalid;
-        const Rounded r = round_f16(product, e_);
-        const Quad limited = (r.flags & kOverflow) != 0 ? half_to_double(0x7c00) * (product < 0 ? -1 : 1) : r.value;
-        const Quad sum = limited + c;
-        return sum != sum ? flags | r.flags | kInvalid : flags | r.flags | round_f16(sum, e_).flags;
-      }
       case Kind::fused:
         return result(a * b + c);
       case Kind::fraction:
         return is_infinite(0) ? kInvalid : result(a - std::floor(static_cast<double>(a)));
-      case Kind::divide:
-        if (b == 0) return c == 0 ? kInvalid : is_infinite(2) ? 0 : flags | kDivideByZero;
-        return result(c / b);
       default:
         return 0;
     }
+  }
+  // Two operations, each with its own NaNs.
+  [[nodiscard]] uint32_t half_multiply_add() const {
+    const bool signalling = is_signalling(Number::f16, bits_[2]);
+    const Quad a = value(0, e_), b = value(1, e_), c = value(2, e_);
+    Rounded product{a * b, operands(2)};
+    if (!nan(0) && !nan(1))
+      product = product.value == product.value ? round_f16(product.value, e_) : Rounded{product.value, kInvalid};
+    if (signalling) return product.flags | kInvalid;
+    if (product.value != product.value || nan(2)) return product.flags;
+    const Quad sum = product.value + c;
+    return product.flags | (sum != sum ? kInvalid : round_f16(sum, e_).flags);
   }
 
   template <typename F>
@@ -568,9 +643,6 @@ class Element {
       case Kind::fused:
         host_fma(a, b, c);
         break;
-      case Kind::divide:
-        host_div(c, b);
-        break;
       default:
         break;
     }
@@ -585,10 +657,13 @@ class Element {
 
 }  // namespace detail
 
-// What the active lanes raise. `rows` are the sources' registers, 64-bit ones low half first; `wide` says which are.
+// What the active lanes raise: `low` and `high` are rows of the sources' registers, `high` null for 32-bit ones; `vcc`
+// is VCC, which fused_scaled looks at.
 inline uint32_t raised(const Rule& rule, uint32_t mode, uint64_t lanes, const uint32_t* const (&low)[3],
-                       const uint32_t* const (&high)[3]) {
+                       const uint32_t* const (&high)[3], uint64_t vcc) {
   const detail::Neutral neutral;
+  Rule unscaled = rule;
+  if (rule.kind == Kind::fused_scaled) unscaled.kind = Kind::fused;
   uint32_t flags = 0;
   const unsigned elements = rule.pair ? 2 : 1;
   for (; lanes != 0; lanes &= lanes - 1) {
@@ -606,7 +681,7 @@ inline uint32_t raised(const Rule& rule, uint32_t mode, uint64_t lanes, const ui
           if (rule.number == Number::f16) bits[i] &= 0xffff;
         }
       }
-      flags |= detail::Element(rule, mode, bits).raised();
+      flags |= detail::Element((vcc >> l & 1) != 0 ? rule : unscaled, mode, bits).raised();
     }
   }
   return flags;
