@@ -8,6 +8,7 @@ import random
 
 import buffers
 import images
+import samples
 
 KINDS = {
     "buffer_load": buffers.plain_load,
@@ -17,6 +18,8 @@ KINDS = {
     "image_load": images.load,
     "image_store": images.store,
     "image_sample": images.sample,
+    "image_filter": samples.sample,
+    "image_gather": samples.gather,
 }
 
 

@@ -23,15 +23,20 @@ class Image:
         self.width = rng.randrange(1, most)
         self.height = 1 if self.kind.startswith("1d") else rng.randrange(1, most)
         self.depth = rng.randrange(1, 5) if self.kind == "3d" else 1
-        layered = self.kind.endswith("array")
-        self.first_layer = rng.randrange(3) if layered else 0
-        self.last_layer = self.first_layer + rng.randrange(3) if layered else 0
+        self.first_layer = rng.randrange(3) if self.layered() else 0
+        self.last_layer = self.first_layer + rng.randrange(3) if self.layered() else 0
+        if self.kind == "cube":  # one or more, of six faces each
+            self.height = self.width
+            self.last_layer = self.first_layer + 6 * rng.choice([1, 1, 2]) - 1
         self.base_level, self.last_level = 0, 0
         if levels and rng.random() < 0.4:
             self.base_level = rng.randrange(2)
             self.last_level = self.base_level + rng.randrange(3)
         self.pitch = self.width + rng.choice([0, 0, 1, 3])
         self.selects = 0xFAC if rng.random() < 0.5 else sum(rng.choice([0, 1, 4, 5, 6, 7]) << 3 * i for i in range(4))
+
+    def layered(self):
+        return self.kind == "cube" or self.kind.endswith("array")
 
     def dimensions(self):
         return 1 if self.kind.startswith("1d") else 3 if self.kind == "3d" else 2
@@ -56,8 +61,8 @@ class Image:
         row = (z + self.first_layer) * sum(rows) + sum(rows[:level]) + y
         return (row * self.pitch + x) * self.size
 
-    def describe(self, case):
-        word1 = self.data_format << 20 | self.number << 26
+    def describe(self, case, min_lod=0):
+        word1 = min_lod << 8 | self.data_format << 20 | self.number << 26
         case.set("s[8:9]", f"mem/256+{(BASE >> 8) + (word1 << 32)}")
         tiling = 8 if self.old else 0
         depth = self.depth - 1 if self.kind == "3d" else 0 if self.old else self.last_layer
@@ -95,7 +100,7 @@ def words(memory):
 
 def access(rng, image, mip):
     """Columns of integer coordinates, and the byte offset of each lane's texel."""
-    layered = image.kind.endswith("array")
+    layered = image.layered()
     columns, offsets = [[] for _ in range(image.dimensions() + layered + mip)], []
     for _ in range(LANES):
         extents = [image.extent(i, image.base_level) for i in range(image.dimensions())]
@@ -113,7 +118,7 @@ def access(rng, image, mip):
 
 
 def load(rng, number):
-    image = Image(rng, ["1d", "2d", "3d", "1d_array", "2d_array"], formats.ALL)
+    image = Image(rng, ["1d", "2d", "3d", "1d_array", "2d_array", "cube"], formats.ALL)
     mip = rng.random() < 0.4
     lanes = random_exec(rng)
     columns, offsets = access(rng, image, mip)
@@ -140,7 +145,7 @@ def load(rng, number):
         case.set(f"v{8 + i}", [0x7700 + i])
     image.describe(case)
     case.set(f"mem[{BASE}]", words(memory))
-    array = " da" if image.kind.endswith("array") else ""
+    array = " da" if image.layered() else ""
     case.assembly = f"{name} {registers(8, count)}, {registers(0, len(columns))}, s[8:15] dmask:{mask:#x} unorm{array}"
     for i, row in enumerate(rows):
         case.expect(f"v{8 + i}", row)
@@ -150,7 +155,7 @@ def load(rng, number):
 def store(rng, number):
     import buffers
 
-    image = Image(rng, ["1d", "2d", "3d", "1d_array", "2d_array"], formats.ALL)
+    image = Image(rng, ["1d", "2d", "3d", "1d_array", "2d_array", "cube"], formats.ALL)
     mip = rng.random() < 0.4
     lanes = random_exec(rng)
     columns, offsets = access(rng, image, mip)
@@ -178,7 +183,7 @@ def store(rng, number):
     for i, row in enumerate(rows):
         case.set(f"v{8 + i}", row)
     image.describe(case)
-    array = " da" if image.kind.endswith("array") else ""
+    array = " da" if image.layered() else ""
     case.assembly = f"{name} {registers(8, count)}, {registers(0, len(columns))}, s[8:15] dmask:{mask:#x} unorm{array}"
     case.expect_memory(written, 0, 16384, lambda a: 0)
     return case

@@ -20,7 +20,7 @@ SEMANTICS = "include/internal/semantics"
 # What else says what the header says, and shares nothing with it.
 OPINIONS = {
     "data_format.h": "tests/formats (exact fractions in Python)",
-    "image_access.h": "tests/formats (images.py)",
+    "image_access.h": "tests/formats (images.py, samples.py)",
     "transcendental.h": "tests/model (MPFR: bounds of approximations.def)",
     "exceptions.h": "tests/model (exact arithmetic and flags of MPFR: exceptions.cpp)",
     "rounding.h": "tests/model (MPFR in all 256 combinations of rounding and denormals)",

@@ -268,7 +268,11 @@ class Sample {
     }
     if (image.coordinates(f) > dims) {
       const double layer = std::nearbyint(rest.number(next++));
-      layer_ = static_cast<uint32_t>(std::clamp(std::isnan(layer) ? 0.0 : layer, 0.0, double{1} * image.layers - 1));
+      layer_ = static_cast<uint32_t>(std::clamp(std::isnan(layer) ? 0.0 : layer, 0.0, 65536.0));
+      // "face_id = slice * 8 + face", other than without a sampler (Vega ISA manual, "Image Opcodes with a Sampler").
+      if (image.type == Type::cube)
+        layer_ = std::min(layer_ / 8, std::max(image.layers / 6, 1u) - 1) * 6 + std::min(layer_ % 8, 5u);
+      layer_ = std::min(layer_, image.layers - 1);
     }
     normalized_ = !f.unnormalized && !sampler.unnormalized;
     for (unsigned i = 0; i < 3; ++i) offset_[i] = offset[i];
