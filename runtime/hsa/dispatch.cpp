@@ -79,9 +79,11 @@ Expected<void> bad_packet(const Queue&, uint64_t index, std::string_view why) {
 }
 
 // Says once in a process that a dispatch is larger than its kernel was compiled for: its registers and LDS still suffice,
-// but the compiler may have assumed that the work-items are fewer.
-void warn_of_shape(const Error& error) {
+// but the compiler may have assumed that the work-items are fewer. Nothing of HIP's own kernels, which nobody can change who
+// reads the message.
+void warn_of_shape(const codeobject::Kernel& kernel, const Error& error) {
   static std::once_flag said;
+  if (kernel.name.starts_with("__amd_rocclr_")) return;
   std::call_once(said, [&] { say(fmt::format("{} It runs nevertheless.", error.message)); });
 }
 
@@ -112,7 +114,7 @@ Expected<void> run_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& pa
   request.shape_limits = runtime::ShapeLimits::hardware;
   if (const Expected<void> fits = runtime::check_shape(*request.kernel, request.shape);
       !fits && runtime::check_shape(*request.kernel, request.shape, request.shape_limits))
-    warn_of_shape(fits.error());
+    warn_of_shape(*request.kernel, fits.error());
   request.kernarg = reinterpret_cast<uint64_t>(packet.kernarg_address);
   request.lds_bytes = packet.group_segment_size;
   static_assert(sizeof packet == sizeof(runtime::DispatchPacket));
