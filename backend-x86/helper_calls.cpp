@@ -1,6 +1,5 @@
 // Calls of out-of-line helpers.
 #include <bit>
-#include <chrono>
 
 #include "backend-x86/calls.h"
 #include "backend-x86/emitter.h"
@@ -8,16 +7,12 @@
 #include "backend-x86/helpers_float.h"
 #include "backend-x86/parking.h"
 #include "internal/interrupt.h"
+#include "internal/semantics/clock.h"
 
 namespace wavejit::backend {
 
 using ir::ICmp;
 using x86::CondCode;
-
-uint64_t steady_clock_100mhz() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()) / 10;
-}
 
 // Spills the operands to rows, calls, and loads the result.
 void Emitter::call_helper(const Inst& inst, HelperFn function, std::span<Inst* const> operands, unsigned first_chunk,
@@ -192,8 +187,7 @@ bool Emitter::emit_out_of_line(const Inst& inst) {
     }
     const Gp now = cc_.newUInt64();
     asmjit::InvokeNode* call = nullptr;
-    cc_.invoke(&call, pool_.function(reinterpret_cast<uintptr_t>(&steady_clock_100mhz)),
-               asmjit::FuncSignatureT<uint64_t>());
+    cc_.invoke(&call, pool_.function(reinterpret_cast<uintptr_t>(&realtime)), asmjit::FuncSignatureT<uint64_t>());
     if (call != nullptr) call->setRet(0, now);
     cc_.mov(dst_gp(inst), now);
     return true;

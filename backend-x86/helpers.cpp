@@ -8,6 +8,7 @@
 #include "backend-x86/helpers_float.h"
 #include "backend-x86/parking.h"
 #include "internal/interrupt.h"
+#include "internal/semantics/clock.h"
 #include "internal/semantics/screen_partition.h"
 #include "internal/wave_state.h"
 
@@ -91,8 +92,8 @@ HelperFn find_helper(const ir::Inst& inst) {
 std::span<const uintptr_t> callable_functions() {
   // Never destroyed: threads that translate may outlive static destruction.
   static const std::vector<uintptr_t>& functions = *new std::vector<uintptr_t>([] {
-    std::vector<uintptr_t> all{reinterpret_cast<uintptr_t>(&steady_clock_100mhz),
-                               reinterpret_cast<uintptr_t>(&raise_interrupt), poll_stub()};
+    std::vector<uintptr_t> all{reinterpret_cast<uintptr_t>(&realtime), reinterpret_cast<uintptr_t>(&raise_interrupt),
+                               poll_stub()};
     const auto add = [&](HelperFn function) { all.push_back(reinterpret_cast<uintptr_t>(function)); };
 #define HELPER(name, ...) add(name);
 #include "ir/helpers.def"

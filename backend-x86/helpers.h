@@ -26,9 +26,6 @@ using HelperFn = uint64_t (*)(const HelperArgs* args);
 // Null when the operation has no helper.
 [[nodiscard]] HelperFn find_helper(const ir::Inst& inst);
 
-// What Op::clock counts.
-uint64_t steady_clock_100mhz();
-
 // The functions that translated code may call: all helpers, the clock, interrupts. In the same order in every process
 // that runs this build, so that their positions can stand for their addresses.
 [[nodiscard]] std::span<const uintptr_t> callable_functions();

@@ -1,12 +1,12 @@
 // Scalar memory: loads, stores, buffer forms, atomics and clocks.
 #include <x86intrin.h>
 
-#include <chrono>
 #include <cstring>
 
 #include "frontend/interp/atomics.h"
 #include "frontend/interp/engine.h"
 #include "internal/host_address.h"
+#include "internal/semantics/clock.h"
 
 namespace wavejit::interp {
 namespace {
@@ -119,9 +119,7 @@ Step memtime(Context& c, const Op& op) {
 }
 
 Step memrealtime(Context& c, const Op& op) {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-  write_scalar64(c, op.inst.get(Slot::sdata).reg, static_cast<uint64_t>(ns) / 10);  // 100 MHz
+  write_scalar64(c, op.inst.get(Slot::sdata).reg, realtime());
   return Step::next;
 }
 

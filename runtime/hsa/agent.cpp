@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "internal/semantics/clock.h"
 #include "runtime/hsa/devices.h"
 #include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/signal.h"
@@ -262,8 +263,8 @@ hsa_status_t amd_info(const Agent& a, uint32_t attribute, void* value) {
     case HSA_AMD_AGENT_INFO_MEMORY_AVAIL:
       if (!board) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
       return give(value, available_bytes(a));
-    case HSA_AMD_AGENT_INFO_TIMESTAMP_FREQUENCY:  // agents' ticks are those of the system
-      return give(value, kTimestampFrequency);
+    case HSA_AMD_AGENT_INFO_TIMESTAMP_FREQUENCY:
+      return give(value, board ? wavejit::kRealtimeFrequency : kTimestampFrequency);
     case HSA_AMD_AGENT_INFO_ASIC_FAMILY_ID:
       return give(value, board ? board->family_id : 0);
     case HSA_AMD_AGENT_INFO_UCODE_VERSION:
@@ -290,8 +291,8 @@ hsa_status_t amd_info(const Agent& a, uint32_t attribute, void* value) {
       return give(value, uint64_t{board ? uint64_t{4} << 30 : 0});
     case HSA_AMD_AGENT_INFO_CLOCK_COUNTERS: {
       const uint64_t now = timestamp();
-      return give(value,
-                  board ? hsa_amd_clock_counters_t{now, now, now, kTimestampFrequency} : hsa_amd_clock_counters_t{});
+      return give(value, board ? hsa_amd_clock_counters_t{now / wavejit::kRealtimeNs, now, now, kTimestampFrequency}
+                               : hsa_amd_clock_counters_t{});
     }
     default:
       return HSA_STATUS_ERROR_INVALID_ARGUMENT;

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "internal/semantics/clock.h"
 #include "runtime/hsa/agent.h"
 #include "runtime/hsa/memory.h"
 #include "runtime/hsa/newer_api.h"
@@ -35,11 +36,11 @@ struct Copy {
                        [](const Condition& c) { return holds(c.condition, c.signal->load(), c.compare); });
   }
   void run() const {
-    const uint64_t start = timestamp();
+    const uint64_t start = realtime();
     work();
     if (!completion) return;
     completion->start_ts = start;
-    completion->end_ts = timestamp();
+    completion->end_ts = realtime();
     completion->subtract(1);
   }
 };
@@ -311,8 +312,8 @@ hsa_status_t times_of(hsa_signal_t handle, Time* time) {
   const Signal* signal = signal_of(handle);
   if (!signal) return HSA_STATUS_ERROR_INVALID_SIGNAL;
   if (!time) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  time->start = signal->start_ts;
-  time->end = signal->end_ts;
+  time->start = signal->start_ts * wavejit::kRealtimeNs;
+  time->end = signal->end_ts * wavejit::kRealtimeNs;
   return HSA_STATUS_SUCCESS;
 }
 }  // namespace
@@ -325,13 +326,13 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_profiling_get_dispatch_time(hsa_agent_t age
                                                                  hsa_amd_profiling_dispatch_time_t* time) {
   return entry([&] { return agent_of(agent) ? times_of(signal, time) : HSA_STATUS_ERROR_INVALID_AGENT; });
 }
-// Ticks of agents are those of the system.
 WAVEJIT_HSA_API hsa_status_t hsa_amd_profiling_convert_tick_to_system_domain(hsa_agent_t agent, uint64_t tick,
                                                                              uint64_t* system) {
   return entry([&] {
-    if (!agent_of(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
+    const Agent* a = agent_of(agent);
+    if (!a) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (!system) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    *system = tick;
+    *system = a->is_gpu() ? tick * wavejit::kRealtimeNs : tick;
     return HSA_STATUS_SUCCESS;
   });
 }

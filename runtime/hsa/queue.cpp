@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "internal/wave_state.h"
+#include "internal/semantics/clock.h"
 #include "runtime/hsa/dispatch.h"
 #include "runtime/hsa/events.h"
 #include "runtime/hsa/newer_api.h"
@@ -409,13 +410,13 @@ void Queue::complete(hsa_signal_t handle, uint64_t start) {
   Signal* signal = signal_of(handle);
   if (!signal) return;
   signal->start_ts = start;
-  signal->end_ts = timestamp();
+  signal->end_ts = realtime();
   signal->subtract(1);
 }
 
 hsa_status_t Queue::dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_t index,
                              runtime::Cancellation& cancellation) {
-  const uint64_t start = timestamp();
+  const uint64_t start = realtime();
   const Expected<void> result = run_dispatch(*this, packet, index, cancellation);
   if (!result) {
     if (stop_.load(std::memory_order_acquire)) return HSA_STATUS_SUCCESS;
@@ -431,7 +432,7 @@ hsa_status_t Queue::dispatch(const hsa_kernel_dispatch_packet_t& packet, uint64_
 
 // Both barrier packets have the same layout.
 hsa_status_t Queue::wait_for(const hsa_barrier_and_packet_t& packet, bool any) {
-  const uint64_t start = timestamp();
+  const uint64_t start = realtime();
   std::vector<Condition> conditions;
   for (const hsa_signal_t handle : packet.dep_signal)
     if (Signal* signal = signal_of(handle)) conditions.push_back({signal, HSA_SIGNAL_CONDITION_EQ, 0});
@@ -456,7 +457,7 @@ hsa_status_t Queue::vendor_packet(const uint8_t* bytes) {
                     packet.cond));
     return HSA_STATUS_ERROR_INVALID_PACKET_FORMAT;
   }
-  const uint64_t start = timestamp();
+  const uint64_t start = realtime();
   if (Signal* signal = signal_of(packet.signal)) {
     while (!stop_.load(std::memory_order_acquire)) {
       const int64_t value = signal->load();

@@ -124,6 +124,7 @@ void run_async(void (*function)(void*), void* argument);
 void settle_async_handlers();
 void stop_async_handlers();
 
+// Of the system, in nanoseconds. Agents count realtime(), and so do start_ts and end_ts of signals.
 inline constexpr uint64_t kTimestampFrequency = 1'000'000'000;  // of timestamp(), a second
 [[nodiscard]] inline uint64_t timestamp() {
   return static_cast<uint64_t>(Clock::now().time_since_epoch().count());

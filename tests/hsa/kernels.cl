@@ -18,6 +18,8 @@ kernel void raise(global atomic_uint* flag) {
   __opencl_atomic_fetch_or(flag, 1, __ATOMIC_RELAXED, __OPENCL_MEMORY_SCOPE_DEVICE);
 }
 
+kernel void read_clock(global ulong* out) { out[0] = __builtin_amdgcn_s_memrealtime(); }
+
 kernel void write_at(global uint* out, long index) { out[index] = 1; }
 
 kernel void add_at_byte(global uchar* out, long byte) {

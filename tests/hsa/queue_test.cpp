@@ -17,6 +17,38 @@ uint64_t address(const void* pointer) {
   return reinterpret_cast<uint64_t>(pointer);
 }
 
+// What kernels read is in the agent's ticks, of the frequency that the agent says, and so are the times of dispatches.
+TEST_F(HsaTest, ClocksAgree) {
+  const auto system = [] {
+    uint64_t now = 0;
+    EXPECT_EQ(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &now), HSA_STATUS_SUCCESS);
+    return now;
+  };
+  uint64_t system_frequency = 0, frequency = 0;
+  HSA(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &system_frequency));
+  HSA(hsa_agent_get_info(gpu_, static_cast<hsa_agent_info_t>(0xA016 /* HSA_AMD_AGENT_INFO_TIMESTAMP_FREQUENCY */), &frequency));
+  ASSERT_NE(frequency, 0u);
+  const uint64_t tick = system_frequency / frequency;  // in the system's
+  auto* out = static_cast<uint64_t*>(allocate(sizeof(uint64_t)));
+  hsa_queue_t* queue = make_queue();
+  const hsa_signal_t done = signal(1);
+  const uint64_t before = system();
+  dispatch(queue, kernel("read_clock"), 1, {reinterpret_cast<uint64_t>(out)}, done);
+  ASSERT_TRUE(completes(done));
+  const uint64_t after = system();
+  EXPECT_GE(*out * tick + tick, before);
+  EXPECT_LE(*out * tick, after);
+  uint64_t converted = 0;
+  HSA(hsa_amd_profiling_convert_tick_to_system_domain(gpu_, *out, &converted));
+  EXPECT_EQ(converted, *out * tick);
+  hsa_amd_profiling_dispatch_time_t time{};
+  HSA(hsa_amd_profiling_get_dispatch_time(gpu_, done, &time));
+  EXPECT_GE(time.start + tick, before);
+  EXPECT_LE(time.start, converted);
+  EXPECT_GE(time.end, converted);
+  EXPECT_LE(time.end, after);
+}
+
 TEST_F(HsaTest, MorePacketsThanTheQueueHolds) {
   hsa_queue_t* queue = make_queue(16);
   auto* out = static_cast<uint32_t*>(allocate(256));
