@@ -3,18 +3,43 @@
 #include <fmt/format.h>
 #include <hsa/hsa_ext_finalize.h>
 #include <hsa/hsa_ext_image.h>
+#include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "runtime/hsa/newer_api.h"
 
 namespace wavejit::hsa {
+
+namespace {
+std::atomic<bool> forked{false}, said_forked{false};
+}  // namespace
+
+bool is_forked() {
+  if (!forked.load(std::memory_order_relaxed)) return false;
+  // Not by say(): a thread that is not here may have locked the stream.
+  constexpr std::string_view kText =
+      "wavejit: This process is a child of fork() by a process that has called hsa_init. It cannot use the device.\n";
+  if (!said_forked.exchange(true)) (void)!write(STDERR_FILENO, kText.data(), kText.size());
+  return true;
+}
+
+void watch_forks() {
+  static const int once = pthread_atfork(nullptr, nullptr, [] {
+    forked.store(true, std::memory_order_relaxed);
+    references.store(0, std::memory_order_relaxed);
+  });
+  (void)once;
+}
 
 void say(std::string_view text) {
   static const bool quiet = [] {

@@ -34,11 +34,20 @@ extern constinit std::atomic<uint32_t> references;
   return references.load(std::memory_order_acquire) != 0;
 }
 
-// Runs an entry point's body: HSA_STATUS_ERROR_NOT_INITIALIZED outside hsa_init ... hsa_shut_down, and no exception
-// gets out.
+// In a child of fork() by a process that has called hsa_init: neither the threads of the runtime nor what they hold locked
+// are of any use there, and the driver refuses it on hardware. Nothing is open, nor can be. Says so once if it is asked.
+[[nodiscard]] bool is_forked();
+// From the first hsa_init on, so that children know.
+void watch_forks();
+
+// Runs an entry point's body: HSA_STATUS_ERROR_NOT_INITIALIZED outside hsa_init ... hsa_shut_down and in forked children,
+// and no exception gets out.
 template <typename Body>
 hsa_status_t entry(Body&& body) noexcept {
-  if (!is_open()) return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  if (!is_open()) {
+    (void)is_forked();
+    return HSA_STATUS_ERROR_NOT_INITIALIZED;
+  }
   try {
     return body();
   } catch (const std::bad_alloc&) {

@@ -36,6 +36,8 @@ std::recursive_mutex& open_mutex() {
 using namespace wavejit::hsa;
 
 WAVEJIT_HSA_API hsa_status_t hsa_init() {
+  if (is_forked()) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  watch_forks();
   const std::lock_guard lock(open_mutex());
   if (references.load(std::memory_order_relaxed) == INT32_MAX) return HSA_STATUS_ERROR_REFCOUNT_OVERFLOW;
   std::string problem;
@@ -52,6 +54,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_init() {
 }
 
 WAVEJIT_HSA_API hsa_status_t hsa_shut_down() {
+  if (is_forked()) return HSA_STATUS_ERROR_NOT_INITIALIZED;
   {
     const std::lock_guard lock(open_mutex());
     if (references.load(std::memory_order_relaxed) == 0) return HSA_STATUS_ERROR_NOT_INITIALIZED;

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -23,6 +24,18 @@ struct KernelObject {
 
 // Less than the time limit of a test, and more than anything takes on a busy machine.
 constexpr std::chrono::seconds kPatience{50};
+
+// As ipc_child.cpp takes handles.
+template <typename Handle>
+std::string in_digits(const Handle& handle) {
+  std::string text;
+  for (size_t i = 0; i < sizeof handle; ++i) {
+    char digits[3];
+    std::snprintf(digits, sizeof digits, "%02x", reinterpret_cast<const uint8_t*>(&handle)[i]);
+    text += digits;
+  }
+  return text;
+}
 
 class HsaTest : public testing::Test {
  protected:

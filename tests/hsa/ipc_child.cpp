@@ -1,5 +1,6 @@
-// The other process of ipc_test.cpp and virtual_memory_test.cpp. Arguments: "memory" and a descriptor of memory; or
-// handles of three signals in hexadecimal digits, `ping`, `pong` and `last`. What it does is told by the numbers it stores
+// The other process of ipc_test.cpp, memory_test.cpp and virtual_memory_test.cpp. Arguments: "memory" and a descriptor of
+// memory; "attach" and the handle of 12,288 bytes of memory; or the handles of three signals, `ping`, `pong` and `last`.
+// Handles are in hexadecimal digits. What it does is told by the numbers it stores
 // in `pong`; its exit status is the step that failed.
 #include <atomic>
 #include <cstdint>
@@ -13,11 +14,17 @@ namespace {
 
 constexpr uint64_t kPatience = 50'000'000'000;
 
-hsa_signal_t attach(const char* text) {
-  hsa_amd_ipc_signal_t handle;
+template <typename Handle>
+Handle handle_of(const char* text) {
+  Handle handle;
   for (size_t i = 0; i < sizeof handle; ++i)
     reinterpret_cast<uint8_t*>(&handle)[i] =
         static_cast<uint8_t>(std::strtoul(std::string(text + 2 * i, 2).c_str(), nullptr, 16));
+  return handle;
+}
+
+hsa_signal_t attach(const char* text) {
+  const auto handle = handle_of<hsa_amd_ipc_signal_t>(text);
   hsa_signal_t signal{};
   if (hsa_amd_ipc_signal_attach(&handle, &signal) != HSA_STATUS_SUCCESS) std::exit(10);
   return signal;
@@ -62,7 +69,25 @@ static int use_memory(int file) {
   return hsa_shut_down() == HSA_STATUS_SUCCESS ? 0 : 30;
 }
 
+// Reads what the other process has written, and answers with 77.
+static int attach_memory(const char* text) {
+  const auto handle = handle_of<hsa_amd_ipc_memory_t>(text);
+  hsa_agent_t gpu{};
+  (void)hsa_iterate_agents(first_gpu, &gpu);
+  void* attached = nullptr;
+  if (hsa_amd_ipc_memory_attach(&handle, 12'288, 1, &gpu, &attached) != HSA_STATUS_SUCCESS) return 40;
+  auto* seen = static_cast<uint32_t*>(attached);
+  hsa_amd_pointer_info_t info{};
+  info.size = sizeof info;
+  if (hsa_amd_pointer_info(seen, &info, nullptr, nullptr, nullptr) != HSA_STATUS_SUCCESS) return 41;
+  if (seen[2499] != 2 || info.type != HSA_EXT_POINTER_TYPE_IPC) return 42;
+  seen[0] = 77;
+  return hsa_amd_ipc_memory_detach(seen) == HSA_STATUS_SUCCESS ? 0 : 43;
+}
+
 int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "attach") == 0 && hsa_init() == HSA_STATUS_SUCCESS)
+    return attach_memory(argv[2]);
   if (argc == 3 && std::strcmp(argv[1], "memory") == 0 && hsa_init() == HSA_STATUS_SUCCESS)
     return use_memory(std::atoi(argv[2]));
   if (argc != 4 || hsa_init() != HSA_STATUS_SUCCESS) return 9;

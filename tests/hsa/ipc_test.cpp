@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <iterator>
 #include <string>
@@ -25,13 +24,7 @@ hsa_signal_t shared_signal(hsa_signal_value_t value) {
 std::string handle_text(hsa_signal_t signal) {
   hsa_amd_ipc_signal_t handle;
   EXPECT_EQ(hsa_amd_ipc_signal_create(signal, &handle), HSA_STATUS_SUCCESS);
-  std::string text;
-  for (size_t i = 0; i < sizeof handle; ++i) {
-    char digits[3];
-    std::snprintf(digits, sizeof digits, "%02x", reinterpret_cast<const uint8_t*>(&handle)[i]);
-    text += digits;
-  }
-  return text;
+  return in_digits(handle);
 }
 
 bool becomes(hsa_signal_t signal, hsa_signal_value_t value) {

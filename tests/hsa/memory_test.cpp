@@ -1,13 +1,17 @@
 // Memory: what pointers are known as, locked host memory, and memory of other processes.
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "fixture.h"
+
+extern char** environ;
 
 namespace wavejit::test {
 namespace {
@@ -134,16 +138,10 @@ TEST_F(HsaTest, MemoryOfAnotherProcess) {
   hsa_amd_ipc_memory_t same;
   HSA(hsa_amd_ipc_memory_create(memory, 12'288, &same));
   EXPECT_EQ(std::memcmp(&handle, &same, sizeof same), 0);
-  const pid_t child = fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    void* attached = nullptr;
-    if (hsa_amd_ipc_memory_attach(&handle, 12'288, 1, &gpu_, &attached) != HSA_STATUS_SUCCESS) _exit(1);
-    auto* seen = static_cast<uint32_t*>(attached);
-    if (seen == memory || seen[2499] != 2 || info_of(seen).type != HSA_EXT_POINTER_TYPE_IPC) _exit(2);
-    seen[0] = 77;
-    _exit(hsa_amd_ipc_memory_detach(seen) == HSA_STATUS_SUCCESS ? 0 : 3);
-  }
+  std::string arguments[] = {WAVEJIT_HSA_IPC_CHILD, "attach", in_digits(handle)};
+  char* argv[] = {arguments[0].data(), arguments[1].data(), arguments[2].data(), nullptr};
+  pid_t child = 0;
+  ASSERT_EQ(posix_spawn(&child, argv[0], nullptr, nullptr, argv, environ), 0);
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);

@@ -2,6 +2,7 @@
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ext_image.h>
 #include <hsa/hsa_ven_amd_loader.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <thread>
@@ -26,6 +27,36 @@ std::vector<uint64_t> made_up(uint64_t live) {
           live + 1,
           live + 64,
           (reinterpret_cast<uint64_t>(other.data()) + 63) / 64 * 64};
+}
+
+// As on hardware. What matters is that nothing waits for threads that are not there.
+TEST_F(HsaTest, ForkedChildrenAreRefused) {
+  hsa_queue_t* queue = make_queue();
+  const hsa_signal_t done = signal(1);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(60);
+    void* memory = nullptr;
+    hsa_queue_t* own = nullptr;
+    char name[64];
+    if (hsa_agent_get_info(gpu_, HSA_AGENT_INFO_NAME, name) != HSA_STATUS_ERROR_NOT_INITIALIZED) _exit(1);
+    if (hsa_amd_memory_pool_allocate(device_pool_, 4096, 0, &memory) != HSA_STATUS_ERROR_NOT_INITIALIZED) _exit(2);
+    if (hsa_queue_create(gpu_, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, 0, 0, &own) !=
+        HSA_STATUS_ERROR_NOT_INITIALIZED)
+      _exit(3);
+    if (hsa_queue_destroy(queue) != HSA_STATUS_ERROR_NOT_INITIALIZED) _exit(4);
+    if (hsa_signal_destroy(done) != HSA_STATUS_ERROR_NOT_INITIALIZED) _exit(5);
+    if (hsa_shut_down() != HSA_STATUS_ERROR_NOT_INITIALIZED) _exit(6);
+    if (hsa_init() != HSA_STATUS_ERROR_OUT_OF_RESOURCES) _exit(7);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  auto* out = static_cast<uint32_t*>(allocate(64 * sizeof(uint32_t)));
+  dispatch(queue, kernel("add"), 64, {reinterpret_cast<uint64_t>(out), 1}, done);
+  EXPECT_TRUE(completes(done));
 }
 
 TEST_F(HsaTest, SignalsThatAreNone) {

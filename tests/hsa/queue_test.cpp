@@ -26,7 +26,8 @@ TEST_F(HsaTest, ClocksAgree) {
   };
   uint64_t system_frequency = 0, frequency = 0;
   HSA(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &system_frequency));
-  HSA(hsa_agent_get_info(gpu_, static_cast<hsa_agent_info_t>(0xA016 /* HSA_AMD_AGENT_INFO_TIMESTAMP_FREQUENCY */), &frequency));
+  HSA(hsa_agent_get_info(gpu_, static_cast<hsa_agent_info_t>(0xA016 /* HSA_AMD_AGENT_INFO_TIMESTAMP_FREQUENCY */),
+                         &frequency));
   ASSERT_NE(frequency, 0u);
   const uint64_t tick = system_frequency / frequency;  // in the system's
   auto* out = static_cast<uint64_t*>(allocate(sizeof(uint64_t)));
