@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "internal/wave_state.h"
 #include "internal/semantics/clock.h"
+#include "internal/wave_state.h"
 #include "runtime/hsa/dispatch.h"
 #include "runtime/hsa/events.h"
 #include "runtime/hsa/newer_api.h"
