@@ -176,44 +176,6 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_enable_logging(uint8_t* flags, void*) {
   return flags ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT;
 }
 
-// ------------------------------------------------------------------------------------------------ shared virtual
-// memory
-
-WAVEJIT_HSA_API hsa_status_t hsa_amd_svm_attributes_set(void*, size_t, hsa_amd_svm_attribute_pair_t* list,
-                                                        size_t count) {
-  // Every agent reaches all memory where it is: there is nothing to prefer or to keep away.
-  return entry([&] { return count == 0 || list ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ARGUMENT; });
-}
-WAVEJIT_HSA_API hsa_status_t hsa_amd_svm_attributes_get(void*, size_t, hsa_amd_svm_attribute_pair_t* list,
-                                                        size_t count) {
-  return entry([&] {
-    if (count != 0 && !list) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    for (size_t i = 0; i < count; ++i) {
-      switch (list[i].attribute) {
-        case HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG:
-          list[i].value = HSA_AMD_SVM_GLOBAL_FLAG_FINE_GRAINED;
-          break;
-        case HSA_AMD_SVM_ATTRIB_ACCESS_QUERY:
-          list[i].attribute = HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE;
-          break;
-        case HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION:
-        case HSA_AMD_SVM_ATTRIB_PREFETCH_LOCATION:
-          list[i].value = agents()[0]->handle().handle;
-          break;
-        default:
-          list[i].value = 0;
-      }
-    }
-    return HSA_STATUS_SUCCESS;
-  });
-}
-WAVEJIT_HSA_API hsa_status_t hsa_amd_svm_prefetch_async(void*, size_t, hsa_agent_t agent, uint32_t count,
-                                                        const hsa_signal_t* dependencies, hsa_signal_t completion) {
-  if (is_open() && !agent_of(agent)) return HSA_STATUS_ERROR_INVALID_AGENT;
-  static uint8_t nothing;
-  return hsa_amd_memory_async_copy(&nothing, agent, &nothing, agent, 0, count, dependencies, completion);
-}
-
 // ------------------------------------------------------------------------------------------------ events, graphics
 
 namespace {

@@ -13,6 +13,7 @@
 
 #include "runtime/hsa/alias.h"
 #include "runtime/hsa/newer_api.h"
+#include "runtime/hsa/shared_memory_attributes.h"
 #include "runtime/hsa/status.h"
 #include "runtime/hsa/virtual_memory.h"
 #include "runtime/memory/fault.h"
@@ -123,6 +124,7 @@ hsa_status_t release(void* pointer) {
   }
   for (const Allocation::Callback& c : gone.on_free) c.function(pointer, c.user_data);
   runtime::unregister_memory(gone.address);
+  forget_attributes(pointer, gone.mapped_bytes);
   munmap(pointer, gone.mapped_bytes);
   gone.pool->agent->allocated_bytes.fetch_sub(gone.mapped_bytes - kPage, std::memory_order_relaxed);
   if (gone.shared_file >= 0) close(gone.shared_file);

@@ -128,6 +128,54 @@ TEST_F(HsaTest, RegisteringWhileAnotherThreadWrites) {
   for (size_t i = 0; i < count; i += 61) ASSERT_EQ(memory[i], rounds) << i;
 }
 
+// What hipMemAdvise says and hipMemRangeGetAttribute asks.
+TEST_F(HsaTest, AttributesOfRanges) {
+  constexpr size_t kPage = 4096;
+  void* allocated = nullptr;
+  HSA(hsa_amd_memory_pool_allocate(host_pool_, 4 * kPage, 0, &allocated));
+  auto* memory = static_cast<uint8_t*>(allocated);
+  const auto set = [&](size_t first, size_t pages, uint64_t attribute, uint64_t value) {
+    hsa_amd_svm_attribute_pair_t pair{attribute, value};
+    return hsa_amd_svm_attributes_set(memory + first * kPage + 1, pages * kPage - 2, &pair, 1);
+  };
+  const auto get = [&](size_t first, size_t pages, uint64_t attribute, uint64_t value = 0) {
+    hsa_amd_svm_attribute_pair_t pair{attribute, value};
+    EXPECT_EQ(hsa_amd_svm_attributes_get(memory + first * kPage, pages * kPage, &pair, 1), HSA_STATUS_SUCCESS);
+    return attribute == HSA_AMD_SVM_ATTRIB_ACCESS_QUERY ? pair.attribute : pair.value;
+  };
+  EXPECT_EQ(get(0, 4, HSA_AMD_SVM_ATTRIB_READ_MOSTLY), 0u);
+  EXPECT_EQ(get(0, 4, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION), 0u);
+  EXPECT_EQ(get(0, 4, HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, gpu_.handle), uint64_t{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE});
+
+  EXPECT_EQ(set(1, 2, HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 1), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(set(2, 2, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION, gpu_.handle), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(set(0, 1, HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE, gpu_.handle), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(get(1, 2, HSA_AMD_SVM_ATTRIB_READ_MOSTLY), 1u);
+  EXPECT_EQ(get(0, 2, HSA_AMD_SVM_ATTRIB_READ_MOSTLY), 0u);
+  EXPECT_EQ(get(2, 2, HSA_AMD_SVM_ATTRIB_READ_MOSTLY), 0u);
+  EXPECT_EQ(get(2, 2, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION), gpu_.handle);
+  EXPECT_EQ(get(1, 3, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION), 0u);
+  EXPECT_EQ(get(0, 1, HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, gpu_.handle),
+            uint64_t{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE_IN_PLACE});
+  EXPECT_EQ(set(1, 1, HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 0), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(get(1, 2, HSA_AMD_SVM_ATTRIB_READ_MOSTLY), 0u);
+  EXPECT_EQ(get(2, 1, HSA_AMD_SVM_ATTRIB_READ_MOSTLY), 1u);
+
+  const hsa_signal_t done = signal(1);
+  HSA(hsa_amd_svm_prefetch_async(memory, 2 * kPage, gpu_, 0, nullptr, done));
+  EXPECT_TRUE(completes(done));
+  EXPECT_EQ(get(0, 2, HSA_AMD_SVM_ATTRIB_PREFETCH_LOCATION), gpu_.handle);
+  EXPECT_EQ(get(0, 3, HSA_AMD_SVM_ATTRIB_PREFETCH_LOCATION), 0u);
+
+  EXPECT_EQ(set(0, 1, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION, 12345), HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(set(0, 1, HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, gpu_.handle), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(set(0, 1, 77, 1), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  // Memory that is given back takes it along.
+  HSA(hsa_amd_memory_pool_free(memory));
+  EXPECT_EQ(get(0, 4, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION), 0u);
+  EXPECT_EQ(get(2, 1, HSA_AMD_SVM_ATTRIB_READ_MOSTLY), 0u);
+}
+
 TEST_F(HsaTest, MemoryOfAnotherProcess) {
   auto* memory = static_cast<uint32_t*>(allocate(10'000));
   memory[0] = 1;
