@@ -6,7 +6,8 @@
 # 32- and 64-bit source; last what they leave in TRAPSTS (run_exceptions.cpp), in all 256 combinations.
 # Usage: scripts/oracle.sh [--full] [--jobs N] [--cases N] [arguments of wavejit_model, such as --only "^v_sin_f32$" or --log2 24]
 #   --cases N  of each kind of memory access, instead of 2,000
-#   --full  all 2^32 inputs of 32-bit sources: an hour or two of CPU time for each of some 50 instructions
+#   --full  all 2^32 inputs of 32-bit sources: 7 to 90 minutes of CPU time for each of some 50 instructions, which
+#     --piece I --pieces N takes in parts
 # BUILD_DIR chooses the build folder. The last line says how many parts failed.
 set -eu
 export WAVEJIT_STRICT=1  # what cannot be translated is a failure

@@ -41,6 +41,8 @@ int main(int argc, char** argv) {
   app.add_option("--modes", options.modes, "exceptions: combinations for each form, in turns");
   app.add_option("--shard", options.shard, "sweep, exceptions: which of --shards parts of the opcodes");
   app.add_option("--shards", options.shards)->check(CLI::PositiveNumber);
+  app.add_option("--piece", options.piece, "sweep: which of --pieces parts of the inputs of one source, for long runs");
+  app.add_option("--pieces", options.pieces)->check(CLI::PositiveNumber);
   app.add_flag("--distances", options.distances, "sweep: print how far approximations are from the true value");
   app.add_flag("--verbose", options.verbose);
   std::string directed;

@@ -135,7 +135,9 @@ class Sweep {
       if (!reads_mode && !narrow && m >= 2) break;
       const size_t turns = each_mode ? 1 : reads_mode ? modes.size() : 2;
       ++summary_.forms;
-      for (uint64_t block = each_mode ? 0 : m; block < blocks; block += turns)
+      const uint64_t first = one ? blocks * options_.piece / options_.pieces : 0;
+      const uint64_t end = one ? blocks * (options_.piece + 1) / options_.pieces : blocks;
+      for (uint64_t block = first + (each_mode ? 0 : (m + turns - first % turns) % turns); block < end; block += turns)
         if (!run_block(i, target, modes[m], one ? block : rng(), one ? log2_count : 0, prepared)) return;
     }
     if (options_.distances && function_of(i.name())) {

@@ -25,6 +25,7 @@ struct RunOptions {
   unsigned modes = 16;             // of exceptions: how many combinations of them each form takes in turns
   bool all_modes = false;          // 256 combinations of rounding and denormals, instead of 16
   unsigned shard = 0, shards = 1;  // takes every `shards`-th opcode, from the `shard`-th on
+  unsigned piece = 0, pieces = 1;  // of the sweep: the `piece`-th part of the inputs of one source
   bool distances = false;          // print how far approximations are from the true value at most
 };
 
