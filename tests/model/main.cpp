@@ -52,6 +52,10 @@ int main(int argc, char** argv) {
   bool complete = false;
   app.add_flag("--complete", complete, "list arithmetic instructions without a model instead");
   CLI11_PARSE(app, argc, argv);
+  if (options.shard >= options.shards || options.piece >= options.pieces) {
+    fmt::print(stderr, "--shard and --piece count from 0 to one less than --shards and --pieces\n");
+    return 2;
+  }
   if (complete) return model::check_completeness();
   if (!directed.empty()) {
     fmt::print("{} files\n", model::write_directed(directed, options.only));
@@ -71,14 +75,22 @@ int main(int argc, char** argv) {
   }
   fmt::print("seed {}\n", options.seed);
   int failed = 0;
+  unsigned opcodes = 0;
   const auto run = [&](std::string_view name, model::RunSummary (*function)(const model::RunOptions&)) {
     const auto start = std::chrono::steady_clock::now();
-    if (part == "all" || part == name) failed |= report(name, function(options), start);
+    if (part != "all" && part != name) return;
+    const model::RunSummary summary = function(options);
+    opcodes += summary.opcodes;
+    failed |= report(name, summary, start);
   };
   run("vector", model::run_vector);
   run("scalar", model::run_scalar);
   run("matrix", model::run_matrix);
   if (part != "all") run("sweep", model::run_sweep);
   if (part != "all") run("exceptions", model::run_exceptions);
+  if (opcodes == 0 && options.shards == 1) {
+    fmt::print(stderr, "no opcode of these processors is meant by --only {}\n", options.only);
+    return 2;
+  }
   return failed;
 }
