@@ -8,6 +8,7 @@
 #include "frontend/isa/decoder.h"
 #include "frontend/isa/info.h"
 #include "frontend/lift/handlers.h"
+#include "internal/check.h"
 #include "internal/semantics/exceptions.h"
 
 namespace wavejit::lift {
@@ -134,6 +135,10 @@ void CfgBuilder::discover() {
     uint64_t pc = work.back();
     work.pop_back();
     while (!std::exchange(seen[pc], true)) {
+      if (!options_.part.contains(pc)) {
+        is_part_ = true;
+        break;
+      }
       if (decoded_.size() > kMaxInstructions) {
         is_part_ = true;
         return;
@@ -194,7 +199,7 @@ void CfgBuilder::make_block(uint64_t pc) {
     block.end_pc = pc;
     block.changes_mode |= mode_behind(d.inst, 0) != 0 || mode_behind(d.inst, UINT32_MAX) != UINT32_MAX;
     if (d.ending != Ending::fallthrough || leaders_.contains(pc)) break;
-    if (block.insts.size() >= kMaxBlockInstructions) break;
+    if (block.insts.size() >= kMaxBlockInstructions || !options_.part.contains(pc)) break;
   }
   block_at_[block.pc] = static_cast<uint32_t>(blocks_.size());
   blocks_.push_back(std::move(block));
@@ -293,6 +298,7 @@ Expected<Cfg> CfgBuilder::build() {
   if (options_.entry_pc < options_.code_base || options_.entry_pc - options_.code_base >= options_.code.size())
     return make_error(ErrorCode::kBadCodeObject,
                       fmt::format("{}: the entry {:#x} is outside of the code", options_.name, options_.entry_pc));
+  WAVEJIT_CHECK(options_.part.contains(options_.entry_pc));
   discover();
   cut();
   for (const auto& [pc, is_entry] : leaders_) make_block(pc);

@@ -1,4 +1,5 @@
-// Control-flow graph of the guest code reachable from one entry by direct branches; of very large functions, a part.
+// Control-flow graph of the guest code reachable from one entry by direct branches; of very large functions, a part, and
+// of others that which LiftOptions::part says.
 #pragma once
 
 #include <array>

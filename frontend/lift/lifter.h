@@ -17,6 +17,14 @@
 
 namespace wavejit::lift {
 
+// Guest addresses [begin, end).
+struct CodeRange {
+  uint64_t begin = 0, end = 0;
+  [[nodiscard]] bool contains(uint64_t pc) const { return pc >= begin && pc < end; }
+  bool operator==(const CodeRange&) const = default;
+};
+inline constexpr CodeRange kAllCode{0, UINT64_MAX};
+
 struct LiftOptions {
   isa::Target target = isa::Target::gfx906;
   bool ecc_off = false;           // see isa::d16_loads_clear
@@ -46,12 +54,8 @@ struct LiftOptions {
   // Set when every wave that enters at entry_pc does so at its start and in a complete work-group of this shape
   // (specialisation), and is resumed after a barrier or yield where this code let it go.
   std::optional<DispatchShape> shape = {};
-};
-
-// Guest addresses [begin, end).
-struct CodeRange {
-  uint64_t begin = 0, end = 0;
-  bool operator==(const CodeRange&) const = default;
+  // Only instructions that begin in this range are lifted; control that gets to another one leaves the unit.
+  CodeRange part = kAllCode;
 };
 
 struct LiftResult {

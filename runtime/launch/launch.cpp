@@ -49,6 +49,7 @@ Expected<void> prepare_start(LaunchState& shared) {
     shared.background = translate_in_background(shared.request.module, shared.starts);
     return {};
   }
+  if (!shared.request.translated_part.contains(shared.starts[0].pc)) return {};
   Expected<TranslationCache::Entry> entry = cache.find(shared.starts[0], counters);
   shared.add(counters);
   if (!entry) return cannot(std::move(entry.error()));
@@ -105,7 +106,8 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
     shared.config = cache.config_id({.tier = request.tier,
                                      .disabled_passes = request.disabled_passes,
                                      .count_instructions = request.count_instructions,
-                                     .profile = shared.profile});
+                                     .profile = shared.profile,
+                                     .part = request.translated_part});
     shared.full_exec = is_on(request.disabled_passes, kFullExec);
     shared.scratch_descriptors = is_on(request.disabled_passes, kScratchDescriptors);
     Specialisation specialisation = specialisation_of(kernel, request.shape, request.lds_bytes, request.kernarg);

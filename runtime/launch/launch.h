@@ -40,8 +40,10 @@ struct LaunchRequest {
   bool only_translates = false;              // with Engine::jit: what most waves start in; nothing is run
   backend::Tier tier = backend::Tier::avx2;  // of translated code
   std::vector<std::string> disabled_passes;  // and other optimisations: of check_switches()
-  bool count_instructions = false;           // in translated code; the interpreter alone always does
-  OpcodeCounts* executed = nullptr;          // not null: filled in, by code that is translated for this launch alone
+  // With Engine::jit: instructions that begin elsewhere are interpreted. Waves change between the two at any instruction.
+  lift::CodeRange translated_part = lift::kAllCode;
+  bool count_instructions = false;   // in translated code; the interpreter alone always does
+  OpcodeCounts* executed = nullptr;  // not null: filled in, by code that is translated for this launch alone
   uint32_t threads = 1;
   Device* device = &Device::of_process();
   uint64_t schedule = 0;  // not 0: the seed of the order in which work-groups and waves have their turns (schedule.h)

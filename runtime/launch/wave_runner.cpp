@@ -123,6 +123,7 @@ void WaveRunner::note_turn(const WaveState& wave, WaveSlot& slot, uint64_t regis
 // Interprets the wave for a while. It moves to translated code (of its own: where it is now, no code starts) when it
 // has been interpreted for as long as the kernel took to translate since it could have been entered there.
 ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
+  if (shared_.request.translated_part != lift::kAllCode) return interpret_to_translated_part(wave, slot);
   const interp::Interpreter& interpreter = *shared_.interpreter;
   const bool late = shared_.background && !slot.stays_interpreted && shared_.translated();
   const Clock::time_point start = late ? Clock::now() : Clock::time_point();
@@ -146,13 +147,41 @@ ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
     const uint64_t pc = wave.pc;
     reason = interpreter.run(wave, 1);
     if (reason != ExitReason::kYield || wave.pc > pc) continue;
-    slot.interpreted = slot.in_start_unit = slot.in_exec_full = false;
-    wave.polls_left = kFewPolls;
-    slot.arrival = TranslationCache::Arrival::jump;
-    ++moved_waves_;
+    move_to_translated(wave, slot);
     break;
   }
   return reason;
+}
+
+void WaveRunner::move_to_translated(WaveState& wave, WaveSlot& slot) {
+  slot.interpreted = slot.stays_interpreted = slot.in_start_unit = slot.in_exec_full = false;
+  wave.polls_left = kFewPolls;
+  slot.arrival = TranslationCache::Arrival::jump;
+  ++moved_waves_;
+}
+
+// An instruction at a time. kJump: the wave has come to the part.
+ExitReason WaveRunner::interpret_to_translated_part(WaveState& wave, WaveSlot& slot) {
+  const GuestScope scope(*mark_, wave, nullptr);
+  wave.polls_left = polls_of_turn(wave);
+  slot.idle = false;
+  for (uint64_t left = kInterpreterBudget; left != 0; --left) {
+    if (shared_.request.translated_part.contains(wave.pc)) {
+      move_to_translated(wave, slot);
+      return ExitReason::kJump;
+    }
+    const ExitReason reason = shared_.interpreter->run(wave, 1);
+    if (reason != ExitReason::kYield) {
+      wave.polls_left = 0;
+      return reason;
+    }
+    if (wave.polls_left == 0) {
+      note_turn(wave, slot, hash_of(std::as_bytes(std::span(wave.sgpr))) ^ wave.pc ^ wave.scc, kMaxInterpretedPolls);
+      break;
+    }
+  }
+  wave.polls_left = 0;
+  return ExitReason::kYield;
 }
 
 const TranslationCache::Entry& WaveRunner::lookup(const WaveState& wave, WaveSlot& slot) {
@@ -169,7 +198,12 @@ const TranslationCache::Entry& WaveRunner::lookup(const WaveState& wave, WaveSlo
 // An entry without code: there is none, and the error is reported or the wave is to be interpreted.
 const TranslationCache::Entry& WaveRunner::translate(const WaveState& wave, WaveSlot& slot, Cached& cached,
                                                      uint64_t key) {
+  static constexpr TranslationCache::Entry kNone;
   restore_mxcsr();
+  if (!shared_.request.translated_part.contains(wave.pc)) {
+    slot.stays_interpreted = true;
+    return kNone;
+  }
   const TranslationCache::Query query{.config = shared_.config,
                                       .specialisation = slot.specialisation,
                                       .pc = wave.pc,
@@ -183,7 +217,6 @@ const TranslationCache::Entry& WaveRunner::translate(const WaveState& wave, Wave
   if (!found) {
     slot.stays_interpreted = shared_.falls_back(found.error());
     if (!slot.stays_interpreted) shared_.fail(std::move(found.error()));
-    static constexpr TranslationCache::Entry kNone;
     return kNone;
   }
   changes_.lines |= found->changed_lines;

@@ -22,7 +22,7 @@ struct WaveSlot {
   enum class Status : uint8_t { ready, at_barrier, at_sync, ended };
   Status status = Status::ready;
   bool interpreted = false;
-  bool stays_interpreted = false;  // it has come to code that cannot be translated
+  bool stays_interpreted = false;  // it has come to code that cannot be translated, or is not to be
   TranslationCache::Arrival arrival = TranslationCache::Arrival::start;  // how it comes to its pc
   bool in_start_unit = true;                                             // the code that it was in last
   bool in_exec_full = true;
@@ -125,6 +125,8 @@ class WaveRunner {
   [[nodiscard]] uint32_t polls_of_turn(const WaveState& wave);
   void note_turn(const WaveState& wave, WaveSlot& slot, uint64_t registers, uint32_t most_polls);
   ExitReason interpret(WaveState& wave, WaveSlot& slot);
+  ExitReason interpret_to_translated_part(WaveState& wave, WaveSlot& slot);
+  void move_to_translated(WaveState& wave, WaveSlot& slot);
   const TranslationCache::Entry& lookup(const WaveState& wave, WaveSlot& slot);
   const TranslationCache::Entry& translate(const WaveState& wave, WaveSlot& slot, Cached& cached, uint64_t key);
 

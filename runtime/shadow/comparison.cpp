@@ -15,6 +15,7 @@
 
 #include "runtime/kernel/symbols.h"
 #include "runtime/memory/memory_registry.h"
+#include "runtime/shadow/culprit.h"
 #include "runtime/shadow/engine_run.h"
 #include "runtime/shadow/memory.h"
 #include "runtime/shadow/quick.h"
@@ -28,8 +29,9 @@ using Outcome = EngineRun::Outcome;
 constexpr uint64_t kPage = 4096;
 // Runs of the interpreter with drawn orders that have to agree before a difference is one of the engines.
 constexpr uint64_t kSeeds = 3;
-// What the search for the culprit may take, in seconds or in limits of a run.
-constexpr double kSearchSeconds = 60, kSearchLimits = 12;
+// What the search for the culprit may take, among the optimisations and in the code, each in seconds or in limits of a
+// run; and how many limits a run may take in which waves change between the engines.
+constexpr double kSearchSeconds = 60, kSearchLimits = 12, kMixedLimits = 4;
 
 struct Difference {
   uint64_t first = 0;  // address
@@ -130,7 +132,9 @@ class Comparison {
     else
       text_ += fmt::format("\n  Interpreter: {}\n  JIT: {}", how_it_ended(expected), how_it_ended(got));
     give_text();
-    search(expected);
+    search_switches(expected);
+    give_text();
+    search_code(expected);
     give_text();
     return Verdict::different;
   }
@@ -182,7 +186,9 @@ class Comparison {
 
   // Whether a run ended as the interpreter's first one did, and wrote the same.
   bool agrees(const EngineRun& expected, const LaunchRequest& request) const {
-    const EngineRun run(request, memory_.pages, options_.limit_s, after_run_, parent_);
+    return agrees(expected, EngineRun(request, memory_.pages, options_.limit_s, after_run_, parent_));
+  }
+  [[nodiscard]] bool agrees(const EngineRun& expected, const EngineRun& run) const {
     return is_same_end(expected, run) &&
            (run.outcome() == Outcome::error || is_same(difference(expected, run, memory_)));
   }
@@ -235,11 +241,32 @@ class Comparison {
         std::bit_cast<float>(words[1]), words[2], std::bit_cast<float>(words[2]), found.bytes, found.pages);
   }
 
-  // Which optimisations the difference needs.
-  void search(const EngineRun& expected) {
-    using Clock = std::chrono::steady_clock;
+  using Clock = std::chrono::steady_clock;
+  [[nodiscard]] Clock::time_point end_of_search() const {
     const auto seconds = std::min(kSearchSeconds, kSearchLimits * options_.limit_s);
-    const Clock::time_point end = Clock::now() + std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9));
+    return Clock::now() + std::chrono::nanoseconds(static_cast<int64_t>(seconds * 1e9));
+  }
+
+  // Which instruction's translation makes the difference.
+  void search_code(const EngineRun& expected) {
+    const Clock::time_point end = end_of_search();
+    const auto try_part = [&](const lift::CodeRange& part) {
+      if (Clock::now() > end) return Agreement::unknown;
+      LaunchRequest request = translated(request_.tier, request_.disabled_passes);
+      request.translated_part = part;
+      const EngineRun run(request, memory_.pages, kMixedLimits * options_.limit_s, after_run_, parent_);
+      if ((run.outcome() == Outcome::error && is_untranslated(run.error())) ||
+          (run.outcome() != Outcome::died && why_not(run)))
+        return Agreement::unknown;
+      return agrees(expected, run) ? Agreement::same : Agreement::different;
+    };
+    text_ += "\n  " + wavejit::runtime::shadow::describe(find_culprit(all_code(request_.module->object()), try_part),
+                                                         *request_.module);
+  }
+
+  // Which optimisations the difference needs.
+  void search_switches(const EngineRun& expected) {
+    const Clock::time_point end = end_of_search();
     const auto is_right = [&](std::vector<std::string> disabled) {
       return agrees(expected, translated(request_.tier, std::move(disabled)));
     };

@@ -25,7 +25,7 @@ namespace wavejit::runtime::shadow {
 namespace {
 
 // A child that has not ended after as many limits of a run, and this many seconds, is stuck.
-constexpr double kStuckLimits = 24, kStuckSeconds = 120;
+constexpr double kStuckLimits = 40, kStuckSeconds = 180;
 
 constexpr unsigned kMostWaited = 10;
 

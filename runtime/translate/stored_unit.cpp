@@ -155,9 +155,11 @@ std::vector<uint8_t> identity_of(const lift::LiftOptions& options, backend::Tier
   if (build_id().empty()) return {};
   // A field more does not compile: it belongs here. The name is for messages only.
   const auto& [target, ecc_off, name, entry_pc, code, code_base, mode, exec_full, exec_at_entries, is_kernel_entry,
-               count_instructions, block_counter, lds_size, scratch_srd_sgpr, scratch_srd_at_entries, shape] = options;
+               count_instructions, block_counter, lds_size, scratch_srd_sgpr, scratch_srd_at_entries, shape, part] =
+      options;
   static_cast<void>(name);
-  if (block_counter) return {};  // the code holds addresses of counters
+  if (block_counter) return {};           // the code holds addresses of counters
+  if (part != lift::kAllCode) return {};  // nobody asks for it again
   Writer w;
   w.put(uint64_t{build_id().size()});
   w.bytes(build_id().data(), build_id().size());

@@ -173,6 +173,7 @@ std::optional<TranslationCache::Work> TranslationCache::work_for(Unit& unit, con
   options.exec_full = exec_full;
   options.scratch_srd_at_entries = scratch_srd;
   options.count_instructions = work.config.count_instructions;
+  options.part = work.config.part;
   if (ExecutionProfile* profile = work.config.profile)
     options.block_counter = [profile](std::span<const isa::Instruction> block) {
       std::vector<isa::Opcode> opcodes;
@@ -337,11 +338,12 @@ Expected<TranslationCache::Entry> TranslationCache::find(const Query& query, Tra
   bool in_start_unit = query.from_start_unit;
   if (query.arrival != Arrival::start) {
     const std::shared_lock lock(mutex_);
+    const codeobject::KernelDescriptor& kernel = specialisations_[query.specialisation].kernel->descriptor;
     if (query.arrival == Arrival::jump) in_start_unit = jump_entries_.contains({query.specialisation, query.pc});
     // What the unit knows about registers holds for the MODE that its kernel starts with. Whether exceptions are recorded is
     // the same for all of a launch.
     const uint32_t mode = query.mode & ~exceptions::kRecords;
-    in_start_unit &= mode == specialisations_[query.specialisation].kernel->descriptor.mode;
+    in_start_unit &= mode == kernel.mode && configs_[query.config].part.contains(kernel.entry);
   }
   return in_start_unit ? find_in_start_unit(query, counters) : find_general(query, counters);
 } catch (const std::bad_alloc&) {
@@ -437,7 +439,8 @@ Expected<TranslationCache::Entry> TranslationCache::find_general(const Query& qu
       if (const auto it = places_.find(Key{config, kGeneral, pc, mode, false, scratch_srd}); it != places_.end())
         return general_entry(*it->second.unit, it->second.index);
     // The PC may be inside a unit that exists in another variant only; then translate that whole unit in this variant.
-    if (const auto it = root_of_.find(pc); it != root_of_.end()) root = it->second;
+    if (const auto it = root_of_.find(pc); it != root_of_.end() && configs_[config].part.contains(it->second))
+      root = it->second;
   }
   for (;;) {
     const auto unit = translated(Key{config, kGeneral, root, mode, exec_full, scratch_srd}, counters);

@@ -49,6 +49,7 @@ class TranslationCache {
     std::vector<std::string> disabled_passes;  // and other optimisations: of check_switches()
     bool count_instructions = false;           // lift::LiftOptions
     ExecutionProfile* profile = nullptr;       // code counts in it; never on the disk
+    lift::CodeRange part = lift::kAllCode;     // what is asked for, and translated; if not all code, never on the disk
     bool operator==(const Config&) const = default;
   };
 
