@@ -25,6 +25,7 @@ OPINIONS = {
     "exceptions.h": "tests/model (exact arithmetic and flags of MPFR: exceptions.cpp)",
     "rounding.h": "tests/model (MPFR in all 256 combinations of rounding and denormals)",
     "screen_partition.h": "tests/model (the formula that the manual has besides the table)",
+    "clock.h": "tests/hsa (queue_test.cpp: a kernel's counter in terms of the frequency of its agent, against the host's clock)",
 }
 
 INFRASTRUCTURE = {
