@@ -40,7 +40,7 @@ def row_of(record: Record) -> dict:
         "engine": record.engine,
         "state": record.state,
         "message": record.message[-MESSAGE:],
-        "package": record.key.partition(" ")[2],
+        "package": record.packages,
         "commit": record.commit,
         "extent": "whole" if record.whole and record.finished else "sample" if record.finished else "broken off",
         "listed": record.listed,
@@ -59,15 +59,25 @@ def row_of(record: Record) -> dict:
 
 
 def collect(folder: pathlib.Path) -> None:
-    """Brings what is recorded into docs/rocm.json; rows of steps that this machine has no record of stay."""
+    """Brings what is recorded into docs/rocm.json; rows of steps that this machine has no record of stay, and those that are
+    worth more than its record."""
     rows = {}
     if JSON.exists():
         rows = {key_of(row): row for row in json.loads(JSON.read_text())}
     for record in records.load_all(folder):
         row = row_of(record)
-        if record.state != "ran" or row["run"]:
+        if is_replaced(rows.get(key_of(row)), row):
             rows[key_of(row)] = row
     JSON.write_text(json.dumps([rows[key] for key in sorted(rows)], indent=1) + "\n")
+
+
+def is_replaced(old: dict | None, new: dict) -> bool:
+    """Whether a row of docs/rocm.json gives way to that of a record."""
+    if new["state"] == "ran" and not new["run"]:
+        return False
+    if old is None or old["state"] != "ran":
+        return True
+    return not records.is_worth_more(set(old["failures"]), old["run"], set(new["failures"]), new["run"])
 
 
 def key_of(row: dict) -> tuple:

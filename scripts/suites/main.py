@@ -36,7 +36,7 @@ def parse() -> argparse.Namespace:
     run.add_argument("--whole", action="store_true", default=None, help="all tests, against the plan")
     run.add_argument("--part", dest="whole", action="store_false", help="a sample, against the plan")
     run.add_argument("--only", default="*", help="pattern of tests, as program:test")
-    run.add_argument("--again", choices=("other", "failed", "all"), default="other", help=AGAIN)
+    run.add_argument("--again", choices=("other", "packages", "failed", "all"), default="other", help=AGAIN)
     run.add_argument("--keep", action="store_true", help="leave packages installed")
     run.add_argument("--minutes", type=float, default=120, help="a step's time (default 120)")
     run.add_argument("--total-minutes", type=float, default=1e9, help="begin no step after this time")
@@ -53,8 +53,9 @@ def parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-AGAIN = """which recorded steps run again: those of another build or of other packages (default), of these also failed tests, or
-all"""
+AGAIN = """what runs again: steps of another build or of other packages (default: other); only those of other packages, so that a step
+goes on with the tests that no build has run; besides those of another build failed tests; or all. A record of more tests stays until
+the new one has as many, or a failure that the old one lacks"""
 
 
 SHADOW = """count dispatches that interpreter and JIT agree on: options of wavejit exec --shadow (default: limit:2); give --work a
@@ -117,7 +118,8 @@ def run_suite(
             if target not in (suite.targets or release.targets):
                 continue
             file = records.path_of(settings.records, suite.name, release.name, target, engine)
-            record = prepare(file, Record(suite.name, release.name, target, engine, key, steps.commit()), options)
+            new = Record(suite.name, release.name, target, engine, key, steps.commit())
+            record = records.begin(file, new, options.again)
             size = steps.sample_size(suite, is_whole(everything, release, suite, target, options), settings)
             if package and record.finished and record.state == "ran" and covers(record, size):
                 continue
@@ -163,18 +165,6 @@ def is_whole(
         if file.exists() and records.load(file).state == "ran":
             return False
     return True
-
-
-def prepare(file: pathlib.Path, new: Record, options: argparse.Namespace) -> Record:
-    """The record to go on with: the one in the file, if it is of the same build and packages."""
-    if options.again == "all" or not file.exists():
-        return new
-    old = records.load(file)
-    if old.key != new.key:
-        return new
-    if options.again == "failed":
-        old.results = {name: r for name, r in old.results.items() if name not in old.failures()}
-    return old
 
 
 def covers(record: Record, size: int | None) -> bool:

@@ -26,7 +26,7 @@ class Record:
     target: str
     engine: str
     key: str = ""  # the build and the packages it is of
-    commit: str = ""  # of wavejit
+    commit: str = ""  # of wavejit; several, with commas, if a record goes on with the results of earlier builds
     versions: dict[str, str] = dataclasses.field(default_factory=dict)
     state: str = "ran"
     message: str = ""
@@ -40,6 +40,11 @@ class Record:
     differences: list[str] = dataclasses.field(default_factory=list)  # between interpreter and JIT
     seconds: float = 0
     peak: int = 0  # bytes
+
+    @property
+    def packages(self) -> str:
+        """The packages that the record is of."""
+        return self.key.partition(" ")[2]
 
     @property
     def finished(self) -> bool:
@@ -83,11 +88,48 @@ def load(path: pathlib.Path) -> Record:
     return Record(**data)
 
 
+def is_worth_more(failures: set[str], run: int, new_failures: set[str], new_run: int) -> bool:
+    """True if an earlier record is kept: it is of more tests, and the new one has no failure that it lacks."""
+    return run > new_run and new_failures <= failures
+
+
+def waiting_path(path: pathlib.Path) -> pathlib.Path:
+    """Where the record of another build waits until it says as much as the one at `path`."""
+    return path.with_suffix(".next")
+
+
 def save(path: pathlib.Path, record: Record) -> None:
+    """Writes a record to `path`; beside it as long as the record there is of another build or of other packages and worth
+    more, so that a run that is broken off early replaces nothing."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    target = path
+    if path.exists() and (old := load(path)).key != record.key and old.state == "ran":
+        if is_worth_more(set(old.failures()), len(old.results), set(record.failures()), len(record.results)):
+            target = waiting_path(path)
     temporary = path.with_suffix(".tmp")
     temporary.write_text(json.dumps(dataclasses.asdict(record), indent=1) + "\n")
-    temporary.replace(path)
+    temporary.replace(target)
+    if target == path:
+        waiting_path(path).unlink(missing_ok=True)
+
+
+def begin(path: pathlib.Path, new: Record, again: str) -> Record:
+    """The record that a step goes on with, by what `again` (run --again) says: that of the same build and packages if there
+    is one; otherwise `new`, with "packages" with what has not failed with another build and the same packages."""
+    if again == "all":
+        return new
+    olds = [load(file) for file in (path, waiting_path(path)) if file.exists()]
+    old = next((old for old in olds if old.key == new.key), None)
+    if old is None and again == "packages":
+        same = [old for old in olds if old.packages == new.packages]
+        old = max(same, key=lambda old: len(old.results), default=None)
+        if old is not None:
+            old.key, old.bad_ends, old.translation_failures = new.key, [], []
+            old.results = {name: r for name, r in old.results.items() if name not in old.failures()}
+            old.commit = ", ".join(dict.fromkeys([*filter(None, old.commit.split(", ")), new.commit]))
+    elif old is not None and again == "failed":
+        old.results = {name: r for name, r in old.results.items() if name not in old.failures()}
+    return old or new
 
 
 def load_all(folder: pathlib.Path) -> list[Record]:

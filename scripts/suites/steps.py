@@ -274,7 +274,7 @@ def run_program(
 
 def list_file(step: Step, name: str) -> pathlib.Path:
     """Where a step leaves the list of tests for later ones with the same packages."""
-    packages = step.record.key.partition(" ")[2].partition(" shadow ")[0]
+    packages = step.record.packages.partition(" shadow ")[0]
     key = "_".join([packages, *step.suite.arguments]).replace("/", "_").replace(" ", "_")
     return step.settings.work / "lists" / step.release.name / f"{step.suite.name}.{name}.{step.target}.{key}"
 

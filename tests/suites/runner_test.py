@@ -319,6 +319,16 @@ class Documents(unittest.TestCase):
         text = document.markdown([row], table.load_table(), [])
         self.assertIn("- rocPRIM: The package cannot be installed: E: Unmet dependencies.", text)
 
+    def test_a_row_of_more_tests_stays(self) -> None:
+        old = self.row()
+        one = {"a:Suite.one": gtest.Result("passed", 1)}
+        self.assertFalse(document.is_replaced(old, self.row(results=one)))
+        self.assertFalse(document.is_replaced(old, self.row(results={}, state="uninstallable")))
+        self.assertTrue(document.is_replaced(old, old))
+        self.assertTrue(document.is_replaced(old, self.row(results={"a:Suite.one": gtest.Result("failed", 1)})))
+        self.assertTrue(document.is_replaced(self.row(results={}, state="no code"), self.row(results=one)))
+        self.assertFalse(document.is_replaced(None, self.row(results={})))
+
     def test_the_document_is_current(self) -> None:
         if document.JSON.exists():
             self.assertEqual(document.write(pathlib.Path("/nowhere"), check=True), 0)
@@ -372,6 +382,51 @@ class Records(unittest.TestCase):
             self.assertFalse(path.exists())
         self.assertEqual(record.shadow, {"dispatches": 9, "compared": 5})
         self.assertEqual(record.differences, ["Kernel 'k'\n at"])
+
+    def record(self, build: str, *passed: str, failed: tuple[str, ...] = (), packages: str = "tests_1") -> records.Record:
+        record = records.Record("rocPRIM", "sid", "gfx906", "auto", f"{build} {packages}", commit=f"of {build}")
+        record.results = {name: gtest.Result("passed") for name in passed} | {name: gtest.Result("failed") for name in failed}
+        return record
+
+    def test_a_record_of_fewer_tests_waits(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "sid/rocPRIM.gfx906.auto.json")
+            old = self.record("old", "a", "b", failed=("c",))
+            records.save(path, old)
+            for passed in (("a",), ("a", "b")):
+                new = self.record("new", *passed)
+                records.save(path, new)
+                self.assertEqual(records.load_all(pathlib.Path(folder)), [old])
+                # What waits goes on.
+                self.assertEqual(records.begin(path, self.record("new"), "other"), new)
+            new.results["d"] = gtest.Result("passed")
+            records.save(path, new)
+            self.assertEqual(records.load_all(pathlib.Path(folder)), [new])
+            self.assertEqual([file.name for file in path.parent.iterdir()], [path.name])
+
+    def test_a_new_failure_does_not_wait(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "sid/rocPRIM.gfx906.auto.json")
+            records.save(path, self.record("old", "a", "b", failed=("c",)))
+            new = self.record("new", failed=("a",))
+            records.save(path, new)
+            self.assertEqual(records.load(path), new)
+
+    def test_go_on_with_what_another_build_has_passed(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "sid/rocPRIM.gfx906.auto.json")
+            records.save(path, self.record("old", "a", failed=("b",)))
+            self.assertEqual(records.begin(path, self.record("new"), "other").results, {})
+            self.assertEqual(records.begin(path, self.record("new", packages="tests_2"), "packages").results, {})
+            record = records.begin(path, self.record("new"), "packages")
+            self.assertEqual(record.results, {"a": gtest.Result("passed")})
+            self.assertEqual((record.key, record.commit), ("new tests_1", "of old, of new"))
+            record.results["b"] = gtest.Result("failed")
+            records.save(path, record)
+            # It is of the same build now.
+            self.assertEqual(records.begin(path, self.record("new"), "packages"), record)
+            self.assertEqual(set(records.begin(path, self.record("new"), "failed").results), {"a"})
+            self.assertEqual(records.begin(path, self.record("new"), "all").results, {})
 
     def test_come_back(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
