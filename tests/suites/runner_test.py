@@ -225,6 +225,19 @@ class Listed(unittest.TestCase):
         self.assertIn("no device", record.message)
 
 
+class Shares(unittest.TestCase):
+    def test_no_share_is_too_short_for_a_test(self) -> None:
+        self.assertEqual(steps.end_of_share(100, 1100, 4, 60), 350)
+        self.assertEqual(steps.end_of_share(100, 1100, 100, 60), 160)
+        self.assertEqual(steps.end_of_share(1080, 1100, 1, 60), 1100)
+        self.assertEqual(steps.end_of_share(1200, 1100, 3, 60), 1100)
+
+    def test_programs_that_had_no_turn_are_first(self) -> None:
+        record = records.Record("rocPRIM", "sid", "gfx906", "auto")
+        record.results = {name: gtest.Result("passed") for name in ("a:one", "a:two", "b:one", "aa:one")}
+        self.assertEqual(steps.by_results(record, ["a", "b", "aa", "c"]), ["c", "b", "aa", "a"])
+
+
 class Translations(unittest.TestCase):
     def test_messages_of_untranslated_kernels_are_those_of_the_sources(self) -> None:
         folders = ("frontend", "backend-x86", "runtime", "include")
