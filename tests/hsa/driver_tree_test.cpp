@@ -45,6 +45,10 @@ TEST(DriverTree, DescribesTheBoards) {
   EXPECT_NE(content(nodes + "2/p2p_links/0/properties").find("node_from 2\nnode_to 1\n"), std::string::npos);
   EXPECT_EQ(content(nodes + "1/name"), "vega20\n");
   EXPECT_EQ(content("/dev/dri/renderD129"), "/dev/null");
+  EXPECT_EQ(content("/sys/class/hwmon/hwmon1"), "../../devices/wavejit/0000:02:00.0/hwmon/hwmon1");
+  EXPECT_EQ(content("/sys/devices/wavejit/0000:02:00.0/hwmon/hwmon1/name"), "amdgpu\n");
+  EXPECT_EQ(content("/sys/devices/wavejit/0000:02:00.0/hwmon/hwmon1/device"), "../../../0000:02:00.0");
+  EXPECT_NE(content("/sys/devices/wavejit/0000:01:00.0/vbios_version"), "");
   const std::string config = content("/sys/devices/wavejit/0000:01:00.0/config");
   ASSERT_EQ(config.size(), 64u);
   EXPECT_EQ(config.substr(0, 4), "\x02\x10\xaf\x66");
@@ -54,6 +58,7 @@ TEST(DriverTree, DescribesTheBoards) {
 TEST(DriverTree, KeepsTheHostsDevices) {
   const HostFacts host{.dri_devices = {"card0", "renderD128"},
                        .drm_devices = {"card0", "renderD128", "version"},
+                       .monitors = {"hwmon0"},
                        .pci_devices = {"0000:00:1f.0", "0000:01:00.0"}};
   const auto tree = driver_tree(*boards_of_list("gfx906"), host);
   EXPECT_EQ(find(tree, "/dev/dri/card0")->content, "/dev/dri/card0");
@@ -61,6 +66,8 @@ TEST(DriverTree, KeepsTheHostsDevices) {
   EXPECT_EQ(find(tree, "/sys/class/drm/version")->content, "/sys/class/drm/version");
   EXPECT_EQ(find(tree, "/dev/dri/version"), nullptr);
   EXPECT_EQ(find(tree, "/sys/class/drm/renderD129")->content, "../../devices/wavejit/0000:01:00.0/drm/renderD129");
+  EXPECT_EQ(find(tree, "/sys/class/hwmon/hwmon0")->content, "/sys/class/hwmon/hwmon0");
+  EXPECT_EQ(find(tree, "/sys/class/hwmon/hwmon1")->content, "../../devices/wavejit/0000:01:00.0/hwmon/hwmon1");
   EXPECT_EQ(find(tree, "/sys/bus/pci/devices/0000:01:00.0")->content, "/sys/bus/pci/devices/0000:01:00.0");
   EXPECT_NE(find(tree, "/sys/class/kfd/kfd/topology/nodes/1/properties")->content.find("drm_render_minor 129\n"),
             std::string::npos);

@@ -46,6 +46,7 @@ class Tree {
     topology();
     for (const std::string& name : host_.dri_devices) link("/dev/dri/" + name, "/dev/dri/" + name);
     for (const std::string& name : host_.drm_devices) link("/sys/class/drm/" + name, "/sys/class/drm/" + name);
+    for (const std::string& name : host_.monitors) link("/sys/class/hwmon/" + name, "/sys/class/hwmon/" + name);
     for (const std::string& name : host_.pci_devices)
       link("/sys/bus/pci/devices/" + name, "/sys/bus/pci/devices/" + name);
     for (uint32_t i = 0; i < boards_.size(); ++i) pci_device(i);
@@ -64,7 +65,8 @@ class Tree {
   [[nodiscard]] uint32_t free_minor(const char* prefix, uint32_t first, uint32_t n) const {
     for (;; ++first) {
       const std::string name = fmt::format("{}{}", prefix, first);
-      if (!has(host_.dri_devices, name) && !has(host_.drm_devices, name) && n-- == 0) return first;
+      if (!has(host_.dri_devices, name) && !has(host_.drm_devices, name) && !has(host_.monitors, name) && n-- == 0)
+        return first;
     }
   }
   [[nodiscard]] uint32_t card(uint32_t i) const { return free_minor("card", 0, i); }
@@ -230,6 +232,7 @@ class Tree {
     file(folder + "numa_node", "-1\n");
     file(folder + "enable", "1\n");
     file(folder + "product_name", b.name + "\n");
+    file(folder + "vbios_version", "113-WAVEJIT-000\n");  // rocm_smi 5.2 counts no device without
     file(folder + "mem_info_vram_total", fmt::format("{}\n", memory_bytes(b)));
     file(folder + "mem_info_vram_used", "0\n");
     if (serial(b, i) != 0) file(folder + "unique_id", fmt::format("{:016x}\n", serial(b, i)));
@@ -258,6 +261,18 @@ class Tree {
       link(drm + "device", "../../../" + slot);
       link("/sys/class/drm/" + name, fmt::format("../../devices/wavejit/{}/drm/{}", slot, name));
     }
+    monitor(i, slot);
+  }
+
+  // Of a device whose sensors have no values. rocm_smi 5.2 ends the process if it asks for a temperature and finds no
+  // monitor, and finds no device if a monitor does not name its voltage.
+  void monitor(uint32_t i, const std::string& slot) {
+    const std::string name = fmt::format("hwmon{}", free_minor("hwmon", 0, i));
+    const std::string below = fmt::format("devices/wavejit/{}/hwmon/{}", slot, name);
+    file(fmt::format("/sys/{}/name", below), "amdgpu\n");
+    file(fmt::format("/sys/{}/in0_label", below), "vddgfx\n");
+    link(fmt::format("/sys/{}/device", below), "../../../" + slot);
+    link("/sys/class/hwmon/" + name, "../../" + below);
   }
 
   std::span<const Board> boards_;
@@ -302,6 +317,7 @@ HostFacts HostFacts::read() {
                   .memory_bytes = uint64_t{info.totalram} * info.mem_unit};
   facts.dri_devices = names_in("/dev/dri");
   facts.drm_devices = names_in("/sys/class/drm");
+  facts.monitors = names_in("/sys/class/hwmon");
   facts.pci_devices = names_in("/sys/bus/pci/devices");
   return facts;
 }

@@ -1,6 +1,6 @@
 // The files by which programs recognise the kernel driver and its devices, as a directory tree: /dev/kfd, /dev/dri,
-// /sys/class/kfd, /sys/module/amdgpu, /sys/class/drm, /sys/bus/pci. The tree is generated from the boards; the preload
-// library (preload.cpp) redirects paths to it. wavejit's own libraries use none of it.
+// /sys/class/kfd, /sys/module/amdgpu, /sys/class/drm, /sys/class/hwmon, /sys/bus/pci. The tree is generated from the boards;
+// the preload library (preload.cpp) redirects paths to it. wavejit's own libraries use none of it.
 //
 // Facts: Linux, Documentation/gpu/amdgpu, amdkfd/kfd_topology.c and kfd_crat.h (names, order and units of properties).
 #pragma once
@@ -30,6 +30,7 @@ struct HostFacts {
   // Names that exist already, which the tree's own must not hide: they are linked to as they are.
   std::vector<std::string> dri_devices;  // in /dev/dri: "card0", "renderD128", "by-path"
   std::vector<std::string> drm_devices;  // in /sys/class/drm: "card0", "version"
+  std::vector<std::string> monitors;     // in /sys/class/hwmon: "hwmon0"
   std::vector<std::string> pci_devices;  // in /sys/bus/pci/devices: "0000:01:00.0"
   [[nodiscard]] static HostFacts read();
 };
