@@ -24,8 +24,9 @@ suite of a Debian package, unmodified, under `wavejit exec` in a root file syste
 suite; "sample" rows ran as many as they say, drawn by the hashes of the tests' names (`draw` in scripts/suites/gtest.py): the same each
 time. "Broken off" rows are samples whose time was over before all their tests had run; slow tests come last. "Skipped" is what the
 tests themselves skip. A kernel that cannot be translated ends the test with an error, as nothing falls back to the interpreter
-silently: the column "not translated" counts such places. "Seconds" are of machines that were busy with other work, and no measure of
-speed.
+silently: the column "not translated" counts such places. "Compared" counts dispatches in which interpreter and JIT agreed in shadow
+mode ([reliability.md](reliability.md)), in a run of the suite with `--shadow=limit:1`, which may be of another number of tests than the
+row. "Seconds" are of machines that were busy with other work, and no measure of speed.
 
 To repeat a row: `scripts/suites.sh run --release RELEASE --suite SUITE --target TARGET` with `--whole` or `--sample N`.
 """
@@ -53,6 +54,7 @@ def row_of(record: Record) -> dict:
         },
         "bad_ends": [text[:MESSAGE] for text in record.bad_ends],
         "not_translated": record.translation_failures,
+        "shadow": {name: value for name, value in record.shadow.items() if value and name != "bytes"},
         "seconds": round(record.seconds),
         "peak_mib": round(record.peak / 2**20),
     }
@@ -66,9 +68,23 @@ def collect(folder: pathlib.Path) -> None:
         rows = {key_of(row): row for row in json.loads(JSON.read_text())}
     for record in records.load_all(folder):
         row = row_of(record)
-        if is_replaced(rows.get(key_of(row)), row):
-            rows[key_of(row)] = row
-    JSON.write_text(json.dumps([rows[key] for key in sorted(rows)], indent=1) + "\n")
+        rows[key_of(row)] = merged(rows.get(key_of(row)), row)
+    JSON.write_text(json.dumps([row for _, row in sorted(rows.items()) if row], indent=1) + "\n")
+
+
+def merged(old: dict | None, new: dict) -> dict | None:
+    """The row of docs/rocm.json and the one of a record as one row, which has the counts of the run that compared most
+    dispatches in shadow mode: it may be another than the one that the rest is of."""
+    row = new if is_replaced(old, new) else old
+    if row is None:
+        return None
+    shadow = max((other.get("shadow", {}) for other in (old, new) if other), key=compared)
+    return row | {"shadow": shadow}
+
+
+def compared(shadow: dict[str, int]) -> int:
+    """Dispatches without a difference."""
+    return shadow.get("compared", 0) - shadow.get("different", 0)
 
 
 def is_replaced(old: dict | None, new: dict) -> bool:
@@ -106,7 +122,7 @@ def unexplained(row: dict, reasons: list[table.Reason]) -> list[str]:
 
 
 def summary(rows: list[dict], everything: table.Table, reasons: list[table.Reason]) -> str:
-    lines = ["| release | ROCm | rows | tests run | passed | skipped | failed | of these unexplained |", "|---|---|" + "---:|" * 6]
+    lines = ["| release | ROCm | rows | tests run | passed | skipped | failed | of these unexplained | compared |", "|---|---|" + "---:|" * 7]
     for name in everything.order:
         own = [row for row in rows if row["release"] == name and row["state"] == "ran"]
         if not own:
@@ -116,6 +132,7 @@ def summary(rows: list[dict], everything: table.Table, reasons: list[table.Reaso
         failed = sum(len(row["failures"]) for row in own)
         open_ones = sum(len(unexplained(row, reasons)) for row in own)
         cells = [f"Debian {release.debian}", release.rocm, len(own), *counts, failed, open_ones]
+        cells.append(sum(compared(row.get("shadow", {})) for row in own))
         lines.append("| " + " | ".join(f"{cell:,}" if isinstance(cell, int) else cell for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -127,8 +144,8 @@ def section(
     rows = sorted(rows, key=lambda row: (order.get(row["suite"], len(order)), row["target"], row["engine"]))
     lines = [f"## Debian {release.debian}, ROCm {release.rocm}", ""]
     lines += [
-        "| suite | target | engine | extent | run | passed | failed | skipped | not translated | seconds | GiB |",
-        "|---|---|---|---|" + "---:|" * 7,
+        "| suite | target | engine | extent | run | passed | failed | skipped | not translated | compared | seconds | GiB |",
+        "|---|---|---|---|" + "---:|" * 8,
     ]
     absent = []
     for row in rows:
@@ -137,6 +154,7 @@ def section(
             continue
         extent = row["extent"] if row["extent"] == "whole" else f"{row['extent']} of {row['listed']:,}"
         counts = [row["run"], row["passed"], len(row["failures"]), row["skipped"], len(row["not_translated"])]
+        counts.append(compared(row.get("shadow", {})))
         cells = [row["suite"], row["target"], row["engine"], extent, *(f"{n:,}" for n in counts)]
         cells += [f"{row['seconds']:,}", f"{row['peak_mib'] / 1024:.1f}"]
         lines.append("| " + " | ".join(cells) + " |")
@@ -197,6 +215,8 @@ def failures(rows: list[dict], reasons: list[table.Reason]) -> list[str]:
             for name in names[:NAMES]:
                 failure = row["failures"][name]
                 lines.append(f"  - `{name}`: {failure['status']}: {first_line(failure['message'])}")
+        if different := row.get("shadow", {}).get("different"):
+            lines.append(f"- {row['suite']}, {row['target']}, {row['engine']}: interpreter and JIT differ in {different} dispatches")
         where = (row["suite"], row["release"], row["target"])
         ends = [end for end in row["bad_ends"] if not any(reason.explains(*where, program_of(end)) for reason in reasons)]
         for text in ends[:NAMES]:

@@ -111,7 +111,7 @@ def run_suite(
     versions = " ".join(f"{name}_{root.candidate(name)}" for name in names)
     key = f"{records.hash_of_build(settings.build)} {versions}"
     if settings.shadow is not None:
-        key += f" shadow {settings.shadow}"
+        key += records.SHADOW + settings.shadow
     todo = []
     for engine in options.engine or ["auto"]:
         for target in options.target or suite.targets or release.targets:

@@ -8,6 +8,10 @@ import pathlib
 from gtest import Result
 
 
+# In a record's key, in front of the options of shadow mode.
+SHADOW = " shadow "
+
+
 def hash_of_build(build: pathlib.Path) -> str:
     """Stands for the libraries that programs run on."""
     digest = hashlib.sha256()
@@ -44,7 +48,7 @@ class Record:
     @property
     def packages(self) -> str:
         """The packages that the record is of."""
-        return self.key.partition(" ")[2]
+        return self.key.partition(" ")[2].partition(SHADOW)[0]
 
     @property
     def finished(self) -> bool:

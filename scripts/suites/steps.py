@@ -22,6 +22,8 @@ from records import Record
 
 # In the exchange folder.
 SHADOW_REPORT = "shadow.jsonl"
+# Between the program's name and why, in Record.bad_ends.
+NO_LIST = " does not list its tests: "
 # Tests of a batch with shadow mode: a process reports when it ends, and one that the end of the step stops does not.
 SHADOW_BATCH = 20
 
@@ -195,6 +197,7 @@ def prepare(step: Step) -> int:
 def run_gtest(step: Step, size: int | None) -> None:
     programs: dict[str, gtest.Program] = {}
     tests: list[str] = []
+    step.record.bad_ends = [text for text in step.record.bad_ends if NO_LIST not in text]  # listed anew
     in_all = prepare(step)
     arguments = [argument.replace("{package}", step.package) for argument in step.suite.arguments]
     wrapper = [step.suite.wrapper] if step.suite.wrapper else []
@@ -221,7 +224,7 @@ def run_gtest(step: Step, size: int | None) -> None:
             if "hipErrorNoBinaryForGpu" in str(error):
                 step.record.state = "no code"
                 return
-            step.record.bad_ends.append(f"{name} does not list its tests: {error}")
+            step.record.bad_ends.append(f"{name}{NO_LIST}{error}")
     if not tests:
         step.record.state, step.record.message = "unlisted", "\n".join(step.record.bad_ends)[-2000:]
         return
@@ -283,8 +286,7 @@ def run_program(
 
 def list_file(step: Step, name: str) -> pathlib.Path:
     """Where a step leaves the list of tests for later ones with the same packages."""
-    packages = step.record.packages.partition(" shadow ")[0]
-    key = "_".join([packages, *step.suite.arguments]).replace("/", "_").replace(" ", "_")
+    key = "_".join([step.record.packages, *step.suite.arguments]).replace("/", "_").replace(" ", "_")
     return step.settings.work / "lists" / step.release.name / f"{step.suite.name}.{name}.{step.target}.{key}"
 
 

@@ -317,7 +317,7 @@ class Documents(unittest.TestCase):
     def test_says_what_ran_and_what_is_unexplained(self) -> None:
         reason = table.Reason("rocPRIM", ["a:*"], "upstream", "The test divides by zero.", "Its line 12.")
         text = document.markdown([self.row()], table.load_table(), [reason])
-        self.assertIn("| rocPRIM | gfx906 | auto | sample of 9 | 3 | 1 | 2 | 0 | 0 |", text)
+        self.assertIn("| rocPRIM | gfx906 | auto | sample of 9 | 3 | 1 | 2 | 0 | 0 | 0 |", text)
         self.assertIn("upstream. The test divides by zero. Its line 12.", text)
         self.assertIn("1 **unexplained**", text)
         self.assertIn("`b:Suite.three`: crashed: signal 6 (SIGABRT)", text)
@@ -341,6 +341,18 @@ class Documents(unittest.TestCase):
         self.assertTrue(document.is_replaced(old, self.row(results={"a:Suite.one": gtest.Result("failed", 1)})))
         self.assertTrue(document.is_replaced(self.row(results={}, state="no code"), self.row(results=one)))
         self.assertFalse(document.is_replaced(None, self.row(results={})))
+
+    def test_a_row_has_the_counts_of_the_run_that_compared_most(self) -> None:
+        one = {"a:Suite.one": gtest.Result("passed", 1)}
+        shadowed = self.row(results=one, shadow={"compared": 7, "different": 2, "skipped": 0})
+        self.assertEqual(shadowed["shadow"], {"compared": 7, "different": 2})
+        for rows in ((self.row(), shadowed), (shadowed, self.row())):
+            row = document.merged(*rows)
+            self.assertEqual((row["run"], row["shadow"]), (3, shadowed["shadow"]))
+        text = document.markdown([row], table.load_table(), [])
+        self.assertIn("| rocPRIM | gfx906 | auto | sample of 9 | 3 | 1 | 2 | 0 | 0 | 5 |", text)
+        self.assertIn("- rocPRIM, gfx906, auto: interpreter and JIT differ in 2 dispatches", text)
+        self.assertIsNone(document.merged(None, self.row(results={})))
 
     def test_the_document_is_current(self) -> None:
         if document.JSON.exists():
