@@ -22,7 +22,7 @@ Error exception_error(const LaunchState& shared, const WaveState& wave) {
   std::string names;
   for (unsigned i = 0; i < std::size(kNames); ++i)
     if ((wave.trap_id >> i & 1) != 0) names += fmt::format("{}{}", names.empty() ? "" : ", ", kNames[i]);
-  const std::span<const uint8_t> code = code_region(shared.request.module->object(), wave.pc);
+  const std::span<const uint8_t> code = code_region(shared.module_at(wave.pc).object(), wave.pc);
   isa::Instruction inst;
   std::string what = "An instruction";
   if (!code.empty() &&
@@ -42,8 +42,9 @@ std::string kernel_name(const LaunchState& shared) {
 }
 
 std::string where(const LaunchState& shared, const WaveState& wave) {
-  return fmt::format("{}, work-group ({}, {}, {}), wave {}", describe_place(shared.request.module->object(), wave.pc),
-                     wave.workgroup_id[0], wave.workgroup_id[1], wave.workgroup_id[2], wave.wave_in_group);
+  return fmt::format("{}, work-group ({}, {}, {}), wave {}",
+                     describe_place(shared.module_at(wave.pc).object(), wave.pc), wave.workgroup_id[0],
+                     wave.workgroup_id[1], wave.workgroup_id[2], wave.wave_in_group);
 }
 
 Error fault_error(const LaunchState& shared, const WaveState& wave, bool address_known) {
@@ -77,10 +78,10 @@ Error exit_error(const LaunchState& shared, const WaveState& wave, ExitReason re
   if (reason == ExitReason::kFault) return fault_error(shared, wave, true);
   if (reason == ExitReason::kUnsupported || reason == ExitReason::kIllegal) {
     Error error;
-    if (code_region(shared.request.module->object(), wave.pc).empty()) {
+    if (!shared.module_at(wave.pc).has_code_at(wave.pc)) {
       error = {.code = ErrorCode::kIllegalInstruction, .message = "Control flow left the code.", .pc = wave.pc};
     } else {
-      error = shared.interpreter->describe_exit(wave);
+      error = shared.interpreter_at(wave.pc).describe_exit(wave);
     }
     error.message += fmt::format(" At {}.", where(shared, wave));
     if (!error.pc) error.pc = wave.pc;

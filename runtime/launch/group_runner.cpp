@@ -97,7 +97,7 @@ GroupRunner::Progress GroupRunner::run(WorkGroup& group, bool resumed) {
 
 // A wave at an instruction of GlobalSync. False: it cannot be executed, which is reported.
 bool GroupRunner::synchronise(WaveState& wave, WaveSlot& slot) {
-  const std::span<const uint8_t> code = code_region(shared_.request.module->object(), wave.pc);
+  const std::span<const uint8_t> code = code_region(shared_.module_at(wave.pc).object(), wave.pc);
   isa::Instruction inst;
   const auto offset = static_cast<size_t>(wave.pc - reinterpret_cast<uint64_t>(code.data()));
   WAVEJIT_CHECK(!code.empty() && isa::decode(shared_.request.module->target(), code.subspan(offset), wave.pc, inst) ==

@@ -103,11 +103,7 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
 
   if (request.engine != Engine::interpreter) {
     TranslationCache& cache = shared.translations;
-    shared.config = cache.config_id({.tier = request.tier,
-                                     .disabled_passes = request.disabled_passes,
-                                     .count_instructions = request.count_instructions,
-                                     .profile = shared.profile,
-                                     .part = request.translated_part});
+    shared.config = cache.config_id(shared.translation_config());
     shared.full_exec = is_on(request.disabled_passes, kFullExec);
     shared.scratch_descriptors = is_on(request.disabled_passes, kScratchDescriptors);
     Specialisation specialisation = specialisation_of(kernel, request.shape, request.lds_bytes, request.kernarg);

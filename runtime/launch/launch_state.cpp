@@ -78,6 +78,40 @@ const StartCode* LaunchState::translated() {
   return start.load(std::memory_order_relaxed);
 }
 
+TranslationCache::Config LaunchState::translation_config() const {
+  return {.tier = request.tier,
+          .disabled_passes = request.disabled_passes,
+          .count_instructions = request.count_instructions,
+          .profile = profile,
+          .part = request.translated_part};
+}
+
+const CalledModule* LaunchState::called_at(uint64_t pc) const {
+  if (request.module->has_code_at(pc)) return nullptr;
+  const std::lock_guard lock(called_mutex);
+  for (const auto& other : called)
+    if (other->module->has_code_at(pc)) return other.get();
+  std::shared_ptr<Module> module = Module::at(pc);
+  if (!module || module == request.module || module->target() != request.module->target()) return nullptr;
+  std::unique_ptr<TranslationCache> own = profile ? module->private_translations() : nullptr;
+  TranslationCache& cache = own ? *own : module->translations();
+  const uint32_t number = request.engine == Engine::interpreter ? 0 : cache.config_id(translation_config());
+  return called
+      .emplace_back(
+          new CalledModule{.module = std::move(module), .own = std::move(own), .translations = cache, .config = number})
+      .get();
+}
+
+Module& LaunchState::module_at(uint64_t pc) const {
+  const CalledModule* other = called_at(pc);
+  return other ? *other->module : *request.module;
+}
+
+const interp::Interpreter& LaunchState::interpreter_at(uint64_t pc) const {
+  const CalledModule* other = called_at(pc);
+  return other ? other->module->interpreter() : *interpreter;
+}
+
 void LaunchState::add(const TranslationCounters& counters) {
   stats.translate_ns += counters.translate_ns;
   stats.host_instructions += counters.host_instructions;

@@ -35,6 +35,14 @@ struct StartCode {
   TranslationCache::Entry through;  // what complete work-groups of full waves enter if they run through, or nothing
 };
 
+// Another module, whose functions a kernel calls by their addresses, as rocFFT's do with a program's callbacks.
+struct CalledModule {
+  std::shared_ptr<Module> module;
+  std::unique_ptr<TranslationCache> own;  // of the launch, if its code counts
+  TranslationCache& translations;
+  uint32_t config = 0;  // the launch's, there
+};
+
 struct LaunchState {
   const LaunchRequest& request;
   const DispatchState& state;
@@ -70,6 +78,8 @@ struct LaunchState {
   std::set<uint64_t> fallbacks;  // PCs of units that could not be translated
   LaunchStats stats;
   StartCode start_code;
+  mutable std::mutex called_mutex;  // of the list; what it points to stays
+  mutable std::vector<std::unique_ptr<const CalledModule>> called;
 
   // Ends the launch with the error, unless another one has been first. Any thread.
   void fail(Error e);
@@ -85,6 +95,14 @@ struct LaunchState {
   [[nodiscard]] const StartCode* translated();
 
   void add(const TranslationCounters& counters);
+
+  // The module with code at `pc` if it is another than the kernel's. Lives as long as the launch.
+  [[nodiscard]] const CalledModule* called_at(uint64_t pc) const;
+  // The module with code at `pc`; the kernel's if there is none.
+  [[nodiscard]] Module& module_at(uint64_t pc) const;
+  [[nodiscard]] const interp::Interpreter& interpreter_at(uint64_t pc) const;
+  // The configuration of translations.
+  [[nodiscard]] TranslationCache::Config translation_config() const;
 };
 
 }  // namespace wavejit::runtime

@@ -120,11 +120,33 @@ void WaveRunner::note_turn(const WaveState& wave, WaveSlot& slot, uint64_t regis
     turns.polls = slot.idle ? kFewPolls : std::min(2 * std::max(turns.polls, kFewPolls), most_polls);
 }
 
+ExitReason WaveRunner::interpret_with(const interp::Interpreter& interpreter, WaveState& wave, uint64_t budget) {
+  return executed_ ? interpreter.run_counting(wave, budget, *executed_) : interpreter.run(wave, budget);
+}
+
+// Interprets `budget` instructions, and as many again behind each jump to another module's code.
+[[gnu::always_inline]] inline ExitReason WaveRunner::interpret_for(WaveState& wave, uint64_t budget) {
+  const ExitReason reason = interpret_with(*shared_.interpreter, wave, budget);
+  return reason == ExitReason::kIllegal ? interpret_called(wave, budget) : reason;
+}
+
+// Where the kernel's own interpreter has come to what is none of its code.
+ExitReason WaveRunner::interpret_called(WaveState& wave, uint64_t budget) {
+  const interp::Interpreter* interpreter = shared_.interpreter;
+  for (unsigned jumps = 0; jumps != kMaxJumps; ++jumps) {
+    const interp::Interpreter* next = &shared_.interpreter_at(wave.pc);
+    if (next == interpreter) return ExitReason::kIllegal;
+    const ExitReason reason = interpret_with(*next, wave, budget);
+    if (reason != ExitReason::kIllegal) return reason;
+    interpreter = next;
+  }
+  return ExitReason::kYield;
+}
+
 // Interprets the wave for a while. It moves to translated code (of its own: where it is now, no code starts) when it
 // has been interpreted for as long as the kernel took to translate since it could have been entered there.
 ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
   if (shared_.request.translated_part != lift::kAllCode) return interpret_to_translated_part(wave, slot);
-  const interp::Interpreter& interpreter = *shared_.interpreter;
   const bool late = shared_.background && !slot.stays_interpreted && shared_.translated();
   const Clock::time_point start = late ? Clock::now() : Clock::time_point();
   const uint64_t before = wave.instructions;
@@ -132,7 +154,7 @@ ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
   if (shared_.schedule.is_drawn() && draw_.below(2) != 0) budget = 1 + draw_.below(kDrawnBudget);
   const GuestScope scope(*mark_, wave, nullptr);
   wave.polls_left = polls_of_turn(wave);
-  ExitReason reason = executed_ ? interpreter.run_counting(wave, budget, *executed_) : interpreter.run(wave, budget);
+  ExitReason reason = interpret_for(wave, budget);
   if (reason == ExitReason::kYield && wave.polls_left == 0)
     note_turn(wave, slot, hash_of(std::as_bytes(std::span(wave.sgpr))) ^ wave.pc ^ wave.scc, kMaxInterpretedPolls);
   else if (wave.instructions - before >= budget)
@@ -145,7 +167,7 @@ ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
   constexpr auto kSteps = 4096;
   for (auto i = 0; i < kSteps && reason == ExitReason::kYield; ++i) {
     const uint64_t pc = wave.pc;
-    reason = interpreter.run(wave, 1);
+    reason = interpret_for(wave, 1);
     if (reason != ExitReason::kYield || wave.pc > pc) continue;
     move_to_translated(wave, slot);
     break;
@@ -170,7 +192,7 @@ ExitReason WaveRunner::interpret_to_translated_part(WaveState& wave, WaveSlot& s
       move_to_translated(wave, slot);
       return ExitReason::kJump;
     }
-    const ExitReason reason = shared_.interpreter->run(wave, 1);
+    const ExitReason reason = interpret_for(wave, 1);
     if (reason != ExitReason::kYield) {
       wave.polls_left = 0;
       return reason;
@@ -213,7 +235,14 @@ const TranslationCache::Entry& WaveRunner::translate(const WaveState& wave, Wave
                                       .arrival = slot.arrival,
                                       .from_start_unit = slot.in_start_unit,
                                       .from_exec_full = slot.in_exec_full};
-  Expected<TranslationCache::Entry> found = shared_.translations.find(query, counters_);
+  const auto find_in = [&](const CalledModule& other) {
+    TranslationCache::Query there = query;
+    there.config = other.config;
+    there.exec_full &= wave.exec() == ~uint64_t{0};
+    return other.translations.find_function(there, counters_);
+  };
+  const CalledModule* const other = shared_.called_at(wave.pc);
+  Expected<TranslationCache::Entry> found = other ? find_in(*other) : shared_.translations.find(query, counters_);
   if (!found) {
     slot.stays_interpreted = shared_.falls_back(found.error());
     if (!slot.stays_interpreted) shared_.fail(std::move(found.error()));

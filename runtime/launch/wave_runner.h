@@ -127,6 +127,9 @@ class WaveRunner {
   ExitReason interpret(WaveState& wave, WaveSlot& slot);
   ExitReason interpret_to_translated_part(WaveState& wave, WaveSlot& slot);
   void move_to_translated(WaveState& wave, WaveSlot& slot);
+  ExitReason interpret_with(const interp::Interpreter& interpreter, WaveState& wave, uint64_t budget);
+  ExitReason interpret_for(WaveState& wave, uint64_t budget);
+  ExitReason interpret_called(WaveState& wave, uint64_t budget);
   const TranslationCache::Entry& lookup(const WaveState& wave, WaveSlot& slot);
   const TranslationCache::Entry& translate(const WaveState& wave, WaveSlot& slot, Cached& cached, uint64_t key);
 

@@ -162,13 +162,12 @@ void Shadow::start(const LaunchRequest& request, std::string name) {
     // Other threads' locks would never be released in the child. Those of moments that are not among these cost a comparison.
     const auto registry = lock_registry();
     const auto arenas = lock_arenas();
-    TranslationCache& translations = request.module->translations();
-    translations.lock_for_fork();
+    ModulesForkLock modules;
     child = fork();
     if (child == 0)
-      translations.unlock_in_child();
+      modules.unlock_in_child();
     else
-      translations.unlock_in_parent();
+      modules.unlock_in_parent();
   }
   if (child == 0) {
     close(ends[0]);

@@ -4,15 +4,33 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
+#include <map>
 #include <vector>
 
 #include "internal/semantics/exceptions.h"
+#include "runtime/kernel/symbols.h"
 #include "runtime/translate/observers.h"
 
 namespace wavejit::runtime {
 namespace {
 
 std::atomic<void (*)()> g_before_unloading{nullptr};
+
+// What load() has made, by the first address of each range of code. Never destroyed, as modules may go at the very end.
+struct LoadedModules {
+  struct Range {
+    uint64_t end = 0;
+    const Module* module = nullptr;
+    std::weak_ptr<Module> owner;
+  };
+  std::mutex mutex;
+  std::map<uint64_t, Range> ranges;
+};
+LoadedModules& loaded_modules() {
+  static auto* const modules = new LoadedModules;
+  return *modules;
+}
 
 using codeobject::CodeObject;
 using codeobject::Container;
@@ -71,7 +89,14 @@ Expected<std::shared_ptr<Module>> Module::load(std::span<const uint8_t> image,
     return make_error(ErrorCode::kTargetMismatch,
                       fmt::format("The code object is for {}; wavejit runs GFX6 to GFX9 processors (gfx600 to gfx942).",
                                   (*object)->target().to_string()));
-  return std::make_shared<Module>(std::move(*object), *target);
+  auto module = std::make_shared<Module>(std::move(*object), *target);
+  LoadedModules& all = loaded_modules();
+  const std::lock_guard lock(all.mutex);
+  for (const std::span<const uint8_t> code : module->object().code()) {
+    const auto begin = reinterpret_cast<uint64_t>(code.data());
+    all.ranges[begin] = {.end = begin + code.size(), .module = module.get(), .owner = module};
+  }
+  return module;
 }
 
 Expected<std::shared_ptr<Module>> Module::load(const Container& container, std::string_view target,
@@ -97,11 +122,54 @@ Module::Module(std::shared_ptr<const CodeObject> object, isa::Target target)
       translations_(object_, target) {}
 
 Module::~Module() {
+  {
+    LoadedModules& all = loaded_modules();
+    const std::lock_guard lock(all.mutex);
+    for (const std::span<const uint8_t> code : object_->code()) {
+      const auto it = all.ranges.find(reinterpret_cast<uint64_t>(code.data()));
+      if (it != all.ranges.end() && it->second.module == this) all.ranges.erase(it);
+    }
+  }
   if (void (*function)() = g_before_unloading.load(std::memory_order_acquire)) function();
 }
 
 void Module::call_before_unloading(void (*function)()) {
   g_before_unloading.store(function, std::memory_order_release);
+}
+
+std::shared_ptr<Module> Module::at(uint64_t pc) {
+  LoadedModules& all = loaded_modules();
+  const std::lock_guard lock(all.mutex);
+  const auto next = all.ranges.upper_bound(pc);
+  if (next == all.ranges.begin()) return nullptr;
+  const LoadedModules::Range& range = std::prev(next)->second;
+  return pc < range.end ? range.owner.lock() : nullptr;
+}
+
+bool Module::has_code_at(uint64_t pc) const {
+  return !code_region(*object_, pc).empty();
+}
+
+ModulesForkLock::ModulesForkLock() {
+  LoadedModules& all = loaded_modules();
+  all.mutex.lock();
+  for (const auto& [begin, range] : all.ranges) {
+    std::shared_ptr<Module> module = range.owner.lock();
+    // Ranges of a module follow one another.
+    if (!module || (!modules_.empty() && modules_.back() == module)) continue;
+    module->translations().lock_for_fork();
+    modules_.push_back(std::move(module));
+  }
+}
+
+void ModulesForkLock::unlock_in_parent() {
+  for (const auto& module : modules_) module->translations().unlock_in_parent();
+  loaded_modules().mutex.unlock();
+}
+
+void ModulesForkLock::unlock_in_child() {
+  for (const auto& module : modules_) module->translations().unlock_in_child();
+  loaded_modules().mutex.unlock();
 }
 
 bool Module::records_exceptions(const codeobject::Kernel& kernel) {

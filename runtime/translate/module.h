@@ -36,10 +36,14 @@ class Module {
   ~Module();
   // Called before the code of any module goes: by who may still look at it (shadow mode). For the whole process.
   static void call_before_unloading(void (*function)());
+  // The module with code at an address, of those that load() has made; null if there is none. For functions that kernels of
+  // other modules call by their addresses.
+  [[nodiscard]] static std::shared_ptr<Module> at(uint64_t pc);
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
   [[nodiscard]] const codeobject::CodeObject& object() const { return *object_; }
+  [[nodiscard]] bool has_code_at(uint64_t pc) const;
   [[nodiscard]] isa::Target target() const { return target_; }
   [[nodiscard]] const std::string& target_id() const { return target_id_; }
   // The name of a kernel of the object, as a C string that lives as long as the module; null if there is none.
@@ -76,6 +80,20 @@ class Module {
   std::mutex fallbacks_mutex_;
   std::set<uint64_t> fallbacks_;
   TranslationCache translations_;
+};
+
+// Held around a fork(), so that the child finds all modules' translations, and the list of modules, unlocked.
+class ModulesForkLock {
+ public:
+  ModulesForkLock();
+  ModulesForkLock(const ModulesForkLock&) = delete;
+  ModulesForkLock& operator=(const ModulesForkLock&) = delete;
+  // One of them has to be called.
+  void unlock_in_parent();
+  void unlock_in_child();
+
+ private:
+  std::vector<std::shared_ptr<Module>> modules_;
 };
 
 }  // namespace wavejit::runtime

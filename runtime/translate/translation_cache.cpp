@@ -422,14 +422,24 @@ TranslationCache::Entry TranslationCache::general_entry(const Unit& unit, uint32
   return {.code = unit.code.get(), .function = unit.code->entry(), .index = index, .changed_lines = unit.changed_lines};
 }
 
-Expected<TranslationCache::Entry> TranslationCache::find_general(const Query& query, TranslationCounters& counters) {
-  auto [config, specialisation, pc, mode, exec_full, scratch_srd, arrival, from_start_unit, from_exec_full] = query;
+Expected<TranslationCache::Entry> TranslationCache::find_general(Query query, TranslationCounters& counters) {
   // General code knows nothing of last waves.
-  if (exec_full) {
+  if (query.exec_full) {
     const std::shared_lock lock(mutex_);
-    exec_full = !specialisations_[specialisation].last_wave;
+    query.exec_full = !specialisations_[query.specialisation].last_wave;
   }
-  const Key key{config, kGeneral, pc, mode, exec_full, scratch_srd};
+  return find_general_for({query.config, kGeneral, query.pc, query.mode, query.exec_full, query.scratch_srd}, counters);
+}
+
+Expected<TranslationCache::Entry> TranslationCache::find_function(const Query& query,
+                                                                  TranslationCounters& counters) try {
+  return find_general_for({query.config, kGeneral, query.pc, query.mode, query.exec_full, query.scratch_srd}, counters);
+} catch (const std::bad_alloc&) {
+  return make_error(ErrorCode::kOutOfMemory, "There is no memory for translations.");
+}
+
+Expected<TranslationCache::Entry> TranslationCache::find_general_for(const Key& key, TranslationCounters& counters) {
+  const auto [config, specialisation, pc, mode, exec_full, scratch_srd] = key;
   uint64_t root = pc;
   {
     const std::shared_lock lock(mutex_);

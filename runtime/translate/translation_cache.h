@@ -98,7 +98,10 @@ class TranslationCache {
   // call did. Errors: those of lift() and compile(); they are remembered. A PC outside of the code object's code is
   // kIllegalInstruction.
   [[nodiscard]] Expected<Entry> find(const Query& query, TranslationCounters& counters);
-  // The same for the start of a kernel, where that needs no translation.
+  // The same for a function that a kernel of another module has called: its translation is general, and the query's
+  // specialisation, which is a number of the other's, plays no part. `exec_full`: EXEC is all ones.
+  [[nodiscard]] Expected<Entry> find_function(const Query& query, TranslationCounters& counters);
+  // find() for the start of a kernel, where that needs no translation.
   [[nodiscard]] std::optional<Entry> find_translated(const Query& query);
   // And where it can be taken from the disk.
   [[nodiscard]] std::optional<Entry> find_kept(const Query& query, TranslationCounters& counters);
@@ -133,7 +136,8 @@ class TranslationCache {
   [[nodiscard]] Expected<Entry> find_in_start_unit(const Query& query, TranslationCounters& counters);
   [[nodiscard]] std::optional<Entry> place_in_start_unit(const Query& query, bool exec_full) const;
   [[nodiscard]] static Entry general_entry(const Unit& unit, uint32_t index);
-  [[nodiscard]] Expected<Entry> find_general(const Query& query, TranslationCounters& counters);
+  [[nodiscard]] Expected<Entry> find_general(Query query, TranslationCounters& counters);
+  [[nodiscard]] Expected<Entry> find_general_for(const Key& key, TranslationCounters& counters);
 
   const std::shared_ptr<const codeobject::CodeObject> object_;
   const isa::Target target_;
