@@ -62,14 +62,16 @@ def row_of(record: Record) -> dict:
 
 def collect(folder: pathlib.Path) -> None:
     """Brings what is recorded into docs/rocm.json; rows of steps that this machine has no record of stay, and those that are
-    worth more than its record."""
+    worth more than its record. Suites that the table does not have any more go."""
     rows = {}
     if JSON.exists():
         rows = {key_of(row): row for row in json.loads(JSON.read_text())}
     for record in records.load_all(folder):
         row = row_of(record)
         rows[key_of(row)] = merged(rows.get(key_of(row)), row)
-    JSON.write_text(json.dumps([row for _, row in sorted(rows.items()) if row], indent=1) + "\n")
+    suites = {suite.name for suite in table.load_table().suites}
+    kept = [row for _, row in sorted(rows.items()) if row and row["suite"] in suites]
+    JSON.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 def merged(old: dict | None, new: dict) -> dict | None:
