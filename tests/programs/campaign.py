@@ -141,7 +141,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--combination", type=Combination.parse, help="only that, e.g. clang15-O3-gfx906")
     parser.add_argument("--one", action="store_true", help="one combination, which the seed draws")
     parser.add_argument("--engine", action="append", default=[], help="only that; may be repeated: interpreter, avx2, avx512, avx2-switches, ...")
-    parser.add_argument("--optimised", action="store_true", help="not -O0, whose code takes four times as long to translate")
+    parser.add_argument("--quick", action="store_true", help="only combinations of the newest compiler, without -O0")
     parser.add_argument("--jobs", type=int, default=1, help="files at a time")
     parser.add_argument("--reduce", type=float, default=300.0, help="seconds for reducing a difference")
     parser.add_argument("--summary", action="store_true", help="only print what the state folder has")
@@ -179,10 +179,7 @@ class Campaign:
         self.ran = self.bad = 0
 
     def draw(self, index: int, count: int) -> list[Combination]:
-        everything = toolchain.combinations()
-        if self.options.optimised:
-            everything = [c for c in everything if c.level != "O0"]
-        return toolchain.drawn(everything, self.seed, index, count)
+        return toolchain.drawn(toolchain.combinations(self.options.quick), self.seed, index, count)
 
     def run(self) -> None:
         with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
