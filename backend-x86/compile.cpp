@@ -1,5 +1,6 @@
 // compile(): emitter, register allocation, machine code, fault table.
 #include <algorithm>
+#include <new>
 
 #include "backend-x86/address_audit.h"
 #include "backend-x86/allocation.h"
@@ -21,11 +22,19 @@ class Errors : public asmjit::ErrorHandler {
   std::string first_;
 };
 
+// asmjit leaves an emitter that there was no memory for half attached, and its destructor takes it for attached.
+void attach(asmjit::CodeHolder& code, asmjit::BaseEmitter& emitter) {
+  if (code.attach(&emitter) == asmjit::kErrorOk) return;
+  emitter._code = nullptr;
+  throw std::bad_alloc();
+}
+
 // Records where the marked instructions end up, and counts. Shows numbers to the audit, if there is one.
 class RecordingAssembler : public x86::Assembler {
  public:
-  RecordingAssembler(asmjit::CodeHolder* code, FaultLog& faults, AddressAudit* audit)
-      : x86::Assembler(code), faults_(faults), audit_(audit) {}
+  RecordingAssembler(asmjit::CodeHolder& code, FaultLog& faults, AddressAudit* audit) : faults_(faults), audit_(audit) {
+    attach(code, *this);
+  }
 
   asmjit::Error _emit(InstId id, const Operand_& a, const Operand_& b, const Operand_& c,
                       const Operand_* more) override {
@@ -126,7 +135,8 @@ Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& functi
   asmjit::StringLogger logger;
   if (options.keep_listing) code.setLogger(&logger);
 
-  x86::Compiler compiler(&code);
+  x86::Compiler compiler;
+  attach(code, compiler);
   Emitter emitter(function, compiler, options);
   const auto finished = [&](std::string_view stage) {
     if (options.finished) options.finished(stage);
@@ -142,7 +152,7 @@ Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& functi
   finished("allocate");
   std::optional<AddressAudit> audit;
   if (options.movable_within) audit.emplace(*options.movable_within);
-  RecordingAssembler assembler(&code, emitter.faults(), audit ? &*audit : nullptr);
+  RecordingAssembler assembler(code, emitter.faults(), audit ? &*audit : nullptr);
   compiler.serializeTo(&assembler);
   if (!errors.first().empty()) return failed(errors.first());
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <new>
 #include <set>
 
 #include "internal/semantics/rounding.h"
@@ -417,6 +418,7 @@ Expected<void> Emitter::run() {
 
 void Emitter::emit_prologue() {
   func_ = cc_.addFunc(asmjit::FuncSignatureT<uint32_t, void*, uint32_t>());
+  if (!func_) throw std::bad_alloc();
   func_->frame().setAvxEnabled();
   // The trampolines align the stack for all that frames hold. A frame that did it itself would keep an older stack
   // pointer, and could not be moved (parking.h).

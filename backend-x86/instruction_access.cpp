@@ -1,6 +1,12 @@
 #include "backend-x86/instruction_access.h"
 
+#include <pthread.h>
+
+#include <memory>
+#include <new>
+
 #include "backend-x86/allocation_lives.h"
+#include "internal/check.h"
 
 namespace wavejit::backend {
 namespace {
@@ -91,22 +97,32 @@ bool look_up(const InstNode& node, InstructionAccess& access) {
 
 using Entries = std::array<Entry, kEntries>;
 
-// The thread's, made anew for destructors that translate when the thread's own variables are gone.
+thread_local Entries* t_entries = nullptr;
+
+// Deletes the thread's entries at its end. Not an object with a destructor, which glibc allocates memory for, or ends the
+// process.
+pthread_key_t entries_key() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made{};
+    WAVEJIT_CHECK(pthread_key_create(&made,
+                                     [](void* entries) {
+                                       delete static_cast<Entries*>(entries);
+                                       t_entries = nullptr;
+                                     }) == 0,
+                  "there are no keys for threads");
+    return made;
+  }();
+  return key;
+}
+
+// The thread's, made anew for destructors that translate at its end.
 Entries& thread_entries() {
-  thread_local Entries* entries = nullptr;
-  if (entries == nullptr) {
-    entries = new Entries;
-    struct Owner {
-      Entries*& pointer;
-      ~Owner() {
-        delete pointer;
-        pointer = nullptr;
-      }
-    };
-    thread_local const Owner owner{entries};
-    static_cast<void>(owner);
+  if (!t_entries) {
+    auto made = std::make_unique<Entries>();
+    if (pthread_setspecific(entries_key(), made.get()) != 0) throw std::bad_alloc();
+    t_entries = made.release();
   }
-  return *entries;
+  return *t_entries;
 }
 
 }  // namespace

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <iterator>
 #include <map>
+#include <new>
 #include <vector>
 
 #include "internal/semantics/exceptions.h"
@@ -28,7 +30,9 @@ struct LoadedModules {
   std::map<uint64_t, Range> ranges;
 };
 LoadedModules& loaded_modules() {
-  static auto* const modules = new LoadedModules;
+  // Not by an allocation, which destructors could not do without.
+  alignas(LoadedModules) static std::byte storage[sizeof(LoadedModules)];
+  static auto* const modules = new (storage) LoadedModules;
   return *modules;
 }
 

@@ -40,33 +40,46 @@ inline void limit_addresses(uint64_t bytes) {
   if (setrlimit(RLIMIT_AS, &limit) != 0) std::abort();
 }
 
-// attempt() with each allocation failing in turn, of the later ones some, then some with all later ones failing, then with
-// ever more address space, from none on. It returns whether it has come to its end, and otherwise had a proper error.
-// After each, work() has to succeed.
+// Runs the program of `arguments` again, with what "limit=BYTES" instead of "limits" as its first argument. Its status.
+inline int run_limited(char** arguments, uint64_t bytes) {
+  const pid_t child = fork();
+  if (child == 0) {
+    std::string what = "limit=" + std::to_string(bytes);
+    arguments[1] = what.data();
+    execv("/proc/self/exe", arguments);
+    _exit(2);
+  }
+  int status = 0;
+  return waitpid(child, &status, 0) == child ? status : -1;
+}
+
+// By the first of a program's arguments: "one", attempt() with each allocation failing in turn, of the later ones some; "all",
+// some with all later ones failing; "limits", with ever more address space, from none on. It returns whether it has come to
+// its end, and otherwise had a proper error. After each, work() has to succeed.
 template <typename Attempt, typename Work>
-int with_failing_memory(const std::string& what, Attempt&& attempt, Work&& work) {
+int with_failing_memory(char** arguments, Attempt&& attempt, Work&& work) {
+  const std::string what = arguments[1];
   // glibc loads what it needs for an exception that passes through call_once() when the first one does, or ends the process.
   try {
     std::once_flag once;
     std::call_once(once, [] { throw 1; });
   } catch (int) {
   }
+  constexpr int kFailed = 3;  // status of a process whose attempt has ended with an error
+  if (what.starts_with("limit=")) {
+    limit_addresses(std::stoull(what.substr(what.find('=') + 1)));
+    const bool ended = attempt();
+    limit_addresses(~uint64_t{0});
+    work();
+    return ended ? 0 : kFailed;
+  }
   unsigned failed = 0, runs = 0;
   if (what == "limits") {
     // Each in a process of its own, which has nothing yet that could be used again.
     for (uint64_t bytes = 0; bytes < (uint64_t{64} << 30);
          bytes = bytes < (1 << 20) ? bytes + (128 << 10) : bytes + bytes / 4) {
-      const pid_t child = fork();
-      if (child == 0) {
-        limit_addresses(bytes);
-        const bool ended = attempt();
-        limit_addresses(~uint64_t{0});
-        work();
-        _exit(ended ? 0 : 3);
-      }
-      int status = 0;
-      if (waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
-          (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 3)) {
+      const int status = run_limited(arguments, bytes);
+      if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != kFailed)) {
         std::fprintf(stderr, "with %llu bytes more: status %#x\n", static_cast<unsigned long long>(bytes),
                      static_cast<unsigned>(status));
         return 1;

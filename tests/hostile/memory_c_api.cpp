@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
                                 : name == "interp" ? WAVEJIT_ENGINE_INTERP
                                                    : WAVEJIT_ENGINE_AUTO;
   return wavejit::hostile::with_failing_memory(
-      argv[1],
+      argv,
       [&] {
         const wavejit_status status = launch(object, engine);
         if (status != WAVEJIT_OK && status != WAVEJIT_OUT_OF_MEMORY) {

@@ -109,5 +109,5 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%sstatus %#x\n", may_fail ? "" : "afterwards: ", static_cast<unsigned>(status));
     std::exit(1);
   };
-  return wavejit::hostile::with_failing_memory(argv[1], [&] { return run(true); }, [&] { run(false); });
+  return wavejit::hostile::with_failing_memory(argv, [&] { return run(true); }, [&] { run(false); });
 }
