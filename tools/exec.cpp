@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ExecOptions {
-  std::string target, board, engine, report, shadow, disabled_passes;
+  std::string target, board, engine, report, save_code, shadow, disabled_passes;
   bool shadows = false;
   unsigned threads = 0;
   double timeout = 0;
@@ -99,6 +99,7 @@ void run(const ExecOptions& options) {
   if (!options.engine.empty()) set("WAVEJIT_ENGINE", options.engine);
   // Programs may change their folder, and their children have reports of their own only by name.
   if (!options.report.empty()) set("WAVEJIT_REPORT", fs::absolute(options.report).string());
+  if (!options.save_code.empty()) set("WAVEJIT_SAVE_CODE", fs::absolute(options.save_code).string());
   if (options.threads != 0) set("WAVEJIT_THREADS", std::to_string(options.threads));
   if (options.schedule != 0) set("WAVEJIT_SCHEDULE", std::to_string(options.schedule));
   if (!options.disabled_passes.empty()) set("WAVEJIT_DISABLE_PASSES", options.disabled_passes);
@@ -137,6 +138,8 @@ void add_exec(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   command->add_option("--report", options->report,
                       "File for what its kernels executed, exact or not, as JSON; %p becomes the process's number");
+  command->add_option("--save-code", options->save_code,
+                      "Directory for the code objects that it loads, those compiled at run time included");
   command->add_option("--disable", options->disabled_passes, kDisableHelp)->check(check_disabled);
   CLI::Option* shadow =
       command

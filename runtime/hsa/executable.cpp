@@ -6,6 +6,7 @@
 
 #include "runtime/hsa/debug_map.h"
 #include "runtime/hsa/loader_state.h"
+#include "runtime/hsa/saved_code.h"
 #include "runtime/hsa/status.h"
 
 namespace wavejit::hsa {
@@ -70,6 +71,7 @@ hsa_status_t load(Executable& executable, Agent& agent, const Reader& reader, hs
     return to_status(module.error());
   }
   const codeobject::CodeObject& object = (*module)->object();
+  save_code(image, (*module)->target_id());
   if (!codeobject::compatible(object.target(), agent.target_id)) {
     say(fmt::format("A code object for {} cannot run on the agent, which is {}.", object.target().to_string(),
                     agent.target_id.to_string()));

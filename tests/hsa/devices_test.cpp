@@ -3,10 +3,15 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <vector>
 
 namespace wavejit::hsa {
 namespace {
@@ -119,6 +124,33 @@ TEST(Devices, XnackAndCodeObjects) {
   EXPECT_NE(with.find("\nsvm\n"), std::string::npos) << with;
   EXPECT_LT(with.find("load 0\n"), with.find("load 0x")) << with;
   EXPECT_NE(with.find("load 0x"), std::string::npos) << with;
+}
+
+std::string content(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Devices, SavedCode) {
+  namespace fs = std::filesystem;
+  const fs::path object = WAVEJIT_HSA_TEST_FOLDER "/xnack_off.co";
+  const fs::path folder = fs::path(testing::TempDir()) / fmt::format("wavejit-saved-{}", getpid()) / "code";
+  // Loaded twice, and again by another process, it is one file.
+  for (int i = 0; i < 2; ++i)
+    EXPECT_NE(
+        agents(fmt::format("WAVEJIT_SAVE_CODE='{}'", folder.string()), fmt::format("'{0}' '{0}'", object.string()))
+            .find("load 0\nload 0\n"),
+        std::string::npos);
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path());
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_EQ(files[0].extension(), ".co");
+  EXPECT_EQ(files[0].filename().string().substr(0, 14), "gfx906_xnack--");
+  EXPECT_EQ(content(files[0]), content(object));
+  // What cannot be saved is loaded all the same.
+  EXPECT_NE(agents("WAVEJIT_SAVE_CODE=/dev/null/code", fmt::format("'{}'", object.string())).find("load 0\n"),
+            std::string::npos);
+  fs::remove_all(folder.parent_path());
 }
 
 }  // namespace
