@@ -49,6 +49,7 @@ TEST(DriverTree, DescribesTheBoards) {
   EXPECT_EQ(content("/sys/devices/wavejit/0000:02:00.0/hwmon/hwmon1/name"), "amdgpu\n");
   EXPECT_EQ(content("/sys/devices/wavejit/0000:02:00.0/hwmon/hwmon1/device"), "../../../0000:02:00.0");
   EXPECT_NE(content("/sys/devices/wavejit/0000:01:00.0/vbios_version"), "");
+  EXPECT_EQ(content("/sys/devices/wavejit/0000:01:00.0/pp_dpm_sclk"), "0: 1801Mhz *\n");
   const std::string config = content("/sys/devices/wavejit/0000:01:00.0/config");
   ASSERT_EQ(config.size(), 64u);
   EXPECT_EQ(config.substr(0, 4), "\x02\x10\xaf\x66");

@@ -235,6 +235,10 @@ class Tree {
     file(folder + "vbios_version", "113-WAVEJIT-000\n");  // rocm_smi 5.2 counts no device without
     file(folder + "mem_info_vram_total", fmt::format("{}\n", memory_bytes(b)));
     file(folder + "mem_info_vram_used", "0\n");
+    file(folder + "gpu_busy_percent", "0\n");
+    file(folder + "current_link_width", "16\n");
+    file(folder + "pp_dpm_sclk", fmt::format("0: {}Mhz *\n", b.clock_mhz));  // one level, which is chosen
+    file(folder + "pp_dpm_mclk", fmt::format("0: {}Mhz *\n", b.memory_clock_mhz));
     if (serial(b, i) != 0) file(folder + "unique_id", fmt::format("{:016x}\n", serial(b, i)));
     file(folder + "uevent", fmt::format("DRIVER=amdgpu\nPCI_CLASS=38000\nPCI_ID={:04X}:{:04X}\nPCI_SLOT_NAME={}\n",
                                         kVendor, b.chip_id, slot));
