@@ -101,7 +101,7 @@ class Comparison {
       : request_(request), options_(options), after_run_(after_run), report_(report) {}
 
   Verdict run() {
-    memory_ = watched_memory(request_);
+    memory_ = watched_memory();
     const bool own = make_own(memory_);
     report_.ready.store(true, std::memory_order_release);
     if (!own) return Verdict::failed;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "runtime/memory/pages.h"
+#include "runtime/translate/module.h"
 
 namespace wavejit::runtime::shadow {
 namespace {
@@ -53,16 +54,19 @@ bool copy_privately(const Interval& pages, int protection) {
 
 }  // namespace
 
-WatchedMemory watched_memory(const LaunchRequest& request) {
+WatchedMemory watched_memory() {
   WatchedMemory memory;
   for (const RegisteredMemory& range : registered_memory()) {
     if (range.kind == MemoryKind::lent) continue;
     memory.bytes.push_back({range.address, range.address + range.bytes});
     memory.has_foreign |= range.kind == MemoryKind::foreign;
   }
-  for (const codeobject::Variable& variable : request.module->object().variables())
-    if (variable.writable && variable.size != 0)
-      memory.bytes.push_back({variable.address, variable.address + variable.size});
+  // Of all code objects: kernels get pointers to variables of others, and call their functions.
+  Module::visit_loaded([&](Module& module) {
+    for (const codeobject::Variable& variable : module.object().variables())
+      if (variable.writable && variable.size != 0)
+        memory.bytes.push_back({variable.address, variable.address + variable.size});
+  });
   memory.bytes = merged(std::move(memory.bytes));
   for (const Interval& range : memory.bytes) memory.pages.push_back(whole_pages(range.begin, range.end));
   memory.pages = merged(std::move(memory.pages));

@@ -5,20 +5,19 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/launch/launch.h"
 #include "runtime/memory/memory_registry.h"
 #include "runtime/shadow/write_log.h"
 
 namespace wavejit::runtime::shadow {
 
 struct WatchedMemory {
-  std::vector<Interval> bytes;  // registered or allocated, and the variables of the kernel's module; of merged()
+  std::vector<Interval> bytes;  // registered or allocated, and the variables of code objects; of merged()
   std::vector<Interval> pages;  // that hold these and may be written to; of merged()
   bool has_foreign = false;     // make_own() has something to do
 };
 
 // Thread-safe.
-[[nodiscard]] WatchedMemory watched_memory(const LaunchRequest& request);
+[[nodiscard]] WatchedMemory watched_memory();
 
 // For a child process, before anything else runs in it: replaces the shared mappings among the memory by private copies,
 // and leaves out of `pages` what cannot be written to. False if there is no memory for that.

@@ -156,7 +156,7 @@ void Shadow::start(const LaunchRequest& request, std::string name) {
     return count(Verdict::failed);
   }
   new (report) Report;
-  const bool has_foreign = watched_memory(request).has_foreign;
+  const bool has_foreign = watched_memory().has_foreign;
   pid_t child = -1;
   {
     // Other threads' locks would never be released in the child. Those of moments that are not among these cost a comparison.

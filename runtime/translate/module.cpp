@@ -23,11 +23,21 @@ std::atomic<void (*)()> g_before_unloading{nullptr};
 struct LoadedModules {
   struct Range {
     uint64_t end = 0;
-    const Module* module = nullptr;
+    Module* module = nullptr;  // alive while the mutex is held, as its destructor takes it first
     std::weak_ptr<Module> owner;
   };
   std::mutex mutex;
   std::map<uint64_t, Range> ranges;
+
+  template <typename Visit>
+  void visit(Visit&& visit) {
+    Module* last = nullptr;
+    for (const auto& [begin, range] : ranges) {
+      // Ranges of a module follow one another.
+      if (range.module != last) visit(*range.module);
+      last = range.module;
+    }
+  }
 };
 LoadedModules& loaded_modules() {
   // Not by an allocation, which destructors could not do without.
@@ -154,25 +164,24 @@ bool Module::has_code_at(uint64_t pc) const {
   return !code_region(*object_, pc).empty();
 }
 
-ModulesForkLock::ModulesForkLock() {
+void Module::visit_loaded(const std::function<void(Module&)>& visit) {
   LoadedModules& all = loaded_modules();
-  all.mutex.lock();
-  for (const auto& [begin, range] : all.ranges) {
-    std::shared_ptr<Module> module = range.owner.lock();
-    // Ranges of a module follow one another.
-    if (!module || (!modules_.empty() && modules_.back() == module)) continue;
-    module->translations().lock_for_fork();
-    modules_.push_back(std::move(module));
-  }
+  const std::lock_guard lock(all.mutex);
+  all.visit(visit);
+}
+
+ModulesForkLock::ModulesForkLock() {
+  loaded_modules().mutex.lock();
+  loaded_modules().visit([](Module& module) { module.translations().lock_for_fork(); });
 }
 
 void ModulesForkLock::unlock_in_parent() {
-  for (const auto& module : modules_) module->translations().unlock_in_parent();
+  loaded_modules().visit([](Module& module) { module.translations().unlock_in_parent(); });
   loaded_modules().mutex.unlock();
 }
 
 void ModulesForkLock::unlock_in_child() {
-  for (const auto& module : modules_) module->translations().unlock_in_child();
+  loaded_modules().visit([](Module& module) { module.translations().unlock_in_child(); });
   loaded_modules().mutex.unlock();
 }
 

@@ -1,6 +1,7 @@
 // A loaded code object with what running it needs. Shared by everything that refers to it; thread-safe.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -39,6 +40,8 @@ class Module {
   // The module with code at an address, of those that load() has made; null if there is none. For functions that kernels of
   // other modules call by their addresses.
   [[nodiscard]] static std::shared_ptr<Module> at(uint64_t pc);
+  // Calls `visit` for all that load() has made; none of them goes meanwhile.
+  static void visit_loaded(const std::function<void(Module&)>& visit);
   Module(const Module&) = delete;
   Module& operator=(const Module&) = delete;
 
@@ -82,7 +85,8 @@ class Module {
   TranslationCache translations_;
 };
 
-// Held around a fork(), so that the child finds all modules' translations, and the list of modules, unlocked.
+// Held around a fork(), so that the child finds all modules' translations, and the list of modules, unlocked. No module goes
+// meanwhile.
 class ModulesForkLock {
  public:
   ModulesForkLock();
@@ -91,9 +95,6 @@ class ModulesForkLock {
   // One of them has to be called.
   void unlock_in_parent();
   void unlock_in_child();
-
- private:
-  std::vector<std::shared_ptr<Module>> modules_;
 };
 
 }  // namespace wavejit::runtime

@@ -135,6 +135,27 @@ TEST_F(ShadowMode, PayloadsOfNansDoNotCount) {
   EXPECT_NE(said_.find("bytes of NaNs differ"), std::string::npos) << said_;
 }
 
+TEST_F(ShadowMode, VariablesOfOtherCodeObjectsCount) {
+  const auto other = *runtime::Module::load(assemble(kShadowTarget, {{.name = "k", .body = R"(
+.pushsection .data,"aw"
+.globl counters
+.type counters,@object
+.p2align 4
+counters: .fill 256, 4, 0
+.size counters, 1024
+.popsection
+)"}}));
+  ASSERT_EQ(other->object().variables().size(), 1u);
+  auto* const counters = reinterpret_cast<uint32_t*>(other->object().variables()[0].address);
+  const Dispatch dispatch(ids(), {counters});
+  EXPECT_EQ(counters_of(dispatch).of(Verdict::equal), 1u) << said_;
+  EXPECT_EQ(said_, "");
+  const AfterRun wrong = [&](const runtime::LaunchRequest& request) {
+    if (request.engine == runtime::Engine::jit) counters[5] = 12;
+  };
+  EXPECT_EQ(counters_of(dispatch, wrong).of(Verdict::different), 1u);
+}
+
 // Work-groups take tickets. Both engines have them take turns in the same order, so the JIT is made wrong.
 TEST_F(ShadowMode, KernelsThatDependOnOrderAreRecognised) {
   const Out next(4), out(64 * 4);
