@@ -74,6 +74,8 @@ class Step:
         }
         if self.settings.shadow is not None:
             variables["WAVEJIT_SHADOW_REPORT"] = f"{roots.EXCHANGE}/{SHADOW_REPORT}"
+            # A heap of large pages: each compared dispatch is a fork, which copies page tables.
+            variables["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
         start = ["env", "-i", "-C", folder, *(f"{name}={value}" for name, value in variables.items())]
         if not wavejit:
             return self.root.command(*start, *arguments)
