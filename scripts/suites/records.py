@@ -36,6 +36,7 @@ class Record:
     message: str = ""
     listed: int = 0  # of the part of the suite that counts, without those left out
     chosen: int = 0  # of these
+    missing: int = 0  # of the chosen, without a result: there may be results of others, of a larger sample
     left_out: dict[str, int] = dataclasses.field(default_factory=dict)  # reason: number of tests
     results: dict[str, Result] = dataclasses.field(default_factory=dict)  # "program:test"
     bad_ends: list[str] = dataclasses.field(default_factory=list)
@@ -52,7 +53,7 @@ class Record:
 
     @property
     def finished(self) -> bool:
-        return self.state != "ran" or (self.chosen > 0 and len(self.results) >= self.chosen)
+        return self.state != "ran" or (self.missing == 0 and len(self.results) >= self.chosen > 0)
 
     @property
     def whole(self) -> bool:

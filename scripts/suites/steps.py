@@ -59,6 +59,7 @@ class Step:
     path: pathlib.Path  # of the record
     deadline: float  # of time.monotonic()
     package: str = ""
+    left: set[str] = dataclasses.field(default_factory=set)  # chosen tests without a result
 
     def command(self, arguments: list[str], *, wavejit: bool = True, folder: str = "/tmp") -> list[str]:
         """A command inside of the root, in `folder`, under `wavejit exec` if wanted."""
@@ -88,6 +89,8 @@ class Step:
     def add(self, results: dict[str, Result]) -> None:
         """Records results and shows where the step is."""
         self.record.results |= results
+        self.left -= results.keys()
+        self.record.missing = len(self.left)
         if self.settings.shadow is not None:
             self.record.add_shadow(self.root.exchange / SHADOW_REPORT)
         records.save(self.path, self.record)
@@ -135,7 +138,9 @@ def choose(step: Step, tests: list[str], size: int | None) -> list[str]:
             kept.append(test)
     chosen = gtest.draw([test for test in kept if fnmatch.fnmatchcase(test, step.settings.only)], size)
     step.record.listed, step.record.left_out, step.record.chosen = len(kept), left_out, len(chosen)
-    return [test for test in chosen if test not in step.record.results]
+    left = [test for test in chosen if test not in step.record.results]
+    step.left, step.record.missing = set(left), len(left)
+    return left
 
 
 def in_root(step: Step, pattern: str) -> list[str]:

@@ -186,17 +186,25 @@ class PlainStep(steps.Step):
 
 
 class Listed(unittest.TestCase):
-    def run_suite(self, list_tests: str, size: int | None = None, run_test: str = "echo {test}; exit {test}") -> records.Record:
+    def run_suite(
+        self,
+        list_tests: str,
+        size: int | None = None,
+        run_test: str = "echo {test}; exit {test}",
+        seconds: float = 60,
+        results: tuple[str, ...] = (),
+    ) -> records.Record:
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             default = dataclasses.asdict(table.load_table().suites[0])
             fields = {"name": "S", "kind": "listed", "list_tests": list_tests, "run_test": run_test, "patience": 8}
             suite = table.Suite(**{**default, **fields, "env": {}, "leave_out": {"*5": "why"}, "part": ["*"], "limit": 10})
             record = records.Record("S", "sid", "gfx906", "auto", key="k p_1")
+            record.results = {name: gtest.Result("passed") for name in results}
             settings = steps.Settings(build=folder, work=folder)
             release = table.load_table().releases["sid"]
             step = PlainStep(
-                suite, release, "gfx906", None, settings, record, folder / "records/r.json", time.monotonic() + 60, "p"
+                suite, release, "gfx906", None, settings, record, folder / "records/r.json", time.monotonic() + seconds, "p"
             )
             steps.run_listed(step, size)
             return record
@@ -218,6 +226,16 @@ class Listed(unittest.TestCase):
             record = self.run_suite("echo slow; echo quick", run_test=slow)
         self.assertEqual({n: r.status for n, r in record.results.items()}, {"quick": "passed", "slow": "passed"})
         self.assertEqual(list(record.results), ["quick", "slow"])
+
+    def test_results_of_others_do_not_finish_a_sample(self) -> None:
+        names = [str(i) for i in range(300, 304)]
+        (first,) = gtest.draw(names, 1)
+        others = tuple(name for name in names if name != first)
+        list_tests = "printf '" + "\\n".join(names) + "\\n'"
+        record = self.run_suite(list_tests, size=1, seconds=0, results=others)
+        self.assertEqual((record.chosen, record.missing, len(record.results), record.finished), (1, 1, 3, False))
+        record = self.run_suite(list_tests, size=1, run_test="true {test}", results=others)
+        self.assertEqual((record.missing, len(record.results), record.finished), (0, 4, True))
 
     def test_says_why_nothing_is_listed(self) -> None:
         record = self.run_suite("echo no device; exit 3")
