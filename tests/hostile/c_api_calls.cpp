@@ -198,7 +198,8 @@ class Caller {
         CALL(wavejit_kernel_set_arg_pointer, any(kernels_), static_cast<uint32_t>(input_.below(3)), address());
         break;
       case 13: {
-        const uint64_t value = input_.number();
+        // Perhaps a pointer: to where nothing is, or a sanitizer's tables could be.
+        const uint64_t number = input_.number(), value = number <= 0xffff ? number : number | uint64_t{1} << 48;
         CALL(wavejit_kernel_set_arg, any(kernels_), static_cast<uint32_t>(input_.below(3)),
              input_.below(16) ? &value : nullptr, input_.below(9));
         CALL(wavejit_kernel_set_arg_local, any(kernels_), static_cast<uint32_t>(input_.below(3)),
