@@ -56,7 +56,7 @@ Operand Emitter::lane_base(const Inst* value, unsigned chunk, bool wave) {
   } else {
     isa_->low32(t, v32(value, from));
   }
-  return moved(t, wave ? -shapes_.of(value).stride * static_cast<int64_t>(from * isa_->lanes) : 0);
+  return moved(t, wave ? -lane_addresses_.of(value).stride * static_cast<int64_t>(from * isa_->lanes) : 0);
 }
 
 // A shift by up to three that the sum, its only user, does on the way.

@@ -2,7 +2,7 @@
 # Runs generated programs on all engines and compares them with what clang makes of the same text for the host; reduces what differs.
 # Can be stopped and called again: counts and differences are kept in <state>.
 #
-#   scripts/programs.sh [--build DIR] [--state DIR] [--count N | --hours H] [--seed S] [--combination clang15-O3-gfx906] [...]
+#   scripts/programs.sh [--build DIR] [--state DIR] [--count N | --hours H] [--seed S] [--combination clang15-O3-gfx906] [--jobs N] [...]
 #   scripts/programs.sh [--state DIR] --summary     kernels and differences of each combination
 #   scripts/programs.sh --help                      all options
 #

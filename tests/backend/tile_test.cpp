@@ -175,6 +175,59 @@ TEST_P(Tile, LanesLeaveOneByOne) {
   }
 }
 
+// Addresses in vectors, of an index that may wrap around, and a scalar to add: in a loop that is tiled, the number for the
+// wave is made from the tile's chunk.
+TEST_P(Tile, AddressesFromVectors) {
+  constexpr unsigned kRow = 8;
+  const bool avx2 = GetParam() == Tier::avx2;
+  const unsigned sums = avx2 ? 9 : 20;  // as many as the registers hold for a tile, but not for the wave
+  ir::Function f("rows");
+  ir::Block *start = f.add_block(), *body = f.add_block(), *end = f.add_block();
+  f.entries.push_back({0, start});
+  ir::Builder b(f, start);
+  Inst *base = b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 8), *first = b.op_typed(Op::get_sgpr, ir::kI32, {}, 0, 10);
+  Inst *lanes = b.op_typed(Op::get_mask, ir::kMask, {}, 0, 20), *zero = b.i64(0), *step = b.i64(4);
+  Inst* index =
+      b.op(Op::add, {b.op(Op::mul, {b.op_typed(Op::lane_id, ir::kV32, {}), b.v32(kRow)}), b.op(Op::splat, {first})});
+  Inst* rows = b.op(Op::add, {b.op(Op::shl, {b.op(Op::zext64, {index}), b.v64(2)}), b.op(Op::splat64, {base})});
+  b.op_typed(Op::set_vgpr, ir::kNone, {b.op(Op::lo32, {rows})}, 0, 50);
+  std::vector<Inst*> firsts, acc, next;
+  for (unsigned k = 0; k < sums; ++k) firsts.push_back(b.op_typed(Op::get_vgpr, ir::kV32, {}, 0, 1 + k));
+  b.br(body);
+  b.set_block(body);
+  Inst* i = b.op_typed(Op::phi, ir::kI64, {});
+  for (unsigned k = 0; k < sums; ++k) acc.push_back(b.op_typed(Op::phi, ir::kV32, {}));
+  const ir::MemAttr mem{.space = Space::global, .form = AddressForm::vector64, .bytes = 4};
+  Inst* value = b.load(ir::kV32, mem, {lanes, b.op(Op::add, {rows, b.op(Op::splat64, {i})})});
+  for (unsigned k = 0; k < sums; ++k) next.push_back(b.op(Op::add, {b.op(Op::mul, {acc[k], b.v32(3)}), value}));
+  Inst* next_i = b.op(Op::add, {i, step});
+  b.cond_br(b.icmp(ir::ICmp::ult, next_i, b.i64(4 * kRow)), body, end);
+  close(i, zero, next_i);
+  for (unsigned k = 0; k < sums; ++k) close(acc[k], firsts[k], next[k]);
+  b.set_block(end);
+  for (unsigned k = 0; k < sums; ++k) b.op_typed(Op::set_vgpr, ir::kNone, {next[k]}, 0, 100 + k);
+  b.exit(ExitReason::kEnd, 0);
+  const Liveness liveness(f);
+  const RegisterBudget budget =
+      avx2 ? RegisterBudget{.vectors = 16, .masks = 0} : RegisterBudget{.vectors = 32, .masks = 7};
+  ASSERT_NE(TileRegions(f, liveness, ir::LaneShapes(f), budget, avx2 ? 8 : 4, never_barrier).of(body), nullptr);
+
+  std::vector<uint32_t> memory(64 * kRow);
+  for (uint32_t m = 0; uint32_t& word : memory) word = m++ * 0x9e3779b9u;
+  wave->sgpr[10] = 5;
+  wave->set_sgpr64(8, reinterpret_cast<uint64_t>(memory.data() - 5));
+  wave->set_sgpr64(20, ~uint64_t{0});
+  TestWave before(wave);
+  ASSERT_EQ(run(f, GetParam(), wave), ExitReason::kEnd);
+  for (unsigned l = 0; l < 64; ++l) {
+    for (unsigned k = 0; k < sums; ++k) {
+      uint32_t expected = before->vgpr[1 + k][l];
+      for (unsigned n = 0; n < kRow; ++n) expected = expected * 3 + memory[kRow * l + n];
+      ASSERT_EQ(wave->vgpr[100 + k][l], expected) << "lane " << l << ", accumulator " << k;
+    }
+  }
+}
+
 // Memory at both ends of 4 GiB, nothing in between.
 class Ends {
  public:

@@ -207,7 +207,7 @@ TEST_F(HsaTest, KernelsChangeSignals) {
       // Stored behind the change, which is what was waited for.
       auto& mailbox = *reinterpret_cast<uint64_t*>(device->event_mailbox_ptr);
       EXPECT_TRUE(becomes_true([&] { return std::atomic_ref(mailbox).load() != 0; }));
-      EXPECT_EQ(mailbox, device->event_id);
+      EXPECT_EQ(std::atomic_ref(mailbox).load(), device->event_id);
     }
   }
 }

@@ -6,6 +6,7 @@ compiler shares neither."""
 
 import argparse
 import collections
+import concurrent.futures
 import dataclasses
 import json
 import os
@@ -15,6 +16,7 @@ import secrets
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import kernel
@@ -130,7 +132,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", type=pathlib.Path, default=REPOSITORY / "build/release")
     parser.add_argument("--state", type=pathlib.Path, default=REPOSITORY / "build/programs", help="keeps counts and differences")
-    parser.add_argument("--count", type=int, default=1000, help="kernels, each for two combinations")
+    parser.add_argument("--count", type=int, default=1000, help="kernels that a compiler takes, each for two combinations")
     parser.add_argument("--hours", type=float, default=0.0, help="run until then, whatever the count")
     parser.add_argument("--seconds", type=float, default=0.0, help="stop after that time")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("WAVEJIT_PROGRAM_SEED", "0")), help="default: a fresh one, printed")
@@ -139,6 +141,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--combination", type=Combination.parse, help="only that, e.g. clang15-O3-gfx906")
     parser.add_argument("--one", action="store_true", help="one combination, which the seed draws")
     parser.add_argument("--engine", action="append", default=[], help="only that; may be repeated: interpreter, avx2, avx512, avx2-switches, ...")
+    parser.add_argument("--quick", action="store_true", help="only combinations of the newest compiler, without -O0")
+    parser.add_argument("--jobs", type=int, default=1, help="files at a time")
     parser.add_argument("--reduce", type=float, default=300.0, help="seconds for reducing a difference")
     parser.add_argument("--summary", action="store_true", help="only print what the state folder has")
     return parser.parse_args()
@@ -159,6 +163,95 @@ def print_summary(state: pathlib.Path) -> None:
     print(f"{'all':20} {sum(ran.values()):8} kernels {sum(bad.values()):6} differences")
 
 
+class Campaign:
+    """Runs files of programs, several at a time, until there are enough, and keeps what they show."""
+
+    def __init__(self, options: argparse.Namespace, seed: int) -> None:
+        self.options = options
+        self.seed = seed
+        self.only = [options.combination] if options.combination else self.draw(0, 1) if options.one else None
+        self.start = time.monotonic()
+        self.deadline = self.start + (options.hours * 3600 if options.hours else options.seconds or 1e9)
+        self.lock = threading.Lock()
+        self.next = options.first
+        self.drawn = 0  # kernels, without those that no compiler takes
+        self.refused = 0  # those
+        self.ran = self.bad = 0
+
+    def draw(self, index: int, count: int) -> list[Combination]:
+        return toolchain.drawn(toolchain.combinations(self.options.quick), self.seed, index, count)
+
+    def run(self) -> None:
+        with concurrent.futures.ThreadPoolExecutor(self.options.jobs) as pool:
+            for done in [pool.submit(self.work) for _ in range(self.options.jobs)]:
+                done.result()
+
+    def work(self) -> None:
+        with tempfile.TemporaryDirectory(prefix="wavejit-programs-") as folder:
+            programs = Programs(self.options.build.resolve(), pathlib.Path(folder))
+            while file := self.take():
+                self.run_file(programs, *file)
+
+    def take(self) -> tuple[int, int] | None:
+        """The next file's number, and how many kernels it has."""
+        options = self.options
+        with self.lock:
+            kernels = options.kernels if options.hours else min(options.kernels, options.count - self.drawn)
+            # A combination whose compiler takes nothing is not tried for ever.
+            if time.monotonic() >= self.deadline or kernels <= 0 or (not options.hours and self.refused > options.count):
+                return None
+            self.drawn += kernels
+            self.next += 1
+            return self.next - 1, kernels
+
+    def run_file(self, programs: Programs, number: int, kernels: int) -> None:
+        file_seed = f"{self.seed}:{number}"
+        combinations = self.only or self.draw(number, COMBINATIONS)
+        text = kernel.make_file([kernel.make_kernel(file_seed, i) for i in range(kernels)], str(toolchain.HEADER))
+        # A seed of its own for arguments and switches.
+        run_seed = int(re.sub(r"\D", "", file_seed)) % 10**12
+        outcome = programs.run(text, combinations, run_seed, self.options.engine)
+        refused = {str(d.combination) for d in outcome.differences if d.how == "COMPILER"}
+        row = {
+            "seed": file_seed,
+            "kernels": kernels,
+            "combinations": sorted({str(c) for c in combinations} - refused),
+            "differences": [dataclasses.asdict(d) | {"combination": str(d.combination)} for d in outcome.differences],
+        }  # fmt: skip
+        with self.lock:
+            if not row["combinations"]:
+                self.drawn -= kernels
+                self.refused += kernels
+            self.ran += outcome.ran
+            self.report(outcome, file_seed)
+            with (self.options.state / "results.jsonl").open("a") as results:
+                results.write(json.dumps(row) + "\n")
+            seconds = time.monotonic() - self.start
+            print(f"programs: file {file_seed}: {outcome.ran} kernels, {' '.join(map(str, combinations))}, {seconds:.0f} s", flush=True)
+        self.keep_differences(programs, outcome, run_seed, number)
+
+    def report(self, outcome: Outcome, file_seed: str) -> None:
+        if outcome.generator:
+            print(f"programs: file {file_seed}: the generator's fault: {outcome.generator}", flush=True)
+            self.bad += 1
+        for d in outcome.differences:
+            print(f"{d.how} file {file_seed} {d.kernel} {d.engine} {d.combination} {d.text}", flush=True)
+            self.bad += d.how != "COMPILER"
+
+    def keep_differences(self, programs: Programs, outcome: Outcome, run_seed: int, number: int) -> None:
+        options, seen = self.options, set()
+        for d in outcome.differences:
+            if d.how == "COMPILER" or (d.kernel, d.combination) in seen:
+                continue
+            seen.add((d.kernel, d.combination))
+            if options.reduce > 0:
+                folder = options.state / "differences"
+                print("programs: " + save_and_reduce(programs, run_seed, f"{self.seed}:{number}", d, folder, options.reduce), flush=True)
+                continue
+            again = f"scripts/programs.sh --build {options.build} --seed {self.seed} --first {number} --combination {d.combination}"
+            print(f"programs: again, and reduced: {again} --kernels {options.kernels} --count {options.kernels}", flush=True)
+
+
 def main() -> int:
     options = parse()
     if options.summary:
@@ -167,48 +260,10 @@ def main() -> int:
     seed = options.seed or secrets.randbelow(10**9) + 1
     print(f"programs: seed {seed}", flush=True)
     options.state.mkdir(parents=True, exist_ok=True)
-    start = time.monotonic()
-    deadline = start + (options.hours * 3600 if options.hours else options.seconds or 1e9)
-    ran = bad = index = 0
-    only = [options.combination] if options.combination else toolchain.drawn(seed, 0, 1) if options.one else None
-    with tempfile.TemporaryDirectory(prefix="wavejit-programs-") as folder:
-        programs = Programs(options.build.resolve(), pathlib.Path(folder))
-        while time.monotonic() < deadline and (options.hours or index * options.kernels < options.count):
-            number = options.first + index
-            file_seed = f"{seed}:{number}"
-            combinations = only or toolchain.drawn(seed, number, COMBINATIONS)
-            kernels = options.kernels if options.hours else min(options.kernels, options.count - index * options.kernels)
-            text = kernel.make_file([kernel.make_kernel(file_seed, i) for i in range(kernels)], str(toolchain.HEADER))
-            # A seed of its own for arguments and switches.
-            run_seed = int(re.sub(r"\D", "", file_seed)) % 10**12
-            outcome = programs.run(text, combinations, run_seed, options.engine)
-            index += 1
-            ran += outcome.ran
-            if outcome.generator:
-                print(f"programs: file {file_seed}: the generator's fault: {outcome.generator}", flush=True)
-                bad += 1
-            for d in outcome.differences:
-                print(f"{d.how} file {file_seed} {d.kernel} {d.engine} {d.combination} {d.text}", flush=True)
-            seen = set()
-            for d in outcome.differences:
-                bad += d.how != "COMPILER"
-                if d.how == "COMPILER" or (d.kernel, d.combination) in seen or options.reduce <= 0:
-                    continue
-                seen.add((d.kernel, d.combination))
-                print("programs: " + save_and_reduce(programs, run_seed, file_seed, d, options.state / "differences", options.reduce), flush=True)
-            row = {
-                "seed": file_seed,
-                "kernels": kernels,
-                "combinations": sorted(
-                    {str(c) for c in combinations} - {str(d.combination) for d in outcome.differences if d.how == "COMPILER"}
-                ),
-                "differences": [dataclasses.asdict(d) | {"combination": str(d.combination)} for d in outcome.differences],
-            }  # fmt: skip
-            with (options.state / "results.jsonl").open("a") as results:
-                results.write(json.dumps(row) + "\n")
-            print(f"programs: file {file_seed}: {outcome.ran} kernels, {' '.join(map(str, combinations))}, {time.monotonic() - start:.0f} s", flush=True)
-    print(f"programs: {ran} kernels, {bad} differences, seed {seed}, {time.monotonic() - start:.0f} s")
-    return 1 if bad else 0
+    campaign = Campaign(options, seed)
+    campaign.run()
+    print(f"programs: {campaign.ran} kernels, {campaign.bad} differences, seed {seed}, {time.monotonic() - campaign.start:.0f} s")
+    return 1 if campaign.bad or not campaign.ran else 0
 
 
 if __name__ == "__main__":

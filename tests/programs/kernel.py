@@ -87,7 +87,7 @@ class Maker:
             structure = rng.choice(s.structures) if rng.random() < 0.2 else None
             result = structure.name if structure else s.scalar_type()
         recursive = rng.random() < 0.25 and structure is None
-        names = [f"q{i}" for i in range(len(parameters))]
+        names = [f"arg{i}" for i in range(len(parameters))]
         scope = Scope(list(self.constants), [], [], [])
         for parameter, p in zip(parameters, names, strict=True):
             if parameter == "region":

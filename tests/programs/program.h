@@ -225,18 +225,27 @@ typedef f32 f32x4 __attribute__((ext_vector_type(4)));
 
 #define NOINLINE __attribute__((noinline))
 
+// LLVM up to 19 divides unsigned numbers that are sign-extended ones as if they had 24 bits; hence the second bit is 0
+// where the first one is set.
+static inline u32 unextended_u32(u32 x) {
+  return x & ~((x >> 1) & 0x40000000u);
+}
+static inline u64 unextended_u64(u64 x) {
+  return x & ~((x >> 1) & ((u64)1 << 62));
+}
+
 // Integer division of any operands. LLVM up to 15 divides some 64-bit numbers of 32 bits as if they had 24; hence bit 40.
-#define DIVISION(type, name, least, bit)                          \
-  static inline type div_##name(type a, type b) {                 \
-    return b == 0 || (least) ? a : (type)((a | (bit)) / b);       \
-  }                                                               \
-  static inline type mod_##name(type a, type b) {                 \
-    return b == 0 || (least) ? (type)0 : (type)((a | (bit)) % b); \
+#define DIVISION(type, name, least, bit, operand)                                 \
+  static inline type div_##name(type a, type b) {                                 \
+    return b == 0 || (least) ? a : (type)(operand(a | (bit)) / operand(b));       \
+  }                                                                               \
+  static inline type mod_##name(type a, type b) {                                 \
+    return b == 0 || (least) ? (type)0 : (type)(operand(a | (bit)) % operand(b)); \
   }
-DIVISION(u32, u32, 0, 0)
-DIVISION(u64, u64, 0, (u64)1 << 40)
-DIVISION(i32, i32, b == -1, 0)
-DIVISION(i64, i64, b == -1, (i64)1 << 40)
+DIVISION(u32, u32, 0, 0, unextended_u32)
+DIVISION(u64, u64, 0, (u64)1 << 40, unextended_u64)
+DIVISION(i32, i32, b == -1, 0, )
+DIVISION(i64, i64, b == -1, (i64)1 << 40, )
 
 static inline u32 clz_u32(u32 x) {
   return x ? (u32)__builtin_clz(x) : 32u;

@@ -141,7 +141,7 @@ class Statements:
         else:
             cast = f"({type_})" if type_ not in ("f16",) else "(f16)(f32)(i16)"
             node = fixed(
-                f"{type_} {name}[{size}];\nfor (u32 {i} = 0; {i} < {size}u; ++{i}) {name}[{i}] = ", Node(type_, [f"({type_})(", value, f" + {cast}{i})"]), ";\n"
+                f"{type_} {name}[{size}];\nfor (u32 {i} = 0; {i} < {size}u; ++{i}) {name}[{i}] = ", Node(type_, [f"({type_})(", value, f" + {cast}({i} * 3u + 1u))"]), ";\n"
             )
         scope.places.append(Place(type_, (f"{name}[", size, "]")))
         if type_ == "u32" and size >= 8:
