@@ -19,14 +19,15 @@ NAMES = 3
 HEAD = """\
 # ROCm's own test suites
 
-`scripts/suites.sh document` writes this file from `docs/rocm.json`, which holds what `scripts/suites.sh run` recorded. Each row is a
-suite of a Debian package, unmodified, under `wavejit exec` in a root file system of that release. "Whole" rows ran all tests of the
-suite; "sample" rows ran as many as they say, drawn by the hashes of the tests' names (`draw` in scripts/suites/gtest.py): the same each
-time. "Broken off" rows are samples whose time was over before all their tests had run; slow tests come last. "Skipped" is what the
-tests themselves skip. A kernel that cannot be translated ends the test with an error, as nothing falls back to the interpreter
-silently: the column "not translated" counts such places. "Compared" counts dispatches in which interpreter and JIT agreed in shadow
-mode ([reliability.md](reliability.md)), in a run of the suite with `--shadow=limit:1` or `limit:0.5`, which may be of another number of
-tests than the row. "Seconds" are of machines that were busy with other work, and no measure of speed.
+`scripts/suites.sh document` writes this file from `docs/rocm.json`, which holds what `scripts/suites.sh run` recorded. Each row
+is a suite of a Debian package, unmodified, under `wavejit exec` in a root file system of that release. "Whole" rows ran all tests
+of the suite; "sample" rows ran as many as they say, drawn by the hashes of the tests' names (`draw` in scripts/suites/gtest.py):
+the same each time. Where a larger sample was broken off earlier, the tests of it that ran are among them. "Broken off" rows are
+samples whose time was over before all their tests had run; slow tests come last. "Skipped" is what the tests themselves skip. A
+kernel that cannot be translated ends the test with an error, as nothing falls back to the interpreter silently: the column "not
+translated" counts such places. "Compared" counts dispatches in which interpreter and JIT agreed in shadow mode
+([reliability.md](reliability.md)), in a run of the suite with `--shadow=limit:1` or `limit:0.5`, which may be of another number
+of tests than the row. "Seconds" are of machines that were busy with other work, and no measure of speed.
 
 To repeat a row: `scripts/suites.sh run --release RELEASE --suite SUITE --target TARGET` with `--whole` or `--sample N`.
 """
