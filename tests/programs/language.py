@@ -157,7 +157,9 @@ class Expressions:
             case 6:
                 return Node(type_, [f"({type_})", self.condition(scope, depth - 1)])
             case 7:
-                return Node(type_, [f"({type_})(~({unsigned})", a, ")"])
+                # LLVM 19 takes x for x | -1, which the upper half of an extended number's complement makes.
+                bit = " ^ ((u64)1 << 40)" if WIDTH[type_] == 64 else ""
+                return Node(type_, [f"({type_})(~(({unsigned})", a, f"{bit}))"])
             case 8:
                 return Node(type_, [f"({type_})(0u - ({unsigned})", a, ")"])
             case 9:
