@@ -161,7 +161,7 @@ void Emitter::add_copies(std::vector<Copy>& copies, const Inst* destination, Pas
       for (unsigned part = 0; part < parts(destination); ++part) {
         Copy copy;
         pass_ = to;
-        if (const MatrixHome* home = matrix_home(destination)) {
+        if (const RowHome* home = row_home(destination)) {
           copy.to = place_of(*home, chunk, part);
         } else {
           copy.to = reg(destination, element, chunk, part);
@@ -175,7 +175,7 @@ void Emitter::add_copies(std::vector<Copy>& copies, const Inst* destination, Pas
           copy.from = t;
         } else if (constant) {
           copy.constant = value;
-        } else if (const MatrixHome* home = matrix_home(place.inst)) {
+        } else if (const RowHome* home = row_home(place.inst)) {
           copy.from = place_of(*home, chunk, part);
         } else {
           copy.from = reg(place.inst, place.element + element, chunk, part);

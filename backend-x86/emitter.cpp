@@ -18,6 +18,9 @@ using ir::Space;
 namespace {
 namespace fpenv = ir::fpenv;
 
+// Instructions of a segment from which its order is looked at.
+constexpr size_t kMinScheduled = 32;
+
 std::unique_ptr<VectorIsa> make_isa(Tier tier, x86::Compiler& cc, DataPool& pool, FaultLog& faults) {
   return tier == Tier::avx512 ? make_avx512(cc, pool, faults) : make_avx2(cc, pool, faults);
 }
@@ -449,6 +452,7 @@ void Emitter::emit_prologue() {
   }
   if (on(Optimisation::idle_chunks)) plan_idle_chunks();
   plan_matrix_homes();
+  if (on(Optimisation::sums_first) && on(Optimisation::rolled_segments)) plan_sum_homes();
   emit_entry_dispatch();
 }
 
@@ -470,13 +474,7 @@ bool Emitter::must_flush_before(const Inst& inst, Shape shape) const {
   }
   const bool shared = classes_.is_shared(&inst);
   const Inst* own = classes_.representative(&inst);
-  const bool loads = inst.op == Op::load || inst.op == Op::load_edges || inst.op == Op::load_scalar;
-  const bool stores = inst.op == Op::store || inst.op == Op::store_edges;
-  if (loads || stores) {
-    const unsigned spaces = inst.op == Op::load_scalar ? 7 : space_bits(inst.mem.space);
-    if ((spaces & segment_facts_.stores) != 0) return true;
-    if (stores && (spaces & segment_facts_.loads) != 0) return true;
-  }
+  if (conflicts_with_segment(inst)) return true;
   const bool read = read_in_segment_[own->id] == segment_number_;
   if (shape == Shape::chunk) {
     // What those that wait for the last chunk are to read or have made.
@@ -500,10 +498,51 @@ bool Emitter::must_flush_before(const Inst& inst, Shape shape) const {
          });
 }
 
+bool Emitter::accesses_lds(const Inst& inst) {
+  if (inst.op != Op::load && inst.op != Op::load_edges && inst.op != Op::store && inst.op != Op::store_edges)
+    return false;
+  return inst.mem.space == Space::lds || inst.mem.space == Space::flat;
+}
+
+Emitter::LdsAccess Emitter::lds_access(const Inst& inst) const {
+  LdsAccess access{.stores = inst.op == Op::store || inst.op == Op::store_edges};
+  if (inst.mem.form == ir::AddressForm::lds_offset && inst.mem.imm >= 0) {
+    const auto maximum = [&](const Inst* value) {
+      return static_cast<int64_t>(std::min<uint64_t>(shapes_.bits().of(value).maximum, UINT32_MAX));
+    };
+    const Inst* offset = inst.operands[1];
+    int64_t least = 0, most = maximum(offset);
+    if (offset->op == Op::add && offset->operands[1]->is_const()) {
+      const auto constant = static_cast<int64_t>(static_cast<uint32_t>(offset->operands[1]->imm));
+      const int64_t sum = constant + maximum(offset->operands[0]);
+      if (sum <= UINT32_MAX) {
+        least = constant;
+        most = std::min(most, sum);
+      }
+    }
+    access.begin = least + inst.mem.imm;
+    access.end = most + inst.mem.imm + int64_t{inst.mem.bytes} * inst.mem.count;
+  }
+  return access;
+}
+
+// Whether the segment, chunk after chunk, might order the memory access and those before it in another way than lockstep.
+// Those of the LDS are emit_chunks' business, unless scalar code overtakes them.
+bool Emitter::conflicts_with_segment(const Inst& inst) const {
+  const bool loads = inst.op == Op::load || inst.op == Op::load_edges || inst.op == Op::load_scalar;
+  const bool stores = inst.op == Op::store || inst.op == Op::store_edges;
+  if (!loads && !stores) return false;
+  if (inst.op == Op::load_scalar) return segment_facts_.stores != 0;
+  const unsigned spaces = space_bits(inst.mem.space) & ~space_bits(Space::lds);
+  return (spaces & segment_facts_.stores) != 0 || (stores && (spaces & segment_facts_.loads) != 0);
+}
+
 void Emitter::add_to_segment(const Inst& inst) {
   segment_.push_back(&inst);
-  if (inst.op == Op::load || inst.op == Op::load_edges) segment_facts_.loads |= space_bits(inst.mem.space);
-  if (inst.op == Op::store || inst.op == Op::store_edges) segment_facts_.stores |= space_bits(inst.mem.space);
+  const bool loads = inst.op == Op::load || inst.op == Op::load_edges;
+  if (loads || inst.op == Op::store || inst.op == Op::store_edges) {
+    (loads ? segment_facts_.loads : segment_facts_.stores) |= space_bits(inst.mem.space);
+  }
   if (is_deferred(inst)) segment_facts_.deferred.push_back(&inst);
   if (state_range(inst).count != 0) segment_facts_.state.push_back(&inst);
   note_reads(inst);
@@ -616,21 +655,7 @@ void Emitter::flush_segment() {
   if (segment_env_) set_env(*segment_env_);
   const bool matrix = !segment_.empty() && ir::is_matrix_op(segment_[0]->op);
   if (matrix) emit_matrix_segment();
-  const unsigned together = on(Optimisation::interleaving) && !matrix ? chunks_side_by_side() : 1;
-  for (unsigned first = first_chunk(); first < end_chunk() && !matrix; first += together) {
-    const unsigned end = std::min(first + together, end_chunk());
-    for (const Inst* inst : segment_) {
-      if (is_deferred(*inst) && ir::is_pure(inst->op)) continue;
-      for (unsigned chunk = first; chunk < end; ++chunk) {
-        if (error_) return;
-        if (chunk > first_chunk() && is_invariant(inst)) break;
-        if ((wanted_chunks_[inst->id] >> chunk & 1) == 0) continue;
-        annotate(*inst);
-        emit_chunk(*inst, chunk);
-        store_made_rows(*inst, chunk);
-      }
-    }
-  }
+  if (!matrix) emit_segment();
   for (const Inst* inst : segment_) {
     if (error_ || matrix || !is_deferred(*inst) || !ir::is_pure(inst->op)) continue;
     annotate(*inst);
@@ -645,6 +670,58 @@ void Emitter::flush_segment() {
   advance_distances_.clear();
   clamp_tests_.clear();
   odd_divisions_.clear();
+}
+
+void Emitter::emit_segment() {
+  std::vector<uint32_t> order;
+  std::vector<schedule::Node> nodes;
+  if (on(Optimisation::sums_first) && segment_.size() >= kMinScheduled) {
+    nodes = segment_nodes();
+    order = schedule::order_by_sums(nodes, isa_->budget().vectors);
+  }
+  if (order.empty()) return emit_chunks(segment_);
+  if (const auto parts = rolled_parts(nodes, order)) return emit_rolled(*parts);
+  std::vector<const Inst*> ordered;
+  for (const uint32_t i : order) ordered.push_back(segment_[i]);
+  emit_chunks(ordered);
+}
+
+// Chunk after chunk. Accesses to the same bytes of the LDS stay in order: instructions in front of the second are emitted
+// for all chunks first. Accesses to different bytes have no order, as nobody but the waves of the work-group sees the
+// LDS, and these do not run meanwhile.
+void Emitter::emit_chunks(std::span<const Inst* const> insts) {
+  std::vector<LdsAccess> accesses;
+  for (size_t i = 0; i < insts.size(); ++i) {
+    if (!accesses_lds(*insts[i])) continue;
+    const LdsAccess access = lds_access(*insts[i]);
+    if (std::any_of(accesses.begin(), accesses.end(), [&](const LdsAccess& a) { return access.conflicts(a); })) {
+      emit_chunks_in_any_order(insts.first(i));
+      insts = insts.subspan(i);
+      i = 0;
+      accesses.clear();
+    }
+    accesses.push_back(access);
+  }
+  emit_chunks_in_any_order(insts);
+}
+
+void Emitter::emit_chunks_in_any_order(std::span<const Inst* const> insts) {
+  const unsigned together = on(Optimisation::interleaving) ? chunks_side_by_side(insts) : 1;
+  for (unsigned first = first_chunk(); first < end_chunk(); first += together) {
+    const unsigned end = std::min(first + together, end_chunk());
+    for (const Inst* inst : insts) {
+      if (is_deferred(*inst) && ir::is_pure(inst->op)) continue;
+      for (unsigned chunk = first; chunk < end; ++chunk) {
+        if (error_) return;
+        if (chunk > first_chunk() && is_invariant(inst)) break;
+        if ((wanted_chunks_[inst->id] >> chunk & 1) == 0) continue;
+        annotate(*inst);
+        emit_chunk(*inst, chunk);
+        store_home(*inst, chunk);
+        store_made_rows(*inst, chunk);
+      }
+    }
+  }
 }
 
 void Emitter::emit_chunk(const Inst& inst, unsigned chunk) {

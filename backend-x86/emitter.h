@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <tuple>
+#include <unordered_set>
 #include <vector>
 
 #include "backend-x86/helpers.h"
@@ -22,6 +23,7 @@
 #include "backend-x86/indexed_addresses.h"
 #include "backend-x86/lane_addresses.h"
 #include "backend-x86/phi_classes.h"
+#include "backend-x86/schedule/sums.h"
 #include "backend-x86/tile_regions.h"
 #include "backend-x86/vector_isa.h"
 #include "ir/analysis/lane_shape.h"
@@ -58,13 +60,49 @@ class Emitter {
   [[nodiscard]] bool is_left_out(const Inst& inst) const;
   void emit_region(const TileRegion& region, const Label& next);
   void flush_segment();
-  [[nodiscard]] unsigned chunks_side_by_side() const;  // interleaving.cpp
+  void emit_segment();
+  // The order inside of a segment (segment_order.cpp).
+  [[nodiscard]] std::vector<schedule::Node> segment_nodes() const;
+  void for_each_read(const Inst& inst, const std::function<void(const Inst*)>& visit) const;
+  [[nodiscard]] const Inst* sum_operand(const Inst& inst) const;
+  void emit_chunks(std::span<const Inst* const> insts);
+  void emit_chunks_in_any_order(std::span<const Inst* const> insts);
+  // Segments as a loop over chunks (rolled_segment.cpp).
+  struct RolledParts {
+    std::vector<const Inst*> front, loop, behind;  // in the order of emission; only `loop` is in the loop
+    std::unordered_set<uint32_t> local;            // ids of values with registers of the loop
+    std::set<uint32_t> imports;                    // those of them that come from outside
+    std::map<uint32_t, const Inst*> exports;       // those read outside, and the last instruction that writes them
+  };
+  [[nodiscard]] bool is_rollable(const Inst& inst) const;
+  [[nodiscard]] bool is_rollable_load(const Inst& load) const;
+  [[nodiscard]] std::optional<int64_t> chunk_stride(const Inst& load) const;
+  [[nodiscard]] std::optional<RolledParts> rolled_parts(std::span<const schedule::Node> nodes,
+                                                        std::span<const uint32_t> order) const;
+  using RolledTables = std::map<std::tuple<uint32_t, unsigned, unsigned>, Mem>;  // by value, element and part
+  [[nodiscard]] Mem rolled_row(RolledTables& tables, const Inst* place, unsigned element, unsigned part);
+  void for_each_register(const Inst* place, const std::function<void(unsigned element, unsigned part)>& visit) const;
+  void emit_rolled(const RolledParts& parts);
+  void store_pointers(std::map<const Inst*, Mem>& pointers, const Inst& load);
+  [[nodiscard]] Gp rolled_pointer(const Inst& load);
+  [[nodiscard]] unsigned chunks_side_by_side(std::span<const Inst* const> insts) const;  // interleaving.cpp
   [[nodiscard]] bool is_deferred(const Inst& inst) const;
   void plan_idle_chunks();  // idle_chunks.cpp
   [[nodiscard]] bool may_be_idle(const Inst& inst) const;
   [[nodiscard]] uint8_t chunks_of(const Inst* mask) const;
   [[nodiscard]] uint8_t chunks_read_by(const Inst& user) const;
   [[nodiscard]] bool must_flush_before(const Inst& inst, Shape shape) const;
+  // Bytes of the LDS that any lane may access: [begin, end). Flat accesses and others without a known bound have all.
+  struct LdsAccess {
+    int64_t begin = 0, end = INT64_MAX;
+    bool stores = false;
+    [[nodiscard]] bool conflicts(const LdsAccess& other) const {
+      return (stores || other.stores) && begin < other.end && other.begin < end;
+    }
+  };
+  [[nodiscard]] static bool accesses_lds(const Inst& inst);
+  [[nodiscard]] LdsAccess lds_access(const Inst& inst) const;
+  [[nodiscard]] bool conflicts_with_segment(const Inst& inst) const;
   void add_to_segment(const Inst& inst);
   void note_reads(const Inst& inst);
   void emit_chunk(const Inst& inst, unsigned chunk);
@@ -138,22 +176,26 @@ class Emitter {
   void set_matrix_result(const Inst& inst, unsigned chunk, const Vec64& value);
   Vec64 gather_matrix_rows(const Inst& inst, const MatrixFactors& factors, unsigned lane);
   // Accumulators that loops carry have their home in memory: a phi's row of a block on the stack.
-  struct MatrixHome {
+  struct RowHome {
     Mem block;
     unsigned row = 0;
     unsigned row_bytes = 0;
   };
   void plan_matrix_homes();
-  [[nodiscard]] const MatrixHome* matrix_home(const Inst* representative) const {
-    const auto it = matrix_homes_.find(representative);
-    return it == matrix_homes_.end() ? nullptr : &it->second;
+  void plan_sum_homes();  // rolled_segment.cpp
+  void store_home(const Inst& inst, unsigned chunk);
+  [[nodiscard]] const RowHome* row_home(const Inst* representative) const {
+    const auto it = row_homes_.find(representative);
+    return it == row_homes_.end() ? nullptr : &it->second;
   }
-  [[nodiscard]] Mem place_of(const MatrixHome& home, unsigned chunk, unsigned part) const {
+  [[nodiscard]] Mem place_of(const RowHome& home, unsigned chunk, unsigned part) const {
     const unsigned registers = home.row_bytes / (tile_ * 4);
-    return home.block.cloneAdjusted(home.row * home.row_bytes + (chunk * registers + part) * isa_->bytes());
+    Mem m = home.block.cloneAdjusted(home.row * home.row_bytes + (chunk * registers + part) * isa_->bytes());
+    if (rolled_ != nullptr) m.setIndex(rolled_->offset, registers / 2);
+    return m;
   }
-  [[nodiscard]] const MatrixHome* matrix_home(const MatrixChain& chain) const;
-  std::map<const Inst*, MatrixHome> matrix_homes_;  // by phi
+  [[nodiscard]] const RowHome* row_home(const MatrixChain& chain) const;
+  std::map<const Inst*, RowHome> row_homes_;  // by phi
   std::optional<Mem> matrix_sums_;
   unsigned matrix_sums_bytes_ = 0;
   std::vector<Vec> matrix_accumulators_;
@@ -268,6 +310,14 @@ class Emitter {
     std::vector<Label> labels;    // of the region's blocks, by block id
     std::vector<Storage> values;  // by instruction id
     std::vector<bool> local;      // which instructions' values are in `values`
+  };
+  // The loop over the chunks of a segment that is being emitted.
+  struct Rolled {
+    Gp offset;                                  // bytes from the first chunk's part of a row to this one's
+    std::vector<Storage> values;                // by instruction id
+    std::unordered_set<uint32_t> local;         // which instructions' values are in `values`
+    std::map<const Inst*, Mem> pointers;        // by address, for all chunks
+    std::map<const Inst*, Gp> loaded_pointers;  // those of the iteration
   };
   struct Place {
     const Inst* inst;
@@ -474,6 +524,7 @@ class Emitter {
   Gp wave_, entry_index_;
   std::vector<Storage> values_;
   Pass* pass_ = nullptr;  // the one being emitted
+  Rolled* rolled_ = nullptr;
   std::vector<bool> invariant_;
   std::vector<uint8_t> wanted_chunks_;  // by instruction id, a bit for each chunk
   std::vector<bool> fused_;

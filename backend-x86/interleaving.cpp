@@ -58,7 +58,7 @@ Cost cost_of(const ir::Inst& inst) {
 
 }  // namespace
 
-unsigned Emitter::chunks_side_by_side() const {
+unsigned Emitter::chunks_side_by_side(std::span<const Inst* const> insts) const {
   const unsigned all = end_chunk() - first_chunk();
   // Shorter chains, and those next to enough other work, do not keep the processor waiting.
   constexpr unsigned kMinLatency = 150;
@@ -69,8 +69,8 @@ unsigned Emitter::chunks_side_by_side() const {
     return (inst->type.is_vector() || (inst->type.is_mask() && isa_->budget().masks == 0)) && !inst->is_const() &&
            !is_invariant(inst) && !lane_addresses_.is_scalar(inst);
   };
-  for (size_t i = 0; i < segment_.size(); ++i) {
-    const Inst& inst = *segment_[i];
+  for (size_t i = 0; i < insts.size(); ++i) {
+    const Inst& inst = *insts[i];
     unsigned start = 0;
     const auto reads = [&](const Inst& reader, const auto& self) -> void {
       for (const Inst* operand : reader.operands) {
@@ -91,10 +91,10 @@ unsigned Emitter::chunks_side_by_side() const {
     latency = std::max(latency, start + cost.latency);
   }
   unsigned live = 0, most = 0;
-  std::vector<unsigned> ends(segment_.size() + 1);
-  for (size_t i = 0; i < segment_.size(); ++i) {
+  std::vector<unsigned> ends(insts.size() + 1);
+  for (size_t i = 0; i < insts.size(); ++i) {
     live -= ends[i];
-    const Inst* inst = segment_[i];
+    const Inst* inst = insts[i];
     const auto it = last.find(inst);
     if (it == last.end() || !in_registers(inst)) continue;
     const unsigned registers = inst->type.count * parts(inst);

@@ -149,7 +149,7 @@ void Emitter::emit_matrix_tile(const MatrixChain& chain, const MatrixTile& tile)
   const unsigned first_row = tile.row, end_row = tile.end_row, first = tile.chunk, end = tile.end;
   const auto accumulator = [&](const MatrixProduct& product, unsigned row, unsigned chunk) {
     const Inst& inst = *product.rows[row];
-    if (matrix_home(classes_.representative(&inst)) != nullptr) {
+    if (row_home(classes_.representative(&inst)) != nullptr) {
       Vec64 d;
       for (unsigned part = 0; part < parts(&inst); ++part)
         d.part[part] = matrix_accumulator(((row - first_row) * (end - first) + chunk - first) * parts(&inst) + part);
@@ -201,7 +201,7 @@ void Emitter::emit_matrix_tile(const MatrixChain& chain, const MatrixTile& tile)
     }
   }
   for (unsigned row = first_row; row < end_row; ++row) {
-    if (matrix_home(classes_.representative(last.rows[row])) == nullptr) continue;
+    if (row_home(classes_.representative(last.rows[row])) == nullptr) continue;
     for (unsigned chunk = first; chunk < end; ++chunk)
       set_matrix_result(*last.rows[row], chunk, accumulator(last, row, chunk));
   }
@@ -214,7 +214,7 @@ Vec Emitter::matrix_accumulator(size_t index) {
 
 void Emitter::set_matrix_result(const Inst& inst, unsigned chunk, const Vec64& value) {
   const unsigned registers = parts(&inst);
-  if (const MatrixHome* home = matrix_home(classes_.representative(&inst))) {
+  if (const RowHome* home = row_home(classes_.representative(&inst))) {
     for (unsigned part = 0; part < registers; ++part)
       isa_->store(place_of(*home, chunk, part), value.part[part], nullptr);
     return;

@@ -25,11 +25,11 @@ bool agrees(std::optional<int32_t>& distance, int64_t value) {
 }  // namespace
 
 // That of the chain's first row, if the results are all in one block in the order of their rows.
-const Emitter::MatrixHome* Emitter::matrix_home(const MatrixChain& chain) const {
+const Emitter::RowHome* Emitter::row_home(const MatrixChain& chain) const {
   const auto& rows = chain.back()->rows;
-  const MatrixHome* home = matrix_home(classes_.representative(rows[0]));
+  const RowHome* home = row_home(classes_.representative(rows[0]));
   for (unsigned row = 0; row < rows.size() && home != nullptr; ++row) {
-    const MatrixHome* own = matrix_home(classes_.representative(rows[row]));
+    const RowHome* own = row_home(classes_.representative(rows[row]));
     const bool here = own != nullptr && own->block.baseId() == home->block.baseId() &&
                       own->block.offset() == home->block.offset() && own->row == row;
     if (!here) home = nullptr;
@@ -46,7 +46,7 @@ bool Emitter::can_loop(const MatrixChain& chain) const {
         std::any_of(product->rows.begin(), product->rows.end(), [](const Inst* row) { return row->users.size() > 1; });
     if (product != chain.back() && looked_at) return false;
   }
-  return on(Optimisation::matrix_loops) && (steps >= kMinSteps || matrix_home(chain) != nullptr);
+  return on(Optimisation::matrix_loops) && (steps >= kMinSteps || row_home(chain) != nullptr);
 }
 
 // False, and nothing is added, if the chain's tiles differ from those of the loop by more than where their elements
@@ -74,7 +74,7 @@ bool Emitter::add_to_matrix_loop(MatrixLoop& loop, const MatrixChain& chain) con
       if (!agrees(i <= chain[p]->form.rows ? to_rows_of_a : to_rows_of_b, to.offset() - from.offset())) return false;
     }
   }
-  const MatrixHome *home = matrix_home(chain), *model_home = matrix_home(model);
+  const RowHome *home = row_home(chain), *model_home = row_home(model);
   if ((home == nullptr) != (model_home == nullptr)) return false;
   if (home != nullptr && home->block.baseId() != model_home->block.baseId()) return false;
   const auto to_sums = home != nullptr ? static_cast<int32_t>(home->block.offset() - model_home->block.offset())
@@ -123,10 +123,10 @@ void Emitter::emit_matrix_loop(const MatrixLoop& loop) {
   const unsigned row_bytes = tile_ * registers * 4;
   annotate(*model.back()->rows[0]);
   const auto chains = static_cast<unsigned>(loop.chains.size());
-  const bool homes = matrix_home(model) != nullptr;
-  const Mem sums = homes ? matrix_home(model)->block : matrix_sums(chains * rows * row_bytes);
+  const bool homes = row_home(model) != nullptr;
+  const Mem sums = homes ? row_home(model)->block : matrix_sums(chains * rows * row_bytes);
   const auto place = [&](unsigned chain, unsigned row, unsigned chunk, unsigned part) {
-    const Mem block = homes ? matrix_home(*loop.chains[chain])->block : sums.cloneAdjusted(chain * rows * row_bytes);
+    const Mem block = homes ? row_home(*loop.chains[chain])->block : sums.cloneAdjusted(chain * rows * row_bytes);
     return block.cloneAdjusted(row * row_bytes + (chunk * registers + part) * isa_->bytes());
   };
   for (unsigned c = 0; c < chains; ++c) {
@@ -246,13 +246,13 @@ void Emitter::plan_matrix_homes() {
         const Inst* inst = insts[i + row];
         if (inst->op != insts[i]->op || MatrixForm::decode(inst->imm).index != row) break;
         const Inst* phi = classes_.representative(inst);
-        if (!candidates.contains(phi) || others.contains(phi) || matrix_homes_.contains(phi)) break;
+        if (!candidates.contains(phi) || others.contains(phi) || row_homes_.contains(phi)) break;
         if (!rows.insert(phi).second) break;
         phis.push_back(phi);
       }
       if (phis.size() != form.result_rows()) continue;
       const unsigned row_bytes = tile_ * 4 * parts(insts[i]);
-      for (const Inst* phi : phis) matrix_homes_[phi] = {.block = {}, .row = 0, .row_bytes = row_bytes};
+      for (const Inst* phi : phis) row_homes_[phi] = {.block = {}, .row = 0, .row_bytes = row_bytes};
       bytes += static_cast<unsigned>(phis.size()) * row_bytes;
       groups.push_back(std::move(phis));
     }
@@ -263,11 +263,11 @@ void Emitter::plan_matrix_homes() {
   unsigned offset = 0;
   for (const auto& group : groups) {
     for (unsigned row = 0; row < group.size(); ++row) {
-      MatrixHome& home = matrix_homes_[group[row]];
+      RowHome& home = row_homes_[group[row]];
       home.block = memory.cloneAdjusted(offset);
       home.row = row;
     }
-    offset += static_cast<unsigned>(group.size()) * matrix_homes_[group[0]].row_bytes;
+    offset += static_cast<unsigned>(group.size()) * row_homes_[group[0]].row_bytes;
   }
 }
 

@@ -110,6 +110,13 @@ void MemoryAccess::prepare() {
   if (fixed_lanes() != all_lanes()) active_ = {.full = false, .mask = e_.mask(operand(0), chunk_)};
   slow_label_ = cc_.newLabel();
   join_ = cc_.newLabel();
+  if (e_.rolled_ != nullptr) {
+    first_data_ = 2;
+    base_ = e_.rolled_pointer(inst_);
+    known_stride_ = e_.chunk_stride(inst_);
+    kind_ = *known_stride_ == 0 ? Kind::uniform : Kind::strided;
+    return add_immediate(mem_.imm);
+  }
   if (e_.lane_addresses_.serves(inst_)) return prepare_served();
   e_.advance_distance(inst_);  // in front of all branches, as other chunks use it, too
   auto immediate = static_cast<uint64_t>(mem_.imm);
@@ -566,6 +573,7 @@ void MemoryAccess::interleaved(const Gp& pointer, std::span<const MaskReg> masks
   }
   const auto at = [&](unsigned i) { return x86::ptr(pointer, static_cast<int32_t>(disp_ + i * isa_.bytes())); };
   const auto mask = [&](unsigned i) { return masks.empty() ? nullptr : &masks[i]; };
+  if (load_ && n == 4 && masks.empty() && mem_.space == Space::lds && isa_.load_quads(at(0), lanes)) return;
   if (load_) {
     for (unsigned i = 0; i < n; ++i) {
       mark_interleaved(i);

@@ -68,6 +68,14 @@ void Emitter::decide_invariance(const ir::Block& block) {
 }
 
 Emitter::Storage& Emitter::storage(const Inst* inst) {
+  if (rolled_ != nullptr && rolled_->local.contains(inst->id)) {
+    Storage& s = rolled_->values[inst->id];
+    if (s.regs.empty()) {
+      s.invariant = true;  // one chunk at a time
+      s.regs.resize(inst->type.count * parts(inst));
+    }
+    return s;
+  }
   const bool local = pass_ != nullptr && (pass_->local[inst->id] || pass_->region->contains(inst->parent));
   Storage& s = local ? pass_->values[inst->id] : values_[inst->id];
   if (!s.regs.empty()) return s;
@@ -129,7 +137,7 @@ Vec Emitter::v32(const Inst* inst, unsigned chunk) {
     return d;
   }
   const Place place = resolve(inst);
-  if (const MatrixHome* home = matrix_home(place.inst)) {
+  if (const RowHome* home = row_home(place.inst)) {
     Vec d = isa_->vec();
     isa_->load(d, place_of(*home, chunk, 0), nullptr);
     return d;
@@ -140,6 +148,8 @@ Vec Emitter::v32(const Inst* inst, unsigned chunk) {
 Operand Emitter::v32_operand(const Inst* inst, unsigned chunk) {
   if (inst->is_const() && inst->imm != 0) return isa_->c32(static_cast<uint32_t>(inst->imm));
   if (inst->op == Op::lane_id) return isa_->lane_table(chunk * isa_->lanes, 1);
+  if (!inst->is_const())
+    if (const RowHome* home = row_home(resolve(inst).inst)) return place_of(*home, chunk, 0);
   return v32(inst, chunk);
 }
 
@@ -155,7 +165,7 @@ Vec64 Emitter::v64(const Inst* inst, unsigned chunk) {
     return {d, d};
   }
   const Place place = resolve(inst);
-  if (const MatrixHome* home = matrix_home(place.inst)) {
+  if (const RowHome* home = row_home(place.inst)) {
     const Vec64 d = isa_->vec64();
     for (unsigned part = 0; part < 2; ++part) isa_->load(d.part[part], place_of(*home, chunk, part), nullptr);
     return d;
@@ -233,8 +243,10 @@ Gp Emitter::dst_gp(const Inst& inst, unsigned element) {
 }
 
 Mem Emitter::row(unsigned vgpr, unsigned chunk) const {
-  return wave_field(offsetof(WaveState, vgpr) + vgpr * sizeof(uint32_t[kWaveSize]) + chunk * isa_->bytes(),
-                    isa_->bytes());
+  Mem m =
+      wave_field(offsetof(WaveState, vgpr) + vgpr * sizeof(uint32_t[kWaveSize]) + chunk * isa_->bytes(), isa_->bytes());
+  if (rolled_ != nullptr) m.setIndex(rolled_->offset);
+  return m;
 }
 
 Mem Emitter::stack_row(unsigned bytes) {

@@ -239,6 +239,9 @@ class VectorIsa {
   // De-interleaving of `count` (2..4) consecutive registers: out[e] lane l = element l * count + e; and back.
   [[nodiscard]] virtual bool can_interleave(unsigned count) const = 0;
   virtual void deinterleave(std::span<const Vec> in, std::span<const Vec> out) = 0;
+  // Four elements of each lane from consecutive memory that does not fault. False where loads as they are and
+  // deinterleave() are as good.
+  [[nodiscard]] virtual bool load_quads(const Mem& at, std::span<const Vec> out) = 0;
   virtual void interleave(std::span<const Vec> in, std::span<const Vec> out) = 0;
   // d lane l = lane from[l] of the concatenation of `sources` (1..4 registers); kAnyLane where it does not matter. d is
   // not one of the sources.

@@ -516,16 +516,31 @@ class Avx2 final : public VectorIsa {
       cc_.emit(I::kIdVpermq, out[1], odd, imm(0xd8));
       return;
     }
-    const Vec r0 = make(I::kIdVperm2i128, in[0], in[2], imm(0x20));
-    const Vec r1 = make(I::kIdVperm2i128, in[0], in[2], imm(0x31));
-    const Vec r2 = make(I::kIdVperm2i128, in[1], in[3], imm(0x20));
-    const Vec r3 = make(I::kIdVperm2i128, in[1], in[3], imm(0x31));
+    deinterleave_quads(
+        {make(I::kIdVperm2i128, in[0], in[2], imm(0x20)), make(I::kIdVperm2i128, in[0], in[2], imm(0x31)),
+         make(I::kIdVperm2i128, in[1], in[3], imm(0x20)), make(I::kIdVperm2i128, in[1], in[3], imm(0x31))},
+        out);
+  }
+  // Lanes l and l + 4 in the halves of rows[l] -> elements.
+  void deinterleave_quads(const std::array<Vec, 4>& rows, std::span<const Vec> out) {
+    const auto& [r0, r1, r2, r3] = rows;
     const Vec t0 = make(I::kIdVunpcklps, r0, r1), t1 = make(I::kIdVunpckhps, r0, r1);
     const Vec t2 = make(I::kIdVunpcklps, r2, r3), t3 = make(I::kIdVunpckhps, r2, r3);
     cc_.emit(I::kIdVunpcklpd, out[0], t0, t2);
     cc_.emit(I::kIdVunpckhpd, out[1], t0, t2);
     cc_.emit(I::kIdVunpcklpd, out[2], t1, t3);
     cc_.emit(I::kIdVunpckhpd, out[3], t1, t3);
+  }
+  // Inserting from memory needs no shuffle unit.
+  bool load_quads(const Mem& at, std::span<const Vec> out) override {
+    std::array<Vec, 4> rows;
+    for (int l = 0; l < 4; ++l) {
+      const Vec low = vec();
+      cc_.emit(I::kIdVmovdqu, low.xmm(), sized(at.cloneAdjusted(16 * l), 16));
+      rows[l] = make(I::kIdVinserti128, low, sized(at.cloneAdjusted(64 + 16 * l), 16), imm(1));
+    }
+    deinterleave_quads(rows, out);
+    return true;
   }
   void interleave(std::span<const Vec> in, std::span<const Vec> out) override {
     if (in.size() == 2) {

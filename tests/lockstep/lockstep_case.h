@@ -43,6 +43,7 @@ struct LockstepCase {
 [[nodiscard]] std::vector<LockstepCase> arithmetic_cases();
 [[nodiscard]] std::vector<LockstepCase> memory_cases();
 [[nodiscard]] std::vector<LockstepCase> float_cases();
+[[nodiscard]] std::vector<LockstepCase> sum_cases();
 [[nodiscard]] const std::vector<LockstepCase>& all_lockstep_cases();
 
 // The kernel, and its data before the launch. dump_state: the kernel starts with known registers and ends with storing

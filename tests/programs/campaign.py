@@ -56,11 +56,14 @@ class Programs:
         self.folder = folder
 
     def run(self, text: str, combinations: list[Combination], seed: int, engines: list[str], first: int = 0, sanitize: bool = False) -> Outcome:
-        """Raises CompilerError if the host's compiler or all device compilers fail."""
+        """Compilers that fail are differences, too; without the host's, or without all others, no kernel runs."""
         source = self.folder / "program.c"
         source.write_text(text)
         host = self.folder / "host.so"
-        toolchain.compile_host(source, host, sanitize)
+        try:
+            toolchain.compile_host(source, host, sanitize)
+        except CompilerError as error:
+            return Outcome(0, [Difference("COMPILER", "-", "host", combinations[0], str(error))])
         objects, failed = [], []
         for c in combinations:
             output = self.folder / f"{c}.co"
@@ -112,10 +115,7 @@ def save_and_reduce(programs: Programs, seed: int, file_seed: str, difference: D
 
     def differs(sanitize: bool) -> bool:
         text = kernel.make_file([made], str(toolchain.HEADER))
-        try:
-            outcome = programs.run(text, [difference.combination], seed, [difference.engine], index, sanitize)
-        except CompilerError:
-            return False
+        outcome = programs.run(text, [difference.combination], seed, [difference.engine], index, sanitize)
         return not outcome.generator and any(d.how == difference.how and d.engine == difference.engine for d in outcome.differences)
 
     if not differs(sanitize=False):

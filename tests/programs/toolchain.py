@@ -17,8 +17,8 @@ TARGETS = {
 INSTALLED = tuple(c for c in (14, 15, 19) if shutil.which(f"clang-{c}"))
 HOST = 15 if 15 in INSTALLED else 19
 LINKER = next((name for name in ("ld.lld-19", "ld.lld-15", "ld.lld-14") if shutil.which(name)), "ld.lld")
-# Seconds for one run of a compiler; clang 15 does not end on some programs.
-LIMIT = 60
+# Seconds for one run of a compiler, on a machine that may be busy; clang 15 does not end on some programs.
+LIMIT = 180
 
 
 @dataclasses.dataclass(frozen=True, order=True)

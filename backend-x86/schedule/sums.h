@@ -1,0 +1,30 @@
+// Orders a segment so that as many sums as fit stay in host registers over all of their terms.
+//
+// An unrolled matrix product adds a few terms to each of many sums, one term to every sum before the next term of the
+// first. With more sums than registers, each addition then loads a sum and stores it. In the order made here the values
+// that the terms are made of come first; they are stored once. Then a group of sums that fits takes all of its terms,
+// with factors from memory, and the next group follows.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace wavejit::backend::schedule {
+
+inline constexpr uint32_t kNoNode = UINT32_MAX;
+
+// An instruction of a segment. Nodes are numbered in the order of the guest's code, which is a valid one.
+struct Node {
+  std::vector<uint32_t> before;  // nodes that have to be emitted earlier; all have lower numbers
+  bool adds = false;             // the result is a sum: one operand and a term
+  uint32_t sum = kNoNode;        // the node that makes that operand, if it is of the segment and nothing else reads it
+  uint32_t factor = 0;           // terms with the same number share a factor
+  unsigned registers = 0;        // host vector registers that the result takes
+};
+
+// A permutation of the nodes' numbers that respects `before`, or nothing if the guest's order is as good: the sums fit,
+// or have too few terms each. `registers`: those of the host for vectors.
+[[nodiscard]] std::vector<uint32_t> order_by_sums(std::span<const Node> nodes, unsigned registers);
+
+}  // namespace wavejit::backend::schedule

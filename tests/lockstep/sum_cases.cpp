@@ -1,0 +1,114 @@
+// Unrolled matrix products: more sums than the host has registers, factors from the LDS, and stores to the LDS between
+// the terms. Sums take their terms in groups, and all of it may be a loop over the lanes of the wave.
+#include <fmt/format.h>
+
+#include "rows.h"
+
+namespace wavejit::test {
+namespace {
+
+// What the product shares with its surroundings.
+enum class Shape {
+  straight,  // sums begin with what registers hold
+  loop,      // a loop carries them
+  barriers,  // the same with two waves and barriers, as around tiles of a large product
+};
+
+struct Product {
+  std::string name;
+  Shape shape;
+  unsigned steps;       // terms of each sum
+  bool doubles;         // 4 x 4 sums of f64, else 8 x 4 of f32
+  bool stores_between;  // to the LDS: where nothing is loaded from, and where the next terms are
+};
+
+// v18 and v19 are the places of the factors: 16 bytes a lane, and 16 bytes for each sixteen lanes.
+std::string terms(const Product& p) {
+  std::string text;
+  for (unsigned step = 0; step < p.steps; ++step) {
+    const unsigned a = 256 * step, b = 64 * step;
+    if (p.doubles) {
+      text += fmt::format("  ds_read_b128 v[4:7], v58 offset:{}\n  ds_read_b128 v[8:11], v58 offset:{}\n", a, a + 1024);
+      text +=
+          fmt::format("  ds_read_b128 v[12:15], v59 offset:{}\n  ds_read_b128 v[16:19], v59 offset:{}\n", b, b + 512);
+      text += "  s_waitcnt lgkmcnt(0)\n";
+      for (unsigned i = 0; i < 4; ++i)
+        for (unsigned j = 0; j < 4; ++j) {
+          const unsigned sum = 20 + 2 * (4 * i + j), x = 4 + 2 * i, y = 12 + 2 * j;
+          text += fmt::format("  v_fma_f64 v[{}:{}], v[{}:{}], v[{}:{}], v[{}:{}]\n", sum, sum + 1, x, x + 1, y, y + 1,
+                              sum, sum + 1);
+        }
+    } else {
+      text += fmt::format("  ds_read_b128 v[4:7], v58 offset:{}\n  ds_read_b128 v[8:11], v58 offset:{}\n", a, a + 1024);
+      text += fmt::format("  ds_read_b128 v[12:15], v59 offset:{}\n  s_waitcnt lgkmcnt(0)\n", b);
+      for (unsigned i = 0; i < 8; ++i)
+        for (unsigned j = 0; j < 4; ++j)
+          text += fmt::format("  v_fma_f32 v{0}, v{1}, v{2}, v{0}\n", 20 + 4 * i + j, 4 + i, 12 + j);
+    }
+    if (!p.stores_between) continue;
+    text += fmt::format("  ds_write_b32 v57, v{} offset:{}\n", 4 + step % 8, 4096 + 256 * (step % 4));
+    if (step % 2 == 1) text += fmt::format("  ds_write_b32 v57, v56 offset:{}\n", 256 * step + 1024 + 64);
+  }
+  return text;
+}
+
+LockstepCase product(const Product& p) {
+  const bool barriers = p.shape == Shape::barriers;
+  std::string body = std::string(kLoadOwn) + R"(
+  v_and_b32_e32 v57, 63, v0
+  v_lshlrev_b32_e32 v58, 4, v57
+  v_and_b32_e32 v59, 48, v0
+  v_lshlrev_b32_e32 v59, 2, v59
+  v_lshlrev_b32_e32 v57, 2, v57
+  v_cvt_f32_u32_e32 v56, v5
+)";
+  // Small whole numbers, so that all sums are exact.
+  for (unsigned row = 0; row < 16; ++row) {
+    body += fmt::format("  v_add_f32_e32 v6, {}, v56\n", row % 2 == 0 ? "1.0" : "-2.0");
+    if (p.doubles) {
+      if (row % 2 == 1) continue;
+      body += "  v_cvt_f64_f32_e32 v[6:7], v6\n  v_lshlrev_b32_e32 v8, 1, v57\n";
+      body += fmt::format("  ds_write_b64 v8, v[6:7] offset:{}\n", row * 256);
+    } else {
+      body += fmt::format("  ds_write_b32 v57, v6 offset:{}\n", row * 256);
+    }
+  }
+  // One wave needs no barrier. Then the addresses are computed in the block that multiplies, and used as data, too.
+  body += "  v_mov_b32_e32 v55, v58\n  s_waitcnt lgkmcnt(0)\n";
+  if (p.shape != Shape::straight) body += "  s_barrier\n";
+  for (unsigned v = 20; v < 52; ++v) body += fmt::format("  v_mov_b32_e32 v{}, {}\n", v, p.doubles ? "0" : "v56");
+  if (p.shape == Shape::straight) {
+    body += terms(p);
+  } else {
+    body += "  s_mov_b32 s10, 3\n.Lagain:\n" + terms(p);
+    if (barriers) body += "  s_waitcnt lgkmcnt(0)\n  s_barrier\n";
+    body += "  s_sub_u32 s10, s10, 1\n  s_cmp_lg_u32 s10, 0\n  s_cbranch_scc1 .Lagain\n";
+  }
+  body += "  v_mov_b32_e32 v19, 0\n";
+  for (unsigned v = 20; v < 52; ++v)
+    body += fmt::format("  v_lshlrev_b32_e32 v19, 1, v19\n  v_xor_b32_e32 v19, v19, v{}\n", v);
+  body += "  v_mov_b32_e32 v4, v21\n  v_mov_b32_e32 v5, v37\n  v_mov_b32_e32 v6, v51\n";
+  body += "  out 0, v19\n  out 1, v4\n  out 2, v5\n  out 3, v6\n  out 4, v55\n";
+  return {.name = "sums_" + p.name,
+          .body = body,
+          .groups = barriers ? 2U : 4U,
+          .group_size = barriers ? 128U : 64U,
+          .lds = 8192,
+          .prepare = {},
+          .reference = {}};
+}
+
+}  // namespace
+
+std::vector<LockstepCase> sum_cases() {
+  return {
+      product({"f32_straight", Shape::straight, 5, false, false}),
+      product({"f32_between_stores", Shape::straight, 6, false, true}),
+      product({"f32_loop", Shape::loop, 5, false, false}),
+      product({"f32_barriers", Shape::barriers, 5, false, true}),
+      product({"f64_loop_between_stores", Shape::loop, 4, true, true}),
+      product({"f64_barriers", Shape::barriers, 4, true, false}),
+  };
+}
+
+}  // namespace wavejit::test
