@@ -71,6 +71,8 @@ class Step:
             "WAVEJIT_CACHE_DIR": f"{roots.EXCHANGE}/cache",
             "WAVEJIT_CACHE_BYTES": "4G",
             "LD_LIBRARY_PATH": f"{roots.EXCHANGE}/libraries",
+            # Its threads spin while they wait for one that has no CPU.
+            "OPENBLAS_NUM_THREADS": "1",
             **self.suite.env,
         }
         if self.settings.shadow is not None:
