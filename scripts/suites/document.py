@@ -26,8 +26,8 @@ the same each time. Where a larger sample was broken off earlier, the tests of i
 samples whose time was over before all their tests had run; slow tests come last. "Skipped" is what the tests themselves skip. A
 kernel that cannot be translated ends the test with an error, as nothing falls back to the interpreter silently: the column "not
 translated" counts such places. "Compared" counts dispatches in which interpreter and JIT agreed in shadow mode
-([reliability.md](reliability.md)), in a run of the suite with `--shadow=limit:1` or `limit:0.5`, which may be of another number
-of tests than the row; one run on AVX2 and one on AVX-512 count, and docs/rocm.json has each. "Seconds" are of machines that were
+([reliability.md](reliability.md)), in a run of the suite with `--shadow=limit:1`, `limit:0.5` or `limit:1,jobs:4`, which may be of another
+number of tests than the row; one run on AVX2 and one on AVX-512 count, and docs/rocm.json has each. "Seconds" are of machines that were
 busy with other work, and no measure of speed.
 
 To repeat a row: `scripts/suites.sh run --release RELEASE --suite SUITE --target TARGET` with `--whole` or `--sample N`.
@@ -144,7 +144,7 @@ def unexplained(row: dict, reasons: list[table.Reason]) -> list[str]:
 
 
 def summary(rows: list[dict], everything: table.Table, reasons: list[table.Reason]) -> str:
-    lines = ["| release | ROCm | rows | tests run | passed | skipped | failed | of these unexplained | compared |", "|---|---|" + "---:|" * 7]
+    lines = ["| release | ROCm | rows | tests run | passed | skipped | failed | of these unexplained | compared, AVX2 | AVX-512 |", "|---|---|" + "---:|" * 8]
     for name in everything.order:
         own = [row for row in rows if row["release"] == name and row["state"] == "ran"]
         if not own:
@@ -154,7 +154,7 @@ def summary(rows: list[dict], everything: table.Table, reasons: list[table.Reaso
         failed = sum(len(row["failures"]) for row in own)
         open_ones = sum(len(unexplained(row, reasons)) for row in own)
         cells = [f"Debian {release.debian}", release.rocm, len(own), *counts, failed, open_ones]
-        cells.append(sum(compared(row) for row in own))
+        cells += [sum(equal(row.get("shadow", {}).get(tier, {})) for row in own) for tier in ("avx2", "avx512")]
         lines.append("| " + " | ".join(f"{cell:,}" if isinstance(cell, int) else cell for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
