@@ -146,6 +146,7 @@ void add_exec(CLI::App& app) {
           ->add_option("--shadow", options->shadow,
                        "Run dispatches on copies of the memory in both engines too, and compare what these write. "
                        "Comma-separated: every:N (each N-th), limit:SECONDS (of an engine for a dispatch, default 10), "
+                       "jobs:N (dispatches compared at the same time, default half as many as CPUs, at most 8), "
                        "nans (their payloads count), abort (at the first difference), kernel:REGEX (last)")
           ->expected(0, 1)
           ->check(check_shadow);

@@ -7,6 +7,9 @@
 namespace wavejit::runtime::shadow {
 namespace {
 
+// Each is a process with up to 480 MiB of pages.
+constexpr uint64_t kMostJobs = 64;
+
 template <typename T>
 bool parse_number(std::string_view text, T& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -20,7 +23,7 @@ Expected<Options> parse(std::string_view text) {
   const auto bad = [](std::string message) { return make_error(ErrorCode::kInvalidArgument, std::move(message)); };
   if (text == "1") return options;
   while (!text.empty()) {
-    constexpr std::string_view kKernel = "kernel:", kEvery = "every:", kLimit = "limit:";
+    constexpr std::string_view kKernel = "kernel:", kEvery = "every:", kLimit = "limit:", kJobs = "jobs:";
     if (text.starts_with(kKernel)) {
       try {
         options.kernel.emplace(std::string(text.substr(kKernel.size())));
@@ -38,12 +41,15 @@ Expected<Options> parse(std::string_view text) {
     } else if (part.starts_with(kLimit)) {
       if (!parse_number(part.substr(kLimit.size()), options.limit_s) || !(options.limit_s > 0) || options.limit_s > 1e6)
         return bad(fmt::format("'{}': not a number of seconds.", part));
+    } else if (part.starts_with(kJobs)) {
+      if (!parse_number(part.substr(kJobs.size()), options.jobs) || options.jobs == 0 || options.jobs > kMostJobs)
+        return bad(fmt::format("'{}': not a number from 1 to {}.", part, kMostJobs));
     } else if (part == "nans") {
       options.strict_nans = true;
     } else if (part == "abort") {
       options.abort = true;
     } else {
-      return bad(fmt::format("'{}' is none of every:N, limit:SECONDS, nans, abort and kernel:REGEX.", part));
+      return bad(fmt::format("'{}' is none of every:N, limit:SECONDS, jobs:N, nans, abort and kernel:REGEX.", part));
     }
   }
   return options;

@@ -101,7 +101,7 @@ Shadow::Shadow(Options options, Say say, AfterRun after_run)
     : options_(std::move(options)),
       say_(std::move(say)),
       after_run_(std::move(after_run)),
-      most_running_(std::clamp(available_cpus() / 2, 1u, 8u)) {}
+      most_running_(options_.jobs != 0 ? options_.jobs : std::clamp(available_cpus() / 2, 1u, 8u)) {}
 
 Shadow::~Shadow() {
   finish();

@@ -26,8 +26,9 @@ the same each time. Where a larger sample was broken off earlier, the tests of i
 samples whose time was over before all their tests had run; slow tests come last. "Skipped" is what the tests themselves skip. A
 kernel that cannot be translated ends the test with an error, as nothing falls back to the interpreter silently: the column "not
 translated" counts such places. "Compared" counts dispatches in which interpreter and JIT agreed in shadow mode
-([reliability.md](reliability.md)), in a run of the suite with `--shadow=limit:1` or `limit:0.5`, which may be of another number
-of tests than the row. "Seconds" are of machines that were busy with other work, and no measure of speed.
+([reliability.md](reliability.md)), in a run of the suite with `--shadow=limit:1`, `limit:0.5` or `limit:1,jobs:4`, which may be of another
+number of tests than the row; one run on AVX2 and one on AVX-512 count, and docs/rocm.json has each. "Seconds" are of machines that were
+busy with other work, and no measure of speed.
 
 To repeat a row: `scripts/suites.sh run --release RELEASE --suite SUITE --target TARGET` with `--whole` or `--sample N`.
 """
@@ -55,7 +56,7 @@ def row_of(record: Record) -> dict:
         },
         "bad_ends": [text[:MESSAGE] for text in record.bad_ends],
         "not_translated": record.translation_failures,
-        "shadow": {name: value for name, value in record.shadow.items() if value and name != "bytes"},
+        "shadow": shadow_of(record),
         "seconds": round(record.seconds),
         "peak_mib": round(record.peak / 2**20),
     }
@@ -75,27 +76,45 @@ def collect(folder: pathlib.Path) -> None:
     JSON.write_text(json.dumps(kept, indent=1) + "\n")
 
 
+def shadow_of(record: Record) -> dict[str, dict[str, int]]:
+    """By the tier of the translations, what shadow mode has counted."""
+    counts = {name: value for name, value in record.shadow.items() if value and name != "bytes"}
+    return {record.tier: counts} if counts else {}
+
+
 def merged(old: dict | None, new: dict) -> dict | None:
-    """The row of docs/rocm.json and the one of a record as one row, which has the counts of the run that compared most
-    dispatches in shadow mode: it may be another than the one that the rest is of."""
+    """The row of docs/rocm.json and the one of a record as one row, which has, for each tier, the counts of the run that
+    compared most dispatches in shadow mode: it may be another than the one that the rest is of."""
     row = new if is_replaced(old, new) else old
     if row is None:
         return None
-    shadow = max((other.get("shadow", {}) for other in (old, new) if other), key=compared)
-    return row | {"shadow": shadow}
+    shadow: dict[str, dict[str, int]] = {}
+    for other in filter(None, (old, new)):
+        for tier, counts in other.get("shadow", {}).items():
+            shadow[tier] = max(shadow.get(tier, {}), counts, key=equal)
+    return row | {"shadow": dict(sorted(shadow.items()))}
 
 
-def compared(shadow: dict[str, int]) -> int:
+def equal(counts: dict[str, int]) -> int:
     """Dispatches without a difference."""
-    return shadow.get("compared", 0) - shadow.get("different", 0)
+    return counts.get("compared", 0) - counts.get("different", 0)
+
+
+def compared(row: dict) -> int:
+    """Dispatches without a difference on all tiers."""
+    return sum(equal(counts) for counts in row.get("shadow", {}).values())
 
 
 def is_replaced(old: dict | None, new: dict) -> bool:
-    """Whether a row of docs/rocm.json gives way to that of a record."""
+    """Whether a row of docs/rocm.json gives way to that of a record. A complete sample says more than a larger one that was
+    broken off; no row takes failures away that it has not run into."""
     if new["state"] == "ran" and not new["run"]:
         return False
     if old is None or old["state"] != "ran":
         return True
+    complete = [row["extent"] != "broken off" for row in (old, new)]
+    if new["state"] == "ran" and complete[0] != complete[1] and set(old["failures"]) == set(new["failures"]):
+        return complete[1]
     return not records.is_worth_more(set(old["failures"]), old["run"], set(new["failures"]), new["run"])
 
 
@@ -125,7 +144,7 @@ def unexplained(row: dict, reasons: list[table.Reason]) -> list[str]:
 
 
 def summary(rows: list[dict], everything: table.Table, reasons: list[table.Reason]) -> str:
-    lines = ["| release | ROCm | rows | tests run | passed | skipped | failed | of these unexplained | compared |", "|---|---|" + "---:|" * 7]
+    lines = ["| release | ROCm | rows | tests run | passed | skipped | failed | of these unexplained | compared, AVX2 | AVX-512 |", "|---|---|" + "---:|" * 8]
     for name in everything.order:
         own = [row for row in rows if row["release"] == name and row["state"] == "ran"]
         if not own:
@@ -135,7 +154,7 @@ def summary(rows: list[dict], everything: table.Table, reasons: list[table.Reaso
         failed = sum(len(row["failures"]) for row in own)
         open_ones = sum(len(unexplained(row, reasons)) for row in own)
         cells = [f"Debian {release.debian}", release.rocm, len(own), *counts, failed, open_ones]
-        cells.append(sum(compared(row.get("shadow", {})) for row in own))
+        cells += [sum(equal(row.get("shadow", {}).get(tier, {})) for row in own) for tier in ("avx2", "avx512")]
         lines.append("| " + " | ".join(f"{cell:,}" if isinstance(cell, int) else cell for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -157,7 +176,7 @@ def section(
             continue
         extent = row["extent"] if row["extent"] == "whole" else f"{row['extent']} of {row['listed']:,}"
         counts = [row["run"], row["passed"], len(row["failures"]), row["skipped"], len(row["not_translated"])]
-        counts.append(compared(row.get("shadow", {})))
+        counts.append(compared(row))
         cells = [row["suite"], row["target"], row["engine"], extent, *(f"{n:,}" for n in counts)]
         cells += [f"{row['seconds']:,}", f"{row['peak_mib'] / 1024:.1f}"]
         lines.append("| " + " | ".join(cells) + " |")
@@ -218,8 +237,11 @@ def failures(rows: list[dict], reasons: list[table.Reason]) -> list[str]:
             for name in names[:NAMES]:
                 failure = row["failures"][name]
                 lines.append(f"  - `{name}`: {failure['status']}: {first_line(failure['message'])}")
-        if different := row.get("shadow", {}).get("different"):
-            lines.append(f"- {row['suite']}, {row['target']}, {row['engine']}: interpreter and JIT differ in {different} dispatches")
+        for tier, counts in row.get("shadow", {}).items():
+            if different := counts.get("different"):
+                lines.append(
+                    f"- {row['suite']}, {row['target']}, {row['engine']}: interpreter and JIT ({tier}) differ in {different} dispatches"
+                )
         where = (row["suite"], row["release"], row["target"])
         ends = [end for end in row["bad_ends"] if not any(reason.explains(*where, program_of(end)) for reason in reasons)]
         for text in ends[:NAMES]:

@@ -42,6 +42,7 @@ class Record:
     bad_ends: list[str] = dataclasses.field(default_factory=list)
     translation_failures: list[str] = dataclasses.field(default_factory=list)
     shadow: dict[str, int] = dataclasses.field(default_factory=dict)  # counts of dispatches (run --shadow)
+    tier: str = ""  # of the translations that shadow mode compares: avx2 or avx512
     differences: list[str] = dataclasses.field(default_factory=list)  # between interpreter and JIT
     seconds: float = 0
     peak: int = 0  # bytes

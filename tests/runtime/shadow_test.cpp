@@ -278,14 +278,15 @@ TEST(ShadowOptions, AreParsed) {
   const auto parse = runtime::shadow::parse;
   EXPECT_EQ(parse("")->every, 1u);
   EXPECT_EQ(parse("1")->every, 1u);
-  const Expected<Options> options = parse("every:7,limit:0.5,nans,abort,kernel:^a,b$");
+  const Expected<Options> options = parse("every:7,limit:0.5,jobs:3,nans,abort,kernel:^a,b$");
   ASSERT_TRUE(options);
   EXPECT_EQ(options->every, 7u);
   EXPECT_EQ(options->limit_s, 0.5);
+  EXPECT_EQ(options->jobs, 3u);
   EXPECT_TRUE(options->abort && options->strict_nans);
   EXPECT_TRUE(std::regex_search("a,b", *options->kernel));
   EXPECT_FALSE(std::regex_search("xa,b", *options->kernel));
-  for (const char* wrong : {"every:0", "every:x", "limit:-1", "limit:0", "often", "kernel:("})
+  for (const char* wrong : {"every:0", "every:x", "limit:-1", "limit:0", "jobs:0", "jobs:65", "often", "kernel:("})
     EXPECT_FALSE(parse(wrong)) << wrong;
 }
 
@@ -295,6 +296,18 @@ TEST(ShadowCounters, SummaryNamesEachCount) {
   EXPECT_EQ(summary(counters),
             "27 dispatches: 9 compared (2 equal, 3 equal but for NaNs' payloads, 4 different), 5 order-dependent, "
             "13 skipped (6 left out by the options, 7 waiting for the host or other dispatches).");
+}
+
+TEST_F(ShadowMode, AsManyAreUnderWayAsWanted) {
+  const Out out(kItems * 4);
+  const Dispatch dispatch(ids(), {out.words()});
+  for (const unsigned jobs : {1u, 4u}) {
+    Shadow shadow(*runtime::shadow::parse("jobs:" + std::to_string(jobs)), [](std::string_view) {});
+    for (unsigned i = 0; i < 9; ++i) shadow.begin(dispatch.request());
+    EXPECT_EQ(shadow.counters().compared(), 9 - jobs);
+    shadow.finish();
+    EXPECT_EQ(shadow.counters().of(Verdict::equal), 9u);
+  }
 }
 
 TEST_F(ShadowMode, OptionsChooseDispatches) {

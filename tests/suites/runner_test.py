@@ -360,16 +360,37 @@ class Documents(unittest.TestCase):
         self.assertTrue(document.is_replaced(self.row(results={}, state="no code"), self.row(results=one)))
         self.assertFalse(document.is_replaced(None, self.row(results={})))
 
+    def test_a_complete_sample_stands_for_more_than_a_larger_one_that_was_broken_off(self) -> None:
+        results = {f"a:Suite.{i}": gtest.Result("passed", 1) for i in range(5)}
+        broken_off = self.row(results=results, chosen=8, missing=3)
+        complete = self.row(results=dict(list(results.items())[:3]))
+        self.assertEqual((broken_off["extent"], complete["extent"]), ("broken off", "sample"))
+        self.assertTrue(document.is_replaced(broken_off, complete))
+        self.assertFalse(document.is_replaced(complete, broken_off))
+        # Not if a failure went with it, and not if the larger one has a new failure.
+        failing = results | {"a:Suite.9": gtest.Result("failed", 1)}
+        broken_off = self.row(results=failing, chosen=8, missing=2)
+        self.assertFalse(document.is_replaced(broken_off, complete))
+        self.assertTrue(document.is_replaced(complete, broken_off))
+
     def test_a_row_has_the_counts_of_the_run_that_compared_most(self) -> None:
         one = {"a:Suite.one": gtest.Result("passed", 1)}
-        shadowed = self.row(results=one, shadow={"compared": 7, "different": 2, "skipped": 0})
-        self.assertEqual(shadowed["shadow"], {"compared": 7, "different": 2})
+        shadowed = self.row(results=one, tier="avx2", shadow={"compared": 7, "different": 2, "skipped": 0})
+        self.assertEqual(shadowed["shadow"], {"avx2": {"compared": 7, "different": 2}})
         for rows in ((self.row(), shadowed), (shadowed, self.row())):
             row = document.merged(*rows)
             self.assertEqual((row["run"], row["shadow"]), (3, shadowed["shadow"]))
         text = document.markdown([row], table.load_table(), [])
         self.assertIn("| rocPRIM | gfx906 | auto | sample of 9 | 3 | 1 | 2 | 0 | 0 | 5 |", text)
-        self.assertIn("- rocPRIM, gfx906, auto: interpreter and JIT differ in 2 dispatches", text)
+        self.assertIn("- rocPRIM, gfx906, auto: interpreter and JIT (avx2) differ in 2 dispatches", text)
+
+    def test_dispatches_of_both_tiers_count(self) -> None:
+        rows = [self.row(tier=tier, shadow={"compared": n}) for tier, n in (("avx2", 7), ("avx512", 30), ("avx2", 9), ("avx2", 8))]
+        row = None
+        for other in rows:
+            row = document.merged(row, other)
+        self.assertEqual(row["shadow"], {"avx2": {"compared": 9}, "avx512": {"compared": 30}})
+        self.assertEqual(document.compared(row), 39)
         self.assertIsNone(document.merged(None, self.row(results={})))
 
     def test_the_document_is_current(self) -> None:
