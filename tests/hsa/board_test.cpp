@@ -59,14 +59,14 @@ TEST(Boards, AreProducts) {
 TEST(Boards, KnownProducts) {
   struct Known {
     const char* processor;
-    uint32_t chip_id, compute_units, waves_per_cu, l2_kib, shader_engines, packed_version;
+    uint32_t chip_id, compute_units, waves_per_cu, l2_kib, shader_engines, revision, packed_version;
   };
-  for (const Known& k : {Known{"gfx803", 0x67df, 36, 40, 2048, 4, 80003},
-                         {"gfx900", 0x687f, 64, 40, 4096, 4, 90000},
-                         {"gfx906", 0x66af, 60, 40, 8192, 4, 90006},
-                         {"gfx908", 0x738c, 120, 40, 8192, 8, 90008},
-                         {"gfx90a", 0x740f, 104, 32, 8192, 8, 90010},
-                         {"gfx942", 0x74a1, 304, 32, 4096, 32, 90402}}) {
+  for (const Known& k : {Known{"gfx803", 0x67df, 36, 40, 2048, 4, 1, 80003},
+                         {"gfx900", 0x687f, 64, 40, 4096, 4, 1, 90000},
+                         {"gfx906", 0x66af, 60, 40, 8192, 4, 1, 90006},
+                         {"gfx908", 0x738c, 120, 40, 8192, 8, 2, 90008},
+                         {"gfx90a", 0x740f, 104, 32, 8192, 8, 1, 90010},
+                         {"gfx942", 0x74a1, 304, 32, 4096, 32, 1, 90402}}) {
     SCOPED_TRACE(k.processor);
     const Board* board = find_board(k.processor);
     ASSERT_NE(board, nullptr);
@@ -75,10 +75,30 @@ TEST(Boards, KnownProducts) {
     EXPECT_EQ(board->waves_per_cu(), k.waves_per_cu);
     EXPECT_EQ(board->l2_kib, k.l2_kib);
     EXPECT_EQ(board->shader_engines, k.shader_engines);
+    EXPECT_EQ(board->revision, k.revision);
     EXPECT_EQ(gfx_version(board->processor).packed(), k.packed_version);
   }
   EXPECT_EQ(find_board("gfx600"), nullptr);
   EXPECT_EQ(find_board(GfxVersion{9, 0, 7}), nullptr);
+}
+
+// "Max Clock Freq. (MHz)" of rocminfo or clinfo in issues: ollama/ollama 2453 (RX 580), CLRX/CLRX-mirror 34 (MI100), ROCm/aiter
+// 179 (MI250, whose compute units are the MI210's), ROCm/ROCm 4414 (MI300X).
+TEST(Boards, Clocks) {
+  for (const auto& [processor, clock_mhz] :
+       {std::pair{"gfx803", 1340u}, {"gfx908", 1502u}, {"gfx90a", 1700u}, {"gfx942", 2100u}})
+    EXPECT_EQ(find_board(processor)->clock_mhz, clock_mhz) << processor;
+}
+
+// gfx941 is the MI300X before its release (ROCm/ROCm issue 4825): the same board with another revision.
+TEST(Boards, EarlyMi300xIsAnMi300x) {
+  Board early = *find_board("gfx941");
+  const Board& released = *find_board("gfx942");
+  EXPECT_NE(early.revision, released.revision);
+  early.processor = released.processor;
+  early.target = released.target;
+  early.revision = released.revision;
+  EXPECT_EQ(early, released);
 }
 
 TEST(BoardFiles, OverrideTheTable) {

@@ -1,5 +1,7 @@
 // Threads of a program that use everything at once.
 #include <hsa/hsa_ven_amd_loader.h>
+#include <pthread.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -14,6 +16,21 @@ namespace wavejit::test {
 namespace {
 
 constexpr unsigned kThreads = 4, kRounds = 40;
+constexpr size_t kGuardBytes = size_t{64} << 10;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+#else
+constexpr bool kSanitized = false;
+#endif
+// Enough for a wait; sanitizers make frames larger.
+constexpr size_t kSmallStack = size_t{kSanitized ? 512 : 32} << 10;
 
 class HsaThreads : public HsaTest {
  protected:
@@ -41,6 +58,60 @@ TEST_F(HsaThreads, OneQueue) {
       HSA(hsa_signal_destroy(done));
     }
   });
+}
+
+// A thread that waits without a limit for its own kernel processes the packet itself, unless the queue's thread has taken
+// it. If its stack is too small for translating and running kernels, it leaves the packet to the queue's thread.
+TEST_F(HsaThreads, WaitsOnASmallStack) {
+  struct Work {
+    HsaThreads_WaitsOnASmallStack_Test* test;
+    hsa_queue_t* queue;
+    std::array<KernelObject, 4> kernels;  // that nobody has translated yet
+    uint64_t out;
+    std::array<bool, 4> completed;
+  } work{this,
+         make_queue(16),
+         {kernel("add"), kernel("small_groups"), kernel("read_clock"), kernel("write_at")},
+         reinterpret_cast<uint64_t>(allocate(4096)),
+         {}};
+  // A page without access lies below the stack: what needs more ends the test.
+  void* memory = mmap(nullptr, kGuardBytes + kSmallStack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  uint8_t* stack = static_cast<uint8_t*>(memory) + kGuardBytes;
+  ASSERT_EQ(mprotect(stack, kSmallStack, PROT_READ | PROT_WRITE), 0);
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstack(&attributes, stack, kSmallStack), 0);
+  const auto body = [](void* data) -> void* {
+    Work& w = *static_cast<Work*>(data);
+    const auto wait = [](hsa_signal_t done) {
+      const bool ok =
+          hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_EQ, 0, UINT64_MAX, HSA_WAIT_STATE_BLOCKED) == 0;
+      return hsa_signal_destroy(done) == HSA_STATUS_SUCCESS && ok;
+    };
+    for (size_t i = 0; i < w.kernels.size(); ++i) {
+      hsa_signal_t done[2]{};
+      for (hsa_signal_t& signal : done)
+        if (hsa_signal_create(1, 0, nullptr, &signal) != HSA_STATUS_SUCCESS) return nullptr;
+      // The queue's thread looks for packets from time to time after this one, and is not woken for the next.
+      hsa_barrier_and_packet_t barrier{};
+      barrier.completion_signal = done[0];
+      const uint64_t index =
+          w.test->write_packet(w.queue, HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE, &barrier);
+      hsa_signal_store_screlease(w.queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
+      if (!wait(done[0])) return nullptr;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      w.test->dispatch(w.queue, w.kernels[i], 64, {w.out, 0}, done[1]);
+      w.completed[i] = wait(done[1]);
+    }
+    return nullptr;
+  };
+  pthread_t thread{};
+  ASSERT_EQ(pthread_create(&thread, &attributes, body, &work), 0);
+  ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  EXPECT_EQ(work.completed, (std::array{true, true, true, true}));
+  pthread_attr_destroy(&attributes);
+  munmap(memory, kGuardBytes + kSmallStack);
 }
 
 // Some threads load and destroy executables, others ask for symbols of one that stays, as libamdhip64 does.

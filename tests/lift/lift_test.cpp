@@ -135,6 +135,16 @@ TEST_F(LiftTest, BarrierIsAnEntry) {
   EXPECT_EQ(imms(Op::set_vgpr), (std::vector<uint64_t>{0})) << "v1 is not read behind the barrier\n" << text();
 }
 
+// What only the loop's first block reads must outlive the barrier, also if that block is the kernel's first one.
+TEST_F(LiftTest, FirstBlockOfALoopReadsWhatItHasWrittenInFrontOfABarrier) {
+  for (const char* before : {"", "s_nop 0\n s_cbranch_scc0 1f\n s_nop 1\n"}) {
+    lift(std::string(before) +
+         "1:\n s_xor_b32 s3, s3, s2\n s_barrier\n s_sub_u32 s4, s4, 1\n s_cbranch_scc0 1b\n s_endpgm");
+    EXPECT_TRUE(has(Op::set_sgpr, 3)) << text();
+    EXPECT_FALSE(has(Op::set_sgpr, 2)) << text();
+  }
+}
+
 TEST_F(LiftTest, EntryAtALoopHeaderGetsItsOwnBlock) {
   const ir::Function& f = lift(R"(
     s_mov_b32 s0, 0

@@ -170,8 +170,10 @@ class Campaign:
             list(pool.map(one, sorted(left, key=lambda test: times.get(test.name, UNKNOWN))))
 
     def meet(self, tests: dict[str, Test]) -> None:
-        """Each mutant without a verdict runs the tests among `tests` that reach it."""
-        order = sorted(tests.keys() & self.record.reach.keys(), key=lambda name: (self.record.reach[name]["seconds"], name))
+        """Each mutant without a verdict runs the tests among `tests` that reach it: the quick ones first that reach few others, which
+        are likely to be about the fault's place."""
+        cost = {name: self.record.reach[name]["seconds"] * len(self.record.reach[name]["reached"]) for name in tests.keys() & self.record.reach.keys()}
+        order = sorted(cost, key=lambda name: (cost[name], name))
         reached = {name: set(self.record.reach[name]["reached"]) for name in order}
 
         def one(mutant: dict) -> None:

@@ -299,6 +299,38 @@ TEST_P(GlobalSync, OrderedCount) {
       }
 }
 
+// Turns have 16 bits: after number 65,535 comes number 0. One wave takes them all, and one more.
+TEST_P(GlobalSync, OrderedCountWrapsAround) {
+  if (GetParam().target == "gfx90a") return;
+  const KernelSource k{.name = "wraps_around",
+                       .body = R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_mov_b32 s6, 0
+  s_mov_b64 exec, 1
+  v_mov_b32_e32 v8, 1
+  v_mov_b32_e32 v10, 0
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v6, s4
+  v_mov_b32_e32 v7, s5
+.Lagain:
+  s_and_b32 s7, s6, 0xffff
+  s_or_b32 m0, s7, 0x1000000
+  s_nop 0
+  ds_ordered_count v10, v8 offset:0x108 gds
+  s_waitcnt lgkmcnt(0)
+  s_add_u32 s6, s6, 1
+  s_cmp_lg_u32 s6, 0x10001
+  s_cbranch_scc1 .Lagain
+  store v[6:7], v10
+)",
+                       .args = {{"out"}}};
+  const Module module = load(GetParam().target, {set_gds(1000), k});
+  run(module, "set_gds", 1, 64, 1);
+  Buffer<uint32_t> out(1);
+  run(module, "wraps_around", 1, 64, 1, &out);
+  EXPECT_EQ(out[0], 1000u + 0x10000);
+}
+
 // Number 1 never has its turn, as number 0 does not release it.
 TEST_P(GlobalSync, OrderedCountWithoutRelease) {
   if (GetParam().target == "gfx90a") return;
