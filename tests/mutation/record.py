@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Iterator
 
 REASONS = pathlib.Path(__file__).resolve().parent / "survivors.txt"
+HAS_AVX512 = " avx512f " in pathlib.Path("/proc/cpuinfo").read_text()
 
 
 def reasons(path: pathlib.Path = REASONS) -> dict[str, str]:
@@ -83,15 +84,26 @@ class Record:
 
 
 def score(record: Record) -> tuple[int, int]:
-    """How many mutants are found, and how many should be: those with a verdict that are not equivalent."""
+    """How many mutants are found, and how many should be: those with a verdict that are not equivalent and that the host can execute."""
     why = reasons()
-    found = sum(mutant["verdict"] == "found" for mutant in record.mutants)
-    missed = sum(mutant["verdict"] in ("survived", "unreached") and not equivalent(why.get(mutant["key"], "")) for mutant in record.mutants)
-    return found, found + missed
+    classes = collections.Counter(verdict(mutant, why) for mutant in record.mutants)
+    return classes["found"], classes["found"] + classes["missed"]
 
 
 def equivalent(reason: str) -> bool:
     return reason.lower().startswith("equivalent")
+
+
+def needs_other_host(reason: str) -> bool:
+    return reason.startswith("AVX-512:") and not HAS_AVX512
+
+
+def verdict(mutant: dict, why: dict[str, str]) -> str:
+    """What a mutant counts as: found, missed, equivalent, other host (code that only hosts with AVX-512 execute), or open."""
+    reason = why.get(mutant["key"], "")
+    if mutant["verdict"] in ("survived", "unreached"):
+        return "equivalent" if equivalent(reason) else "other host" if needs_other_host(reason) else "missed"
+    return mutant["verdict"] or "open"
 
 
 def summary(record: Record, rooms: list[str], operators: tuple[str, ...]) -> Iterator[str]:
@@ -100,22 +112,19 @@ def summary(record: Record, rooms: list[str], operators: tuple[str, ...]) -> Ite
     counts: dict[tuple[str, str], collections.Counter] = collections.defaultdict(collections.Counter)
     survivors = []
     for mutant in record.mutants:
-        verdict = mutant["verdict"] or "open"
-        if verdict in ("survived", "unreached"):
-            reason = why.get(mutant["key"], "")
-            survivors.append((mutant, verdict, reason))
-            verdict = "equivalent" if equivalent(reason) else "missed"
+        if mutant["verdict"] in ("survived", "unreached"):
+            survivors.append((mutant, mutant["verdict"], why.get(mutant["key"], "")))
         for line in (("room", mutant["room"]), ("operator", mutant["operator"]), ("", "all")):
-            counts[line][verdict] += 1
+            counts[line][verdict(mutant, why)] += 1
     yield f"seed {record.seed}: {len(record.mutants)} mutants"
-    yield f"{'':12}{'mutants':>9}{'found':>9}{'missed':>9}{'equivalent':>12}{'open':>6}{'found of the rest':>20}"
+    yield f"{'':12}{'mutants':>9}{'found':>9}{'missed':>9}{'equivalent':>12}{'other host':>12}{'open':>6}{'found of the rest':>20}"
     for kind, names in (("room", rooms), ("operator", operators), ("", ["all"])):
         for name in names:
             count = counts[kind, name]
             rest = count["found"] + count["missed"]
             share = f"{int(1000 * count['found'] / rest) / 10} %" if rest else "-"
-            yield (f"{name:12}{sum(count.values()):>9}{count['found']:>9}{count['missed']:>9}{count['equivalent']:>12}{count['open']:>6}{share:>20}")
+            yield (f"{name:12}{sum(count.values()):>9}{count['found']:>9}{count['missed']:>9}{count['equivalent']:>12}{count['other host']:>12}{count['open']:>6}{share:>20}")
         yield ""
-    for mutant, verdict, reason in survivors:
-        yield f"{verdict} {mutant['number']}: {mutant['file']}:{mutant['line']}: {mutant['key']}"
+    for mutant, how, reason in survivors:
+        yield f"{how} {mutant['number']}: {mutant['file']}:{mutant['line']}: {mutant['key']}"
         yield f"    {reason or 'no reason in survivors.txt'}"
