@@ -103,7 +103,7 @@ def verdict(mutant: dict, why: dict[str, str]) -> str:
     reason = why.get(mutant["key"], "")
     if mutant["verdict"] in ("survived", "unreached"):
         return "equivalent" if equivalent(reason) else "other host" if needs_other_host(reason) else "missed"
-    return mutant["verdict"] or "open"
+    return mutant["verdict"] or ("other host" if needs_other_host(reason) else "open")
 
 
 def summary(record: Record, rooms: list[str], operators: tuple[str, ...]) -> Iterator[str]:
