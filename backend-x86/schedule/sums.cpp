@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "internal/check.h"
 
@@ -102,7 +103,9 @@ class SumOrder {
     }
     for (Chain& chain : chains)
       if (chain.start != kNoNode && (!alone[chain.start - begin] || follows_[chain.start])) chain.start = kNoNode;
-    std::stable_sort(chains.begin(), chains.end(), [](const Chain& a, const Chain& b) { return a.place < b.place; });
+    std::sort(chains.begin(), chains.end(), [](const Chain& a, const Chain& b) {
+      return std::pair(a.place, a.terms[0]) < std::pair(b.place, b.terms[0]);
+    });
     return chains;
   }
 

@@ -21,6 +21,7 @@ uint32_t add(Nodes& nodes, Node node) {
 // last term of each sum.
 std::vector<uint32_t> product(Nodes& nodes, unsigned rows, unsigned columns, unsigned steps, unsigned registers = 1) {
   std::vector<uint32_t> sums;
+  sums.reserve(rows * columns);
   for (unsigned s = 0; s < rows * columns; ++s) sums.push_back(add(nodes, {.registers = registers}));
   for (unsigned step = 0; step < steps; ++step) {
     std::vector<uint32_t> a, b;
@@ -119,6 +120,7 @@ TEST(Sums, ResultsAreUsedBehindTheirGroup) {
   Nodes nodes;
   const std::vector<uint32_t> sums = product(nodes, 6, 4, 5);
   std::vector<uint32_t> stores;
+  stores.reserve(sums.size());
   for (const uint32_t sum : sums) stores.push_back(add(nodes, {.before = {sum}}));
   const std::vector<uint32_t> order = order_by_sums(nodes, 16);
   expect_valid(nodes, order);
@@ -131,6 +133,7 @@ TEST(Sums, SumsOfSums) {
   Nodes nodes;
   const std::vector<uint32_t> first = product(nodes, 6, 4, 4);
   std::vector<uint32_t> second;
+  second.reserve(first.size());
   for (unsigned s = 0; s < 24; ++s) second.push_back(add(nodes, {.registers = 1}));
   for (unsigned step = 0; step < 4; ++step) {
     for (unsigned s = 0; s < 24; ++s) {
