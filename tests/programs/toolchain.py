@@ -71,6 +71,8 @@ def compile_device(source: pathlib.Path, output: pathlib.Path, combination: Comb
     flags = ["-ffp-contract=off", "-cl-fp32-correctly-rounded-divide-sqrt", "-Xclang", "-fdenormal-fp-math-f32=ieee"]
     if c.compiler == 19:  # It takes SDWA subtractions for commutative, so that a - b and b - a become one instruction.
         flags += ["-mllvm", "-disable-machine-cse"]
+        # Loops around calls by pointer lose the upper half of a 64-bit argument.
+        flags += ["-mllvm", "-amdgpu-opt-vgpr-liverange=0"]
     if c.compiler < 19:  # LLVM would keep calls of memcpy, for which there is no function
         flags += ["-mllvm", "-amdgpu-mem-intrinsic-expand-size=64"]
         # Arrays of bytes in registers: it writes 16 bits where an element has 8.
