@@ -295,7 +295,11 @@ static inline f16 add_f16(f16 a, f16 b) {
   return F16_OP(a, +, b);
 }
 static inline f16 sub_f16(f16 a, f16 b) {
-  return F16_OP(a, -, b);
+  f16 difference = F16_OP(a, -, b);
+#if defined(__OPENCL_C_VERSION__) && __clang_major__ == 19
+  __asm__("" : "+v"(difference));  // as a factor of 0 it would take 0 - x for -x
+#endif
+  return difference;
 }
 static inline f16 mul_f16(f16 a, f16 b) {
   return F16_OP(a, *, b);
