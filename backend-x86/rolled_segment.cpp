@@ -101,8 +101,8 @@ std::optional<Emitter::RolledParts> Emitter::rolled_parts(std::span<const schedu
   enum class Part : uint8_t { front, loop, behind };
   std::vector<Part> part(nodes.size(), Part::front);
   size_t host_instructions = 0;
-  // Sums, and what they are made of. The rest is in the loop if it is made of these only. Addresses are not: their
-  // pointers are stored in front of the loop.
+  // The loop contains sums, their operands, and instructions that depend on these alone. Address computations stay
+  // outside: the loop loads pointers that are stored in front of it.
   std::vector<bool> wanted(nodes.size()), addressing(nodes.size());
   for (size_t i = nodes.size(); i-- > 0;) {
     if (nodes[i].adds) wanted[i] = true;

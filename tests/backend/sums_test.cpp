@@ -100,7 +100,7 @@ TEST(Sums, NeighboursInAGroupShareAFactor) {
     changes += !nodes[order[i - 1]].adds || nodes[order[i]].factor != nodes[order[i - 1]].factor;
   }
   EXPECT_EQ(terms, 128U);
-  EXPECT_EQ(changes, 40U);  // each of eight factors once a step, and two more as two borders of groups part one's terms
+  EXPECT_EQ(changes, 40U);  // four steps of eight factors, two of which two groups share
 }
 
 TEST(Sums, NothingChangesWhereAllFit) {

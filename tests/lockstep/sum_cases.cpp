@@ -7,7 +7,7 @@
 namespace wavejit::test {
 namespace {
 
-// What the product shares with its surroundings.
+// Control flow around the product.
 enum class Shape {
   straight,  // sums begin with what registers hold
   loop,      // a loop carries them
