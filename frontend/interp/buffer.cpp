@@ -44,7 +44,7 @@ Step load(Context& c, const Op& op) {
   if constexpr (shape == Shape::dword) {
     if (!op.inst.lds && !op.inst.tfe && any == ~0ull && is_contiguous(c.addresses, 4) &&
         is_host_address(c.addresses[0] | c.addresses[63])) {
-      std::memcpy(rows, reinterpret_cast<const void*>(c.addresses[0]), kWaveSize * 4);
+      copy_wave(rows, reinterpret_cast<const void*>(c.addresses[0]));
       return Step::next;
     }
   }
@@ -87,7 +87,7 @@ Step store(Context& c, const Op& op) {
   const uint32_t* rows = c.row(op.data_row);
   if constexpr (shape == Shape::dword) {
     if (any == ~0ull && is_contiguous(c.addresses, 4) && is_host_address(c.addresses[0] | c.addresses[63])) {
-      std::memcpy(reinterpret_cast<void*>(c.addresses[0]), rows, kWaveSize * 4);
+      copy_wave(reinterpret_cast<void*>(c.addresses[0]), rows);
       return Step::next;
     }
   }

@@ -88,7 +88,7 @@ Step load(Context& c, const Op& op) {
   if constexpr (shape == Shape::dword) {
     if (!op.inst.lds && exec == ~0ull && is_contiguous(c.addresses, 4) &&
         is_host_address(c.addresses[0] | c.addresses[63])) {
-      std::memcpy(rows, reinterpret_cast<const void*>(c.addresses[0]), kWaveSize * 4);
+      copy_wave(rows, reinterpret_cast<const void*>(c.addresses[0]));
       return Step::next;
     }
   }
@@ -132,7 +132,7 @@ Step store(Context& c, const Op& op) {
   describe_access(c, exec, kBytes, true);
   if constexpr (shape == Shape::dword) {
     if (exec == ~0ull && is_contiguous(c.addresses, 4) && is_host_address(c.addresses[0] | c.addresses[63])) {
-      std::memcpy(reinterpret_cast<void*>(c.addresses[0]), rows, kWaveSize * 4);
+      copy_wave(reinterpret_cast<void*>(c.addresses[0]), rows);
       return Step::next;
     }
   }

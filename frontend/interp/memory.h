@@ -2,6 +2,8 @@
 // the description a fault handler needs, scratch swizzling.
 #pragma once
 
+#include <emmintrin.h>
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -241,6 +243,16 @@ inline bool is_contiguous(const uint64_t* addresses, uint64_t stride) {
   uint64_t difference = 0;
   for (unsigned l = 0; l < kWaveSize; ++l) difference |= addresses[l] ^ (addresses[0] + l * stride);
   return difference == 0;
+}
+
+// Copies a dword of each lane, in the order of lanes: a fault is that of the first lane whose dword cannot be accessed.
+// memcpy() may begin at the end.
+inline void copy_wave(void* to, const void* from) {
+  for (unsigned i = 0; i < kWaveSize * 4; i += sizeof(__m128i)) {
+    const __m128i part = _mm_loadu_si128(reinterpret_cast<const __m128i*>(static_cast<const uint8_t*>(from) + i));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(static_cast<uint8_t*>(to) + i), part);
+    asm volatile("" ::: "memory");  // the loop is not to become a call of memcpy() either
+  }
 }
 
 // Do all lanes of the mask, which is not empty, have one address? Of what they store there only the last one's is written
