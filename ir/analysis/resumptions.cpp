@@ -1,6 +1,7 @@
 #include "ir/analysis/resumptions.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <unordered_set>
 
 namespace wavejit::ir {
@@ -22,6 +23,12 @@ bool same_exec(const Block* leaving, const Entry& resumed) {
 }
 
 }  // namespace
+
+bool changes_mode(const Block& leaving) {
+  return std::any_of(leaving.insts.begin(), leaving.insts.end(), [](const Inst* inst) {
+    return inst->op == Op::set_field && inst->imm == offsetof(WaveState, mode);
+  });
+}
 
 Resumptions::Resumptions(const Function& function) {
   std::unordered_map<uint64_t, size_t> entry_at;
@@ -70,9 +77,8 @@ bool Resumptions::collect(const Block* block, bool is_entry, const std::vector<E
     if (reason == ExitReason::kEnd) exit.resumes_at = kNowhere;
     const auto entry = entry_at.find(last->imm);
     const bool resumes = reason == ExitReason::kBarrier || reason == ExitReason::kYield;
-    if (resumes && entry != entry_at.end() && same_exec(block, entries[entry->second])) {
+    if (resumes && entry != entry_at.end() && same_exec(block, entries[entry->second]) && !changes_mode(*block))
       exit.resumes_at = entry->second;
-    }
   }
   exits_.emplace(block, exit);
   return true;

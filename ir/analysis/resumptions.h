@@ -14,6 +14,10 @@
 
 namespace wavejit::ir {
 
+// Whether the block writes the wave's MODE. A function is for one MODE: behind the exit of such a block the wave goes on in
+// another translation, which may read what this one has no use for.
+[[nodiscard]] bool changes_mode(const Block& leaving);
+
 class Resumptions {
  public:
   using Rows = std::bitset<kNumVgprs + kNumAgprs>;

@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "ir/analysis/dominators.h"
+#include "ir/analysis/resumptions.h"
 #include "ir/analysis/wave_expressions.h"
 #include "ir/passes/passes.h"
 
@@ -111,7 +112,7 @@ class ResumedValues {
         continue;
       }
       const auto reason = last->op == Op::exit ? static_cast<ExitReason>(last->attr) : ExitReason::kJump;
-      if (reason != ExitReason::kBarrier && reason != ExitReason::kYield) continue;
+      if ((reason != ExitReason::kBarrier && reason != ExitReason::kYield) || changes_mode(*block)) continue;
       const auto it = entry_at.find(last->imm);
       if (it != entry_at.end() && sites_[it->second].resumed_only) sites_[it->second].exits.push_back(block.get());
     }

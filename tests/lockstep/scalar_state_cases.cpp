@@ -615,6 +615,40 @@ LockstepCase recording_at_a_barrier() {
           }};
 }
 
+// Barriers behind which MODE is another than at the kernel's start, so that other code goes on, and then the kernel's
+// again; the first work-group only comes to the second one. What that code reads must be in the registers.
+LockstepCase mode_changes_at_barriers() {
+  return {.name = "mode_changes_at_barriers",
+          .body = R"(
+  v_mul_u32_u24_e32 v5, 10, v0
+  v_xor_b32_e32 v5, s2, v5
+  v_mul_u32_u24_e32 v6, 6, v0
+  v_mov_b32_e32 v7, v5
+  s_cmp_eq_u32 s2, 0
+  s_cbranch_scc1 1f
+  s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 5
+  s_barrier
+  addu v7, v5, v6
+  v_mul_u32_u24_e32 v6, 7, v0
+  s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0
+1:
+  s_barrier
+  out 0, v5
+  out 1, v6
+  out 2, v7
+)",
+          .groups = 3,
+          .group_size = 80,
+          .reference = [](Memory& data, unsigned group) {
+            for (unsigned i = 0; i < 80; ++i) {
+              const unsigned at = 1024 + group * 80 + i, first = i * 10 ^ group;
+              data[at] = first;
+              data[at + 256] = (group == 0 ? 6 : 7) * i;
+              data[at + 512] = group == 0 ? first : first + 6 * i;
+            }
+          }};
+}
+
 std::vector<LockstepCase> scalar_state_cases() {
   return {divergent_loop(false),
           divergent_loop(true),
@@ -631,7 +665,8 @@ std::vector<LockstepCase> scalar_state_cases() {
           lanes_leave(),
           partial_wave(),
           partial_wave_at_barriers(),
-          recording_at_a_barrier()};
+          recording_at_a_barrier(),
+          mode_changes_at_barriers()};
 }
 
 }  // namespace wavejit::test
