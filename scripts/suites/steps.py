@@ -2,6 +2,7 @@
 
 import dataclasses
 import fnmatch
+import math
 import pathlib
 import re
 import shlex
@@ -253,9 +254,10 @@ def run_gtest(step: Step, size: int | None) -> None:
         waiting = {name: own for name, own in waiting.items() if own}
         if not waiting:
             return
+        longest = longest_in_round(patience, waiting)
         for i, name in enumerate(by_results(step.record, waiting)):
-            end = end_of_share(time.monotonic(), step.deadline, len(waiting) - i, patience)
-            waiting[name] = run_program(step, name, programs[name], waiting[name], end, patience)
+            end = end_of_share(time.monotonic(), step.deadline, len(waiting) - i, longest)
+            waiting[name] = run_program(step, name, programs[name], waiting[name], end, longest)
 
 
 def by_results(record: Record, programs: Iterable[str]) -> list[str]:
@@ -275,6 +277,11 @@ def patiences(step: Step) -> Iterator[float]:
     while time.monotonic() < step.deadline:
         yield patience
         patience *= 4
+
+
+def longest_in_round(patience: float, waiting: dict[str, list[str]]) -> float:
+    """The last test left is not put off: none waits for its time."""
+    return math.inf if sum(map(len, waiting.values())) == 1 else patience
 
 
 def run_program(

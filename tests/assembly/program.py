@@ -2,7 +2,7 @@
 edges of their ranges, atomics, calls by address, divergent loops around all of these, waves that wait for each other at barriers and
 by spinning, work-groups with partial waves.
 
-Registers: v[0:15] and s[20:35] are data, v[16:31] and s[36:37] temporary. v32: the work-item; v[34:35]: the address of the work-item's
+Registers: v[0:15] and s[20:35] are data, v[16:31] and s[36:37] temporary; v[48:111] are of tiles.py. v32: the work-item; v[34:35]: the address of the work-item's
 64 bytes of data; v36: 16 times the work-item; v37: lanes hold spilled scalar registers. Of control flow: s[40:63], eight a level;
 s[72:77], of functions; s[64:65], where they return to; s[68:69], what is called. s[66:67]: EXEC of spills. s70, s71, s78, s79: how often
 the wave has had its turn in each chain. s[80:81] data, s[82:83] out, s84 the work-group, s85 the wave, s87 an argument, s[88:91] and
@@ -12,7 +12,9 @@ import copy
 import dataclasses
 import random
 
+from features import CONSTANTS, Features
 from target import Target
+from tiles import TILE_VGPRS, Tiles
 
 LEVELS, CALL_LEVEL = 3, 4  # levels of control flow in a kernel; the first of functions, which have one
 SCRATCH_WORDS = 24  # of a lane, which programs access; the last eight spill scalar registers
@@ -41,7 +43,7 @@ class Line:
     piece: int | None = None  # which statement it is part of; None: what must stay
 
 
-class Program:
+class Program(Features, Tiles):
     """One kernel. `size` and `groups` say how it is launched; `pieces` are the numbers of the statements that it has."""
 
     def __init__(self, rng: random.Random, target: Target, name: str) -> None:
@@ -49,6 +51,8 @@ class Program:
         self.size = rng.choice((1, 17, 64, 64, 65, 100, 128, 128, 192, 250, 256, 256, 500, 1024))
         self.waves = (self.size + 63) // 64
         self.groups = rng.randint(1, max(1, min(6, 40 // self.waves)))
+        # Work-items that the last work-group lacks, as many as its last wave can do without.
+        self.missing = rng.randint(0, (self.size - 1) % 64) if rng.randrange(3) == 0 else 0
         self.labels = 0
         self.functions: list[list[Line]] = []
         self.lines: list[Line] = []
@@ -56,6 +60,12 @@ class Program:
         self.pieces: list[int] = []
         self.budget = rng.randint(25, 90)  # nodes
         self.modes = rng.randrange(4) == 0  # changes rounding, and looks at exceptions
+        self.rich = rng.randrange(2) == 0  # has statements of features.py
+        self.tiles = rng.randrange(4) == 0  # has inner loops of matrix products
+        self.tile_base = LDS_BASE + LDS_ITEM * 64 * self.waves
+        self.lds_bytes = self.tile_base + (16 * 64 * self.waves if self.tiles else 0)
+        self.vgprs = TILE_VGPRS if self.tiles else 48
+        self.constants_label = f".L{name}_constants"
         self.all_lines = self._make()
 
     # Emitting.
@@ -432,13 +442,20 @@ class Program:
         plain = [(self.vector_op, 10), (self.scalar_op, 4), (self.scratch, 5), (self.spill, 1), (self.own_memory, 3), (self.buffer, 4), (self.lds, 3), (self.shared_atomic, 1), (self.own_atomic, 2)]
         if self.modes:
             plain += [(self.float_op, 4), (self.mode, 2)]
+        if self.rich:
+            plain += self.features()
         if self.chance(4) and nested:
             kinds = [lambda: self.if_else(level), lambda: self.if_scalar(level), lambda: self.loop_count(level, uniform), lambda: self.loop_lanes(level)]
             if level < CALL_LEVEL:
                 kinds += [lambda: self.call(level), lambda: self.call_by_lane(level)]
             rng.choice(kinds)()
         elif uniform and self.chance(5):
-            self.statement(rng.choice((self.exchange, self.chain, self.chain, lambda: self.out("s_barrier"))))
+            kinds = [self.exchange, self.chain, self.chain, lambda: self.out("s_barrier")]
+            if self.rich:
+                kinds += [self.indexed_over_a_barrier, self.barrier_of_some_lanes]
+            if self.tiles:
+                kinds += [self.tile, self.tile]
+            self.statement(rng.choice(kinds))
         else:
             self.statement(rng.choices([f for f, _ in plain], [w for _, w in plain])[0])
 
@@ -461,7 +478,8 @@ class Program:
         prologue = self.lines
         self.lines = []
         self._epilogue()
-        return [Line(self._head()), *prologue, *body, *self.lines, *functions, Line(self._descriptor())]
+        constants = [Line(f"{self.constants_label}:"), Line("  .long " + ", ".join(f"0x{rng.getrandbits(rng.choice((3, 16, 32))):x}" for _ in range(CONSTANTS)))]
+        return [Line(self._head()), *prologue, *body, *self.lines, *functions, *constants, Line(self._descriptor())]
 
     @property
     def text(self) -> str:
@@ -507,11 +525,10 @@ class Program:
             self.out(f"s_mov_b32 s{i}, 0x{rng.getrandbits(rng.choice((4, 8, 32))):x}")
         for word in range(SCRATCH_WORDS):
             self.scratch_word("store", word, f"v{word % 16}")
-        self.out("s_mov_b64 exec, s[66:67]")
         for word in range(4):
             self.out(f"v_mov_b32 v16, {8 * (word // 2) + 4 * (word % 2)}", "v_mov_b32 v17, 0", "ds_write_b32 v16, v17")
             self.out(f"ds_write_b32 v36, v{word} offset:{LDS_BASE + 4 * word}")
-        self.out("s_waitcnt lgkmcnt(0)", "s_barrier")
+        self.out("s_mov_b64 exec, s[66:67]", "s_waitcnt lgkmcnt(0)", "s_barrier")
 
     def scratch_word(self, what: str, word: int, register: str) -> None:
         if self.target.architected_scratch:
@@ -547,15 +564,15 @@ class Program:
     def _descriptor(self) -> str:
         t = self.target
         options = {
-            "group_segment_fixed_size": LDS_BASE + LDS_ITEM * self.size, "private_segment_fixed_size": 4 * SCRATCH_WORDS, "user_sgpr_kernarg_segment_ptr": 1,
-            "system_sgpr_workgroup_id_x": 1, "system_vgpr_workitem_id": 0, "next_free_vgpr": 48, "next_free_sgpr": 100, "ieee_mode": 0, "dx10_clamp": 0,
+            "group_segment_fixed_size": self.lds_bytes, "private_segment_fixed_size": 4 * SCRATCH_WORDS, "user_sgpr_kernarg_segment_ptr": 1,
+            "system_sgpr_workgroup_id_x": 1, "system_vgpr_workitem_id": 0, "next_free_vgpr": self.vgprs, "next_free_sgpr": 100, "ieee_mode": 0, "dx10_clamp": 0,
         }  # fmt: skip
         if t.architected_scratch:
             options["enable_private_segment"] = 1
         else:
             options |= {"user_sgpr_private_segment_buffer": 1, "user_sgpr_flat_scratch_init": 1, "system_sgpr_private_segment_wavefront_offset": 1, "reserve_flat_scratch": 1}
         if t.unified:
-            options["accum_offset"] = 48
+            options["accum_offset"] = self.vgprs
         lines = [f".rodata\n.p2align 6\n.amdhsa_kernel {self.name}", *(f"  .amdhsa_{k} {v}" for k, v in options.items()), ".end_amdhsa_kernel"]
         return "\n".join(lines)
 
@@ -565,11 +582,11 @@ class Program:
     .symbol: {self.name}.kd
     .kernarg_segment_size: 40
     .kernarg_segment_align: 8
-    .group_segment_fixed_size: {LDS_BASE + LDS_ITEM * self.size}
+    .group_segment_fixed_size: {self.lds_bytes}
     .private_segment_fixed_size: {4 * SCRATCH_WORDS}
     .wavefront_size: 64
     .sgpr_count: 100
-    .vgpr_count: 48
+    .vgpr_count: {self.vgprs}
     .max_flat_workgroup_size: 1024
     .args:{arguments}
       - {{.size: 4, .offset: 32, .value_kind: by_value, .name: count}}"""

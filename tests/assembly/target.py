@@ -27,6 +27,14 @@ class Target:
     def float_atomics(self) -> bool:
         return self.name in ("gfx908", "gfx90a", "gfx942")
 
+    @property
+    def multiply_accumulate(self) -> str:
+        return "v_fmac_f32" if self.unified else "v_mac_f32"
+
+    @property
+    def matrices(self) -> bool:
+        return self.float_atomics
+
     def macros(self) -> str:
         if self.gfx8:
             text = """

@@ -126,6 +126,10 @@ class Programs(unittest.TestCase):
         self.assertEqual(self.statuses(), {"Kinds.pass0": "passed", "Kinds.pass3": "passed"})
         self.assertEqual(batch.slow, ["Kinds.hang"])
 
+    def test_the_last_test_left_is_not_put_off(self) -> None:
+        self.assertEqual(steps.longest_in_round(8, {"one": ["a"], "other": ["b"]}), 8)
+        self.assertEqual(steps.longest_in_round(8, {"one": ["a"], "other": []}), float("inf"))
+
     def test_a_program_that_does_not_start_fails_its_tests(self) -> None:
         self.program.command = lambda arguments: ["sh", "-c", "echo no such device; exit 3"]
         self.run_tests(["Kinds.pass0", "Kinds.pass1"])
