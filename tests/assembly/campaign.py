@@ -44,7 +44,7 @@ class Runner:
         """Kernels and launches that ran, and the lines about differences."""
         source, code, shapes = (self.folder / name for name in ("program.s", "program.co", "program.list"))
         source.write_text(module(programs, target))
-        shapes.write_text("".join(f"{p.name} {p.size} {p.groups} {p.out_words()} {p.missing}\n" for p in programs))
+        shapes.write_text("".join(f"{p.name} {' '.join(map(str, p.local + p.grid))} {p.out_words()} {p.missing}\n" for p in programs))
         for command in ([CLANG, "-x", "assembler", "-target", "amdgcn-amd-amdhsa", f"-mcpu={target.name}", "-c", str(source), "-o", f"{code}.o"],
                         [LINKER, "-shared", f"{code}.o", "-o", str(code)]):  # fmt: skip
             done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -91,7 +91,7 @@ def keep(state: pathlib.Path, runner: Runner, programs: list[Program], target: T
     if reduce and any(p.name == kernel for p in programs):
         small = reduced(runner, next(p for p in programs if p.name == kernel), target, seed)
         lines = runner.run([small], target, seed)[2]
-        (folder / "reduced.s").write_text(f"# {lines[0] if lines else 'not reproduced'}\n# {small.size} work-items, {small.groups} work-groups, {small.missing} work-items missing\n" + module([small], target))
+        (folder / "reduced.s").write_text(f"# {lines[0] if lines else 'not reproduced'}\n# {small.local} work-items, {small.grid} work-groups, {small.missing} work-items missing\n" + module([small], target))
 
 
 def summary(counts: dict) -> str:

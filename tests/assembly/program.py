@@ -51,8 +51,12 @@ class Program(Features, Tiles):
         self.size = rng.choice((1, 17, 64, 64, 65, 100, 128, 128, 192, 250, 256, 256, 500, 1024))
         self.waves = (self.size + 63) // 64
         self.groups = rng.randint(1, max(1, min(6, 40 // self.waves)))
+        # Work-items of a work-group and work-groups, by dimension.
+        self.local, self.grid = [self.size, 1, 1], [self.groups, 1, 1]
+        if rng.randrange(3) == 0:
+            self.local, self.grid = self.spread(self.size), self.spread(self.groups)
         # Work-items that the last work-group lacks, as many as its last wave can do without.
-        self.missing = rng.randint(0, (self.size - 1) % 64) if rng.randrange(3) == 0 else 0
+        self.missing = rng.randint(0, (self.size - 1) % 64) if rng.randrange(3) == 0 and not self.spatial else 0
         self.labels = 0
         self.functions: list[list[Line]] = []
         self.lines: list[Line] = []
@@ -67,6 +71,17 @@ class Program(Features, Tiles):
         self.vgprs = TILE_VGPRS if self.tiles else 48
         self.constants_label = f".L{name}_constants"
         self.all_lines = self._make()
+
+    @property
+    def spatial(self) -> bool:
+        """Whether work-items and work-groups have three numbers."""
+        return self.local[1:] != [1, 1] or self.grid[1:] != [1, 1]
+
+    def spread(self, count: int) -> list[int]:
+        """Three factors of the number."""
+        y = self.rng.choice([d for d in range(1, count + 1) if count % d == 0])
+        z = self.rng.choice([d for d in range(1, count // y + 1) if count // y % d == 0])
+        return [count // y // z, y, z]
 
     # Emitting.
 
@@ -498,18 +513,20 @@ class Program(Features, Tiles):
     def _prologue(self) -> None:
         t, rng = self.target, self.rng
         kernarg, group = (0, 2) if t.architected_scratch else (4, 8)
+        wave_offset = f"s{group + (3 if self.spatial else 1)}"
         if t.gfx8:
-            self.out("s_add_u32 s6, s6, s9", "s_lshr_b32 s6, s6, 8", "s_mov_b32 flat_scratch_hi, s6", "s_mov_b32 flat_scratch_lo, s7")
+            self.out(f"s_add_u32 s6, s6, {wave_offset}", "s_lshr_b32 s6, s6, 8", "s_mov_b32 flat_scratch_hi, s6", "s_mov_b32 flat_scratch_lo, s7")
         elif not t.architected_scratch:
-            self.out("s_add_u32 flat_scratch_lo, s6, s9", "s_addc_u32 flat_scratch_hi, s7, 0")
+            self.out(f"s_add_u32 flat_scratch_lo, s6, {wave_offset}", "s_addc_u32 flat_scratch_hi, s7, 0")
         if not t.architected_scratch:
-            self.out("s_add_u32 s0, s0, s9", "s_addc_u32 s1, s1, 0")
+            self.out(f"s_add_u32 s0, s0, {wave_offset}", "s_addc_u32 s1, s1, 0")
         # All lanes have defined values, those of work-items that are not there, too.
-        self.out("s_mov_b64 s[66:67], exec", "s_mov_b64 exec, -1", f"s_mov_b32 s84, s{group}", "s_mov_b32 m0, -1", "v_and_b32 v32, 0x3ff, v0")
+        self.out("s_mov_b64 s[66:67], exec", "s_mov_b64 exec, -1", "s_mov_b32 m0, -1")
+        self.numbers(group)
         for register, offset in ((80, 0), (82, 8), (96, 16), (98, 24)):
             self.out(f"s_load_dwordx2 s[{register}:{register + 1}], s[{kernarg}:{kernarg + 1}], 0x{offset:x}")
         self.out(f"s_load_dword s87, s[{kernarg}:{kernarg + 1}], 0x20", "s_waitcnt lgkmcnt(0)")
-        self.out("v_lshlrev_b32 v36, 4, v32", "v_lshrrev_b32 v16, 6, v32", "v_readfirstlane_b32 s85, v16", "v_mov_b32 v37, 0")
+        self.out("v_lshlrev_b32 v36, 4, v32", "v_mov_b32 v37, 0")
         self.out(f"s_mul_i32 s36, s84, {self.size}", "addu v16, s36, v32", "v_lshlrev_b32 v16, 6, v16", "address 34, s80, s81, v16")
         self.out(*(f"v_mov_b32 v{i}, 0" for i in range(16, 32)), *(f"s_mov_b32 {name}, 0" for name in GROUP_CHAINS + GRID_CHAINS))
         # Two buffers of 16 bytes for each work-item, in out: a raw one, a few bytes short, and one of structures, a few of which are missing.
@@ -529,6 +546,21 @@ class Program(Features, Tiles):
             self.out(f"v_mov_b32 v16, {8 * (word // 2) + 4 * (word % 2)}", "v_mov_b32 v17, 0", "ds_write_b32 v16, v17")
             self.out(f"ds_write_b32 v36, v{word} offset:{LDS_BASE + 4 * word}")
         self.out("s_mov_b64 exec, s[66:67]", "s_waitcnt lgkmcnt(0)", "s_barrier")
+
+    def numbers(self, group: int) -> None:
+        """s84, s85 and v32, which go on in the lanes behind the last work-item."""
+        x, y, z = "v0", "v1", "v2"
+        self.out(f"s_mov_b32 s84, s{group}")
+        if self.spatial:
+            self.out(f"s_mul_i32 s36, s{group + 2}, {self.grid[1]}", f"s_add_u32 s36, s36, s{group + 1}", f"s_mul_i32 s36, s36, {self.grid[0]}", "s_add_u32 s84, s84, s36")
+        if self.target.unified:  # three numbers in one register
+            self.out("v_and_b32 v16, 0x3ff, v0", "v_bfe_u32 v17, v0, 10, 10", "v_bfe_u32 v18, v0, 20, 10")
+            x, y, z = "v16", "v17", "v18"
+        self.out(f"v_mov_b32 v32, {x}")
+        if self.spatial:
+            self.out(f"v_mul_u32_u24 v20, {self.local[1]}, {z}", f"addu v20, v20, {y}", f"s_movk_i32 s36, {self.local[0]}", "v_mul_lo_u32 v20, v20, s36", "addu v32, v20, v32")
+        self.out("s_mov_b64 exec, s[66:67]", "v_readfirstlane_b32 s85, v32", "s_mov_b64 exec, -1", "s_lshr_b32 s85, s85, 6", "s_lshl_b32 s36, s85, 6", "v_mov_b32 v20, s36",
+                 "v_mbcnt_lo_u32_b32 v20, -1, v20", "v_mbcnt_hi_u32_b32 v20, -1, v20", "v_cndmask_b32 v32, v20, v32, s[66:67]")  # fmt: skip
 
     def scratch_word(self, what: str, word: int, register: str) -> None:
         if self.target.architected_scratch:
@@ -565,7 +597,8 @@ class Program(Features, Tiles):
         t = self.target
         options = {
             "group_segment_fixed_size": self.lds_bytes, "private_segment_fixed_size": 4 * SCRATCH_WORDS, "user_sgpr_kernarg_segment_ptr": 1,
-            "system_sgpr_workgroup_id_x": 1, "system_vgpr_workitem_id": 0, "next_free_vgpr": self.vgprs, "next_free_sgpr": 100, "ieee_mode": 0, "dx10_clamp": 0,
+            "system_sgpr_workgroup_id_x": 1, "system_sgpr_workgroup_id_y": int(self.spatial), "system_sgpr_workgroup_id_z": int(self.spatial),
+            "system_vgpr_workitem_id": 2 if self.spatial else 0, "next_free_vgpr": self.vgprs, "next_free_sgpr": 100, "ieee_mode": 0, "dx10_clamp": 0,
         }  # fmt: skip
         if t.architected_scratch:
             options["enable_private_segment"] = 1

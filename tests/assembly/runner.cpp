@@ -1,13 +1,14 @@
 // Runs kernels in assembly (campaign.py) on all engines, in several orders of their waves, and compares all they write with what the
 // interpreter writes alone.
 //   wavejit_assembly [--seed S] [--timeout SECONDS] [--kernel NAME] [--without SWITCHES] OBJECT.co LIST
-// LIST has a line for each kernel: name, work-items of a work-group, work-groups, words of its output, work-items that the last work-group
-// lacks. One line for each difference:
+// LIST has a line for each kernel: name, work-items of a work-group and work-groups in each dimension, words of its output, work-items
+// that the last work-group lacks. One line for each difference:
 // "DIFFERENCE kernel engine word got expected", or "FAILURE kernel engine message"; at the end "RAN kernels launches differences".
 // Exit code 1 if there were any. `S` chooses arguments, orders and switches; those of --without are off in all code.
 #include <wavejit/wavejit.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,8 +24,15 @@ constexpr size_t kOwnBytes = 64, kCells = 16, kTokens = 4;
 
 struct Shape {
   std::string name;
-  uint32_t size = 0, groups = 0, missing = 0;
+  std::array<uint32_t, 3> local{}, groups{};
+  uint32_t missing = 0;
   size_t words = 0;
+
+  [[nodiscard]] size_t items() const {
+    size_t product = 1;
+    for (size_t i = 0; i < local.size(); ++i) product *= size_t{local[i]} * groups[i];
+    return product;
+  }
 };
 
 struct Memory {
@@ -32,7 +40,7 @@ struct Memory {
   uint32_t n = 0;
 
   Memory(const Shape& shape, uint64_t seed)
-      : data(size_t{shape.size} * shape.groups * kOwnBytes / 4), out(shape.words), cells(kCells), tokens(kTokens) {
+      : data(shape.items() * kOwnBytes / 4), out(shape.words), cells(kCells), tokens(kTokens) {
     std::mt19937_64 random(seed);
     for (uint32_t& word : data) word = static_cast<uint32_t>(random() >> (random() % 64));
     for (uint32_t& word : out) word = static_cast<uint32_t>(random());
@@ -97,8 +105,11 @@ std::string launch(wavejit_kernel* kernel, Memory& memory, const Shape& shape, c
     if (wavejit_kernel_set_arg_pointer(kernel, i, pointers[i]) != WAVEJIT_OK) return last_message();
   if (wavejit_kernel_set_arg(kernel, 4, &memory.n, sizeof memory.n) != WAVEJIT_OK) return last_message();
   wavejit_launch_options options = wavejit_launch_options_default();
-  options.global[0] = shape.size * shape.groups - shape.missing;
-  options.local[0] = shape.size;
+  for (size_t i = 0; i < shape.local.size(); ++i) {
+    options.global[i] = shape.local[i] * shape.groups[i];
+    options.local[i] = shape.local[i];
+  }
+  options.global[0] -= shape.missing;
   options.engine = run.engine;
   options.isa = run.isa;
   options.threads = run.threads;
@@ -171,7 +182,8 @@ int main(int argc, char** argv) {
   }
   std::ifstream list(files[1]);
   size_t ran = 0, launches = 0, bad = 0;
-  for (Shape shape; list >> shape.name >> shape.size >> shape.groups >> shape.words >> shape.missing;) {
+  for (Shape shape; list >> shape.name >> shape.local[0] >> shape.local[1] >> shape.local[2] >> shape.groups[0] >>
+                    shape.groups[1] >> shape.groups[2] >> shape.words >> shape.missing;) {
     if (!only.empty() && shape.name != only) continue;
     wavejit_kernel* kernel = nullptr;
     if (wavejit_kernel_create(module, shape.name.c_str(), &kernel) != WAVEJIT_OK) {
