@@ -148,7 +148,7 @@ size_t compare(wavejit_kernel* kernel, const Shape& shape, const std::vector<Run
 
 int main(int argc, char** argv) {
   uint64_t seed = 1;
-  double timeout = 60;
+  double timeout = 240;
   std::string only, without;
   std::vector<std::string> files;
   for (int i = 1; i < argc; ++i) {
