@@ -31,14 +31,13 @@ class Checker {
     Memory memory_model = memory_before;
     for (const IsaAssignment& a : c.expected) apply_expected(model, memory_model, a);
     for (unsigned i = 0; i < 128; ++i)
-      if (i != kReturnSgpr && i != kReturnSgpr + 1) expect(fmt::format("s{}", i), model.sgpr[i], actual_.sgpr[i]);
-    expect("scc", model.scc, actual_.scc);
-    expect("mode", model.mode, actual_.mode);
+      if (i != kReturnSgpr && i != kReturnSgpr + 1)
+        expect([&] { return fmt::format("s{}", i); }, model.sgpr[i], actual_.sgpr[i]);
+    expect([] { return "scc"; }, model.scc, actual_.scc);
+    expect([] { return "mode"; }, model.mode, actual_.mode);
     for (unsigned row = 0; row < kNumVgprs; ++row) {
-      for (unsigned lane = 0; lane < kWaveSize; ++lane) {
-        expect(fmt::format("v{} lane {}", row, lane), model.vgpr[row][lane], actual_.vgpr[row][lane]);
-        expect(fmt::format("a{} lane {}", row, lane), model.agpr[row][lane], actual_.agpr[row][lane]);
-      }
+      expect_row('v', row, model.vgpr[row], actual_.vgpr[row]);
+      expect_row('a', row, model.agpr[row], actual_.agpr[row]);
     }
     expect_words("lds", memory_model.lds, memory_.lds, kLdsBytes);
     expect_words("mem", memory_model.global, memory_.global, kMemoryBytes);
@@ -46,8 +45,17 @@ class Checker {
   }
 
  private:
-  void expect(std::string_view what, uint64_t want, uint64_t got) {
-    if (want != got && text_.size() < 800) text_ += fmt::format("    {}: expected {:#x}, got {:#x}\n", what, want, got);
+  // `name()` is the name of what is compared; only differences need it.
+  template <typename Name>
+  void expect(Name&& name, uint64_t want, uint64_t got) {
+    if (want != got && text_.size() < 800)
+      text_ += fmt::format("    {}: expected {:#x}, got {:#x}\n", name(), want, got);
+  }
+
+  void expect_row(char file, unsigned row, const uint32_t (&want)[kWaveSize], const uint32_t (&got)[kWaveSize]) {
+    if (std::memcmp(want, got, sizeof want) == 0) return;
+    for (unsigned lane = 0; lane < kWaveSize; ++lane)
+      expect([&] { return fmt::format("{}{} lane {}", file, row, lane); }, want[lane], got[lane]);
   }
 
   void expect_words(std::string_view what, const Bytes& want, const Bytes& got, size_t bytes) {
@@ -56,7 +64,7 @@ class Checker {
       uint32_t w, g;
       std::memcpy(&w, &want[i], 4);
       std::memcpy(&g, &got[i], 4);
-      expect(fmt::format("{}[{}]", what, i), w, g);
+      expect([&] { return fmt::format("{}[{}]", what, i); }, w, g);
     }
   }
 

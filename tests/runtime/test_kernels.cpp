@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <random>
@@ -83,6 +85,48 @@ std::string source_of(std::string_view target, const std::vector<KernelSource>& 
   return text;
 }
 
+// Code objects of earlier processes, in a folder of the build: most tests are processes of their own, and many have the
+// source of another one. A file is the key and, behind it, the code object.
+class AssembledBefore {
+ public:
+  // The key has what the code object depends on.
+  AssembledBefore(std::string_view target, const std::string& source)
+      : key_(fmt::format("{} {} {}\n{}", WAVEJIT_TEST_CLANG, changed(WAVEJIT_TEST_CLANG), target, source)),
+        path_(std::filesystem::path(WAVEJIT_TEST_ASSEMBLED) / fmt::format("{:016x}", std::hash<std::string>()(key_))) {}
+
+  // Empty if there is none.
+  [[nodiscard]] std::vector<uint8_t> find() const {
+    std::ifstream file(path_, std::ios::binary);
+    const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+    if (bytes.size() <= key_.size() || !std::equal(key_.begin(), key_.end(), bytes.begin())) return {};
+    return {bytes.begin() + static_cast<std::ptrdiff_t>(key_.size()), bytes.end()};
+  }
+
+  // Other processes see the whole file or none.
+  void keep(const std::vector<uint8_t>& code_object) const {
+    std::error_code error;
+    std::filesystem::create_directories(path_.parent_path(), error);
+    const std::filesystem::path part = fmt::format("{}.{}", path_.string(), getpid());
+    std::ofstream file(part, std::ios::binary);
+    file.write(key_.data(), static_cast<std::streamsize>(key_.size()));
+    file.write(reinterpret_cast<const char*>(code_object.data()), static_cast<std::streamsize>(code_object.size()));
+    file.close();
+    if (file)
+      std::filesystem::rename(part, path_, error);
+    else
+      std::filesystem::remove(part, error);
+  }
+
+ private:
+  static int64_t changed(const char* program) {
+    std::error_code error;
+    return std::filesystem::last_write_time(program, error).time_since_epoch().count();
+  }
+
+  const std::string key_;
+  const std::filesystem::path path_;
+};
+
 }  // namespace
 
 const std::vector<TestEngine>& engines() {
@@ -154,6 +198,9 @@ std::vector<uint8_t> assemble(std::string_view target, const std::vector<KernelS
   const std::lock_guard lock(mutex);
   std::vector<uint8_t>& bytes = cache[source];
   if (!bytes.empty()) return bytes;
+  const AssembledBefore before(target, source);
+  bytes = before.find();
+  if (!bytes.empty()) return bytes;
 
   char directory[] = "/tmp/wavejit-test-XXXXXX";
   if (!mkdtemp(directory)) {
@@ -171,6 +218,7 @@ std::vector<uint8_t> assemble(std::string_view target, const std::vector<KernelS
   } else {
     std::ifstream file(base / "k.co", std::ios::binary);
     bytes.assign(std::istreambuf_iterator<char>(file), {});
+    before.keep(bytes);
   }
   std::error_code ignored;
   std::filesystem::remove_all(base, ignored);
