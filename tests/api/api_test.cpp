@@ -468,6 +468,39 @@ TEST(Api, Dumps) {
   }
 }
 
+// What the compiler says that a kernel uses; its descriptor has multiples.
+TEST(Api, RegistersThatAKernelUses) {
+  const wavejit_kernel_info info = Module::load_file(fixture("v4_gfx908.co")).kernel("vector_add").info();
+  EXPECT_EQ(info.sgpr_count, 9u);
+  EXPECT_EQ(info.vgpr_count, 6u);
+}
+
+// A kernel that ends within an instruction: what belongs to it is shown, and nothing of what follows.
+TEST(Api, DumpsEndWithTheKernel) {
+  const Module module = load("gfx906", {{.name = "cut", .body = "  s_endpgm\n  .long 0xffff1234\n", .args = {}},
+                                        {.name = "other", .body = "  .size cut, 6\n", .args = {}}});
+  const std::string gcn = module.kernel("cut").dump(WAVEJIT_DUMP_GCN);
+  EXPECT_NE(gcn.find(", 6 bytes\n"), std::string::npos) << gcn;
+  EXPECT_NE(gcn.find("  00001234  "), std::string::npos) << gcn;
+  EXPECT_EQ(gcn.find("ffff1234"), std::string::npos) << gcn;
+}
+
+TEST(Api, DumpsForAWorkGroup) {
+  const Module module = Module::load_file(fixture("v4_gfx908.co"));
+  const Kernel kernel = module.kernel("vector_add");
+  const auto status = [&](uint32_t x, uint32_t y, uint32_t z) {
+    wavejit_dump_options options{};
+    options.size = sizeof options;
+    options.kind = WAVEJIT_DUMP_IR;
+    options.local[0] = x, options.local[1] = y, options.local[2] = z;
+    return wavejit_kernel_dump(kernel.handle(), &options, [](void*, const char*, size_t) {}, nullptr);
+  };
+  EXPECT_EQ(status(0, 0, 0), WAVEJIT_OK);
+  EXPECT_EQ(status(64, 0, 0), WAVEJIT_OK);
+  EXPECT_EQ(status(0, 1, 0), WAVEJIT_INVALID_ARGUMENT);
+  EXPECT_EQ(status(0, 0, 1), WAVEJIT_INVALID_ARGUMENT);
+}
+
 TEST(Api, Coverage) {
   const Module module = Module::load_file(fixture("v4_gfx908.co"));
   const wavejit_coverage coverage = module.kernel("vector_add").coverage();

@@ -334,6 +334,34 @@ TEST_P(Allocation, RandomFunctions) {
   }
 }
 
+// A move between lower halves clears the upper one: it is no copy that could be left out.
+TEST_P(Allocation, MovesOfHalvesAreNoCopies) {
+  asmjit::CodeHolder code;
+  ASSERT_EQ(code.init(linux_x64()), asmjit::kErrorOk);
+  x86::Compiler cc(&code);
+  FuncNode* function = cc.addFunc(asmjit::FuncSignatureT<uint64_t, uint64_t>());
+  const Gp argument = cc.newUInt64(), low = cc.newUInt64();
+  function->setArg(0, argument);
+  std::array<Gp, 14> others;  // all other registers, so that the result takes the argument's
+  for (Gp& other : others) {
+    other = cc.newUInt64();
+    cc.mov(other, argument);
+    cc.add(other, 1);
+  }
+  cc.mov(low.r32(), argument.r32());
+  for (const Gp& other : others) cc.add(low, other);
+  cc.ret(low);
+  cc.endFunc();
+  ASSERT_EQ(allocate_registers(cc, *function), asmjit::kErrorOk);
+  x86::Assembler assembler(&code);
+  ASSERT_EQ(cc.serializeTo(&assembler), asmjit::kErrorOk);
+  const auto block = CodeBlock::create(code);
+  ASSERT_TRUE(block);
+  const auto run = reinterpret_cast<uint64_t (*)(uint64_t)>(reinterpret_cast<uintptr_t>(block->begin()));
+  constexpr uint64_t kNumber = 0x1234567800000005;
+  EXPECT_EQ(run(kNumber), 5 + others.size() * (kNumber + 1));
+}
+
 // What is alive where: at the beginning of blocks, across back edges, up to the last use and not further.
 TEST(AllocationLives, Spans) {
   asmjit::CodeHolder code;

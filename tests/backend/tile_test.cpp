@@ -313,5 +313,92 @@ TEST_P(Tile, IndicesThatWrap) {
   }
 }
 
+// Indices against a bound, and sums and differences of these and others, inside the bound and at it.
+TEST_P(Tile, SumsOfClampedIndices) {
+  std::vector<uint32_t> memory(1024);
+  for (uint32_t m = 0; uint32_t& word : memory) word = m++ * 0x9e3779b9u;
+  wave->set_sgpr64(8, reinterpret_cast<uint64_t>(memory.data() + 256));
+  for (const Op op : {Op::add, Op::sub}) {
+    Straight s;
+    ir::Builder& b = s.b;
+    Inst *base = b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 8), *first = b.op_typed(Op::get_sgpr, ir::kI32, {}, 0, 10);
+    Inst *bound = b.op_typed(Op::get_sgpr, ir::kI32, {}, 0, 11), *lane = b.op_typed(Op::lane_id, ir::kV32, {});
+    Inst* ascending = b.op(Op::add, {b.op(Op::mul, {lane, b.v32(2)}), b.op(Op::splat, {first})});
+    Inst* index = b.op(op, {b.op(Op::smin, {ascending, b.op(Op::splat, {bound})}), lane});
+    Inst* address = b.op(Op::add, {b.op(Op::shl, {b.op(Op::sext64, {index}), b.v64(2)}), b.op(Op::splat64, {base})});
+    const ir::MemAttr mem{.space = Space::global, .form = AddressForm::vector64, .bytes = 4};
+    b.op_typed(Op::set_vgpr, ir::kNone, {b.load(ir::kV32, mem, {b.mask(~uint64_t{0}), address})}, 0, 100);
+    s.end();
+    for (const int32_t limit : {500, 100, 40}) {
+      wave->sgpr[10] = 7;
+      wave->sgpr[11] = static_cast<uint32_t>(limit);
+      ASSERT_EQ(run(s.function, GetParam(), wave), ExitReason::kEnd);
+      for (int32_t l = 0; l < 64; ++l) {
+        const int32_t clamped = std::min(2 * l + 7, limit), place = op == Op::add ? clamped + l : clamped - l;
+        ASSERT_EQ(wave->vgpr[100][l], memory[static_cast<size_t>(256 + place)]) << "lane " << l << ", bound " << limit;
+      }
+    }
+  }
+}
+
+// Lanes that leave one by one, each with an address of its own that advances by four: bytes, words and dwords.
+TEST_P(Tile, WalksThroughElementsOfAnySize) {
+  constexpr unsigned kSums = 10;
+  std::vector<uint32_t> memory(4096);
+  for (uint32_t m = 0; uint32_t& word : memory) word = m++ * 0x9e3779b9u;
+  for (const unsigned bytes : {1u, 2u, 4u}) {
+    ir::Function f("walk");
+    ir::Block *start = f.add_block(), *body = f.add_block(), *end = f.add_block();
+    f.entries.push_back({0, start});
+    ir::Builder b(f, start);
+    Inst *low = b.op_typed(Op::get_vgpr, ir::kV32, {}, 0, 1), *high = b.op_typed(Op::get_vgpr, ir::kV32, {}, 0, 2);
+    Inst *from = b.op(Op::pack64, {low, high}), *length = b.op_typed(Op::get_vgpr, ir::kV32, {}, 0, 3);
+    Inst* lanes = b.op_typed(Op::get_mask, ir::kMask, {}, 0, 20);
+    Inst *zero = b.v32(0), *one = b.v32(1), *four = b.v64(4);
+    b.br(body);
+    b.set_block(body);
+    Inst *address = b.op_typed(Op::phi, ir::kV64, {}), *left = b.op_typed(Op::phi, ir::kV32, {});
+    Inst* active = b.op_typed(Op::phi, ir::kMask, {});
+    std::vector<Inst*> sums, next_sums;
+    for (unsigned k = 0; k < kSums; ++k) sums.push_back(b.op_typed(Op::phi, ir::kV32, {}));
+    const ir::MemAttr mem{.space = Space::global, .form = AddressForm::vector64, .bytes = static_cast<uint8_t>(bytes)};
+    Inst* value = b.load(ir::kV32, mem, {active, address});
+    for (unsigned k = 0; k < kSums; ++k) {
+      Inst* sum = b.op(Op::add, {b.op(Op::mul, {sums[k], b.v32(3)}), value});
+      next_sums.push_back(b.op(Op::select, {active, sum, sums[k]}));
+    }
+    Inst *next_address = b.op(Op::add, {address, four}), *next_left = b.op(Op::sub, {left, one});
+    Inst* stay = b.op(Op::and_, {active, b.icmp(ir::ICmp::ne, next_left, zero)});
+    b.cond_br(b.op(Op::mask_any, {stay}), body, end);
+    close(address, from, next_address);
+    close(left, length, next_left);
+    close(active, lanes, stay);
+    for (unsigned k = 0; k < kSums; ++k) close(sums[k], length, next_sums[k]);
+    b.set_block(end);
+    for (unsigned k = 0; k < kSums; ++k) b.op_typed(Op::set_vgpr, ir::kNone, {next_sums[k]}, 0, 110 + k);
+    b.exit(ExitReason::kEnd, 0);
+    const auto trips = [](unsigned lane) { return 1 + lane * 7 % 23; };
+    const auto begin = [](unsigned lane) { return lane * 37 % 64 * 50; };
+    for (unsigned l = 0; l < 64; ++l) {
+      const auto at = reinterpret_cast<uint64_t>(&memory[begin(l)]);
+      wave->vgpr[1][l] = static_cast<uint32_t>(at);
+      wave->vgpr[2][l] = static_cast<uint32_t>(at >> 32);
+      wave->vgpr[3][l] = trips(l);
+    }
+    wave->set_sgpr64(20, ~uint64_t{0});
+    ASSERT_EQ(run(f, GetParam(), wave), ExitReason::kEnd);
+    for (unsigned l = 0; l < 64; ++l) {
+      uint32_t sum = trips(l);
+      for (unsigned n = 0; n < trips(l); ++n) {
+        uint32_t element = 0;
+        std::memcpy(&element, &memory[begin(l) + n], bytes);
+        sum = sum * 3 + element;
+      }
+      for (unsigned k = 0; k < kSums; ++k)
+        ASSERT_EQ(wave->vgpr[110 + k][l], sum) << "lane " << l << ", " << bytes << " bytes";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wavejit::backend

@@ -61,6 +61,42 @@ TEST_F(HsaTest, CodeObjectsOfMemoryAreListed) {
   EXPECT_EQ(names(), std::vector<std::string>{expected});
 }
 
+TEST_F(HsaTest, IterationEndsWithTheCallersError) {
+  hsa_ven_amd_loader_1_01_pfn_t loader{};
+  HSA(hsa_system_get_extension_table(HSA_EXTENSION_AMD_LOADER, 1, 1, &loader));
+  hsa_executable_t executable;
+  HSA(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &executable));
+  HSA(hsa_executable_agent_global_variable_define(executable, gpu_, "shared_counter", allocate(256)));
+  const std::vector<uint8_t> other = code_object("external");
+  for (const std::span<const uint8_t> code : {std::span<const uint8_t>(code_), std::span<const uint8_t>(other)}) {
+    hsa_code_object_reader_t reader;
+    HSA(hsa_code_object_reader_create_from_memory(code.data(), code.size(), &reader));
+    HSA(hsa_executable_load_agent_code_object(executable, gpu_, reader, nullptr, nullptr));
+    HSA(hsa_code_object_reader_destroy(reader));
+  }
+  HSA(hsa_executable_freeze(executable, nullptr));
+  struct Calls {
+    unsigned count;
+    hsa_status_t answer;
+  };
+  const auto iterate = [&](Calls& calls) {
+    return loader.hsa_ven_amd_loader_executable_iterate_loaded_code_objects(
+        executable,
+        [](hsa_executable_t, hsa_loaded_code_object_t, void* data) {
+          auto& seen = *static_cast<Calls*>(data);
+          ++seen.count;
+          return seen.answer;
+        },
+        &calls);
+  };
+  Calls all{0, HSA_STATUS_SUCCESS}, first{0, HSA_STATUS_INFO_BREAK};
+  EXPECT_EQ(iterate(all), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(all.count, 2u);
+  EXPECT_EQ(iterate(first), HSA_STATUS_INFO_BREAK);
+  EXPECT_EQ(first.count, 1u);
+  HSA(hsa_executable_destroy(executable));
+}
+
 TEST_F(HsaTest, CodeObjectsOfFilesAreListedWhileTheyAreLoaded) {
   const std::string path = testing::TempDir() + "wavejit code%object.co";
   std::FILE* file = std::fopen(path.c_str(), "w+");

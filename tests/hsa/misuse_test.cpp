@@ -139,6 +139,24 @@ TEST_F(HsaTest, GroupsImagesAndObjectsThatAreNone) {
   }
 }
 
+// sRGB is of four components of 8 bits without a sign.
+TEST_F(HsaTest, SrgbImagesHaveOneChannelType) {
+  const auto capability = [&](hsa_ext_image_channel_type32_t type, hsa_ext_image_channel_order32_t order) {
+    const hsa_ext_image_format_t format{type, order};
+    uint32_t mask = UINT32_MAX;
+    EXPECT_EQ(hsa_ext_image_get_capability(gpu_, HSA_EXT_IMAGE_GEOMETRY_2D, &format, &mask), HSA_STATUS_SUCCESS);
+    return mask;
+  };
+  for (const hsa_ext_image_channel_order32_t order :
+       {HSA_EXT_IMAGE_CHANNEL_ORDER_SRGBA, HSA_EXT_IMAGE_CHANNEL_ORDER_SBGRA}) {
+    EXPECT_NE(capability(HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8, order), HSA_EXT_IMAGE_CAPABILITY_NOT_SUPPORTED);
+    for (const hsa_ext_image_channel_type32_t type :
+         {HSA_EXT_IMAGE_CHANNEL_TYPE_SNORM_INT8, HSA_EXT_IMAGE_CHANNEL_TYPE_UNSIGNED_INT8,
+          HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT16, HSA_EXT_IMAGE_CHANNEL_TYPE_FLOAT})
+      EXPECT_EQ(capability(type, order), HSA_EXT_IMAGE_CAPABILITY_NOT_SUPPORTED) << type;
+  }
+}
+
 TEST_F(HsaTest, RegionsBeyondAnImage) {
   auto* memory = static_cast<uint8_t*>(allocate(4096));
   hsa_ext_image_descriptor_t d{};

@@ -42,7 +42,8 @@ class ToolsTest : public HsaTest {
   void SetUp() override {}  // the variables first
   void TearDown() override {
     if (open_) stop();
-    for (const char* name : {"HSA_TOOLS_LIB", "COUNTING_TOOL_REFUSES", "QUEUE_TOOL_DOUBLES"}) unsetenv(name);
+    for (const char* name : {"HSA_TOOLS_LIB", "COUNTING_TOOL_REFUSES", "QUEUE_TOOL_DOUBLES", "QUEUE_TOOL_THROWS"})
+      unsetenv(name);
   }
   void start(const std::string& tools) {
     setenv("HSA_TOOLS_LIB", tools.c_str(), 1);
@@ -211,6 +212,16 @@ TEST_F(ToolsTest, InterceptedQueuesReportErrors) {
   dispatch(queue, KernelObject{.object = 0x1000}, 64, {}, {0});
   ASSERT_TRUE(fails());
   EXPECT_NE(error_.status, HSA_STATUS_SUCCESS);
+  EXPECT_EQ(error_.queue, queue);
+}
+
+TEST_F(ToolsTest, ExceptionsOfHandlersAreErrorsOfTheQueue) {
+  setenv("QUEUE_TOOL_THROWS", "1", 1);
+  start(WAVEJIT_QUEUE_TOOL);
+  hsa_queue_t* queue = make_queue();
+  dispatch(queue, kernel("add"), 64, {0, 1}, {0});
+  ASSERT_TRUE(fails());
+  EXPECT_EQ(error_.status, HSA_STATUS_ERROR);
   EXPECT_EQ(error_.queue, queue);
 }
 

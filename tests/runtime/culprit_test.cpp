@@ -139,6 +139,26 @@ std::vector<isa::Instruction> instructions_of(const runtime::LaunchRequest& requ
   return all;
 }
 
+TEST(Culprits, AreLookedForInAllCodeOfTheObject) {
+  const auto module = runtime::Module::load(assemble(kShadowTarget, {ids()}));
+  ASSERT_TRUE(module);
+  const auto regions = (*module)->object().code();
+  ASSERT_EQ(regions.size(), 1u);
+  const CodeRange all = runtime::shadow::all_code((*module)->object());
+  const auto begin = reinterpret_cast<uint64_t>(regions[0].data());
+  EXPECT_EQ(all.begin, begin);
+  EXPECT_EQ(all.end, begin + regions[0].size());
+}
+
+TEST(Places, AreNamedAfterTheFunctionInFrontOfThem) {
+  const auto module = runtime::Module::load(assemble(kShadowTarget, {ids()}));
+  ASSERT_TRUE(module);
+  const codeobject::CodeObject& object = (*module)->object();
+  const uint64_t entry = (*object.find_kernel("ids"))->descriptor.entry;
+  EXPECT_EQ(runtime::symbolise(object, entry), "ids");
+  EXPECT_EQ(runtime::symbolise(object, entry + 8), "ids+0x8");
+}
+
 TEST(TranslatedPart, MayBeginAndEndAtAnyInstruction) {
   if (!backend::host_supports(backend::Tier::avx2)) GTEST_SKIP() << "this CPU has no JIT";
   constexpr uint32_t kAll = 2 * kItems + 200;

@@ -168,6 +168,27 @@ TEST_P(Exceptions, ModeIsUntouched) {
   EXPECT_EQ(out[0], 0x3f0u);
 }
 
+// Whether a kernel can tell is asked of its own code: branches to elsewhere, which nobody takes here, are not followed.
+TEST_P(Exceptions, AreNotLookedForOutsideOfTheCode) {
+  const KernelSource observer{
+      .name = "observer", .body = "  s_getreg_b32 s10, hwreg(HW_REG_TRAPSTS, 0, 9)\n", .args = {}};
+  const KernelSource far{.name = "far",
+                         .body = fmt::format(R"({}
+  store v[6:7], v0
+  s_cmp_lg_u32 0, 0
+  s_cbranch_scc1 32767
+  s_cbranch_scc1 -32768
+)",
+                                             kOwnAddress),
+                         .args = {{"out"}}};
+  const Module module = load("gfx906", {far, observer});
+  Kernel kernel = module.kernel("far");
+  Buffer<uint32_t> out(64);
+  kernel.set_args(out);
+  (void)kernel.launch(launch_options(GetParam(), 64, 64));
+  for (unsigned i = 0; i < 64; ++i) ASSERT_EQ(out[i], i);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Exceptions, testing::ValuesIn(engines_and_auto()),
                          [](const auto& info) { return std::string(info.param.name); });
 

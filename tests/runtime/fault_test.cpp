@@ -248,6 +248,46 @@ TEST_P(Faults, NullAndNonCanonicalPointers) {
   expect_works(module, engine);
 }
 
+// A lane's address may lie beyond those that the host can have, where others read memory. The processor does not say which
+// address it was.
+TEST_P(Faults, NonCanonicalInOneLane) {
+  const auto& [target, engine] = GetParam();
+  const KernelSource k{.name = "far_lane",
+                       .body = R"(
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  v_mov_b32_e32 v9, 0
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v10, s6
+  v_cmp_eq_u32_e32 vcc, 37, v0
+  v_cndmask_b32_e32 v9, v9, v10, vcc
+  s_mov_b32 s6, -1
+  s_mov_b32 s7, 0x24fac
+  buffer_load_format_x v8, v9, s[4:7], 0 offen
+  s_waitcnt vmcnt(0)
+)",
+                       .args = {{"buffer"}, {"distance"}}};
+  constexpr uint64_t kEnd = uint64_t{1} << 47;
+  void* memory = MAP_FAILED;
+  for (uint64_t distance = uint64_t{1} << 30; distance >> 32 == 0 && memory == MAP_FAILED; distance += 1 << 30)
+    memory = mmap(reinterpret_cast<void*>(kEnd - distance), 4096, PROT_READ,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  if (memory == MAP_FAILED) GTEST_SKIP() << "no memory at the end of the address space";
+  const Module module = load(target, {k, portable_store(target)});
+  Kernel kernel = module.kernel("far_lane");
+  const uint64_t arguments[] = {reinterpret_cast<uint64_t>(memory), kEnd - reinterpret_cast<uint64_t>(memory)};
+  for (unsigned i = 0; i < 2; ++i) kernel.set_arg(i, &arguments[i], sizeof arguments[i]);
+  try {
+    (void)kernel.launch(launch_options(engine, 64, 64));
+    FAIL() << "the fault went unnoticed";
+  } catch (const Exception& e) {
+    ASSERT_EQ(e.status(), WAVEJIT_GUEST_FAULT) << e.what();
+    EXPECT_EQ(e.lane(), 37u) << e.what();
+    EXPECT_EQ(e.address(), kEnd) << e.what();
+  }
+  munmap(memory, 4096);
+  expect_works(module, engine);
+}
+
 TEST_P(Faults, ScalarLoad) {
   const auto& [target, engine] = GetParam();
   KernelSource k{.name = "scalar",

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -547,6 +549,27 @@ TEST(ThreadPool, OthersComeWhenTheyAreCalled) {
     team.run(true);
     EXPECT_EQ(arrived, 3u);
   }
+}
+
+// To call them again changes nothing: each index is taken once, and none after the end.
+TEST(ThreadPool, OthersComeOnce) {
+  constexpr uint32_t kIndices = 3;
+  std::array<std::atomic<unsigned>, 3 * kIndices> calls{};
+  std::atomic<unsigned> arrived{0};
+  runtime::Team* self = nullptr;
+  const std::function<void(uint32_t)> work = [&](uint32_t index) {
+    ++calls[std::min<size_t>(index, calls.size() - 1)];
+    ++arrived;
+    if (index != 0) return;
+    self->call_others();
+    self->call_others();
+    while (arrived < kIndices) std::this_thread::yield();
+  };
+  runtime::Team team(kIndices, work);
+  self = &team;
+  team.run(true);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  for (size_t i = 0; i < calls.size(); ++i) EXPECT_EQ(calls[i], i < kIndices ? 1u : 0u) << i;
 }
 
 }  // namespace

@@ -135,6 +135,29 @@ TEST_F(ShadowMode, PayloadsOfNansDoNotCount) {
   EXPECT_NE(said_.find("bytes of NaNs differ"), std::string::npos) << said_;
 }
 
+// 0 and 1 as f64: all bits of either are set in a NaN, too.
+TEST_F(ShadowMode, NumbersAreNoNans) {
+  const Out out(kItems * 4);
+  const Dispatch dispatch(ids(), {out.words()});
+  const Counters counters = counters_of(dispatch, [&](const runtime::LaunchRequest& request) {
+    out.words()[32] = 0;
+    out.words()[33] = request.engine == runtime::Engine::jit ? 0x3ff00000 : 0;
+  });
+  EXPECT_EQ(counters.of(Verdict::different), 1u);
+  EXPECT_NE(said_.find("2 bytes differ, in 1 pages"), std::string::npos) << said_;
+}
+
+TEST_F(ShadowMode, NansOf64BitsDoNotCountEither) {
+  const Out out(kItems * 4);
+  const Dispatch dispatch(ids(), {out.words()});
+  const Counters counters = counters_of(dispatch, [&](const runtime::LaunchRequest& request) {
+    out.words()[32] = request.engine == runtime::Engine::jit ? 1 : 2;
+    out.words()[33] = 0x7ff80000;
+  });
+  EXPECT_EQ(counters.of(Verdict::other_nans), 1u);
+  EXPECT_EQ(said_, "");
+}
+
 TEST_F(ShadowMode, VariablesOfOtherCodeObjectsCount) {
   const auto other = *runtime::Module::load(assemble(kShadowTarget, {{.name = "k", .body = R"(
 .pushsection .data,"aw"
@@ -258,6 +281,16 @@ TEST_F(ShadowMode, SharedMappingsAreCopied) {
 
 TEST_F(ShadowMode, ErrorsOfBothEnginesAreNoDifference) {
   EXPECT_EQ(counters_of(Dispatch(ids(), {nullptr})).of(Verdict::error), 1u);
+}
+
+// Stores to a page that may only be read and lies in front of all that is compared.
+TEST_F(ShadowMode, StoresElsewhereAreErrors) {
+  auto* const low = reinterpret_cast<void*>(uint64_t{1} << 28);
+  void* const memory = mmap(low, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+  ASSERT_EQ(memory, low);
+  const Out out(kItems * 4);
+  EXPECT_EQ(counters_of(Dispatch(ids(), {memory})).of(Verdict::error), 1u);
+  munmap(memory, 4096);
 }
 
 TEST_F(ShadowMode, ManyScatteredPagesAreCompared) {

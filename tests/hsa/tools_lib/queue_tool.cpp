@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <stdexcept>
 
 #if HSA_API_TABLE_MAJOR_VERSION >= 3
 using Table = HsaApiTable;
@@ -40,6 +41,7 @@ struct Marker {
 // Called first: puts a marker before each dispatch, and writes dispatches of an odd index twice when asked to.
 void outer(const void* packets, uint64_t count, uint64_t index, void*, hsa_amd_queue_intercept_packet_writer writer) {
   static const bool doubles = std::getenv("QUEUE_TOOL_DOUBLES") != nullptr;
+  if (std::getenv("QUEUE_TOOL_THROWS") != nullptr) throw std::runtime_error("the tool cannot go on");
   const auto* list = static_cast<const hsa_kernel_dispatch_packet_t*>(packets);
   for (uint64_t i = 0; i < count; ++i) {
     ++seen.packets;
