@@ -8,9 +8,11 @@
 #include "backend-x86/emitter.h"
 #include "backend-x86/helpers.h"
 
-// Debian's libasmjit.a is built with assertions. asmjit's own allocator, which `own-allocator` off selects, asserts
-// verify() at every instruction: a walk over all virtual registers, nine tenths of the time for large functions. The
-// header of the class is not installed. This definition replaces the archive's weak one.
+#ifdef WAVEJIT_WITHOUT_ALLOCATOR_ASSERTIONS
+// For the tests (CMakeLists.txt), which select asmjit's own allocator for each of their kernels: Debian's libasmjit.a is built
+// with assertions, and that allocator asserts verify() at every instruction. This is a walk over all virtual registers, nine
+// tenths of the time for large functions. The header of the class is not installed; this definition replaces the archive's
+// weak one, or does nothing where asmjit has no such function.
 ASMJIT_BEGIN_NAMESPACE
 class RAAssignment {
  public:
@@ -20,6 +22,7 @@ bool RAAssignment::verify() noexcept {
   return true;
 }
 ASMJIT_END_NAMESPACE
+#endif
 
 namespace wavejit::backend {
 namespace {
