@@ -142,9 +142,9 @@ struct Block {
 struct Entry {
   uint64_t guest_pc = 0;
   Block* block = nullptr;  // has no predecessors inside the function; starts by reading the state it needs
-  // Entered only behind a barrier or yield where an exit of this function with that pc has let the wave go, or an exit
-  // of its variant for one EXEC if this is the one for any, with the MODE that this function is for: registers hold what was
-  // written to them on the way out.
+  // A wave comes here only behind a barrier or yield, and with the MODE that this function is for. An exit of this function
+  // with that pc has let it go, or one of its variant for a single EXEC if this is the variant for any. Registers hold what
+  // that exit has written to them.
   bool resumed_only = false;
   uint64_t exec = ~uint64_t{0};  // with which waves come if the block does not read it
 };

@@ -245,13 +245,13 @@ inline bool is_contiguous(const uint64_t* addresses, uint64_t stride) {
   return difference == 0;
 }
 
-// Copies a dword of each lane, in the order of lanes: a fault is that of the first lane whose dword cannot be accessed.
-// memcpy() may begin at the end.
+// Copies the dwords of all lanes in ascending order, so that a fault names the first lane whose dword cannot be accessed.
+// memcpy() may begin with the last bytes.
 inline void copy_wave(void* to, const void* from) {
   for (unsigned i = 0; i < kWaveSize * 4; i += sizeof(__m128i)) {
     const __m128i part = _mm_loadu_si128(reinterpret_cast<const __m128i*>(static_cast<const uint8_t*>(from) + i));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(static_cast<uint8_t*>(to) + i), part);
-    asm volatile("" ::: "memory");  // the loop is not to become a call of memcpy() either
+    asm volatile("" ::: "memory");  // keeps the compiler from turning the loop into memcpy()
   }
 }
 

@@ -24,10 +24,15 @@ bool same_exec(const Block* leaving, const Entry& resumed) {
 
 }  // namespace
 
-bool changes_mode(const Block& leaving) {
-  return std::any_of(leaving.insts.begin(), leaving.insts.end(), [](const Inst* inst) {
+std::optional<uint64_t> resumption_pc(const Block& leaving) {
+  const Inst* last = leaving.terminator();
+  if (last->op != Op::exit) return std::nullopt;
+  const auto reason = static_cast<ExitReason>(last->attr);
+  if (reason != ExitReason::kBarrier && reason != ExitReason::kYield) return std::nullopt;
+  const bool writes_mode = std::any_of(leaving.insts.begin(), leaving.insts.end(), [](const Inst* inst) {
     return inst->op == Op::set_field && inst->imm == offsetof(WaveState, mode);
   });
+  return writes_mode ? std::nullopt : std::optional(last->imm);
 }
 
 Resumptions::Resumptions(const Function& function) {
@@ -73,12 +78,11 @@ bool Resumptions::collect(const Block* block, bool is_entry, const std::vector<E
   if (!block->successors.empty()) return !writes;
   const Inst* last = block->terminator();
   if (last->op == Op::exit) {
-    const auto reason = static_cast<ExitReason>(last->attr);
-    if (reason == ExitReason::kEnd) exit.resumes_at = kNowhere;
-    const auto entry = entry_at.find(last->imm);
-    const bool resumes = reason == ExitReason::kBarrier || reason == ExitReason::kYield;
-    if (resumes && entry != entry_at.end() && same_exec(block, entries[entry->second]) && !changes_mode(*block))
-      exit.resumes_at = entry->second;
+    if (static_cast<ExitReason>(last->attr) == ExitReason::kEnd) exit.resumes_at = kNowhere;
+  }
+  if (const std::optional<uint64_t> pc = resumption_pc(*block)) {
+    const auto entry = entry_at.find(*pc);
+    if (entry != entry_at.end() && same_exec(block, entries[entry->second])) exit.resumes_at = entry->second;
   }
   exits_.emplace(block, exit);
   return true;

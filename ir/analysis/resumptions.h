@@ -14,9 +14,10 @@
 
 namespace wavejit::ir {
 
-// Whether the block writes the wave's MODE. A function is for one MODE: behind the exit of such a block the wave goes on in
-// another translation, which may read what this one has no use for.
-[[nodiscard]] bool changes_mode(const Block& leaving);
+// The guest PC at which a wave that the block lets go at a barrier or yield comes back to this function. Nothing if the block
+// ends in another way, or writes MODE: a function is for one MODE, and the wave goes on in another translation, which may
+// read registers that this one does not.
+[[nodiscard]] std::optional<uint64_t> resumption_pc(const Block& leaving);
 
 class Resumptions {
  public:

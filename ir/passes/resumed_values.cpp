@@ -99,7 +99,6 @@ class ResumedValues {
     }
     if (!any || sites_.size() * std::max(variables_.size(), function_.blocks.size()) > kMaxWork) return false;
     for (const auto& block : function_.blocks) {
-      const Inst* last = block->terminator();
       bool writes = false;
       for (const Inst* inst : block->insts) {
         // The registers must be what the entries read and the exits write.
@@ -111,9 +110,9 @@ class ResumedValues {
         if (writes) return false;
         continue;
       }
-      const auto reason = last->op == Op::exit ? static_cast<ExitReason>(last->attr) : ExitReason::kJump;
-      if ((reason != ExitReason::kBarrier && reason != ExitReason::kYield) || changes_mode(*block)) continue;
-      const auto it = entry_at.find(last->imm);
+      const std::optional<uint64_t> pc = resumption_pc(*block);
+      if (!pc) continue;
+      const auto it = entry_at.find(*pc);
       if (it != entry_at.end() && sites_[it->second].resumed_only) sites_[it->second].exits.push_back(block.get());
     }
     find_origins();

@@ -475,7 +475,7 @@ TEST(Api, RegistersThatAKernelUses) {
   EXPECT_EQ(info.vgpr_count, 6u);
 }
 
-// A kernel that ends within an instruction: what belongs to it is shown, and nothing of what follows.
+// The kernel's size cuts an instruction in two. The dump shows the bytes inside of the kernel, and none behind it.
 TEST(Api, DumpsEndWithTheKernel) {
   const Module module = load("gfx906", {{.name = "cut", .body = "  s_endpgm\n  .long 0xffff1234\n", .args = {}},
                                         {.name = "other", .body = "  .size cut, 6\n", .args = {}}});

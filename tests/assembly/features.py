@@ -1,5 +1,5 @@
 """Statements of programs (program.py) with what compilers and assembly writers use now and then: indexed registers, SDWA, DPP,
-vectors in registers, matrices, constants in the code, VSKIP, doubles, branches on VCCZ, barriers of some lanes.
+packed and dot products, matrices, constants in the code, VSKIP, doubles, branches on VCCZ, barriers of some lanes.
 
 M0 is all ones between statements. Registers are those of program.py."""
 
@@ -17,15 +17,13 @@ class Features:
     def features(self) -> list:
         """What the target has, with weights."""
         t = self.target
-        found = [(self.indexed, 3), (self.waterfall, 1), (self.sdwa, 3), (self.dpp, 3), (self.count_lanes, 1), (self.write_lane, 1), (self.constants, 3), (self.doubles, 1), (self.wide, 2), (self.branch_on_vcc, 1), (self.permute, 1)]
+        found = [(self.indexed, 3), (self.waterfall, 1), (self.sdwa, 3), (self.dpp, 3), (self.count_lanes, 1), (self.write_lane, 1), (self.constants, 3), (self.doubles, 1), (self.wide, 2), (self.branch_on_vcc, 1), (self.permute, 1), (self.skipped, 1)]
         if not t.gfx8:
             found.append((self.packed, 3))
         if t.name not in ("gfx803", "gfx900"):
             found.append((self.dot, 1))
         if t.matrices:
             found.append((self.matrix, 3))
-        if not t.unified:
-            found.append((self.skipped, 1))
         return found
 
     def index_into(self, index: str, lines: list[str]) -> None:

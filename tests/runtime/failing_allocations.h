@@ -12,16 +12,6 @@ namespace wavejit::test {
 inline std::atomic<uint64_t> g_failing_allocation{0};
 
 // Not with a sanitizer, whose own operator new is in the way.
-#if defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kAllocationsFail = false;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-inline constexpr bool kAllocationsFail = false;
-#else
-inline constexpr bool kAllocationsFail = !kSignalsAreHeldBack;
-#endif
-#else
-inline constexpr bool kAllocationsFail = !kSignalsAreHeldBack;
-#endif
+inline constexpr bool kAllocationsFail = !kAddressSanitizer && !kThreadSanitizer;
 
 }  // namespace wavejit::test

@@ -251,11 +251,7 @@ TEST_P(Faults, NullAndNonCanonicalPointers) {
 // A lane's address may lie beyond those that the host can have, where others read memory. The processor does not say which
 // address it was.
 TEST_P(Faults, NonCanonicalInOneLane) {
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-  GTEST_SKIP() << "AddressSanitizer reads its shadow of such an address first, which is not there";
-#endif
-#endif
+  if (kAddressSanitizer) GTEST_SKIP() << "AddressSanitizer reads the shadow of the address first, which is not mapped";
   const auto& [target, engine] = GetParam();
   const KernelSource k{.name = "far_lane",
                        .body = R"(
@@ -526,13 +522,8 @@ TEST(ForeignFaults, GoToTheHandlerThatWasThereBefore) {
 }
 
 TEST(ForeignFaults, EndTheProcessAsWithoutWavejit) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "the sanitizer's handler is the previous one and ends the process its own way";
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  GTEST_SKIP() << "the sanitizer's handler is the previous one and ends the process its own way";
-#endif
-#endif
+  if (kAddressSanitizer || kThreadSanitizer)
+    GTEST_SKIP() << "the sanitizer's handler is the previous one and ends the process its own way";
   EXPECT_EXIT(
       {
         const Module module = load("gfx906", {portable_store("gfx906")});

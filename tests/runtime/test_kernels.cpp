@@ -85,8 +85,8 @@ std::string source_of(std::string_view target, const std::vector<KernelSource>& 
   return text;
 }
 
-// Code objects of earlier processes, in a folder of the build: most tests are processes of their own, and many have the
-// source of another one. A file is the key and, behind it, the code object.
+// A cache of assembled code objects in the build folder. Most tests are separate processes, and many assemble the same
+// source. A file contains the key, followed by the code object.
 class AssembledBefore {
  public:
   // The key has what the code object depends on.

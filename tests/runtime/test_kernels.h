@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sanitizers.h"
 #include "wavejit/wavejit.hpp"
 
 namespace wavejit::test {
@@ -80,17 +81,7 @@ inline constexpr const char* kOwnAddress = R"(
 
 // ThreadSanitizer holds signals back until the thread calls into the library, which translated code never does: nothing
 // can interrupt it, so there are no time limits.
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool kSignalsAreHeldBack = true;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-inline constexpr bool kSignalsAreHeldBack = true;
-#else
-inline constexpr bool kSignalsAreHeldBack = false;
-#endif
-#else
-inline constexpr bool kSignalsAreHeldBack = false;
-#endif
+inline constexpr bool kSignalsAreHeldBack = kThreadSanitizer;
 
 [[nodiscard]] LaunchOptions launch_options(const TestEngine& engine, uint32_t global, uint32_t local,
                                            uint32_t threads = 1);
