@@ -682,6 +682,7 @@ void Emitter::emit_segment() {
   if (order.empty()) return emit_chunks(segment_);
   if (const auto parts = rolled_parts(nodes, order)) return emit_rolled(*parts);
   std::vector<const Inst*> ordered;
+  ordered.reserve(order.size());
   for (const uint32_t i : order) ordered.push_back(segment_[i]);
   emit_chunks(ordered);
 }

@@ -109,6 +109,7 @@ void run(const ExecOptions& options) {
   // that takes a GPU's driver some time for costs nothing here.
   setenv("GPU_PINNED_MIN_XFER_SIZE", "8", 0);
   std::vector<char*> arguments;
+  arguments.reserve(options.command.size() + 1);
   for (const std::string& a : options.command) arguments.push_back(const_cast<char*>(a.c_str()));
   arguments.push_back(nullptr);
   execvp(arguments[0], arguments.data());

@@ -215,6 +215,7 @@ class ResumedValues {
       return of_scalar(inst, WaveExpressions::kUnknown);
     }
     std::vector<Id> operands;
+    operands.reserve(inst->operands.size());
     for (const Inst* operand : inst->operands) operands.push_back(value_of(operand));
     const Id id = pool_.of(*inst, operands);
     if (id == WaveExpressions::kUnknown && inst->type == kI32 && once_.contains(block))

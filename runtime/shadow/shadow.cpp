@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
+#include <exception>
 #include <new>
 #include <numeric>
 #include <utility>
@@ -104,7 +106,11 @@ Shadow::Shadow(Options options, Say say, AfterRun after_run)
       most_running_(options_.jobs != 0 ? options_.jobs : std::clamp(available_cpus() / 2, 1u, 8u)) {}
 
 Shadow::~Shadow() {
-  finish();
+  try {
+    finish();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "wavejit: shadow mode ends without its last comparisons: %s\n", error.what());
+  }
   for (Report* report : free_reports_) munmap(report, sizeof(Report));
 }
 
