@@ -18,6 +18,11 @@ bool complements(const Inst* a, const Inst* b) {
 bool has_operand(const Inst* inst, Op op, const Inst* value) {
   return inst->op == op && (inst->operands[0] == value || inst->operands[1] == value);
 }
+// Both operands, in any order; `a` and `b` may be the same value.
+bool has_operands(const Inst* inst, Op op, const Inst* a, const Inst* b) {
+  if (inst->op != op) return false;
+  return (inst->operands[0] == a && inst->operands[1] == b) || (inst->operands[0] == b && inst->operands[1] == a);
+}
 
 Inst* fold_and(Inst* a, Inst* b) {
   if (a == b || all_ones(b) || zero(a)) return a;
@@ -41,7 +46,7 @@ Inst* fold_or(Inst* a, Inst* b) {
     if (x->op != Op::andn) continue;
     Inst* p = x->operands[0];
     Inst* q = x->operands[1];
-    if (has_operand(y, Op::and_, p) && has_operand(y, Op::and_, q)) return p;
+    if (has_operands(y, Op::and_, p, q)) return p;
     if (y == q && has_operand(q, Op::and_, p)) return p;
     if (y == q && q->op == Op::andn && q->operands[0] == p) return p;
   }
