@@ -182,7 +182,7 @@ class Emitter {
     unsigned row_bytes = 0;
   };
   void plan_matrix_homes();
-  void plan_sum_homes();  // rolled_segment.cpp
+  void plan_sum_homes();  // sum_homes.cpp
   void store_home(const Inst& inst, unsigned chunk);
   [[nodiscard]] const RowHome* row_home(const Inst* representative) const {
     const auto it = row_homes_.find(representative);

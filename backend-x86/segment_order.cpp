@@ -88,7 +88,10 @@ std::vector<schedule::Node> Emitter::segment_nodes() const {
     } else if (is_access(inst)) {
       // In the guest's order, so that the first of several faults is reported. In the LDS there are none, as no lane is
       // beyond its end.
-      if (inst.mem.space != ir::Space::lds) writes(other + kMemory);
+      if (inst.mem.space != ir::Space::lds) {
+        writes(other + kMemory);
+        node.early = true;
+      }
       if (accesses_lds(inst)) {
         const LdsAccess access = lds_access(inst);
         for (const auto& [earlier, index] : lds)
@@ -101,7 +104,8 @@ std::vector<schedule::Node> Emitter::segment_nodes() const {
     if (inst.type.kind != ir::TypeKind::none) writes(classes_.representative(&inst)->id);
     if (inst.op == Op::load && wide_[inst.id] != nullptr) writes(classes_.representative(wide_[inst.id])->id);
 
-    if (inst.type.is_vector() && !is_invariant(&inst) && !lane_addresses_.is_scalar(&inst))
+    const bool is_element = inst.op == Op::extract && !classes_.is_shared(&inst);  // in a register of the tuple
+    if (inst.type.is_vector() && !is_element && !is_invariant(&inst) && !lane_addresses_.is_scalar(&inst))
       node.registers = inst.type.count * parts(&inst);
     if (const Inst* sum = sum_operand(inst)) {
       node.adds = true;
@@ -111,6 +115,33 @@ std::vector<schedule::Node> Emitter::segment_nodes() const {
     std::sort(node.before.begin(), node.before.end());
     node.before.erase(std::unique(node.before.begin(), node.before.end()), node.before.end());
     number[&inst] = i;
+  }
+  const auto is_written_behind = [&](const Inst* place, uint32_t i) {
+    const auto it = places.find(place->id);
+    return it != places.end() && it->second.written != schedule::kNoNode && it->second.written > i;
+  };
+  for (uint32_t i = 0; i < segment_.size(); ++i) {
+    const Inst& inst = *segment_[i];
+    if (inst.op == Op::extract) {
+      const auto it = number.find(inst.operands[0]);
+      nodes[i].again = it != number.end() && nodes[it->second].again && !classes_.is_shared(&inst);
+    } else if (inst.op == Op::load && is_rollable_load(inst) && chunk_stride(inst) == 0) {
+      const LdsAccess access = lds_access(inst);
+      bool same = !classes_.is_shared(wide_[inst.id] != nullptr ? wide_[inst.id] : &inst);
+      for_each_read(inst, [&](const Inst* place) { same = same && !is_written_behind(place, i); });
+      for (const auto& [other_access, index] : lds) same = same && (index < i || !access.conflicts(other_access));
+      nodes[i].again = same;
+    }
+  }
+  // Sums are grouped by the factor that costs more to make.
+  for (uint32_t i = 0; i < segment_.size(); ++i) {
+    if (!nodes[i].adds) continue;
+    const auto is_cheap = [&](const Inst* factor) {
+      const auto it = number.find(resolve(factor).inst);
+      return it != number.end() && nodes[it->second].again;
+    };
+    const std::vector<const Inst*> factors(segment_[i]->operands.begin(), segment_[i]->operands.end());
+    if (is_cheap(factors[0]) && !is_cheap(factors[1])) nodes[i].factor = factors[1]->id;
   }
   return nodes;
 }

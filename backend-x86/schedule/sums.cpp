@@ -9,17 +9,20 @@
 namespace wavejit::backend::schedule {
 namespace {
 
-// Values that the terms of a window are made of. They are stored and read again by each group of sums, so they should
-// stay in the first-level cache: at most 8 KiB of 32-byte registers, 16 KiB of 64-byte ones.
+// Values that the terms of a window are made of. Those that several groups of sums read are stored, and should stay in
+// the first-level cache: at most 8 KiB of 32-byte registers, 16 KiB of 64-byte ones.
 constexpr unsigned kMaxFedRegisters = 256;
+// Registers that are left to factors while they are made: four rows that are transposed, and what they are made of.
+constexpr unsigned kFactorRegisters = 8;
+// Sums that leave so many registers to factors stay in the guest's order.
+constexpr unsigned kMinFree = 4;
 // Terms for each sum, on average, from which it pays to load and store the sum once and the factors more often.
 constexpr size_t kMinTerms = 3;
 
 // The additions to one sum inside a window.
 struct Chain {
   std::vector<uint32_t> terms;
-  uint32_t start = kNoNode;  // the node that makes the sum's first value, emitted with the chain if only that reads it
-  uint32_t place = 0;        // where the first term's factor appears first, for sorting
+  uint32_t place = 0;  // where the first term's factor appears first, for sorting
 };
 
 class SumOrder {
@@ -27,10 +30,11 @@ class SumOrder {
   SumOrder(std::span<const Node> nodes, unsigned registers)
       : nodes_(nodes),
         registers_(registers),
-        capacity_(registers * 3 / 4),
+        capacity_(registers - std::min(registers / 2, kFactorRegisters)),
         is_term_(nodes.size()),
         follows_(nodes.size()),
-        done_(nodes.size()) {
+        done_(nodes.size()),
+        made_again_(nodes.size()) {
     find_terms();
   }
 
@@ -41,7 +45,7 @@ class SumOrder {
       order_window(begin, end);
       begin = end;
     }
-    WAVEJIT_CHECK(order_.size() == nodes_.size(), "a schedule of {} nodes for {}", order_.size(), nodes_.size());
+    WAVEJIT_CHECK(order_.size() >= nodes_.size(), "a schedule of {} nodes for {}", order_.size(), nodes_.size());
     return changed_ ? std::move(order_) : std::vector<uint32_t>();
   }
 
@@ -69,7 +73,7 @@ class SumOrder {
       }
       follows_[i] = behind_sums;
       if (behind_sums) continue;
-      fed += node.registers;
+      if (!node.again) fed += node.registers;
       if (fed > kMaxFedRegisters && i > begin) return i;
     }
     return static_cast<uint32_t>(nodes_.size());
@@ -86,23 +90,11 @@ class SumOrder {
       if (const auto it = chain_of.find(sum); it != chain_of.end()) {
         chain = it->second;
       } else {
-        const bool inside = sum != kNoNode && sum >= begin && !is_term_[sum];
-        chains.push_back({.terms = {},
-                          .start = inside ? sum : kNoNode,
-                          .place = first_place.try_emplace(nodes_[i].factor, i).first->second});
+        chains.push_back({.terms = {}, .place = first_place.try_emplace(nodes_[i].factor, i).first->second});
       }
       chains[chain].terms.push_back(i);
       chain_of[i] = chain;
     }
-    // A start that other instructions have to come after is emitted at its own place.
-    std::vector<bool> alone(end - begin, true);
-    for (uint32_t i = begin; i < end; ++i) {
-      if (is_term_[i] || follows_[i]) continue;
-      for (const uint32_t b : nodes_[i].before)
-        if (b >= begin) alone[b - begin] = false;
-    }
-    for (Chain& chain : chains)
-      if (chain.start != kNoNode && (!alone[chain.start - begin] || follows_[chain.start])) chain.start = kNoNode;
     std::sort(chains.begin(), chains.end(), [](const Chain& a, const Chain& b) {
       return std::pair(a.place, a.terms[0]) < std::pair(b.place, b.terms[0]);
     });
@@ -110,34 +102,69 @@ class SumOrder {
   }
 
   void emit(uint32_t node) {
-    if (done_[node]) return;
     done_[node] = true;
     order_.push_back(node);
+  }
+
+  // Emits what the node waits for, sums apart, then the node.
+  void emit_with_needs(uint32_t node, uint32_t begin) {
+    if (done_[node] && !made_again_[node]) return;
+    made_again_[node] = false;
+    for (const uint32_t b : nodes_[node].before)
+      if (b >= begin && !is_term_[b]) emit_with_needs(b, begin);
+    emit(node);
+  }
+
+  // The most registers that a group of sums takes: groups of about the same size, since few sums at once wait for each
+  // other's results, and whole rows of sums with the same factor.
+  unsigned group_size(std::span<const Chain> chains, unsigned needed) const {
+    unsigned row = 0;  // registers of the first row
+    for (size_t i = 0; i < chains.size() && chains[i].place == chains[0].place; ++i)
+      row += nodes_[chains[i].terms[0]].registers;
+    const unsigned widest = nodes_[chains[0].terms[0]].registers;
+    const unsigned unit = row <= capacity_ ? row : widest;
+    const unsigned groups = (needed + capacity_ - 1) / capacity_, share = (needed + groups - 1) / groups;
+    return std::min((share + unit - 1) / unit * unit, capacity_ / unit * unit);
+  }
+
+  // Values of the window that are for its terms only, directly or not.
+  std::vector<bool> for_terms(uint32_t begin, uint32_t end) const {
+    std::vector<bool> wanted(end - begin), result(end - begin);
+    for (uint32_t i = end; i-- > begin;) {
+      result[i - begin] = wanted[i - begin] && !is_term_[i] && !follows_[i] && !nodes_[i].early;
+      if (is_term_[i] || result[i - begin])
+        for (const uint32_t b : nodes_[i].before)
+          if (b >= begin) wanted[b - begin] = true;
+    }
+    return result;
   }
 
   void order_window(uint32_t begin, uint32_t end) {
     const std::vector<Chain> chains = chains_of(begin, end);
     unsigned needed = 0;
-    unsigned widest = 1;
     size_t terms = 0;
     for (const Chain& chain : chains) {
-      widest = std::max(widest, nodes_[chain.terms[0]].registers);
       needed += nodes_[chain.terms[0]].registers;
       terms += chain.terms.size();
     }
-    if (needed <= registers_ || terms < kMinTerms * chains.size()) {
+    if (needed + kMinFree <= registers_ || terms < kMinTerms * chains.size()) {
       for (uint32_t i = begin; i < end; ++i) emit(i);
       return;
     }
     changed_ = true;
-    std::vector<bool> waits(end - begin);  // for its chain
-    for (const Chain& chain : chains)
-      if (chain.start != kNoNode) waits[chain.start - begin] = true;
-    for (uint32_t i = begin; i < end; ++i)
-      if (!is_term_[i] && !follows_[i] && !waits[i - begin]) emit(i);
-    // Groups of about the same size: few sums at once wait for each other's results.
-    const unsigned groups = (needed + capacity_ - 1) / capacity_, share = (needed + groups - 1) / groups;
-    const unsigned most = std::min((share + widest - 1) / widest * widest, capacity_);
+    // In front: what neither is for terms nor waits for something that is, such as a store over bytes that terms load.
+    std::vector<bool> waits = for_terms(begin, end);
+    for (uint32_t i = begin; i < end; ++i) {
+      const auto& before = nodes_[i].before;
+      if (is_term_[i] || follows_[i] || waits[i - begin]) continue;
+      if (nodes_[i].early)
+        emit_with_needs(i, begin);
+      else if (std::any_of(before.begin(), before.end(), [&](uint32_t b) { return b >= begin && waits[b - begin]; }))
+        waits[i - begin] = true;
+      else
+        emit_with_needs(i, begin);
+    }
+    const unsigned most = group_size(chains, needed);
     for (size_t first = 0; first < chains.size();) {
       size_t last = first;
       unsigned used = 0;
@@ -148,14 +175,15 @@ class SumOrder {
         ++last;
       } while (last < chains.size() && used + nodes_[chains[last].terms[0]].registers <= most);
       const std::span<const Chain> group(chains.data() + first, last - first);
-      for (const Chain& chain : group)
-        if (chain.start != kNoNode) emit(chain.start);
+      for (uint32_t i = begin; i < end; ++i) made_again_[i] = nodes_[i].again && done_[i];
       for (size_t step = 0; step < longest; ++step)
         for (const Chain& chain : group)
-          if (step < chain.terms.size()) emit(chain.terms[step]);
+          if (step < chain.terms.size()) emit_with_needs(chain.terms[step], begin);
       emit_followers(begin, end);
       first = last;
     }
+    for (uint32_t i = begin; i < end; ++i)
+      if (!done_[i]) emit_with_needs(i, begin);
   }
 
   // What is made of finished sums, so that these need no register any more.
@@ -173,6 +201,7 @@ class SumOrder {
   std::vector<bool> is_term_;  // by node
   std::vector<bool> follows_;  // by node: made of sums of its window, or to be emitted behind them
   std::vector<bool> done_;
+  std::vector<bool> made_again_;  // to be emitted once more for the next term that reads it
   std::vector<uint32_t> order_;
   bool changed_ = false;
 };

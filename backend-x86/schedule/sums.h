@@ -1,9 +1,9 @@
 // Orders a segment so that as many sums as fit stay in host registers over all of their terms.
 //
 // An unrolled matrix product adds a few terms to each of many sums, one term to every sum before the next term of the
-// first. With more sums than registers, each addition then loads a sum and stores it. In the order made here the values
-// that the terms are made of come first; they are stored once. Then a group of sums that fits takes all of its terms,
-// with factors from memory, and the next group follows.
+// first. With more sums than registers, each addition then loads a sum and stores it. In the order made here a group of
+// sums that fits takes all of its terms, then the next group follows. Factors are made where the first term reads them.
+// The groups are cut so that few of them share an expensive factor; a cheap one is made again in each group.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,13 @@ struct Node {
   uint32_t sum = kNoNode;        // the node that makes that operand, if it is of the segment and nothing else reads it
   uint32_t factor = 0;           // terms with the same number share a factor
   unsigned registers = 0;        // host vector registers that the result takes
+  bool early = false;            // stays in front of all terms: an access to memory that may fault
+  bool again = false;            // cheap, and may be emitted several times: wherever it stands behind its `before`
 };
 
-// A permutation of the nodes' numbers that respects `before`, or nothing if the guest's order is as good: the sums fit,
-// or have too few terms each. `registers`: those of the host for vectors.
+// An order of the nodes' numbers that respects `before`, or nothing if the guest's order is as good: the sums fit, or have
+// too few terms each. Nodes with `again` may be in it several times, the others are in it once. `registers`: those of the
+// host for vectors.
 [[nodiscard]] std::vector<uint32_t> order_by_sums(std::span<const Node> nodes, unsigned registers);
 
 }  // namespace wavejit::backend::schedule

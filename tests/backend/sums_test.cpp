@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <utility>
 
 namespace wavejit::backend::schedule {
 namespace {
@@ -40,16 +41,14 @@ std::vector<uint32_t> product(Nodes& nodes, unsigned rows, unsigned columns, uns
 }
 
 void expect_valid(const Nodes& nodes, const std::vector<uint32_t>& order) {
-  ASSERT_EQ(order.size(), nodes.size());
-  std::vector<uint32_t> place(nodes.size(), kNoNode);
-  for (uint32_t i = 0; i < order.size(); ++i) {
-    ASSERT_LT(order[i], nodes.size());
-    ASSERT_EQ(place[order[i]], kNoNode) << "node " << order[i] << " twice";
-    place[order[i]] = i;
+  std::vector<unsigned> times(nodes.size());
+  for (const uint32_t node : order) {
+    ASSERT_LT(node, nodes.size());
+    ASSERT_TRUE(times[node] == 0 || nodes[node].again) << "node " << node << " twice";
+    for (const uint32_t before : nodes[node].before) EXPECT_NE(times[before], 0U) << before << " before " << node;
+    ++times[node];
   }
-  for (uint32_t node = 0; node < nodes.size(); ++node)
-    for (const uint32_t before : nodes[node].before)
-      EXPECT_LT(place[before], place[node]) << before << " before " << node;
+  for (uint32_t node = 0; node < nodes.size(); ++node) EXPECT_NE(times[node], 0U) << "node " << node;
 }
 
 // The most sums that have begun and not ended, in registers, in an order.
@@ -74,7 +73,7 @@ TEST(Sums, GroupsThatFit) {
   for (const unsigned registers : {16U, 32U}) {
     const std::vector<uint32_t> order = order_by_sums(nodes, registers);
     expect_valid(nodes, order);
-    EXPECT_EQ(sums_at_once(nodes, order), registers == 16 ? 11U : 22U);  // of at most 12 and 24: equal groups of 64
+    EXPECT_EQ(sums_at_once(nodes, order), registers == 16 ? 8U : 24U);  // whole rows of eight sums
   }
   std::vector<uint32_t> as_they_are(nodes.size());
   std::iota(as_they_are.begin(), as_they_are.end(), 0U);
@@ -86,21 +85,78 @@ TEST(Sums, WideSumsTakeAsManyRegisters) {
   product(nodes, 4, 4, 6, 2);
   const std::vector<uint32_t> order = order_by_sums(nodes, 16);
   expect_valid(nodes, order);
-  EXPECT_EQ(sums_at_once(nodes, order), 12U);  // six, six and four sums
+  EXPECT_EQ(sums_at_once(nodes, order), 8U);  // four sums
 }
 
 TEST(Sums, NeighboursInAGroupShareAFactor) {
   Nodes nodes;
   product(nodes, 8, 4, 4);
   const std::vector<uint32_t> order = order_by_sums(nodes, 16);
-  unsigned changes = 0, terms = 0;
-  for (size_t i = 1; i < order.size(); ++i) {
-    if (!nodes[order[i]].adds) continue;
+  unsigned changes = 0, terms = 0, last = kNoNode;
+  for (const uint32_t node : order) {
+    if (!nodes[node].adds) continue;
     ++terms;
-    changes += !nodes[order[i - 1]].adds || nodes[order[i]].factor != nodes[order[i - 1]].factor;
+    changes += std::exchange(last, nodes[node].factor) != nodes[node].factor;
   }
   EXPECT_EQ(terms, 128U);
-  EXPECT_EQ(changes, 40U);  // four steps of eight factors, two of which two groups share
+  EXPECT_EQ(changes, 32U);  // four steps of eight factors, each in one group
+}
+
+// The most factors that are made and not yet read for the last time.
+unsigned factors_at_once(const Nodes& nodes, const std::vector<uint32_t>& order) {
+  std::vector<size_t> last_read(nodes.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    for (const uint32_t b : nodes[order[i]].before) last_read[b] = i;
+  std::vector<int> ends(order.size() + 1);
+  int now = 0, most = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (!nodes[order[i]].adds && last_read[order[i]] > i) {
+      ++now;
+      ++ends[last_read[order[i]]];
+    }
+    most = std::max(most, now);
+    now -= ends[i];
+  }
+  return static_cast<unsigned>(most);
+}
+
+TEST(Sums, FactorsAreMadeForTheTermsThatReadThem) {
+  Nodes nodes;
+  const std::vector<uint32_t> sums = product(nodes, 8, 4, 8);
+  // Cheap columns are made again in each group, so that only a row and the columns of a step are needed at a time.
+  for (const uint32_t sum : sums)
+    for (uint32_t term = sum; nodes[term].adds; term = nodes[term].sum)
+      for (const uint32_t b : nodes[term].before)
+        if (!nodes[b].adds && b != nodes[term].factor && b >= 32) nodes[b].again = true;
+  const std::vector<uint32_t> order = order_by_sums(nodes, 16);
+  expect_valid(nodes, order);
+  EXPECT_EQ(order.size(), nodes.size() + size_t{3} * 8 * 4);  // four groups
+  std::vector<bool> columns(nodes.size());
+  for (uint32_t node = 0; node < nodes.size(); ++node) columns[node] = nodes[node].again;
+  std::vector<uint32_t> without;
+  for (const uint32_t node : order)
+    if (node >= 32 && !columns[node]) without.push_back(node);
+  EXPECT_LE(factors_at_once(nodes, without), 2U);
+}
+
+// Accesses that may fault stay in front of all terms, with what they need; what has to come behind a factor, as a store over
+// the bytes that it is loaded from, comes behind the terms and does not pull the factors forward.
+TEST(Sums, AccessesInFrontAndStoresBehind) {
+  Nodes nodes;
+  std::vector<uint32_t> factors;
+  const std::vector<uint32_t> sums = product(nodes, 8, 8, 4);
+  for (uint32_t node = 64; node < nodes.size(); ++node)
+    if (!nodes[node].adds) factors.push_back(node);
+  const uint32_t address = add(nodes, {.registers = 1});
+  const uint32_t access = add(nodes, {.before = {address}, .early = true});
+  const uint32_t store = add(nodes, {.before = factors});
+  const std::vector<uint32_t> order = order_by_sums(nodes, 16);
+  expect_valid(nodes, order);
+  const auto place = [&](uint32_t node) { return std::find(order.begin(), order.end(), node) - order.begin(); };
+  const auto first_term = std::find_if(order.begin(), order.end(), [&](uint32_t node) { return nodes[node].adds; });
+  EXPECT_LT(place(access), first_term - order.begin());
+  EXPECT_GT(place(store), place(sums[0]));
+  EXPECT_LT(first_term - order.begin(), 70);
 }
 
 TEST(Sums, NothingChangesWhereAllFit) {
@@ -154,7 +210,8 @@ TEST(Sums, AnyGraph) {
     const auto count = 100 + random() % 900, sums = 8 + random() % 40;
     std::vector<uint32_t> current(sums, kNoNode);
     for (unsigned i = 0; i < count; ++i) {
-      Node node{.registers = static_cast<unsigned>(random() % 3)};
+      Node node{
+          .registers = static_cast<unsigned>(random() % 3), .early = random() % 16 == 0, .again = random() % 8 == 0};
       for (unsigned k = random() % 4; k-- > 0 && i > 0;) node.before.push_back(random() % i);
       if (random() % 3 != 0) {
         uint32_t& sum = current[random() % sums];
@@ -162,6 +219,7 @@ TEST(Sums, AnyGraph) {
         if (random() % 2 == 0) std::erase_if(node.before, [&](uint32_t b) { return nodes[b].adds; });
         if (sum != kNoNode) node.before.push_back(sum);
         node.adds = true;
+        node.early = node.again = false;
         node.sum = sum;
         node.factor = random() % 8;
         node.registers = 1;
