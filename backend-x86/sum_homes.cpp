@@ -20,9 +20,9 @@ bool is_half_form(ir::Op op) {
 
 }  // namespace
 
-// Sums that phis carry into or out of long blocks, and factors that are loaded for the next one, have their home in memory
-// if there are more of them than registers: a row of the stack with the place of each chunk. So nothing copies them between
-// registers and tables around the loops over chunks.
+// Sums that long blocks take over from other blocks or pass on, and factors that are loaded for the next one, have their home
+// in memory if there are more of them than registers: a row of the stack with the place of each chunk. So nothing copies
+// them between registers and tables around the loops over chunks.
 void Emitter::plan_sum_homes() {
   const auto reads_in_place = [&](const Inst* user) {
     if (regions_.of(user->parent) != nullptr) return false;  // passes have registers of their own
@@ -36,27 +36,42 @@ void Emitter::plan_sum_homes() {
     if (inst->op == Op::extract || inst->op == Op::get_vgpr) return regions_.of(inst->parent) == nullptr;
     return reads_in_place(inst);
   };
+  const auto is_long = [](const ir::Block* block) { return block->insts.size() >= kLongBlock; };
+  const auto in_long_block = [&](const Inst* user) { return is_long(user->parent); };
+  const auto is_candidate = [&](const Inst* inst) {
+    const Inst* place = classes_.representative(inst);
+    return place->type == inst->type && inst->type.count == 1 && !is_invariant(place) &&
+           !lane_addresses_.is_scalar(place) && wanted_chunks_[inst->id] == 0xff && made_in_place(inst) &&
+           row_home(place) == nullptr && std::all_of(inst->users.begin(), inst->users.end(), reads_in_place);
+  };
+  // Of classes all members have to be candidates, and one in a long block, or read in one; a value by itself has to be read in another block.
   std::set<const Inst*> candidates, others, long_lived;
   for (const auto& block : function_.blocks) {
-    const bool is_long = block->insts.size() >= kLongBlock;
     for (const Inst* inst : block->insts) {
-      if (!inst->type.is_vector() || !classes_.is_shared(inst)) continue;
-      const Inst* phi = classes_.representative(inst);
-      const bool good = phi->op == Op::phi && phi->type == inst->type && inst->type.count == 1 && !is_invariant(phi) &&
-                        !lane_addresses_.is_scalar(phi) && wanted_chunks_[inst->id] == 0xff && made_in_place(inst) &&
-                        row_home(phi) == nullptr && std::all_of(inst->users.begin(), inst->users.end(), reads_in_place);
-      (good ? candidates : others).insert(phi);
-      if (is_long) long_lived.insert(phi);
+      if (!inst->type.is_vector()) continue;
+      const Inst* place = classes_.representative(inst);
+      if (classes_.is_shared(inst)) {
+        (place->op == Op::phi && is_candidate(inst) ? candidates : others).insert(place);
+        if (is_long(block.get()) || std::any_of(inst->users.begin(), inst->users.end(), in_long_block))
+          long_lived.insert(place);
+      } else if (inst->op == Op::fma_f32 || inst->op == Op::fma_f64) {
+        const bool passed_on = std::any_of(inst->users.begin(), inst->users.end(), [&](const Inst* user) {
+          return user->parent != inst->parent && (is_long(user->parent) || is_long(block.get()));
+        });
+        if (!passed_on || !is_candidate(inst)) continue;
+        candidates.insert(inst);
+        long_lived.insert(inst);
+      }
     }
   }
-  std::vector<const Inst*> phis;
-  std::set_difference(candidates.begin(), candidates.end(), others.begin(), others.end(), std::back_inserter(phis));
-  std::erase_if(phis, [&](const Inst* phi) { return !long_lived.contains(phi); });
-  if (phis.size() <= isa_->budget().vectors) return;
-  std::sort(phis.begin(), phis.end(), [](const Inst* a, const Inst* b) { return a->id < b->id; });
-  for (const Inst* phi : phis) {
-    const unsigned bytes = tile_ * 4 * parts(phi);
-    row_homes_[phi] = {.block = stack_row(bytes), .row = 0, .row_bytes = bytes};
+  std::vector<const Inst*> places;
+  std::set_difference(candidates.begin(), candidates.end(), others.begin(), others.end(), std::back_inserter(places));
+  std::erase_if(places, [&](const Inst* place) { return !long_lived.contains(place); });
+  if (places.size() <= isa_->budget().vectors) return;
+  std::sort(places.begin(), places.end(), [](const Inst* a, const Inst* b) { return a->id < b->id; });
+  for (const Inst* place : places) {
+    const unsigned bytes = tile_ * 4 * parts(place);
+    row_homes_[place] = {.block = stack_row(bytes), .row = 0, .row_bytes = bytes};
   }
 }
 
