@@ -84,6 +84,13 @@ class MemoryAccess {
   void lanes_at(const LaneAddresses& at);
 
   // Lanes whose distances are constants, in few registers' worth of LDS (memory_permuted.cpp).
+  struct LaneDistances {
+    std::array<int64_t, 16> bytes{};
+    bool wrap_free = false;  // no address wraps around between the lanes
+  };
+  [[nodiscard]] std::optional<LaneDistances> lane_distances();
+  [[nodiscard]] Gp first_pointer(int32_t first, int64_t& disp);
+  [[nodiscard]] bool store_runs(const LaneDistances& distances);
   struct Permutation {
     unsigned registers = 0;
     int32_t first = 0;  // bytes from the address of the chunk's first lane to the lowest one
@@ -91,7 +98,7 @@ class MemoryAccess {
     std::array<uint8_t, 16> place{};    // of a lane's first element, in dwords past the lowest address
     std::array<uint8_t, 64> element{};  // by place: lane * count + element
   };
-  [[nodiscard]] std::optional<Permutation> find_permutation();
+  [[nodiscard]] std::optional<Permutation> find_permutation(const LaneDistances& distances);
   [[nodiscard]] bool permuted();
   void load_permuted(const Permutation& p, const Gp& pointer, int32_t disp);
   void store_permuted(const Permutation& p, const Gp& pointer, int32_t disp);
