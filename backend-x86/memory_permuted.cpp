@@ -120,7 +120,9 @@ bool MemoryAccess::store_runs(const LaneDistances& distances) {
   if (dwords.front().at < INT32_MIN / 2 || dwords.back().at > INT32_MAX / 2) return false;
   for (size_t i = 1; i < dwords.size(); ++i)
     if (dwords[i].at < dwords[i - 1].at + 4) return false;  // which of two stores comes last is for the general path
-  const auto are_neighbours = [&](size_t i, size_t n) { return dwords[i + n - 1].at == dwords[i].at + int64_t(4 * (n - 1)); };
+  const auto are_neighbours = [&](size_t i, size_t n) {
+    return dwords[i + n - 1].at == dwords[i].at + int64_t(4 * (n - 1));
+  };
   size_t stores = 0;
   for (size_t i = 0; i < dwords.size(); i += 4)
     stores += are_neighbours(i, 4) ? 1 : 4 - are_neighbours(i, 2) - are_neighbours(i + 2, 2);
@@ -137,7 +139,9 @@ bool MemoryAccess::store_runs(const LaneDistances& distances) {
     isa_.shuffle(v, elements, from);
     for (unsigned g = 0; g < isa_.lanes / 4; ++g) {
       const size_t i = first + size_t{4} * g;
-      const auto at = [&](unsigned place) { return x86::ptr(pointer, static_cast<int32_t>(disp + dwords[i + place].at)); };
+      const auto at = [&](unsigned place) {
+        return x86::ptr(pointer, static_cast<int32_t>(disp + dwords[i + place].at));
+      };
       if (are_neighbours(i, 4)) {
         e_.faults_.mark(range(true));
         isa_.store_group(at(0), v, g);

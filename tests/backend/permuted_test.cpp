@@ -55,6 +55,18 @@ const Pattern kPatterns[] = {
        return b.op(Op::shl, {b.op(Op::lshr, {l, constant(b, by % 4)}), constant(b, 2)});
      },
      [](uint32_t l, unsigned by) { return (l >> (by % 4)) * 4; }},
+    {"tile",  // rows of 1, 2, 4 or 8 lanes, which are stored as columns
+     [](ir::Builder& b, Inst* l, unsigned by) {
+       Inst* row = b.op(Op::and_, {l, constant(b, (1u << by % 4) - 1)});
+       Inst* column = b.op(Op::lshr, {l, constant(b, by % 4)});
+       return b.op(Op::add, {b.op(Op::shl, {row, constant(b, 9)}), b.op(Op::shl, {column, constant(b, 2)})});
+     },
+     [](uint32_t l, unsigned by) { return (l & ((1u << by % 4) - 1)) * 512 + (l >> by % 4) * 4; }},
+    {"apart",  // every lane by itself, the last one first
+     [](ir::Builder& b, Inst* l, unsigned by) {
+       return b.op(Op::mul, {b.op(Op::xor_, {l, constant(b, 63)}), constant(b, 4 * (by + 4))});
+     },
+     [](uint32_t l, unsigned by) { return (l ^ 63) * 4 * (by + 4); }},
     {"unaligned", [](ir::Builder& b, Inst* l, unsigned by) { return b.op(Op::mul, {l, constant(b, 4 * by + 2)}); },
      [](uint32_t l, unsigned by) { return l * (4 * by + 2); }},
 };
@@ -63,8 +75,17 @@ constexpr uint64_t kMasks[] = {~0ull, 0, 1, 1ull << 63, 0x5555555555555555, 0xff
 
 class Access {
  public:
-  Access(Tier tier, const Pattern& pattern, unsigned by, unsigned count, uint32_t start, uint32_t imm)
-      : tier_(tier), pattern_(pattern), by_(by), count_(count), start_(start), imm_(imm) {}
+  static constexpr uint32_t kStartBits = 0xffff;
+
+  // `bounded`: the code shows that no address wraps around, if `start` is small enough for that.
+  Access(Tier tier, const Pattern& pattern, unsigned by, unsigned count, uint32_t start, uint32_t imm, bool bounded)
+      : tier_(tier),
+        pattern_(pattern),
+        by_(by),
+        count_(count),
+        start_(start),
+        imm_(imm),
+        bounded_(bounded && start <= kStartBits) {}
 
   void check(uint64_t mask, std::mt19937_64& random) {
     SCOPED_TRACE(
@@ -108,6 +129,7 @@ class Access {
   void build(Straight& f, bool load, bool full) const {
     Inst* lane = f.b.op(Op::lane_id, {});
     Inst* start = f.b.op(Op::splat, {f.b.op_typed(Op::get_sgpr, ir::kI32, {}, 0, 30)});
+    if (bounded_) start = f.b.op(Op::and_, {start, constant(f.b, kStartBits)});
     Inst* offset = f.b.op(Op::add, {pattern_.build(f.b, lane, by_), start});
     Inst* mask = full ? f.b.mask(~0ull) : f.b.op_typed(Op::get_mask, ir::kMask, {}, 0, 20);
     ir::MemAttr mem{.space = ir::Space::lds,
@@ -133,6 +155,7 @@ class Access {
   const Pattern& pattern_;
   unsigned by_, count_;
   uint32_t start_, imm_;
+  bool bounded_;
 };
 
 // Stores of several lanes to one place are not compared: which is last is not said where they overlap in part.
@@ -158,9 +181,11 @@ TEST_P(Permuted, LoadsAndStores) {
         for (const uint32_t start : starts) {
           const uint32_t imm = random() % 2 == 0 ? 0 : 4 * static_cast<uint32_t>(random() % 16);
           for (const uint64_t mask : kMasks) {
-            Access(GetParam(), pattern, by, count, start, imm).check(mask, random);
-            if (HasFatalFailure()) return;
-            ++checked;
+            for (const bool bounded : {false, true}) {
+              Access(GetParam(), pattern, by, count, start, imm, bounded).check(mask, random);
+              if (HasFatalFailure()) return;
+              ++checked;
+            }
           }
         }
       }
@@ -184,6 +209,26 @@ TEST_P(Permuted, ButterfliesTakeNoGather) {
   EXPECT_EQ(code->listing().find("vpgather"), std::string::npos) << code->listing();
   EXPECT_EQ(code->listing().find("vpscatter"), std::string::npos) << code->listing();
   EXPECT_NE(code->listing().find("vpermd"), std::string::npos) << code->listing();
+}
+
+// A tile that is transposed on its way into the LDS: a shuffle, and a store for each row.
+TEST_P(Permuted, TilesAreStoredByRows) {
+  Straight f;
+  Inst* lane = f.b.op(Op::lane_id, {});
+  Inst* start = f.b.op(Op::splat, {f.b.op_typed(Op::get_sgpr, ir::kI32, {}, 0, 30)});
+  start = f.b.op(Op::and_, {start, constant(f.b, 0xff00)});
+  Inst* row = f.b.op(Op::shl, {f.b.op(Op::and_, {lane, constant(f.b, 3)}), constant(f.b, 10)});
+  Inst* column = f.b.op(Op::shl, {f.b.op(Op::lshr, {lane, constant(f.b, 2)}), constant(f.b, 2)});
+  ir::MemAttr mem{.space = ir::Space::lds, .form = ir::AddressForm::lds_offset, .bytes = 4, .count = 1};
+  Inst* offset = f.b.op(Op::add, {f.b.op(Op::add, {row, column}), start});
+  f.b.store(mem, {f.b.mask(~0ull), offset, f.b.op_typed(Op::get_vgpr, ir::kV32, {}, 0, 1)});
+  f.end();
+  const auto code = compile_or_fail(f.function, GetParam(), true);
+  ASSERT_NE(code, nullptr);
+  EXPECT_EQ(code->listing().find("vpscatter"), std::string::npos) << code->listing();
+  EXPECT_EQ(code->listing().find("vpextr"), std::string::npos) << code->listing();
+  EXPECT_NE(code->listing().find(GetParam() == Tier::avx2 ? "vmovhps" : "vextracti32x4"), std::string::npos)
+      << code->listing();
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiers, Permuted, testing::ValuesIn(kTiers),
