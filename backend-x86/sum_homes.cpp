@@ -1,6 +1,5 @@
 // Homes in memory for the sums of long blocks.
 #include <algorithm>
-#include <iterator>
 #include <set>
 
 #include "backend-x86/emitter.h"
@@ -37,37 +36,39 @@ void Emitter::plan_sum_homes() {
     return reads_in_place(inst);
   };
   const auto is_long = [](const ir::Block* block) { return block->insts.size() >= kLongBlock; };
-  const auto in_long_block = [&](const Inst* user) { return is_long(user->parent); };
   const auto is_candidate = [&](const Inst* inst) {
     const Inst* place = classes_.representative(inst);
     return place->type == inst->type && inst->type.count == 1 && !is_invariant(place) &&
            !lane_addresses_.is_scalar(place) && wanted_chunks_[inst->id] == 0xff && made_in_place(inst) &&
            row_home(place) == nullptr && std::all_of(inst->users.begin(), inst->users.end(), reads_in_place);
   };
-  // Of classes all members have to be candidates, and one in a long block, or read in one; a value by itself has to be read in another block.
-  std::set<const Inst*> candidates, others, long_lived;
+  // All members of a class have to be candidates. A class that has none in a long block, and a value by itself, count if
+  // they are sums that another block makes for a long one, or takes over from it.
+  std::set<const Inst*> candidates, others, long_lived, passed_on;
   for (const auto& block : function_.blocks) {
     for (const Inst* inst : block->insts) {
       if (!inst->type.is_vector()) continue;
       const Inst* place = classes_.representative(inst);
+      const bool is_sum = inst->op == Op::fma_f32 || inst->op == Op::fma_f64;
+      const bool is_passed_on =
+          is_sum && std::any_of(inst->users.begin(), inst->users.end(), [&](const Inst* user) {
+            return user->parent != inst->parent && (is_long(user->parent) || is_long(block.get()));
+          });
       if (classes_.is_shared(inst)) {
         (place->op == Op::phi && is_candidate(inst) ? candidates : others).insert(place);
-        if (is_long(block.get()) || std::any_of(inst->users.begin(), inst->users.end(), in_long_block))
-          long_lived.insert(place);
-      } else if (inst->op == Op::fma_f32 || inst->op == Op::fma_f64) {
-        const bool passed_on = std::any_of(inst->users.begin(), inst->users.end(), [&](const Inst* user) {
-          return user->parent != inst->parent && (is_long(user->parent) || is_long(block.get()));
-        });
-        if (!passed_on || !is_candidate(inst)) continue;
-        candidates.insert(inst);
-        long_lived.insert(inst);
+        if (is_long(block.get())) long_lived.insert(place);
+      } else if (is_passed_on && is_candidate(inst)) {
+        candidates.insert(place);
       }
+      if (is_passed_on) passed_on.insert(place);
     }
   }
+  const auto homeless = [&](const Inst* place) { return !candidates.contains(place) || others.contains(place); };
+  std::erase_if(long_lived, homeless);
+  std::erase_if(passed_on, [&](const Inst* place) { return homeless(place) || long_lived.contains(place); });
   std::vector<const Inst*> places;
-  std::set_difference(candidates.begin(), candidates.end(), others.begin(), others.end(), std::back_inserter(places));
-  std::erase_if(places, [&](const Inst* place) { return !long_lived.contains(place); });
-  if (places.size() <= isa_->budget().vectors) return;
+  if (long_lived.size() > isa_->budget().vectors) places.assign(long_lived.begin(), long_lived.end());
+  if (passed_on.size() > isa_->budget().vectors / 2) places.insert(places.end(), passed_on.begin(), passed_on.end());
   std::sort(places.begin(), places.end(), [](const Inst* a, const Inst* b) { return a->id < b->id; });
   for (const Inst* place : places) {
     const unsigned bytes = tile_ * 4 * parts(place);
