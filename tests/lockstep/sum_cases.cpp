@@ -12,6 +12,7 @@ enum class Shape {
   straight,  // sums begin with what registers hold
   loop,      // a loop carries them
   barriers,  // the same with two waves and barriers, as around tiles of a large product
+  ahead,  // the same, but a barrier separates the first term of each sum from the others: its factors are loaded ahead
 };
 
 struct Product {
@@ -52,13 +53,33 @@ std::string terms(const Product& p) {
   return text;
 }
 
+// The body of a loop whose first factors are in v4 to v15. A tile is transposed on its way into the LDS.
+std::string terms_ahead(const Product& p) {
+  std::string text;
+  for (unsigned i = 0; i < 8; ++i)
+    for (unsigned j = 0; j < 4; ++j)
+      text += fmt::format("  v_fma_f32 v{0}, v{1}, v{2}, v{0}\n", 20 + 4 * i + j, 4 + i, 12 + j);
+  text += "  ds_write_b32 v53, v4 offset:4096\n";
+  text += "  s_cmp_eq_u32 s10, 1\n  s_cbranch_scc1 .Lend\n" + terms(p);
+  text += R"(  ds_read_b128 v[4:7], v58
+  ds_read_b128 v[8:11], v58 offset:1024
+  ds_read_b128 v[12:15], v59
+)";
+  return text;
+}
+
 LockstepCase product(const Product& p) {
-  const bool barriers = p.shape == Shape::barriers;
+  const bool barriers = p.shape == Shape::barriers || p.shape == Shape::ahead;
   std::string body = std::string(kLoadOwn) + R"(
   v_and_b32_e32 v57, 63, v0
   v_lshlrev_b32_e32 v58, 4, v57
   v_and_b32_e32 v59, 48, v0
   v_lshlrev_b32_e32 v59, 2, v59
+  v_and_b32_e32 v53, 3, v57
+  v_lshrrev_b32_e32 v54, 2, v57
+  v_lshlrev_b32_e32 v53, 10, v53
+  v_lshlrev_b32_e32 v54, 2, v54
+  v_or_b32_e32 v53, v53, v54
   v_lshlrev_b32_e32 v57, 2, v57
   v_cvt_f32_u32_e32 v56, v5
 )";
@@ -76,13 +97,17 @@ LockstepCase product(const Product& p) {
   // One wave needs no barrier. Then the addresses are computed in the block that multiplies, and used as data, too.
   body += "  v_mov_b32_e32 v55, v58\n  s_waitcnt lgkmcnt(0)\n";
   if (p.shape != Shape::straight) body += "  s_barrier\n";
+  if (p.shape == Shape::ahead)
+    body += "  ds_read_b128 v[4:7], v58\n  ds_read_b128 v[8:11], v58 offset:1024\n  ds_read_b128 v[12:15], v59\n";
   for (unsigned v = 20; v < 52; ++v) body += fmt::format("  v_mov_b32_e32 v{}, {}\n", v, p.doubles ? "0" : "v56");
   if (p.shape == Shape::straight) {
     body += terms(p);
   } else {
-    body += "  s_mov_b32 s10, 3\n.Lagain:\n" + terms(p);
+    body += "  s_mov_b32 s10, 3\n.Lagain:\n" + (p.shape == Shape::ahead ? terms_ahead(p) : terms(p));
     if (barriers) body += "  s_waitcnt lgkmcnt(0)\n  s_barrier\n";
     body += "  s_sub_u32 s10, s10, 1\n  s_cmp_lg_u32 s10, 0\n  s_cbranch_scc1 .Lagain\n";
+    if (p.shape == Shape::ahead)
+      body += ".Lend:\n  s_waitcnt lgkmcnt(0)\n  s_barrier\n  ds_read_b32 v55, v57 offset:5120\n";
   }
   body += "  v_mov_b32_e32 v19, 0\n";
   for (unsigned v = 20; v < 52; ++v)
@@ -106,6 +131,7 @@ std::vector<LockstepCase> sum_cases() {
       product({"f32_between_stores", Shape::straight, 6, false, true}),
       product({"f32_loop", Shape::loop, 5, false, false}),
       product({"f32_barriers", Shape::barriers, 5, false, true}),
+      product({"f32_ahead", Shape::ahead, 9, false, false}),
       product({"f64_loop_between_stores", Shape::loop, 4, true, true}),
       product({"f64_barriers", Shape::barriers, 4, true, false}),
   };
