@@ -131,6 +131,7 @@ bool MemoryAccess::store_runs(const LaneDistances& distances) {
   int64_t disp = disp_;
   const Gp pointer = first_pointer(0, disp);
   std::vector<Vec> elements;
+  elements.reserve(mem_.count);
   for (unsigned e = 0; e < mem_.count; ++e) elements.push_back(data(e));
   for (size_t first = 0; first < dwords.size(); first += isa_.lanes) {
     std::array<uint8_t, 16> from{};
@@ -183,6 +184,7 @@ void MemoryAccess::load_permuted(const Permutation& p, const Gp& pointer, int32_
 
 void MemoryAccess::store_permuted(const Permutation& p, const Gp& pointer, int32_t disp) {
   std::vector<Vec> elements;
+  elements.reserve(mem_.count);
   for (unsigned e = 0; e < mem_.count; ++e) elements.push_back(data(e));
   const uint32_t all = (1u << isa_.lanes) - 1;
   for (unsigned r = 0; r < p.registers; ++r) {
