@@ -1,6 +1,7 @@
 #include "backend-x86/schedule/sums.h"
 
 #include <algorithm>
+#include <iterator>
 #include <unordered_map>
 #include <utility>
 
@@ -108,11 +109,21 @@ class SumOrder {
 
   // Emits what the node waits for, sums apart, then the node.
   void emit_with_needs(uint32_t node, uint32_t begin) {
-    if (done_[node] && !made_again_[node]) return;
-    made_again_[node] = false;
-    for (const uint32_t b : nodes_[node].before)
-      if (b >= begin && !is_term_[b]) emit_with_needs(b, begin);
-    emit(node);
+    const auto is_due = [&](uint32_t n) { return !done_[n] || made_again_[n]; };
+    std::vector<uint32_t> stack = {node};  // segments may be long: no recursion
+    while (!stack.empty()) {
+      const uint32_t top = stack.back();
+      const size_t height = stack.size();
+      const auto& before = nodes_[top].before;
+      if (is_due(top))
+        std::copy_if(before.rbegin(), before.rend(), std::back_inserter(stack),
+                     [&](uint32_t b) { return b >= begin && !is_term_[b] && is_due(b); });
+      if (stack.size() != height) continue;
+      stack.pop_back();
+      if (!is_due(top)) continue;
+      made_again_[top] = false;
+      emit(top);
+    }
   }
 
   // The most registers that a group of sums takes: groups of about the same size, since few sums at once wait for each

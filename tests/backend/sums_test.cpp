@@ -202,6 +202,19 @@ TEST(Sums, SumsOfSums) {
   expect_valid(nodes, order_by_sums(nodes, 16));
 }
 
+// What a factor is made of may be a chain as long as the code.
+TEST(Sums, LongChainsNeedNoStack) {
+  Nodes nodes;
+  uint32_t last = add(nodes, {.registers = 1});
+  for (unsigned i = 0; i < 300'000; ++i) last = add(nodes, {.before = {last}});
+  std::vector<uint32_t> sums;
+  for (unsigned s = 0; s < 32; ++s) sums.push_back(add(nodes, {.registers = 1}));
+  for (unsigned step = 0; step < 4; ++step)
+    for (uint32_t& sum : sums)
+      sum = add(nodes, {.before = {last, sum}, .adds = true, .sum = sum, .factor = last, .registers = 1});
+  expect_valid(nodes, order_by_sums(nodes, 16));
+}
+
 TEST(Sums, AnyGraph) {
   for (unsigned seed = 0; seed < 300; ++seed) {
     std::mt19937 random(seed);
