@@ -127,5 +127,50 @@ TEST(ScratchDescriptors, FunctionsTakeWhatIsInTheRegisters) {
   }
 }
 
+// A kernel whose s[0:3] are the private segment's descriptor, until a function that it calls puts another one there.
+KernelSource replaced_descriptor_source() {
+  return {.name = "replaced_descriptor",
+          .body = R"(
+  s_load_dwordx2 s[40:41], s[4:5], 0x0
+  v_lshlrev_b32_e32 v1, 2, v0
+  s_add_u32 s0, s0, s7
+  s_addc_u32 s1, s1, 0
+  s_mov_b32 s32, 0
+  buffer_store_dword v0, off, s[0:3], s32 offset:8
+  s_waitcnt lgkmcnt(0)
+  s_branch .Lmain
+.Lfunction:
+  s_mov_b64 s[0:1], s[40:41]
+  s_movk_i32 s2, 0x400
+  s_mov_b32 s3, 0x27000
+  s_setpc_b64 s[30:31]
+.Lmain:
+  s_getpc_b64 s[46:47]
+.Lhere:
+  s_sub_u32 s46, s46, .Lhere-.Lfunction
+  s_subb_u32 s47, s47, 0
+  s_swappc_b64 s[30:31], s[46:47]
+  v_add_u32_e32 v2, 0x100, v0
+  buffer_store_dword v2, v1, s[0:3], s32 offen
+)",
+          .directives =
+              "  .amdhsa_user_sgpr_private_segment_buffer 1\n  .amdhsa_system_sgpr_workgroup_id_x 1\n"
+              "  .amdhsa_system_sgpr_private_segment_wavefront_offset 1\n",
+          .args = {{"out"}},
+          .scratch = 64};
+}
+
+TEST(ScratchDescriptors, ACallMayReplaceThem) {
+  const Module module = load("gfx906", {replaced_descriptor_source()});
+  for (const TestEngine& engine : engines_with_switches(8, true)) {
+    SCOPED_TRACE(describe(engine));
+    Kernel kernel = module.kernel("replaced_descriptor");
+    Buffer<uint32_t> out(64);
+    kernel.set_args(out);
+    (void)kernel.launch(launch_options(engine, 64, 64));
+    for (unsigned l = 0; l < 64; ++l) ASSERT_EQ(out[l], 256 + l) << "lane " << l;
+  }
+}
+
 }  // namespace
 }  // namespace wavejit::test
