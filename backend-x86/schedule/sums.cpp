@@ -10,12 +10,12 @@
 namespace wavejit::backend::schedule {
 namespace {
 
-// Values that the terms of a window are made of. Those that several groups of sums read are stored, and should stay in
-// the first-level cache: at most 8 KiB of 32-byte registers, 16 KiB of 64-byte ones.
+// The most registers of factors in a window. A factor that several groups of sums read is spilled. All of them should fit
+// the first-level cache: 8 KiB of 32-byte registers, 16 KiB of 64-byte ones.
 constexpr unsigned kMaxFedRegisters = 256;
-// Registers that are left to factors while they are made: four rows that are transposed, and what they are made of.
+// Registers that a group of sums leaves free: a transposition of four rows needs four inputs and four results.
 constexpr unsigned kFactorRegisters = 8;
-// Sums that leave so many registers to factors stay in the guest's order.
+// If all sums fit and leave at least this many registers free, the segment keeps the guest's order.
 constexpr unsigned kMinFree = 4;
 // Terms for each sum, on average, from which it pays to load and store the sum once and the factors more often.
 constexpr size_t kMinTerms = 3;

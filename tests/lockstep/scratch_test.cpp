@@ -9,6 +9,11 @@
 
 namespace wavejit::test {
 
+// The private segment's descriptor is in s[0:3], its offset for the wave in s7.
+constexpr const char* kDirectives =
+    "  .amdhsa_user_sgpr_private_segment_buffer 1\n  .amdhsa_system_sgpr_workgroup_id_x 1\n"
+    "  .amdhsa_system_sgpr_private_segment_wavefront_offset 1\n";
+
 // The kernel stores to its private segment in all lanes, then in some of them.
 // The function stores v2 at byte 8 behind s32 through s[0:3], and loads v3 from there. It is called with the private
 // segment's descriptor; then with one of global memory; with one whose words 2 and 3 are the private segment's and
@@ -90,9 +95,7 @@ KernelSource descriptor_source() {
   s_cbranch_scc1 .Lagain
   global_store_dword v[20:21], v5, off
 )",
-          .directives =
-              "  .amdhsa_user_sgpr_private_segment_buffer 1\n  .amdhsa_system_sgpr_workgroup_id_x 1\n"
-              "  .amdhsa_system_sgpr_private_segment_wavefront_offset 1\n",
+          .directives = kDirectives,
           .args = {{"out"}, {"elsewhere"}},
           .scratch = 64};
 }
@@ -153,9 +156,7 @@ KernelSource replaced_descriptor_source() {
   v_add_u32_e32 v2, 0x100, v0
   buffer_store_dword v2, v1, s[0:3], s32 offen
 )",
-          .directives =
-              "  .amdhsa_user_sgpr_private_segment_buffer 1\n  .amdhsa_system_sgpr_workgroup_id_x 1\n"
-              "  .amdhsa_system_sgpr_private_segment_wavefront_offset 1\n",
+          .directives = kDirectives,
           .args = {{"out"}},
           .scratch = 64};
 }
