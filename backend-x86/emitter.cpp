@@ -298,7 +298,8 @@ void Emitter::plan_wide_accesses() {
   for (const auto& block : function_.blocks) {
     for (const Inst* inst : block->insts) {
       if (inst->op != Op::load && inst->op != Op::store) continue;
-      if (inst->mem.bytes != 4 || inst->mem.count != 2 || inst->mem.space == ir::Space::scratch) continue;
+      if (inst->mem.bytes != 4 || inst->mem.space == ir::Space::scratch) continue;
+      if (inst->mem.count != 2 && (inst->mem.count != 4 || inst->op == Op::store)) continue;
       const Inst* address = lane_operand(*inst);
       if (address == nullptr || is_uniform(address)) continue;
       inst->op == Op::load ? plan_wide_load(*inst) : plan_wide_store(*inst);
@@ -307,21 +308,26 @@ void Emitter::plan_wide_accesses() {
 }
 
 void Emitter::plan_wide_load(const Inst& load) {
-  const Inst* halves[2] = {};
-  const Inst* whole = nullptr;
+  std::array<const Inst*, 4> halves{};
   for (const Inst* user : load.users) {
     if (user->op != Op::extract || user->users.size() != 1 || halves[user->imm] != nullptr) return;
     halves[user->imm] = user;
-    if (whole != nullptr && whole != user->users[0]) return;
-    whole = user->users[0];
   }
-  if (whole == nullptr || whole->op != Op::pack64 || whole->type != ir::kV64) return;
-  if (whole->operands[0] != halves[0] || whole->operands[1] != halves[1]) return;
-  if (whole->parent != load.parent || lane_addresses_.is_scalar(whole)) return;
-  // Its registers are written before its place.
-  if (classes_.is_shared(whole) || classes_.is_shared(halves[0]) || classes_.is_shared(halves[1])) return;
-  wide_[load.id] = whole;
-  with_access_[whole->id] = true;
+  WideValues wide;
+  for (unsigned i = 0; i < load.mem.count; i += 2) {
+    const Inst *low = halves[i], *high = halves[i + 1];
+    if (low == nullptr || high == nullptr) return;
+    const Inst* whole = low->users[0];
+    if (whole->op != Op::pack64 || whole->type != ir::kV64) return;
+    if (whole->operands[0] != low || whole->operands[1] != high) return;
+    if (whole->parent != load.parent || lane_addresses_.is_scalar(whole)) return;
+    // Its registers are written before its place.
+    if (classes_.is_shared(whole) || classes_.is_shared(low) || classes_.is_shared(high)) return;
+    wide.pairs[i / 2] = whole;
+  }
+  wide_[load.id] = wide;
+  for (const Inst* half : std::span(halves).first(load.mem.count))
+    with_access_[half->id] = with_access_[half->users[0]->id] = true;
 }
 
 void Emitter::plan_wide_store(const Inst& store) {
@@ -333,7 +339,7 @@ void Emitter::plan_wide_store(const Inst& store) {
   for (const Inst* half : {low, high}) {
     if (half->users.size() != 1 || lane_addresses_.is_scalar(half) || !can_sink(*half, store)) return;
   }
-  wide_[store.id] = whole;
+  wide_[store.id].pairs[0] = whole;
   with_access_[low->id] = with_access_[high->id] = true;
 }
 
@@ -504,6 +510,29 @@ bool Emitter::accesses_lds(const Inst& inst) {
   return inst.mem.space == Space::lds || inst.mem.space == Space::flat;
 }
 
+namespace {
+
+// What the offset is below in all lanes of the mask.
+uint64_t guard_of(const ir::Inst* mask, const ir::Inst* offset) {
+  if (mask->op == ir::Op::and_)
+    return std::min(guard_of(mask->operands[0], offset), guard_of(mask->operands[1], offset));
+  const bool below =
+      mask->op == ir::Op::icmp && static_cast<ir::ICmp>(mask->attr) == ir::ICmp::ult && mask->operands[0] == offset;
+  return below && mask->operands[1]->is_const() ? mask->operands[1]->imm : uint64_t{1} << 32;
+}
+
+// The largest number of these bits that is less than the limit.
+int64_t largest_below(uint64_t possible, uint64_t limit) {
+  uint64_t number = 0;
+  for (unsigned bit = 32; bit-- > 0;) {
+    const uint64_t with = number | uint64_t{1} << bit;
+    if ((possible >> bit & 1) != 0 && with < limit) number = with;
+  }
+  return static_cast<int64_t>(number);
+}
+
+}  // namespace
+
 Emitter::LdsAccess Emitter::lds_access(const Inst& inst) const {
   LdsAccess access{.stores = inst.op == Op::store || inst.op == Op::store_edges};
   if (inst.mem.form == ir::AddressForm::lds_offset && inst.mem.imm >= 0) {
@@ -511,7 +540,8 @@ Emitter::LdsAccess Emitter::lds_access(const Inst& inst) const {
       return static_cast<int64_t>(std::min<uint64_t>(shapes_.bits().of(value).maximum, UINT32_MAX));
     };
     const Inst* offset = inst.operands[1];
-    int64_t least = 0, most = maximum(offset);
+    int64_t least = 0, most = std::min(maximum(offset), largest_below(shapes_.bits().of(offset).possible,
+                                                                      guard_of(inst.operands[0], offset)));
     if (offset->op == Op::add && offset->operands[1]->is_const()) {
       const auto constant = static_cast<int64_t>(static_cast<uint32_t>(offset->operands[1]->imm));
       const int64_t sum = constant + maximum(offset->operands[0]);

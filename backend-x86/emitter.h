@@ -36,6 +36,13 @@ namespace wavejit::backend {
 // Condition that holds after `cmp a, b` when the predicate does.
 [[nodiscard]] x86::CondCode scalar_condition(ir::ICmp p);
 
+// The 64-bit values that an access to memory takes as wholes; none: it takes dwords.
+struct WideValues {
+  std::array<const ir::Inst*, 2> pairs{};
+  [[nodiscard]] bool any() const { return pairs[0] != nullptr; }
+  [[nodiscard]] bool has(const ir::Inst* value) const { return value == pairs[0] || value == pairs[1]; }
+};
+
 class Emitter {
  public:
   // tile: lanes the function handles at once.
@@ -64,6 +71,7 @@ class Emitter {
   // The order inside of a segment (segment_order.cpp).
   [[nodiscard]] std::vector<schedule::Node> segment_nodes() const;
   void for_each_read(const Inst& inst, const std::function<void(const Inst*)>& visit) const;
+  void for_each_result(const Inst& inst, const std::function<void(const Inst*)>& visit) const;
   [[nodiscard]] const Inst* sum_operand(const Inst& inst) const;
   void emit_chunks(std::span<const Inst* const> insts);
   void emit_chunks_in_any_order(std::span<const Inst* const> insts);
@@ -253,6 +261,7 @@ class Emitter {
   // through_phis: as the first of the merged values that grows at all.
   [[nodiscard]] std::optional<Advance> advance_of(const Inst* value, AdvanceMemo& memo, bool through_phis) const;
   [[nodiscard]] std::optional<Advance> find_advance(const Inst* value, AdvanceMemo& memo, bool through_phis) const;
+  [[nodiscard]] std::optional<Advance> access_advance(const Inst& access, AdvanceMemo& memo, bool through_phis) const;
   void plan_matrix_prefetches(const ir::Loop& loop);
   void plan_group_prefetches(const std::vector<ir::Loop>& loops);
   using RegisterWrites = std::map<std::pair<Op, uint64_t>, std::vector<const Inst*>>;
@@ -528,8 +537,8 @@ class Emitter {
   std::vector<bool> invariant_;
   std::vector<uint8_t> wanted_chunks_;  // by instruction id, a bit for each chunk
   std::vector<bool> fused_;
-  // Loads and stores of pairs of dwords: the 64-bit value that they are the halves of; by instruction id.
-  std::vector<const Inst*> wide_;
+  // Loads and stores of one or two pairs of dwords: the 64-bit values that these are the halves of; by instruction id.
+  std::vector<WideValues> wide_;
   std::vector<bool> with_access_;  // instructions for which a wide access does everything
   std::vector<Label> labels_;      // by block id
   std::vector<const Inst*> segment_;

@@ -72,7 +72,7 @@ const ir::Inst* Emitter::maker_of_row(const Inst& row) const {
   } else if (with_access_[row.id]) {
     if (row.op != Op::pack64 || row.operands[0]->op != Op::extract) return nullptr;
     maker = row.operands[0]->operands[0];
-    if (wide_[maker->id] != &row) return nullptr;
+    if (!wide_[maker->id].has(&row)) return nullptr;
   }
   if (maker->parent != row.parent || shape(*maker) != Shape::chunk || ir::is_matrix_op(maker->op)) return nullptr;
   if ((maker != &row || !with_access_[row.id]) && is_left_out(*maker)) return nullptr;

@@ -24,22 +24,23 @@ MemoryAccess::MemoryAccess(Emitter& emitter, const ir::Inst& inst, unsigned chun
 }
 
 Vec MemoryAccess::data(unsigned element) {
-  if (wide_ == nullptr) return e_.v32(inst_.operands[first_data_ + element], chunk_);
-  const Vec64 whole = e_.v64(wide_, chunk_);
+  if (!wide_.any()) return e_.v32(inst_.operands[first_data_ + element], chunk_);
+  const Vec64 whole = e_.v64(wide_.pairs[0], chunk_);
   const Vec half = isa_.vec();
   element == 0 ? isa_.lo32(half, whole) : isa_.hi32(half, whole);
   return half;
 }
 
 Vec MemoryAccess::result(unsigned element) {
-  if (wide_ == nullptr) return e_.dst(inst_, chunk_, element);
+  if (!wide_.any()) return e_.dst(inst_, chunk_, element);
   if (!halves_[element]) halves_[element] = isa_.vec();
   return *halves_[element];
 }
 
 // Behind a path that has loaded the halves.
 void MemoryAccess::finish_wide() {
-  if (load_ && wide_ != nullptr) isa_.pack64(e_.dst64(*wide_, chunk_), result(0), result(1));
+  for (unsigned i = 0; load_ && wide_.any() && i < mem_.count; i += 2)
+    isa_.pack64(e_.dst64(*wide_.pairs[i / 2], chunk_), result(i), result(i + 1));
 }
 
 void MemoryAccess::add_immediate(int64_t imm_value) {
@@ -417,6 +418,15 @@ void MemoryAccess::uniform_load() {
   const bool narrow = mem_.bytes < 4;
   if (!active_.full && !fixed_lanes() && (narrow || needs_whole_pairs() || !isa_.has_masked_narrow()))
     to_slow_if(x86::negateCond(isa_.test_any({&active_.mask, 1})));
+  if (wide_.any() && active_.full) {
+    for (unsigned pair = 0; pair < mem_.count / 2; ++pair) {
+      for (const Vec& part : e_.dst64(*wide_.pairs[pair], chunk_).part) {
+        e_.faults_.mark(whole);
+        isa_.load_broadcast64(part, at(2 * pair));
+      }
+    }
+    return;
+  }
   for (unsigned element = 0; element < mem_.count; ++element) {
     if (element + 1 < mem_.count && needs_whole_pairs()) {
       broadcast_pair(element, at(element), whole);
@@ -443,6 +453,7 @@ void MemoryAccess::uniform_load() {
       isa_.load_broadcast(result(element), at(element), active_.get());
     }
   }
+  finish_wide();
 }
 
 // What the next iteration of the loop accesses, or the next work-group.
@@ -523,8 +534,9 @@ void MemoryAccess::contiguous(const Gp& pointer) {
 }
 
 void MemoryAccess::zero_results() {
-  if (load_ && wide_ != nullptr) {
-    for (const Vec& part : e_.dst64(*wide_, chunk_).part) isa_.set_const32(part, 0);
+  if (load_ && wide_.any()) {
+    for (const ir::Inst* whole : std::span(wide_.pairs).first(mem_.count / 2))
+      for (const Vec& part : e_.dst64(*whole, chunk_).part) isa_.set_const32(part, 0);
     return;
   }
   for (unsigned element = 0; load_ && element < mem_.count; ++element) isa_.set_const32(result(element), 0);
@@ -564,7 +576,7 @@ void MemoryAccess::contiguous_interleaved(const Gp& pointer) {
 // The elements of all lanes lie one after the other. `masks`: of the registers that hold them in this order; none: all
 // are accessed.
 void MemoryAccess::interleaved(const Gp& pointer, std::span<const MaskReg> masks) {
-  if (wide_ != nullptr) return whole_pairs(pointer, masks);
+  if (wide_.any()) return mem_.count == 2 ? whole_pairs(pointer, masks) : two_whole_pairs(pointer, masks);
   const unsigned n = mem_.count;
   std::vector<Vec> memory(n), lanes(n);
   for (unsigned i = 0; i < n; ++i) {
@@ -601,7 +613,7 @@ void MemoryAccess::mark_interleaved(unsigned i) {
 // The same for 64-bit values: memory has them as registers do, but for the order of the lanes.
 void MemoryAccess::whole_pairs(const Gp& pointer, std::span<const MaskReg> masks) {
   const bool ordered = isa_.lane_of64(1, 0) == isa_.lanes / 2;
-  const Vec64 value = load_ ? e_.dst64(*wide_, chunk_) : e_.v64(wide_, chunk_);
+  const Vec64 value = load_ ? e_.dst64(*wide_.pairs[0], chunk_) : e_.v64(wide_.pairs[0], chunk_);
   Vec64 memory = value;
   if (!ordered) memory = isa_.vec64();
   if (!ordered && !load_) isa_.swap_row64(memory, value);
@@ -612,6 +624,39 @@ void MemoryAccess::whole_pairs(const Gp& pointer, std::span<const MaskReg> masks
     load_ ? isa_.load(memory.part[i], at, mask) : isa_.store(at, memory.part[i], mask);
   }
   if (!ordered && load_) isa_.swap_row64(value, memory);
+}
+
+// Loads of two 64-bit values a lane.
+void MemoryAccess::two_whole_pairs(const Gp& pointer, std::span<const MaskReg> masks) {
+  const std::array<Vec64, 2> values = {e_.dst64(*wide_.pairs[0], chunk_), e_.dst64(*wide_.pairs[1], chunk_)};
+  const auto at = [&](unsigned i) { return x86::ptr(pointer, static_cast<int32_t>(disp_ + i * isa_.bytes())); };
+  if (masks.empty() && mem_.space == Space::lds && isa_.load_pairs64(at(0), values)) return;
+  std::array<Vec, 4> memory;
+  for (unsigned i = 0; i < memory.size(); ++i) {
+    memory[i] = isa_.vec();
+    mark_interleaved(i);
+    isa_.load(memory[i], at(i), masks.empty() ? nullptr : &masks[i]);
+  }
+  take_apart(memory);
+}
+
+// The results of a load of four dwords a lane, from registers that hold them in the order of memory.
+void MemoryAccess::take_apart(std::span<const Vec, 4> memory) {
+  if (!wide_.any()) return isa_.deinterleave(memory, std::array{result(0), result(1), result(2), result(3)});
+  for (unsigned pair = 0; pair < 2; ++pair) {
+    const Vec64 value = e_.dst64(*wide_.pairs[pair], chunk_);
+    for (unsigned part = 0; part < 2; ++part)
+      shuffle_whole(value.part[part], part, memory, [&](unsigned lane) { return 4 * lane + 2 * pair; });
+  }
+}
+
+// A part of a 64-bit value from the dwords of registers: first_dword(lane) is the place of a lane's lower half.
+void MemoryAccess::shuffle_whole(const Vec& to, unsigned part, std::span<const Vec> memory,
+                                 const std::function<unsigned(unsigned lane)>& first_dword) {
+  std::array<uint8_t, 16> from{};
+  for (unsigned i = 0; i < isa_.lanes; ++i)
+    from[i] = static_cast<uint8_t>(first_dword(isa_.lane_of64(part, i / 2)) + i % 2);
+  isa_.shuffle(to, memory, from);
 }
 
 void MemoryAccess::contiguous_narrow(const Gp& pointer, const MaskReg* lanes) {
@@ -640,7 +685,7 @@ void MemoryAccess::emit() {
   if (const auto found = e_.walks_.find(inst_.id); found != e_.walks_.end() && kind_ == Kind::address64)
     return walk(found->second.rows[chunk_ - e_.first_chunk()], found->second.cursors[chunk_ - e_.first_chunk()]);
   // Neighbouring lanes share dwords: each element is a vector of its own.
-  if (load_ && wide_ == nullptr && mem_.bytes == 4 && known_stride_ == 4) lane_stride_ = 4;
+  if (load_ && !wide_.any() && mem_.bytes == 4 && known_stride_ == 4) lane_stride_ = 4;
   if (permuted()) return join_cold_path(false);
   // No vector form for what the whole chunk accesses: straight to the general path.
   const bool interleaves =
@@ -661,7 +706,6 @@ void MemoryAccess::emit() {
     contiguous(base_);
   } else if (kind_ == Kind::uniform && load_) {
     uniform_load();
-    finish_wide();
   } else if (lane_by_lane) {
     require_full_mask();
     strided_lanes(first_lane_pointer());
@@ -688,6 +732,7 @@ void MemoryAccess::join_cold_path(bool may_be_equal) {
     } else if (e_.on(Optimisation::equal_addresses) && load_ && may_be_equal && mem_.bytes == 4 && !scratch_swizzled_ &&
                !needs_whole_pairs() && mem_.space != Space::flat && kind_ != Kind::uniform)
       load_if_equal();
+    if (!served_) load_if_in_groups();
     slow();
     cc_.jmp(join_);
   });

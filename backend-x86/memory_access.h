@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -50,6 +51,11 @@ class MemoryAccess {
   void contiguous_interleaved(const Gp& pointer);
   void interleaved(const Gp& pointer, std::span<const MaskReg> masks);
   void whole_pairs(const Gp& pointer, std::span<const MaskReg> masks);
+  void two_whole_pairs(const Gp& pointer, std::span<const MaskReg> masks);
+  void take_apart(std::span<const Vec, 4> memory);
+  void load_if_in_groups();  // memory_groups.cpp
+  void shuffle_whole(const Vec& to, unsigned part, std::span<const Vec> memory,
+                     const std::function<unsigned(unsigned lane)>& first_dword);
   void mark_interleaved(unsigned part);
   void contiguous_narrow(const Gp& pointer, const MaskReg* lanes);
   void zero_results();
@@ -157,9 +163,9 @@ class MemoryAccess {
   std::optional<int64_t> known_stride_;
   bool known_wrap_free_ = false;  // indexed: no wrap in the chunk where the stride is known
   unsigned lane_stride_ = 4, element_stride_ = 4;
-  // The 64-bit value that the two elements are the halves of, where nobody wants the halves; null elsewhere.
-  const ir::Inst* const wide_;
-  std::optional<Vec> halves_[2];  // of the result, where the path has them in registers of their own
+  // The 64-bit values that the elements are the halves of, where nobody wants the halves.
+  const WideValues& wide_;
+  std::array<std::optional<Vec>, 4> halves_;  // of the results, where the path has them in registers of their own
   unsigned first_data_ = 0;
   Lanes active_;
   Lanes excluded_{.full = true, .mask = {}};  // full: none

@@ -172,6 +172,14 @@ void MemoryAccess::load_permuted(const Permutation& p, const Gp& pointer, int32_
     e_.faults_.mark(range(true));
     isa_.load(memory[r], x86::ptr(pointer, disp + static_cast<int32_t>(r * isa_.bytes())), nullptr);
   }
+  if (wide_.any() && active_.full) {
+    for (unsigned pair = 0; pair < mem_.count / 2; ++pair) {
+      const Vec64 value = e_.dst64(*wide_.pairs[pair], chunk_);
+      for (unsigned part = 0; part < 2; ++part)
+        shuffle_whole(value.part[part], part, memory, [&](unsigned lane) { return p.place[lane] + 2 * pair; });
+    }
+    return;
+  }
   std::array<uint8_t, 16> from{};
   for (unsigned e = 0; e < mem_.count; ++e) {
     for (unsigned l = 0; l < isa_.lanes; ++l) from[l] = static_cast<uint8_t>(p.place[l] + e);

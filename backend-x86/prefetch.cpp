@@ -263,6 +263,17 @@ std::optional<Emitter::Advance> Emitter::find_advance(const Inst* value, Advance
   }
 }
 
+// The same for what is accessed.
+std::optional<Emitter::Advance> Emitter::access_advance(const Inst& access, AdvanceMemo& memo,
+                                                        bool through_phis) const {
+  std::optional<Advance> advance = advance_of(lane_operand(access), memo, through_phis);
+  if (!advance || access.mem.form != ir::AddressForm::base_offset) return advance;
+  const std::optional<Advance> base = advance_of(access.operands[1], memo, through_phis);
+  if (!base || (base->factor != 0 && advance->factor != 0 && !base->same_scale(*advance))) return std::nullopt;
+  if (base->factor != 0) advance = Advance{advance->factor + base->factor, base->scale, base->sgpr};
+  return advance;
+}
+
 // Where a wave's lanes are one row the processor sees what comes. What a loop loads is mostly more than there is room
 // for until the next work-group wants it.
 void Emitter::plan_group_prefetches(const std::vector<ir::Loop>& loops) {
@@ -287,12 +298,7 @@ void Emitter::plan_group_prefetches(const std::vector<ir::Loop>& loops) {
         if (near) continue;
         seen.push_back(inst);
       }
-      std::optional<Advance> advance = advance_of(lane_operand(*inst), memo, false);
-      if (advance && inst->mem.form == ir::AddressForm::base_offset) {
-        const std::optional<Advance> base = advance_of(inst->operands[1], memo, false);
-        if (!base || (base->factor != 0 && advance->factor != 0 && !base->same_scale(*advance))) continue;
-        if (base->factor != 0) advance = Advance{advance->factor + base->factor, base->scale};
-      }
+      const std::optional<Advance> advance = access_advance(*inst, memo, false);
       constexpr int64_t kFar = 1 << 24;
       if (!advance || advance->factor == 0 || advance->factor > kFar || advance->factor < -kFar) continue;
       if (advance->scale != nullptr && (advance->scale->is_const() || classes_.is_shared(advance->scale))) continue;
@@ -301,15 +307,24 @@ void Emitter::plan_group_prefetches(const std::vector<ir::Loop>& loops) {
   }
 }
 
-// By how much a register grows from one time that a wave comes back from the barrier to the next.
+// By how much a register, or the lower one of a pair, grows from one time that a wave comes back from the barrier to the
+// next.
 Emitter::Advance Emitter::round_advance(const Inst* read, const RegisterWrites& writes) {
   const auto origin = [](const Inst* value) {
-    while (value->op == Op::splat || value->op == Op::readlane ||
-           (value->op == Op::and_ && value->operands[1]->is_const()))
-      value = value->operands[0];
+    for (unsigned depth = 0; depth < 16; ++depth) {
+      if (value->op == Op::select && value->type == ir::kI32) {
+        // A step that is another one at the end of a row: the last operand is the usual one.
+        value = value->operands[2];
+      } else if (value->op == Op::splat || value->op == Op::readlane || value->op == Op::lo32 || value->op == Op::phi ||
+                 (value->op == Op::and_ && value->operands[1]->is_const())) {
+        value = value->operands[0];
+      } else {
+        break;
+      }
+    }
     return value;
   };
-  const auto found = writes.find({read->op == Op::get_sgpr ? Op::set_sgpr : Op::set_vgpr, read->imm});
+  const auto found = writes.find({read->op == Op::get_vgpr ? Op::set_vgpr : Op::set_sgpr, read->imm});
   if (found == writes.end()) return {};
   for (const Inst* write : found->second) {
     const Inst* sum = origin(write->operands[0]);
@@ -344,7 +359,7 @@ void Emitter::plan_round_prefetches() {
   bool any = false;
   for (const auto& block : function_.blocks) {
     for (const Inst* inst : block->insts) {
-      if (inst->op != Op::get_sgpr && inst->op != Op::get_vgpr) continue;
+      if (inst->op != Op::get_sgpr && inst->op != Op::get_sgpr64 && inst->op != Op::get_vgpr) continue;
       const Advance advance = round_advance(inst, writes);
       memo[inst] = advance;
       any |= advance.factor != 0;
@@ -358,10 +373,10 @@ void Emitter::plan_round_prefetches() {
     for (const ir::Block* next : block->successors)
       if (reached.insert(next).second) work.push_back(next);
     for (const Inst* inst : block->insts) {
-      if (inst->op != Op::load || inst->mem.space != ir::Space::global || inst->mem.form != ir::AddressForm::vector64 ||
+      if (inst->op != Op::load || inst->mem.space != ir::Space::global || lane_operand(*inst) == nullptr ||
           inst->mem.bytes != 4)
         continue;
-      const std::optional<Advance> advance = advance_of(inst->operands[1], memo, true);
+      const std::optional<Advance> advance = access_advance(*inst, memo, true);
       constexpr int64_t kFar = 1 << 24;
       if (!advance || advance->factor == 0 || advance->factor > kFar || advance->factor < -kFar) continue;
       if (!streams_.contains(inst)) advances_.emplace(inst, *advance);

@@ -125,8 +125,7 @@ std::optional<Emitter::RolledParts> Emitter::rolled_parts(std::span<const schedu
     (part[i] == Part::front ? parts.front : part[i] == Part::loop ? parts.loop : parts.behind).push_back(inst);
   }
   std::unordered_set<const Inst*> in_loop(parts.loop.begin(), parts.loop.end());
-  for (const Inst* inst : parts.loop)
-    if (inst->op == Op::load && wide_[inst->id] != nullptr) in_loop.insert(wide_[inst->id]);
+  for (const Inst* inst : parts.loop) for_each_result(*inst, [&](const Inst* result) { in_loop.insert(result); });
   std::unordered_set<uint32_t> written;
   size_t copied = 0;  // registers
   for (const Inst* inst : parts.loop) {
@@ -139,24 +138,25 @@ std::optional<Emitter::RolledParts> Emitter::rolled_parts(std::span<const schedu
           return;
         copied += place->type.count * this->parts(place);
       });
-    if (inst->op == Op::load && wide_[inst->id] != nullptr) inst = wide_[inst->id];
-    if (!inst->type.is_vector() || (inst->op == Op::extract && !classes_.is_shared(inst))) continue;
-    const Inst* place = classes_.representative(inst);
-    written.insert(place->id);
-    parts.local.insert(place->id);
-    if (row_home(place) != nullptr) continue;
-    // A tuple's elements are its own registers, whoever reads them.
-    const std::function<bool(const Inst*)> read_in_loop = [&](const Inst* user) {
-      if (user->op == Op::extract && !classes_.is_shared(user))
-        return std::all_of(user->users.begin(), user->users.end(), read_in_loop);
-      if (in_loop.contains(user)) return true;
-      return user->op != Op::phi && is_left_out(*user) && !user->users.empty() &&
-             std::all_of(user->users.begin(), user->users.end(), read_in_loop);
-    };
-    if (classes_.is_shared(inst) || !std::all_of(inst->users.begin(), inst->users.end(), read_in_loop)) {
-      copied += parts.exports.emplace(place->id, inst).second ? place->type.count * this->parts(place) : 0;
-      parts.exports[place->id] = inst;
-    }
+    for_each_result(*inst, [&](const Inst* result) {
+      if (!result->type.is_vector() || (result->op == Op::extract && !classes_.is_shared(result))) return;
+      const Inst* place = classes_.representative(result);
+      written.insert(place->id);
+      parts.local.insert(place->id);
+      if (row_home(place) != nullptr) return;
+      // A tuple's elements are its own registers, whoever reads them.
+      const std::function<bool(const Inst*)> read_in_loop = [&](const Inst* user) {
+        if (user->op == Op::extract && !classes_.is_shared(user))
+          return std::all_of(user->users.begin(), user->users.end(), read_in_loop);
+        if (in_loop.contains(user)) return true;
+        return user->op != Op::phi && is_left_out(*user) && !user->users.empty() &&
+               std::all_of(user->users.begin(), user->users.end(), read_in_loop);
+      };
+      if (classes_.is_shared(result) || !std::all_of(result->users.begin(), result->users.end(), read_in_loop)) {
+        copied += parts.exports.emplace(place->id, result).second ? place->type.count * this->parts(place) : 0;
+        parts.exports[place->id] = result;
+      }
+    });
   }
   if (copied * kMaxCopied > host_instructions) return std::nullopt;
   return parts;
@@ -176,16 +176,16 @@ void Emitter::for_each_register(const Inst* place,
 }
 
 void Emitter::emit_rolled(const RolledParts& parts) {
-  const auto written_by = [&](const Inst& inst) {
-    return classes_.representative(inst.op == Op::load && wide_[inst.id] != nullptr ? wide_[inst.id] : &inst);
-  };
   emit_chunks(parts.front);
   if (error_) return;
   RolledTables tables;
   std::unordered_map<uint32_t, const Inst*> place_of_id;
   for (const Inst* inst : parts.loop) {
     for_each_read(*inst, [&](const Inst* place) { place_of_id[place->id] = place; });
-    place_of_id[written_by(*inst)->id] = written_by(*inst);
+    for_each_result(*inst, [&](const Inst* result) {
+      const Inst* place = classes_.representative(result);
+      place_of_id[place->id] = place;
+    });
   }
   for (const uint32_t id : parts.imports) {
     const Inst* place = place_of_id.at(id);
@@ -227,11 +227,13 @@ void Emitter::emit_rolled(const RolledParts& parts) {
     for_each_read(*inst, import);
     emit_chunk(*inst, 0);
     store_home(*inst, 0);
-    const Inst* place = written_by(*inst);
-    const auto exported = parts.exports.find(place->id);
-    if (exported == parts.exports.end() || (exported->second != inst && exported->second != wide_[inst->id])) continue;
-    for_each_register(place, [&](unsigned element, unsigned part) {
-      isa_->store(at(rolled_row(tables, place, element, part)), reg(place, element, 0, part).as<Vec>(), nullptr);
+    for_each_result(*inst, [&](const Inst* result) {
+      const Inst* place = classes_.representative(result);
+      const auto exported = parts.exports.find(place->id);
+      if (exported == parts.exports.end() || exported->second != result) return;
+      for_each_register(place, [&](unsigned element, unsigned part) {
+        isa_->store(at(rolled_row(tables, place, element, part)), reg(place, element, 0, part).as<Vec>(), nullptr);
+      });
     });
   }
   rolled_ = nullptr;

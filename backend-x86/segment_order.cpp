@@ -22,13 +22,24 @@ bool is_access(const ir::Inst& inst) {
 // Calls visit(place) for each value whose registers the instruction reads, or one that is emitted with it.
 void Emitter::for_each_read(const Inst& inst, const std::function<void(const Inst*)>& visit) const {
   for (const Inst* operand : inst.operands) {
-    if (operand->op != Op::phi && is_left_out(*operand)) {
+    const bool of_load = operand->op == Op::pack64 && with_access_[operand->id];
+    if (operand->op != Op::phi && is_left_out(*operand) && !of_load) {
       for_each_read(*operand, visit);
       if (is_fused(operand)) continue;
     }
     visit(resolve(operand).inst);
   }
-  if (inst.op == Op::store && wide_[inst.id] != nullptr) visit(resolve(wide_[inst.id]).inst);
+  if (inst.op == Op::store && wide_[inst.id].any()) visit(resolve(wide_[inst.id].pairs[0]).inst);
+}
+
+// Calls visit(value) for each value that the emitted instruction makes: itself, or 64-bit values that a load takes as wholes.
+void Emitter::for_each_result(const Inst& inst, const std::function<void(const Inst*)>& visit) const {
+  if (inst.op == Op::load && wide_[inst.id].any()) {
+    for (const Inst* whole : wide_[inst.id].pairs)
+      if (whole != nullptr) visit(whole);
+  } else if (inst.type.kind != ir::TypeKind::none) {
+    visit(&inst);
+  }
 }
 
 // The operand to which the instruction adds a term in place, or none.
@@ -102,7 +113,8 @@ std::vector<schedule::Node> Emitter::segment_nodes() const {
       writes(other + kState);
     }
     if (inst.type.kind != ir::TypeKind::none) writes(classes_.representative(&inst)->id);
-    if (inst.op == Op::load && wide_[inst.id] != nullptr) writes(classes_.representative(wide_[inst.id])->id);
+    if (inst.op == Op::load && wide_[inst.id].any())
+      for_each_result(inst, [&](const Inst* whole) { writes(classes_.representative(whole)->id); });
 
     const bool is_element = inst.op == Op::extract && !classes_.is_shared(&inst);  // in a register of the tuple
     if (inst.type.is_vector() && !is_element && !is_invariant(&inst) && !lane_addresses_.is_scalar(&inst))
@@ -127,7 +139,8 @@ std::vector<schedule::Node> Emitter::segment_nodes() const {
       nodes[i].again = it != number.end() && nodes[it->second].again && !classes_.is_shared(&inst);
     } else if (inst.op == Op::load && is_rollable_load(inst) && chunk_stride(inst) == 0) {
       const LdsAccess access = lds_access(inst);
-      bool same = !classes_.is_shared(wide_[inst.id] != nullptr ? wide_[inst.id] : &inst);
+      bool same = true;
+      for_each_result(inst, [&](const Inst* result) { same = same && !classes_.is_shared(result); });
       for_each_read(inst, [&](const Inst* place) { same = same && !is_written_behind(place, i); });
       for (const auto& [other_access, index] : lds) same = same && (index < i || !access.conflicts(other_access));
       nodes[i].again = same;

@@ -242,6 +242,8 @@ class VectorIsa {
   // Four elements of each lane from consecutive memory that does not fault. False where loads as they are and
   // deinterleave() are as good.
   [[nodiscard]] virtual bool load_quads(const Mem& at, std::span<const Vec> out) = 0;
+  // Two 64-bit elements of each lane, likewise.
+  [[nodiscard]] virtual bool load_pairs64(const Mem& at, std::span<const Vec64, 2> out) = 0;
   virtual void interleave(std::span<const Vec> in, std::span<const Vec> out) = 0;
   // d lane l = lane from[l] of the concatenation of `sources` (1..4 registers); kAnyLane where it does not matter. d is
   // not one of the sources.

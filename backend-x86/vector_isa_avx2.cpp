@@ -542,6 +542,19 @@ class Avx2 final : public VectorIsa {
     deinterleave_quads(rows, out);
     return true;
   }
+  bool load_pairs64(const Mem& at, std::span<const Vec64, 2> out) override {
+    for (int part = 0; part < 2; ++part) {
+      std::array<Vec, 2> rows;  // of lanes four apart, which are neighbours in a Vec64
+      for (int l = 0; l < 2; ++l) {
+        const Vec low = vec();
+        cc_.emit(I::kIdVmovdqu, low.xmm(), sized(at.cloneAdjusted(32 * part + 16 * l), 16));
+        rows[l] = make(I::kIdVinserti128, low, sized(at.cloneAdjusted(64 + 32 * part + 16 * l), 16), imm(1));
+      }
+      cc_.emit(I::kIdVunpcklpd, out[0].part[part], rows[0], rows[1]);
+      cc_.emit(I::kIdVunpckhpd, out[1].part[part], rows[0], rows[1]);
+    }
+    return true;
+  }
   void interleave(std::span<const Vec> in, std::span<const Vec> out) override {
     if (in.size() == 2) {
       const Vec low = make(I::kIdVunpcklps, in[0], in[1]), high = make(I::kIdVunpckhps, in[0], in[1]);

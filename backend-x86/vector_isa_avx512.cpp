@@ -477,6 +477,7 @@ class Avx512 final : public VectorIsa {
   }
   bool can_interleave(unsigned count) const override { return count >= 2 && count <= 4; }
   bool load_quads(const Mem&, std::span<const Vec>) override { return false; }
+  bool load_pairs64(const Mem&, std::span<const Vec64, 2>) override { return false; }
   void deinterleave(std::span<const Vec> in, std::span<const Vec> out) override {
     const unsigned n = in.size();
     if (n == 4) return deinterleave4(in, out);

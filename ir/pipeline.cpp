@@ -25,6 +25,7 @@ constexpr Pass kPipeline[] = {
     {"recombine", "pairs of 32-bit operations to 64-bit operations", passes::recombine},
     {"phi-pairs", "phis of halves to 64-bit phis, phis of mask numbers to mask phis", passes::phi_pairs},
     {"resumed-values", "registers computed again behind barriers instead of read", passes::resumed_values},
+    {"resumed-bounds", "bits of LDS addresses that come back from barriers", passes::resumed_bounds},
     {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
     {"branch-facts", "conditions and masks that a branch decides", passes::branch_facts},
     {"mask-algebra", "masks that contain or exclude each other; EXEC restored", passes::mask_algebra},

@@ -39,8 +39,10 @@ if [[ $(cat /proc/sys/vm/mmap_rnd_bits 2>/dev/null || echo 28) -gt 28 ]]; then
 fi
 
 # run FOLDER PROGRAM[:FILTER]...
+# A program with findings does not keep the others from running.
+failed=()
 run() {
-  local folder=$1 entry name filter quiet
+  local folder=$1 entry name filter quiet start
   shift
   for entry in "$@"; do
     name=${entry%%:*}
@@ -49,8 +51,19 @@ run() {
     echo "sanitize: $folder/$name"
     quiet=()
     [[ $name != hostile_* ]] || quiet=(env WAVEJIT_HSA_QUIET=1)  # each call that fails would say why
-    "${quiet[@]}" "${fixed_addresses[@]}" "$folder/$name" --gtest_brief=1 ${filter:+"--gtest_filter=$filter"}
+    start=$SECONDS
+    "${quiet[@]}" "${fixed_addresses[@]}" "$folder/$name" --gtest_brief=1 ${filter:+"--gtest_filter=$filter"} ||
+      failed+=("$folder/$name")
+    echo "sanitize: $folder/$name took $((SECONDS - start)) s"
   done
+}
+finish() {
+  if [[ ${#failed[@]} -ne 0 ]]; then
+    echo "sanitize: findings in ${failed[*]}" >&2
+    exit 1
+  fi
+  echo "sanitize: no findings"
+  exit
 }
 
 # All of what reads foreign bytes, and of each room of the runtime the tests that take it apart; without those that fork or
@@ -60,7 +73,7 @@ sample=(wavejit_ir_tests wavejit_lift_test wavejit_codeobject_tests 'cache_test:
         'hsa_test:*Queue*:*Signal*' hostile_hsa_test hostile_c_api_test)
 if [[ ${wanted[*]} == sample ]]; then
   run build/ci-clang "${sample[@]}"
-  exit
+  finish
 fi
 
 scripts/setup.sh
@@ -74,4 +87,4 @@ for preset in ${wanted[*]}; do
   cmake --build --preset "$preset" -j "$jobs" --target "${tests[@]%%:*}"
   run "build/$preset" "${tests[@]}"
 done
-echo "sanitize: no findings"
+finish

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 
 namespace wavejit::ir {
 namespace {
@@ -28,6 +29,32 @@ uint64_t above(unsigned zeros) {
 uint64_t loaded_bits(const Inst& inst, uint64_t all) {
   const bool narrow = inst.op == Op::load && inst.mem.bytes < 4 && !inst.mem.sign_extend;
   return narrow ? low_bits(8 * inst.mem.bytes) : all;
+}
+
+// The largest remainder, where what is subtracted from x is x / divisor * divisor; nothing elsewhere. Compilers divide by a
+// constant by multiplying by 2^k / divisor, rounded up, which is exact as long as x times the rounding is below 2^k.
+std::optional<uint64_t> largest_remainder(const Inst& sub, uint64_t largest_x) {
+  const Inst *x = sub.operands[0], *product = sub.operands[1];
+  if (sub.type.bits() != 32 || product->op != Op::mul || !product->operands[1]->is_const()) return std::nullopt;
+  const uint64_t divisor = product->operands[1]->imm;
+  const Inst* quotient = product->operands[0];
+  if (quotient->op == Op::and_ && quotient->operands[1]->is_const()) {
+    // Factors of 24 bits: the quotient has fewer.
+    const uint64_t mask = quotient->operands[1]->imm;
+    if ((mask & (mask + 1)) != 0 || divisor == 0 || largest_x / divisor > mask) return std::nullopt;
+    quotient = quotient->operands[0];
+  }
+  unsigned k = 32;
+  if (quotient->op == Op::lshr && quotient->operands[1]->is_const()) {
+    k += quotient->operands[1]->imm % 32;
+    quotient = quotient->operands[0];
+  }
+  if (quotient->op != Op::mulhi_u || quotient->operands[0] != x || !quotient->operands[1]->is_const() || divisor == 0)
+    return std::nullopt;
+  const uint64_t one = uint64_t{1} << k;
+  const uint64_t rounding = divisor * quotient->operands[1]->imm - one;  // wraps around if it is rounded down
+  if (rounding >= divisor || largest_x > UINT32_MAX || largest_x * rounding >= one) return std::nullopt;
+  return divisor - 1;
 }
 
 // What follows for a result from its operands; `lanes` are the bits that the lane number can have.
@@ -124,6 +151,7 @@ BitFacts transfer(const Inst& inst, uint64_t lanes, Operand&& operand) {
       const BitFacts a = operand(0), b = operand(1);
       possible = above(std::min(trailing_zeros(a.possible), trailing_zeros(b.possible)));
       if (constant(0) && b.maximum <= inst.operands[0]->imm) maximum = inst.operands[0]->imm;
+      if (const std::optional<uint64_t> remainder = largest_remainder(inst, a.maximum)) maximum = *remainder;
       break;
     }
     case Op::mul:

@@ -15,6 +15,7 @@ PassResult recombine(Function& function, const PassContext& context);
 PassResult phi_pairs(Function& function, const PassContext& context);
 PassResult uniform_phis(Function& function, const PassContext& context);
 PassResult resumed_values(Function& function, const PassContext& context);
+PassResult resumed_bounds(Function& function, const PassContext& context);
 PassResult branch_facts(Function& function, const PassContext& context);
 PassResult address(Function& function, const PassContext& context);
 PassResult uniform_stores(Function& function, const PassContext& context);

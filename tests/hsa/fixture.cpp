@@ -1,5 +1,6 @@
 #include "fixture.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -117,7 +118,7 @@ uint64_t HsaTest::dispatch(hsa_queue_t* queue, const KernelObject& kernel, uint3
   packet.group_segment_size = kernel.group_bytes;
   packet.kernel_object = kernel.object;
   packet.kernarg_address = allocate(kernel.kernarg_bytes + 256, false);
-  std::memcpy(packet.kernarg_address, arguments.data(), arguments.size() * 8);
+  std::ranges::copy(arguments, static_cast<uint64_t*>(packet.kernarg_address));
   packet.completion_signal = completion;
   const auto header = static_cast<uint16_t>(HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE |
                                             (barrier ? 1 << HSA_PACKET_HEADER_BARRIER : 0));

@@ -281,6 +281,45 @@ block b0
   EXPECT_EQ(unsigned_maximum(p.values.at(15)), 0xffffffffu);
 }
 
+// x - x / c * c, as compilers write it for bounded x: with a factor that is exact for all of them, and with others.
+TEST(IrKnownBits, RemaindersOfDivisionsByConstants) {
+  const auto largest = [](unsigned bits, uint32_t factor, unsigned shift, uint32_t divisor, uint32_t quotient_mask) {
+    const Parsed p(fmt::format(R"(function "f"
+entry 0x0 b0
+block b0
+  %0:v32 = get_vgpr #0
+  %1:v32 = const #{}
+  %2:v32 = and %0, %1
+  %3:v32 = const #{}
+  %4:v32 = mulhi_u %2, %3
+  %5:v32 = const #{}
+  %6:v32 = lshr %4, %5
+  %7:v32 = const #{}
+  %8:v32 = and %6, %7
+  %9:v32 = const #{}
+  %10:v32 = mul %8, %9
+  %11:v32 = sub %2, %10
+  exit.end
+)",
+                               (uint64_t{1} << bits) - 1, factor, shift, quotient_mask, divisor));
+    return unsigned_maximum(p.values.at(11));
+  };
+  EXPECT_EQ(largest(8, 0xaaaaaab, 1, 48, 0xffffff), 47u);
+  EXPECT_EQ(largest(16, 0xcccccccd, 2, 5, 0xffffff), 4u);
+  EXPECT_EQ(largest(32, 0xcccccccd, 2, 5, 0xffffffff), 4u);
+  const uint64_t unknown = 0xffffffff;
+  EXPECT_EQ(largest(16, 0xcccccccd, 2, 5, 0xfff), unknown);       // the quotient is cut
+  EXPECT_EQ(largest(8, 0xaaaaaaa, 1, 48, 0xffffff), unknown);     // rounded down: 48 leaves 48
+  EXPECT_EQ(largest(32, 0x2aaaaaab, 0, 6, 0xffffffff), unknown);  // from 2^31 on some quotients are too large
+  EXPECT_EQ(largest(16, 0xcccccccd, 2, 7, 0xffffff), unknown);
+  // What the bounds say, by all values.
+  for (uint32_t x = 0; x < 65536; ++x) {
+    EXPECT_LE(x - static_cast<uint32_t>(uint64_t{x} * 0xcccccccd >> 34) * 5, 4u);
+    const uint32_t byte = x % 256;
+    EXPECT_LE(byte - static_cast<uint32_t>(uint64_t{byte} * 0xaaaaaab >> 33) * 48, 47u);
+  }
+}
+
 TEST(IrMaskFacts, InclusionAndCovering) {
   const Parsed p(R"(function "f"
 entry 0x0 b0

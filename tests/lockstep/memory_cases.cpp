@@ -607,6 +607,50 @@ LockstepCase neighbouring_bytes() {
   return {.name = "neighbouring_bytes", .body = body, .reference = {}};
 }
 
+// Four dwords a lane, of rows that four lanes read together: all lanes, one off, one elsewhere, with a double for each two
+// dwords, and at the end of the buffer, where some lanes get a part.
+LockstepCase rows_of_four_lanes() {
+  std::string body = kLoadOwn;
+  body += R"(
+  s_mov_b32 s12, s4
+  s_mov_b32 s13, s5
+  s_mov_b32 s14, 0x4000
+  s_mov_b32 s15, 0x27000
+  v_mov_b32_e32 v9, 0
+)";
+  const auto use = [&](unsigned slot, const char* index) {
+    body +=
+        fmt::format("  buffer_load_dwordx4 v[20:23], {}, s[12:15], 0 offen offset:16\n  s_waitcnt vmcnt(0)\n", index);
+    body += "  s_mov_b64 exec, -1\n  v_mov_b32_e32 v40, 0\n";
+    for (unsigned i = 0; i < 4; ++i)
+      body += fmt::format("  v_mul_u32_u24_e32 v30, {}, v{}\n  addu v40, v30, v40\n", 3 + i, 20 + i);
+    body += fmt::format("  out {}, v40\n", slot);
+  };
+  use(0, "v5");
+  body += "  s_mov_b32 exec_lo, 0xfffffdff\n";
+  use(1, "v5");
+  body += "  v_cmp_eq_u32_e32 vcc, 37, v0\n  v_cndmask_b32_e32 v6, v5, v9, vcc\n";
+  use(2, "v6");
+  body += "  s_movk_i32 s14, 0x788\n";
+  use(3, "v5");
+  body += R"(
+  s_mov_b32 s14, 0x4000
+  buffer_load_dwordx4 v[20:23], v5, s[12:15], 0 offen
+  s_waitcnt vmcnt(0)
+  v_add_f64 v[24:25], v[20:21], v[22:23]
+  v_xor_b32_e32 v24, v24, v25
+  out 4, v24
+)";
+  return {.name = "rows_of_four_lanes",
+          .body = body,
+          .prepare =
+              [](Memory& data) {
+                for (uint32_t i = 0; i < 4 * kLanes; ++i) data[i] = 1024 + i / 4 * 23 % 29 * 80 + i % 4 * 16;
+                for (uint32_t i = 257; i < 1024; i += 2) data[i] = 0x40080000 + data[i] * 4099;
+              },
+          .reference = {}};
+}
+
 }  // namespace
 
 std::vector<LockstepCase> memory_cases() {
@@ -623,6 +667,7 @@ std::vector<LockstepCase> memory_cases() {
   cases.push_back(sums_of_products());
   cases.push_back(lds_places_of_lanes_that_are_off());
   cases.push_back(neighbouring_bytes());
+  cases.push_back(rows_of_four_lanes());
   return cases;
 }
 

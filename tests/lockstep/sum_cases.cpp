@@ -21,6 +21,8 @@ struct Product {
   unsigned steps;       // terms of each sum
   bool doubles;         // 4 x 4 sums of f64, else 8 x 4 of f32
   bool stores_between;  // to the LDS: where nothing is loaded from, and where the next terms are
+  // To the second half of the LDS: lanes in rows of six, whose numbers take a division; the last ones are beyond its end.
+  bool tiles = false;
 };
 
 // v18 and v19 are the places of the factors: 16 bytes a lane, and 16 bytes for each sixteen lanes.
@@ -46,6 +48,7 @@ std::string terms(const Product& p) {
         for (unsigned j = 0; j < 4; ++j)
           text += fmt::format("  v_fma_f32 v{0}, v{1}, v{2}, v{0}\n", 20 + 4 * i + j, 4 + i, 12 + j);
     }
+    if (p.tiles && step == 1) text += "  ds_write_b64 v52, v[4:5] offset:4096\n";
     if (!p.stores_between) continue;
     text += fmt::format("  ds_write_b32 v57, v{} offset:{}\n", 4 + step % 8, 4096 + 256 * (step % 4));
     if (step % 2 == 1) text += fmt::format("  ds_write_b32 v57, v56 offset:{}\n", 256 * step + 1024 + 64);
@@ -83,6 +86,20 @@ LockstepCase product(const Product& p) {
   v_lshlrev_b32_e32 v57, 2, v57
   v_cvt_f32_u32_e32 v56, v5
 )";
+  if (p.tiles)
+    body += R"(
+  s_mov_b32 s9, 0x2aaaaaab
+  v_and_b32_e32 v55, 0x7f, v0
+  v_mul_hi_u32 v52, v55, s9
+  v_mul_u32_u24_e32 v54, 6, v52
+  subu v54, v55, v54
+  v_lshlrev_b32_e32 v54, 4, v54
+  v_lshlrev_b32_e32 v52, 7, v52
+  addu v52, v52, v54
+  v_mov_b32_e32 v54, 0xf00000
+  v_cmp_gt_u32_e32 vcc, 120, v0
+  v_cndmask_b32_e32 v52, v54, v52, vcc
+)";
   // Small whole numbers, so that all sums are exact.
   for (unsigned row = 0; row < 16; ++row) {
     body += fmt::format("  v_add_f32_e32 v6, {}, v56\n", row % 2 == 0 ? "1.0" : "-2.0");
@@ -108,6 +125,7 @@ LockstepCase product(const Product& p) {
     body += "  s_sub_u32 s10, s10, 1\n  s_cmp_lg_u32 s10, 0\n  s_cbranch_scc1 .Lagain\n";
     if (p.shape == Shape::ahead)
       body += ".Lend:\n  s_waitcnt lgkmcnt(0)\n  s_barrier\n  ds_read_b32 v55, v57 offset:5120\n";
+    if (p.tiles) body += "  ds_read_b32 v55, v57 offset:4608\n  s_waitcnt lgkmcnt(0)\n";
   }
   body += "  v_mov_b32_e32 v19, 0\n";
   for (unsigned v = 20; v < 52; ++v)
@@ -134,6 +152,7 @@ std::vector<LockstepCase> sum_cases() {
       product({"f32_ahead", Shape::ahead, 9, false, false}),
       product({"f64_loop_between_stores", Shape::loop, 4, true, true}),
       product({"f64_barriers", Shape::barriers, 4, true, false}),
+      product({"f64_tiles", Shape::barriers, 4, true, false, true}),
   };
 }
 

@@ -112,6 +112,7 @@ constexpr std::pair<std::string_view, std::string_view> kKnownToChange[] = {
     {"loop-bounds", "words_in_turn"},
     {"tile-regions", "words_in_turn"},
     {"resumed-values", "counters_around_barriers"},
+    {"resumed-bounds", "sums_f64_tiles"},
     {"full-loops", "counting_signed_tested_first"},
     {"uniform-phis", "nested_loops"},
     {"uniform-stores", "one_lane_writes_what_all_read"},

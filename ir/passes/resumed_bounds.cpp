@@ -1,0 +1,162 @@
+// Addresses in the LDS that come back from a barrier in a vector register: what bits they can have is known where they are
+// computed, in front of the barrier, but not behind it, where they are read from the wave state. An `and` with these bits,
+// which changes nothing, says it. So it shows that what is stored into one half of the LDS is not what is loaded from the
+// other.
+//
+// For what can be computed again at little cost there is resumed_values.cpp, which runs before.
+#include <algorithm>
+#include <bitset>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "ir/analysis/dominators.h"
+#include "ir/analysis/known_bits.h"
+#include "ir/analysis/resumptions.h"
+#include "ir/passes/passes.h"
+
+namespace wavejit::ir::passes {
+namespace {
+
+constexpr size_t kMaxWork = 1u << 20;                 // entries times blocks
+constexpr uint64_t kLargestAddress = (1u << 28) - 1;  // of one that says anything, in bytes
+
+using Rows = std::bitset<kNumVgprs + kNumAgprs>;
+
+// Whether the value, or the sum of it and a constant, is where the LDS is accessed.
+bool is_lds_address(const Inst* value, bool may_add = true) {
+  return std::any_of(value->users.begin(), value->users.end(), [&](const Inst* user) {
+    if (user->op == Op::load || user->op == Op::store)
+      return user->mem.form == AddressForm::lds_offset && user->operands[1] == value;
+    return (user->op == Op::phi || (user->op == Op::add && user->operands[1]->is_const())) && may_add &&
+           is_lds_address(user, user->op == Op::phi);
+  });
+}
+
+class ResumedBounds {
+ public:
+  explicit ResumedBounds(Function& function) : function_(function) {}
+
+  bool run() {
+    if (!collect()) return false;
+    solve();
+    return mark();
+  }
+
+ private:
+  struct Site {  // an entry
+    Block* block = nullptr;
+    bool resumed_only = false;
+    std::vector<Inst*> addresses;                     // get_vgpr
+    std::unordered_map<uint64_t, uint64_t> possible;  // by row of an address: bits that its lanes can have
+  };
+  struct Exit {
+    size_t resumes_at = 0;
+    std::unordered_map<uint64_t, const Inst*> written;  // by row of an address
+    std::vector<size_t> origins;                        // entries that lead here
+  };
+
+  bool collect() {
+    if (function_.entries.size() * function_.blocks.size() > kMaxWork) return false;
+    std::unordered_map<uint64_t, size_t> entry_at;
+    for (const Entry& entry : function_.entries) {
+      if (!entry_at.emplace(entry.guest_pc, sites_.size()).second) return false;
+      Site& site = sites_.emplace_back(Site{.block = entry.block, .resumed_only = entry.resumed_only});
+      for (Inst* inst : entry.block->insts) {
+        if (inst->op != Op::get_vgpr || !entry.resumed_only || !is_lds_address(inst)) continue;
+        site.addresses.push_back(inst);
+        rows_.set(inst->imm);
+      }
+    }
+    if (rows_.none()) return false;
+    std::unordered_map<const Block*, size_t> exit_of;
+    for (const auto& block : function_.blocks) {
+      if (!block->successors.empty()) continue;
+      const std::optional<uint64_t> pc = resumption_pc(*block);
+      const auto entry = pc ? entry_at.find(*pc) : entry_at.end();
+      if (entry == entry_at.end()) continue;
+      exit_of[block.get()] = exits_.size();
+      Exit& exit = exits_.emplace_back(Exit{.resumes_at = entry->second});
+      for (const Inst* inst : block->insts)
+        if (inst->op == Op::set_vgpr && rows_.test(inst->imm)) exit.written[inst->imm] = inst->operands[0];
+    }
+    for (size_t i = 0; i < sites_.size(); ++i) {
+      std::unordered_set<const Block*> seen{sites_[i].block};
+      std::vector<const Block*> work{sites_[i].block};
+      while (!work.empty()) {
+        const Block* block = work.back();
+        work.pop_back();
+        if (const auto exit = exit_of.find(block); exit != exit_of.end()) exits_[exit->second].origins.push_back(i);
+        for (const Block* successor : block->successors)
+          if (seen.insert(successor).second) work.push_back(successor);
+      }
+    }
+    return true;
+  }
+
+  // Bits only come to what is possible, the way round loops of barriers, too.
+  void solve() {
+    const Dominators dominators(function_);
+    const KnownBits bits(function_, dominators);
+    const auto possible_in = [&](size_t site, uint64_t row) -> uint64_t {
+      return sites_[site].resumed_only ? sites_[site].possible[row] : UINT32_MAX;
+    };
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const Exit& exit : exits_) {
+        for (uint64_t row = 0; row < rows_.size(); ++row) {
+          if (!rows_.test(row)) continue;
+          uint64_t possible = 0;
+          if (const auto written = exit.written.find(row); written != exit.written.end()) {
+            possible = bits.of(written->second).possible;
+          } else {
+            for (const size_t origin : exit.origins) possible |= possible_in(origin, row);
+          }
+          uint64_t& all = sites_[exit.resumes_at].possible[row];
+          changed |= (possible & ~all) != 0;
+          all |= possible;
+        }
+      }
+    }
+  }
+
+  bool mark() {
+    bool changed = false;
+    for (Site& site : sites_) {
+      for (Inst* read : site.addresses) {
+        const uint64_t possible = site.possible[read->imm];
+        if (possible > kLargestAddress) continue;
+        const auto make = [&](Op op, const std::vector<Inst*>& operands, uint64_t imm) {
+          Inst* inst = function_.create(op, kV32, operands);
+          inst->imm = imm;
+          inst->guest_pc = read->guest_pc;
+          inst->parent = site.block;
+          return inst;
+        };
+        Inst* mask = make(Op::const_, {}, possible);
+        Inst* bounded = make(Op::and_, {mask, mask}, 0);
+        function_.replace_all_uses(read, bounded);
+        function_.set_operand(bounded, 0, read);
+        auto& insts = site.block->insts;
+        const std::vector<Inst*> made = {mask, bounded};
+        insts.insert(std::find(insts.begin(), insts.end(), read) + 1, made.begin(), made.end());
+        changed = true;
+      }
+    }
+    return changed;
+  }
+
+  Function& function_;
+  Rows rows_;  // that hold addresses where some entry reads them
+  std::vector<Site> sites_;
+  std::vector<Exit> exits_;
+};
+
+}  // namespace
+
+PassResult resumed_bounds(Function& function, const PassContext&) {
+  function.remove_unreachable();
+  return {.changed = ResumedBounds(function).run()};
+}
+
+}  // namespace wavejit::ir::passes
