@@ -1,5 +1,5 @@
-// Looks for addresses of this process in emitted code. Code that is kept for other processes must hold none: its way to
-// anything outside are the slots of DataPool::function(). This is the check that whoever emits has kept to that.
+// Checks that emitted code holds no address of this process. Code that is kept for other processes may refer to the
+// outside only through the slots of DataPool::function().
 #pragma once
 
 #include <cstddef>
@@ -13,19 +13,19 @@ namespace wavejit::backend {
 
 class AddressAudit {
  public:
-  // Addresses in `fixed` mean the same wherever the code is used.
+  // Addresses in `fixed` are the same in every process that uses the code.
   explicit AddressAudit(const AddressRange& fixed) : fixed_(fixed) {}
 
-  // A number in the code, or data next to it.
+  // Checks an immediate of the code, or the data next to it.
   void look_at(uint64_t value);
   void look_at_data(const void* bytes, size_t size);
-  // A memory operand with nothing but a displacement.
+  // Reports a memory operand that consists of a displacement alone.
   void found_absolute_operand() { found_ = true; }
   [[nodiscard]] bool found() const { return found_; }
 
  private:
   const AddressRange fixed_;
-  std::set<uint64_t> pages_;  // that are known not to be mapped
+  std::set<uint64_t> pages_;  // pages known not to be mapped
   bool found_ = false;
 };
 

@@ -1,11 +1,11 @@
-// Errors of the register allocator's parts are asmjit's, passed on.
+// The parts of the register allocator return asmjit's error codes.
 #pragma once
 
 #include <asmjit/core.h>
 
 namespace wavejit::backend {
 
-// What must not be: a mistake of the allocator, or code that it does not know.
+// An internal error of the allocator, or code that it does not support.
 constexpr asmjit::Error kBroken = asmjit::kErrorInvalidState;
 
 }  // namespace wavejit::backend

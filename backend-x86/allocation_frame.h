@@ -1,5 +1,4 @@
-// What the register allocator does when everything has its place: the stack frame, and the instructions as they will
-// be.
+// The last steps of register allocation: lays out the stack frame and rewrites the instructions.
 #pragma once
 
 #include <bit>
@@ -19,11 +18,11 @@ class StackFrame {
  public:
   StackFrame(x86::Compiler& compiler, asmjit::FuncNode& function, Lives& lives);
 
-  // The stack slot of a register, as an operand of `size` bytes. Instructions that have it are to be noted.
+  // The spill slot of a register, as an operand of `size` bytes. Callers note() the instructions that use it.
   [[nodiscard]] x86::Mem slot(uint32_t reg, uint32_t size);
   void note(asmjit::InstNode* node) { nodes_.push_back(node); }
 
-  // Lays the frame out, inserts prologue and epilogue and gives all operands their addresses.
+  // Lays out the frame, inserts prologue and epilogue, and resolves the addresses of all slot operands.
   asmjit::Error finish(const std::array<uint32_t, kGroups>& changed, asmjit::FuncArgsAssignment& arguments);
 
  private:
@@ -32,7 +31,7 @@ class StackFrame {
     int32_t offset = 0;
   };
   void need(uint32_t reg);
-  // Returns the size of all slots, and the alignment that they want.
+  // Returns the size of all slots and their alignment.
   [[nodiscard]] std::pair<uint32_t, uint32_t> place_slots();
   asmjit::Error resolve(asmjit::InstNode& node);
 
@@ -41,10 +40,10 @@ class StackFrame {
   Lives& lives_;
   std::vector<uint32_t> slot_of_;  // by register: index in slots_
   std::vector<Slot> slots_;
-  std::vector<asmjit::InstNode*> nodes_;  // with slots as operands, besides those that had them before
+  std::vector<asmjit::InstNode*> nodes_;  // instructions that got slot operands here
 };
 
-// Puts host registers in the places of virtual ones, and removes what does nothing then.
+// Replaces virtual registers with their assigned host registers and deletes moves that became no-ops.
 asmjit::Error rewrite_instructions(x86::Compiler& compiler, asmjit::FuncNode& function, Lives& lives);
 
 }  // namespace wavejit::backend

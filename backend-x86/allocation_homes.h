@@ -1,11 +1,12 @@
-// Homes: the host registers that virtual registers are in whenever nothing speaks against it.
+// Homes: the host register assigned to a virtual register for its whole life. It holds the value unless an instruction
+// forces it elsewhere.
 #pragma once
 
 #include "backend-x86/allocation_lives.h"
 
 namespace wavejit::backend {
 
-// Sets `home` where there is one, for the registers of a group. Returns whether all have got one.
+// Sets `home` for the virtual registers of a group, where a host register is free. Returns true if all have got one.
 bool assign_homes(Lives& lives, uint32_t group, uint32_t available);
 
 }  // namespace wavejit::backend

@@ -1,8 +1,8 @@
-// What the register allocator knows of a function: blocks, which registers each instruction reads and writes, and where
-// each virtual register is alive.
+// Analysis for register allocation: the blocks of a function, the registers that each instruction reads and writes, and
+// the live ranges of virtual registers.
 //
-// Nothing here grows faster than the code does: registers that are alive within one block only, which most are, do not
-// take part in the analysis across blocks, and where others are alive is kept as runs of blocks.
+// Time and memory are proportional to the code. Most registers are live in one block only; these do not take part in
+// the analysis across blocks. For the others, liveness is kept as runs of blocks.
 #pragma once
 
 #include <asmjit/x86.h>
@@ -31,7 +31,7 @@ struct RegisterUse {
     out = 8,          // is given a value whatever it held
     use_memory = 16,  // could be a memory operand
     duplicate = 32,   // argument of a call more than once
-    last = 64,        // nothing behind it in the block speaks of the register
+    last = 64,        // the last use or definition in the block
     kill = 128,       // nothing reads it any more
     done = 256,       // has its host register for the use
     lives_on = 512,   // the last in its block, but the register is alive behind the block
@@ -42,7 +42,7 @@ struct RegisterUse {
   uint8_t use_id, out_id;           // host registers, fixed or chosen
   uint32_t use_mask, out_mask;      // host registers allowed
   uint32_t use_places, out_places;  // bit sets of words of the instruction to put the host register's number into
-  uint32_t next = kNoIndex;         // the next instruction in the block that speaks of the register
+  uint32_t next = kNoIndex;         // the next instruction in the block that uses or defines the register
 
   [[nodiscard]] bool has(uint16_t flag) const { return (flags & flag) != 0; }
   [[nodiscard]] bool write_only() const { return (flags & (read | write)) == write; }
@@ -85,7 +85,7 @@ struct Lifetime {
   uint32_t group;
   LiveSpan current{0, 0};       // the last span
   uint32_t earlier = kNoIndex;  // the spans before it: index of the previous one
-  float refs = 0;               // instructions that speak of it, by the weight of their blocks
+  float refs = 0;               // instructions that use or define it, weighted by their blocks
   float frequency = 0;          // refs by the length of its life
   uint32_t preferred = ~0u;     // host registers that all of its instructions allow
   uint32_t clobbers = 0;        // host registers that calls destroy in its lifetime
@@ -126,7 +126,7 @@ class Lives {
   }
 
  private:
-  // A register in a block in which it is spoken of.
+  // A register in a block that uses or defines it.
   struct Touch {
     uint32_t reg, block;
     uint32_t last_use;
@@ -149,7 +149,7 @@ class Lives {
   void find_spans();
   bool open(Lifetime& life, uint32_t begin, uint32_t end);
 
-  // Blocks at the beginning of which a register is alive, one behind the other. Only the last may speak of it.
+  // Consecutive blocks at whose beginning a register is live. Only the last may use or define it.
   struct Run {
     uint32_t first, last;
   };

@@ -1,6 +1,6 @@
-// One atomic instruction. Lanes act one after the other in ascending order: on memory that other threads may see each
-// does so with a host atomic, unless all lanes share the address: then one host atomic does the work of all of them.
-// LDS belongs to one work-group, which runs on one host thread: plain read-modify-writes.
+// Emits one atomic instruction. Lanes act one after the other in ascending order. On memory that other threads may see,
+// each lane executes a host atomic; if all lanes share the address, one host atomic does the work of all. The LDS
+// belongs to one work-group, which runs on one host thread, so its atomics are plain read-modify-writes.
 #pragma once
 
 #include "backend-x86/emitter.h"
@@ -28,7 +28,7 @@ class AtomicAccess {
   [[nodiscard]] bool is_compare() const;  // integer minimum or maximum
   [[nodiscard]] Gp gp() { return e_.new_gp(wide_ ? 64 : 32); }
   [[nodiscard]] std::vector<MaskReg> masks();
-  // An operand that is the same for all lanes, as a scalar. The register must not be written.
+  // A uniform operand as a scalar. The caller must not write the register.
   [[nodiscard]] Gp scalar(const ir::Inst* value);
   void mark(bool misaligned = false);
   // Faults unless the address, in a register or memory_, is a multiple of `bytes`.
@@ -38,7 +38,7 @@ class AtomicAccess {
 
   // Addresses that differ (atomics.cpp).
   void each_lane();
-  [[nodiscard]] Gp stage_addresses();  // the lanes that act; sets base_, disp_
+  [[nodiscard]] Gp stage_addresses();  // returns the active lanes; sets base_ and disp_
   [[nodiscard]] Source stage(const ir::Inst* value, std::optional<Mem>& slot);
   void private_lanes();
   void zero_results();
@@ -63,7 +63,7 @@ class AtomicAccess {
   // On memory_.
   [[nodiscard]] Gp plain(const Gp& value, const Gp& other);
   [[nodiscard]] Gp locked(const Gp& value, const Gp& other);
-  [[nodiscard]] bool without_result(const Gp& value);  // false: no such instruction
+  [[nodiscard]] bool without_result(const Gp& value);  // false: the host has no such instruction
   [[nodiscard]] Gp combine(const Gp& old, const Gp& value, const Gp& other);
   [[nodiscard]] Vec vector_of(const Gp& g);
   [[nodiscard]] Gp scalar_of(const Vec& v);

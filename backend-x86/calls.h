@@ -1,5 +1,5 @@
-// Memory operations out of line (ir/calls.def): functions that translated code calls with a wave's rows. They report
-// faults as the interpreter does, by describing the access in the wave state (frontend/interp/interpreter.h).
+// Out-of-line memory operations (ir/calls.def): functions that translated code calls with rows of a wave. They report
+// faults as the interpreter does: they describe the access in the wave state (frontend/interp/interpreter.h).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct CallArgs {
   uint32_t (*out)[kWaveSize];     // inactive lanes: 0
   uint64_t addresses[kWaveSize];  // for the fault handler
 };
-// Whether it could be done; if not, the guest program is at an instruction with operands that are not supported.
+// Returns false if the operands of the guest instruction are not supported.
 using CallFn = uint64_t (*)(CallArgs* args);
 
 [[nodiscard]] CallFn find_call(ir::Call call);

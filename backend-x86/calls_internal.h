@@ -1,4 +1,4 @@
-// What the functions of calls.h share.
+// Shared by the implementations of the functions of calls.h.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ inline void clear_results(CallArgs* args) {
   std::memset(args->out, 0, args->results * sizeof *args->out);
 }
 
-// Tells the fault handler which lanes access what (kFaultLanes of frontend/interp/interpreter.h).
+// Tells the fault handler which lanes access which addresses (kFaultLanes of frontend/interp/interpreter.h).
 inline void describe_access(CallArgs* args, uint64_t lanes, unsigned bytes, bool write) {
   WaveState& wave = *args->wave;
   wave.pc = args->guest_pc;
@@ -42,7 +42,7 @@ inline void describe_access(CallArgs* args, uint64_t lanes, unsigned bytes, bool
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-// Computes the active lanes' addresses; those without one (0) access nothing.
+// Computes the addresses of active lanes. A lane whose address is 0 accesses nothing. Returns the lanes that access.
 template <typename F>
 uint64_t stage_addresses(CallArgs* args, unsigned bytes, bool write, F&& address) {
   uint64_t lanes = 0;
@@ -54,7 +54,7 @@ uint64_t stage_addresses(CallArgs* args, unsigned bytes, bool write, F&& address
   return lanes;
 }
 
-// Components to the result's rows, one in each or as 16-bit values, perhaps two in each.
+// Writes components to the rows of the result: one per row, as 32 or 16 bits, or two 16-bit values per row if `packed`.
 inline void put_components(CallArgs* args, unsigned lane, const uint32_t* value, unsigned count, format::Number number,
                            bool d16, bool packed) {
   for (unsigned i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
-// Executable memory for translations. Each block is mapped twice: once writable, once executable. Both mappings are shared
-// with the children of fork(), so a child leaves its parent's memory alone and takes new blocks of its own.
+// Executable memory for translations. Each block is mapped twice: once writable, once executable. Children of fork()
+// share both mappings, so a child does not write to its parent's blocks and takes new ones.
 #pragma once
 
 #include <asmjit/core.h>
@@ -14,14 +14,14 @@ namespace wavejit::backend {
 
 class CodeBlock {
  public:
-  // Copies flattened and resolved code; relocates it to where it will run. Thread-safe.
+  // Copies flattened and resolved code and relocates it to its final address. Thread-safe.
   static Expected<CodeBlock> create(asmjit::CodeHolder& code);
-  // 8 bytes at `offset` that get this value.
+  // Writes `value` to the 8 bytes at `offset`.
   struct Patch {
     uint32_t offset;
     uint64_t value;
   };
-  // Copies code that may be anywhere. Patches must lie inside. Thread-safe.
+  // Copies position-independent code and applies patches, which must lie inside. Thread-safe.
   static Expected<CodeBlock> create(std::span<const uint8_t> code, std::span<const Patch> patches);
   CodeBlock(CodeBlock&& other) noexcept
       : begin_(std::exchange(other.begin_, nullptr)), size_(other.size_), allocator_(other.allocator_) {}

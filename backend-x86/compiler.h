@@ -23,10 +23,10 @@ enum class Tier : uint8_t {
 };
 [[nodiscard]] std::string_view to_string(Tier tier);
 [[nodiscard]] bool host_supports(Tier tier);
-[[nodiscard]] bool host_has_vnni();             // AVX-512 VNNI, which the AVX-512 tier uses where it is
-[[nodiscard]] Expected<Tier> best_host_tier();  // kUnsupported when the CPU has not even AVX2/FMA/F16C/BMI2
+[[nodiscard]] bool host_has_vnni();             // AVX-512 VNNI, which the AVX-512 tier uses if present
+[[nodiscard]] Expected<Tier> best_host_tier();  // kUnsupported if the CPU lacks AVX2, FMA, F16C or BMI2
 
-// What tells this CPU from others: its model, and what it can run.
+// Identifies the CPU: its model, and the tiers that it can run.
 [[nodiscard]] std::span<const uint32_t> host_identity();
 
 struct AddressRange {
@@ -37,45 +37,46 @@ struct CompileOptions {
   Tier tier = Tier::avx512;
   bool keep_listing = false;  // produce CompiledCode::listing (annotated x86 assembly)
   OptimisationSet optimisations = {};
-  // Find out whether the code is movable. Addresses in this range, those of the guest's code and variables, mean the
-  // same wherever it is going to be used.
+  // If set, compile() determines whether the code is movable. Addresses in this range, those of the guest's code and
+  // variables, are the same in every process that uses the code.
   std::optional<AddressRange> movable_within = {};
   std::function<void(std::string_view stage)>
-      finished;  // after "emit", "allocate", "assemble" and "place", for profiles
+      finished;  // called after "emit", "allocate", "assemble" and "place", for profiles
 };
 
-// Bytes behind the LDS (WaveState::lds_base + lds_size) that the caller keeps readable and writable: vector accesses
-// reach over the end there, and store back what they have read.
+// Bytes past the end of the LDS (WaveState::lds_base + lds_size) that the caller keeps readable and writable. Vector
+// accesses may overrun the end and store back what they have read there.
 inline constexpr uint32_t kLdsSlack = 256;
 
-// Code range [begin, end) (byte offsets) may fault on behalf of a guest memory instruction.
-// fault_decode.h turns a fault inside the range into a lane.
+// The code range [begin, end) (byte offsets) accesses memory for a guest instruction. fault_decode.h finds the lane of
+// a fault inside the range.
 struct FaultRange {
   uint32_t begin = 0, end = 0;
   uint64_t guest_pc = 0;
   uint8_t first_lane = 64;  // lanes served by the range: first_lane .. first_lane + lanes - 1; 64 = scalar access
   uint8_t lanes = 0;
   uint8_t element_bytes = 4;  // distance between consecutive lanes' addresses when the range is one contiguous access
-  // Mask elements of the access that belong to a lane, and how many of first_lane's are in front of the access.
+  // Mask elements of the access per lane, and how many elements of first_lane precede the access.
   uint8_t lane_elements = 1, skipped_elements = 0;
   bool contiguous = false;
   bool write = false;
-  bool lane_in_state = false;  // a loop over lanes, which keeps the current lane in WaveState::fault_lane
-  bool misaligned = false;     // reached for a misaligned address only, whose bit 63 it inverts so that it faults
+  bool lane_in_state = false;  // a loop over lanes that keeps the current lane in WaveState::fault_lane
+  bool misaligned = false;     // executed only for a misaligned address; inverts its bit 63 so that the access faults
   bool paired_order = false;   // a gather of AVX2 64-bit addresses: its elements are lanes 0 1 4 5 past first_lane
 };
 
 // 8 bytes of code that hold the address of a function of this library.
 struct FunctionSlot {
   uint32_t offset = 0;    // from the code's beginning
-  uint32_t function = 0;  // which, by a number that only this build knows
+  uint32_t function = 0;  // number of the function, valid for this build only
 };
-// What the trampolines align the host's stack to before they enter code, in bytes.
+// Alignment of the host's stack, in bytes, when a trampoline enters translated code.
 inline constexpr uint32_t kStackAlignment = 64;
 
-// Code as it can be kept, and placed again by any process that runs the same build of the library on such a CPU.
+// Position-independent form of translated code. Any process that runs the same build of the library on the same kind of
+// CPU can place it.
 struct CodeImage {
-  std::span<const uint8_t> code;  // what slots hold does not matter
+  std::span<const uint8_t> code;  // the contents of slots do not matter
   std::span<const FunctionSlot> slots;
   std::vector<FaultRange> fault_ranges;
   uint32_t host_instructions = 0;
@@ -95,7 +96,8 @@ class CompiledCode {
   [[nodiscard]] virtual const std::string& listing() const = 0;
   // Emitted x86 instruction count, for reports.
   [[nodiscard]] virtual uint32_t host_instructions() const = 0;
-  // Whether the code works in other places and processes once its slots are filled in: known if it was asked for.
+  // Returns true if the code works at other addresses and in other processes once its slots are filled in. Known only
+  // if CompileOptions::movable_within was set.
   [[nodiscard]] virtual bool is_movable() const = 0;
   [[nodiscard]] virtual std::span<const FunctionSlot> slots() const = 0;
 };
@@ -104,14 +106,15 @@ class CompiledCode {
 [[nodiscard]] Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& function,
                                                                     const CompileOptions& options);
 
-// Code that was kept. Errors: kOutOfMemory; kInvalidArgument when the parts do not fit together.
+// Makes kept code executable. Errors: kOutOfMemory; kInvalidArgument if the parts do not fit together.
 [[nodiscard]] Expected<std::shared_ptr<const CompiledCode>> place(CodeImage image);
 
-// Runs compiled code with the host FP environment set from wave.mode and restored afterwards (fixed entry stub).
+// Runs compiled code through the entry trampoline, which sets the host's FP environment from wave.mode and restores it
+// afterwards.
 ExitReason enter(const CompiledCode& code, WaveState& wave, uint32_t entry_index);
 
-// A stub that enters compiled code and leaves MXCSR as that code does: code whose operations depend on MXCSR sets it
-// itself. For callers that enter code many times and restore MXCSR in the end. Returns an ExitReason.
+// A trampoline that enters compiled code and does not restore MXCSR. Code that depends on MXCSR sets it itself. For
+// callers that enter code many times and restore MXCSR at the end. Returns an ExitReason.
 using PlainEntryFn = uint32_t (*)(WaveState* wave, uint32_t entry_index, CompiledCode::EntryFn code);
 [[nodiscard]] PlainEntryFn plain_entry();
 

@@ -1,9 +1,9 @@
-// IR -> asmjit Compiler instructions for one function, on either tier.
+// Emits asmjit Compiler instructions for one IR function, for either tier.
 //
-// Code model: a vector value is `chunks` registers (pairs of registers for 64-bit lanes), a mask one mask register per
-// chunk, a scalar one GPR. Within a block, instructions in which no lane sees another are collected into segments and
-// emitted chunk by chunk, so that intermediate values die within a chunk. Everything else is emitted between segments,
-// all chunks at once.
+// Code model: a vector value has one register per chunk (two for 64-bit lanes), a mask one mask register per chunk, and
+// a scalar one general register. Within a block, instructions in which no lane sees another form segments. A segment is
+// emitted chunk by chunk, so that intermediate values die within a chunk. All other instructions are emitted between
+// segments, for all chunks at once.
 #pragma once
 
 #include <array>
@@ -33,7 +33,7 @@
 
 namespace wavejit::backend {
 
-// Condition that holds after `cmp a, b` when the predicate does.
+// The condition code for a predicate after `cmp a, b`.
 [[nodiscard]] x86::CondCode scalar_condition(ir::ICmp p);
 
 // The 64-bit values that an access to memory takes as wholes; none: it takes dwords.
@@ -45,7 +45,7 @@ struct WideValues {
 
 class Emitter {
  public:
-  // tile: lanes the function handles at once.
+  // tile: lanes that the function handles at once.
   Emitter(const ir::Function& function, x86::Compiler& cc, const CompileOptions& options, unsigned tile = kWaveSize);
 
   // Emits the whole function. The first IR operation that is not supported stops it.
@@ -68,19 +68,19 @@ class Emitter {
   void emit_region(const TileRegion& region, const Label& next);
   void flush_segment();
   void emit_segment();
-  // The order inside of a segment (segment_order.cpp).
+  // Order within a segment (segment_order.cpp).
   [[nodiscard]] std::vector<schedule::Node> segment_nodes() const;
   void for_each_read(const Inst& inst, const std::function<void(const Inst*)>& visit) const;
   void for_each_result(const Inst& inst, const std::function<void(const Inst*)>& visit) const;
   [[nodiscard]] const Inst* sum_operand(const Inst& inst) const;
   void emit_chunks(std::span<const Inst* const> insts);
   void emit_chunks_in_any_order(std::span<const Inst* const> insts);
-  // Segments as a loop over chunks (rolled_segment.cpp).
+  // Segments emitted as a loop over chunks (rolled_segment.cpp).
   struct RolledParts {
     std::vector<const Inst*> front, loop, behind;  // in the order of emission; only `loop` is in the loop
-    std::unordered_set<uint32_t> local;            // ids of values with registers of the loop
-    std::set<uint32_t> imports;                    // those of them that come from outside
-    std::map<uint32_t, const Inst*> exports;       // those read outside, and the last instruction that writes them
+    std::unordered_set<uint32_t> local;            // ids of values that live in registers of the loop
+    std::set<uint32_t> imports;                    // `local` values defined outside of the loop
+    std::map<uint32_t, const Inst*> exports;       // values read outside of the loop, with their last definition
   };
   [[nodiscard]] bool is_rollable(const Inst& inst) const;
   [[nodiscard]] bool is_rollable_load(const Inst& load) const;
@@ -100,7 +100,8 @@ class Emitter {
   [[nodiscard]] uint8_t chunks_of(const Inst* mask) const;
   [[nodiscard]] uint8_t chunks_read_by(const Inst& user) const;
   [[nodiscard]] bool must_flush_before(const Inst& inst, Shape shape) const;
-  // Bytes of the LDS that any lane may access: [begin, end). Flat accesses and others without a known bound have all.
+  // Bytes of the LDS that any lane may access: [begin, end). Accesses without a known bound, flat ones included, cover
+  // all.
   struct LdsAccess {
     int64_t begin = 0, end = INT64_MAX;
     bool stores = false;
@@ -123,7 +124,7 @@ class Emitter {
   [[nodiscard]] bool can_sink(const Inst& inst, const Inst& user) const;
   [[nodiscard]] bool reads_class(const Inst& inst, const Inst* own) const;
   [[nodiscard]] bool is_fused(const Inst* inst) const { return fused_[inst->id]; }
-  // Signs that are changed as part of the fused multiply-adds that use them (vector_float.cpp).
+  // Sign changes folded into the fused multiply-adds that use them (vector_float.cpp).
   void plan_negations();
   struct Signed {
     const Inst* value;
@@ -140,8 +141,9 @@ class Emitter {
   TernaryPlan ternaries_;
   void plan_ternary_logic();
   bool emit_ternary(const Inst& inst, unsigned chunk);
-  // Divisions of ordinary numbers as one instruction (division.cpp): by their last step, v_div_fixup_f32.
-  std::map<uint32_t, const Inst*> divisions_;  // one of the multiply-adds: all have the same mode
+  // Division sequences folded into one division for ordinary numbers (division.cpp), keyed by their last step,
+  // v_div_fixup_f32.
+  std::map<uint32_t, const Inst*> divisions_;  // value: one of the multiply-adds, all of which have the same mode
   void plan_divisions();
   void emit_folded_division(const Inst& inst, unsigned chunk);
   void emit_fixup32(const Inst& inst, unsigned chunk);
@@ -151,8 +153,8 @@ class Emitter {
   struct MatrixFactors {
     Mem a, b;
     unsigned group;
-    std::map<unsigned, Vec64> columns;  // of B, by the first one's lane
-    Vec element;                        // of A, from lane element_lane if that is not negative
+    std::map<unsigned, Vec64> columns;  // of B, by the lane of the first
+    Vec element;                        // of A, from lane element_lane unless that is negative
     int element_lane;
     Vec product = {};
   };
@@ -166,7 +168,7 @@ class Emitter {
   };
   void emit_matrix_tile(const MatrixChain& chain, const MatrixTile& tile);
   [[nodiscard]] std::vector<MatrixTile> matrix_tiles(const MatrixChain& chain) const;
-  // How far the elements of a tile are from those of the loop's first one.
+  // Distances in bytes from the elements of the loop's first tile to those of a tile.
   struct MatrixDistance {
     int32_t a, b, sums, unused;
   };
@@ -183,7 +185,7 @@ class Emitter {
   Vec matrix_accumulator(size_t index);
   void set_matrix_result(const Inst& inst, unsigned chunk, const Vec64& value);
   Vec64 gather_matrix_rows(const Inst& inst, const MatrixFactors& factors, unsigned lane);
-  // Accumulators that loops carry have their home in memory: a phi's row of a block on the stack.
+  // Loop-carried accumulators that live in memory: a phi's row in a block on the stack.
   struct RowHome {
     Mem block;
     unsigned row = 0;
@@ -207,33 +209,33 @@ class Emitter {
   std::optional<Mem> matrix_sums_;
   unsigned matrix_sums_bytes_ = 0;
   std::vector<Vec> matrix_accumulators_;
-  // Rows of A and B on the stack, for products that follow each other.
-  struct MatrixLot {
+  // A batch: products that follow each other and share rows of A and B on the stack.
+  struct MatrixBatch {
     std::vector<const Inst*> products;
-    size_t first = 0, last = 0;  // where they are in the block
+    size_t first = 0, last = 0;  // positions in the block
     std::map<const Inst*, Mem> rows;
-    std::set<const Inst*> stored;  // or stored as soon as they are made
+    std::set<const Inst*> stored;  // already stored, or stored as soon as they are made
   };
   void plan_matrix_rows(const ir::Block& block);
-  [[nodiscard]] std::vector<MatrixLot> matrix_lots(const ir::Block& block) const;
-  [[nodiscard]] std::vector<const Inst*> matrix_row_order(const MatrixLot& lot) const;
+  [[nodiscard]] std::vector<MatrixBatch> matrix_batches(const ir::Block& block) const;
+  [[nodiscard]] std::vector<const Inst*> matrix_row_order(const MatrixBatch& batch) const;
   [[nodiscard]] const Inst* maker_of_row(const Inst& row) const;
   [[nodiscard]] unsigned matrix_row_bytes(const Inst& row) const { return tile_ * row.type.bits() / 8; }
-  // Of a lane's element in a row.
+  // Byte offset of a lane's element in a row.
   [[nodiscard]] unsigned matrix_offset(unsigned lane, bool wide) const;
   [[nodiscard]] const Mem& matrix_row(const Inst& product, size_t operand) const {
-    return matrix_lots_[matrix_lot_of_.at(&product)].rows.at(product.operands[operand]);
+    return matrix_batches_[matrix_batch_of_.at(&product)].rows.at(product.operands[operand]);
   }
   void store_matrix_rows(const Inst& inst);
   void store_made_rows(const Inst& inst, unsigned chunk);
   void store_matrix_row(const Mem& place, const Inst& row, unsigned chunk);
-  std::vector<MatrixLot> matrix_lots_;                                         // of the block
-  std::map<const Inst*, size_t> matrix_lot_of_;                                // by product
+  std::vector<MatrixBatch> matrix_batches_;                                    // of the block
+  std::map<const Inst*, size_t> matrix_batch_of_;                              // by product
   std::map<const Inst*, std::vector<std::pair<const Inst*, Mem>>> made_rows_;  // by the instruction that makes them
   struct MatrixArea {
     Mem memory;
     unsigned bytes = 0;
-    size_t free_from = 0;  // where in the block
+    size_t free_from = 0;  // position in the block
   };
   std::vector<MatrixArea> matrix_areas_;
   void plan_wide_accesses();
@@ -242,23 +244,23 @@ class Emitter {
     int32_t distance;
   };
   void plan_prefetches();                                 // prefetch.cpp
-  void emit_prefetches(const ir::Block& block);           // at its end
+  void emit_prefetches(const ir::Block& block);           // at the end of the block
   std::map<uint32_t, std::vector<Prefetch>> prefetches_;  // by block id
   struct Stream {
     const Inst* step = nullptr;  // scalar; null: no step
     unsigned shift = 0;
     bool is_signed = false;  // how a 32-bit step is extended
   };
-  // What the next work-group, or round between barriers, accesses is how far from what this one does: factor * scale
-  // (null: 1) bytes.
+  // Distance from an address to the one that the next work-group, or the next round between barriers, accesses:
+  // factor * scale bytes (scale null: 1).
   struct Advance {
     int64_t factor = 0;
     const Inst* scale = nullptr;  // i32, unsigned
-    int sgpr = -1;                // scale, in place of an instruction
+    int sgpr = -1;                // register that holds the scale, instead of an instruction
     [[nodiscard]] bool same_scale(const Advance& other) const { return scale == other.scale && sgpr == other.sgpr; }
   };
   using AdvanceMemo = std::map<const Inst*, std::optional<Advance>>;
-  // through_phis: as the first of the merged values that grows at all.
+  // through_phis: a phi advances like the first of its operands that advances at all.
   [[nodiscard]] std::optional<Advance> advance_of(const Inst* value, AdvanceMemo& memo, bool through_phis) const;
   [[nodiscard]] std::optional<Advance> find_advance(const Inst* value, AdvanceMemo& memo, bool through_phis) const;
   [[nodiscard]] std::optional<Advance> access_advance(const Inst& access, AdvanceMemo& memo, bool through_phis) const;
@@ -275,32 +277,32 @@ class Emitter {
   Gp stream_distance(const Inst& access);
   std::map<const Inst*, Stream> streams_;                                   // by access
   std::map<std::tuple<const Inst*, unsigned, bool>, Gp> stream_distances_;  // computed once in a segment
-  // Loads of lanes that walk through memory of their own (walks.cpp).
+  // Walks: loads of lanes that each read their own memory sequentially (walks.cpp).
   struct Pass;
   struct Walk {
     const ir::Block* block = nullptr;
     std::vector<Mem> rows;    // of the stack, by chunk of a pass
     std::vector<Gp> cursors;  // by chunk of the current pass
   };
-  std::map<uint32_t, Walk> walks_;  // by the load's id: the order must not depend on where instructions are
+  std::map<uint32_t, Walk> walks_;  // by the load's id, so that the order does not depend on host addresses
   void plan_walks();
   void start_walks(const Pass& pass);
   [[nodiscard]] bool is_found_on_a_walk(const Inst* value, unsigned depth = 6) const;
   std::optional<Mem> walk_lines_;
   void plan_wide_load(const Inst& load);
   void plan_wide_store(const Inst& store);
-  // Code emitted by `body` goes to the cold section at the end of the function.
+  // Emits the code of `body` in the cold section at the end of the function.
   void cold(const std::function<void()>& body);
 
   [[nodiscard]] bool may_share(const Inst& phi, const Inst& value) const;
 
   // --- floating-point environment (emitter.cpp) ---
   struct EnvNeed {
-    uint32_t bits, care;  // MXCSR, and which of its bits matter
+    uint32_t bits, care;  // MXCSR, and the bits of it that matter
   };
   static constexpr uint32_t kEnvRounding = 0x6000, kEnvInputDenorm = 0x40, kEnvAll = 0xe040;
   [[nodiscard]] static std::optional<EnvNeed> env_needed(const Inst& inst);
-  // The same for an instruction together with the ones fused into it, which are emitted at its place.
+  // The same for an instruction and those fused into it.
   [[nodiscard]] std::optional<EnvNeed> env_with_fused(const Inst& inst) const;
   void set_env(const EnvNeed& need);
 
@@ -309,12 +311,12 @@ class Emitter {
     std::vector<x86::Reg> regs;  // made when they are first used
     bool invariant = false;      // the same register serves all chunks
   };
-  // One pass through a tile region: the chunks it handles, and registers of its own for all values that it touches, so
-  // that their lives do not extend over the other passes.
+  // One pass through a tile region: its chunks, and separate registers for all values that it touches, so that live
+  // ranges do not extend over other passes.
   struct Pass {
     const TileRegion* region;
     unsigned begin, end;          // chunks
-    bool final;                   // scalar results are those of the last pass
+    bool final;                   // the last pass, which defines the scalar results
     Label next;                   // where the next pass starts
     std::vector<Label> labels;    // of the region's blocks, by block id
     std::vector<Storage> values;  // by instruction id
@@ -326,7 +328,7 @@ class Emitter {
     std::vector<Storage> values;                // by instruction id
     std::unordered_set<uint32_t> local;         // which instructions' values are in `values`
     std::map<const Inst*, Mem> pointers;        // by address, for all chunks
-    std::map<const Inst*, Gp> loaded_pointers;  // those of the iteration
+    std::map<const Inst*, Gp> loaded_pointers;  // pointers of the current iteration
   };
   struct Place {
     const Inst* inst;
@@ -335,11 +337,11 @@ class Emitter {
   [[nodiscard]] Place resolve(const Inst* inst) const;
   Storage& storage(const Inst* inst);
   x86::Reg new_register(const Inst* inst);
-  // Registers for an element of a chunk.
+  // Number of registers for one element of a chunk.
   [[nodiscard]] unsigned parts(const Inst* inst) const {
     return inst->type.kind == ir::TypeKind::v64 && !lane_addresses_.is_scalar(inst) ? 2 : 1;
   }
-  // All chunks, or those of the current pass.
+  // The range of chunks: of the current pass, or all.
   [[nodiscard]] unsigned first_chunk() const { return pass_ ? pass_->begin : 0; }
   [[nodiscard]] unsigned end_chunk() const { return pass_ ? pass_->end : chunks_; }
   x86::Reg reg(const Inst* inst, unsigned element, unsigned chunk, unsigned part);
@@ -349,9 +351,9 @@ class Emitter {
   Vec64 v64(const Inst* inst, unsigned chunk);
   Operand v64_operand(const Inst* inst, unsigned chunk, unsigned part);
   MaskReg mask(const Inst* inst, unsigned chunk);
-  Gp gp(const Inst* inst);               // constants are materialised; must not be written
+  Gp gp(const Inst* inst);               // constants are materialised; the caller must not write it
   Operand gp_operand(const Inst* inst);  // immediate when it fits 32 bits sign-extended
-  // Lets the result have the registers of an operand that nothing else needs.
+  // Gives the result the registers of an operand that is dead afterwards.
   void take_over(const Inst& inst, const Inst* operand, unsigned chunk);
   Vec dst(const Inst& inst, unsigned chunk, unsigned element = 0);
   Vec64 dst64(const Inst& inst, unsigned chunk);
@@ -360,7 +362,7 @@ class Emitter {
   [[nodiscard]] bool is_invariant(const Inst* inst) const;
   void decide_invariance(const ir::Block& block);
   [[nodiscard]] bool is_uniform(const Inst* inst) const { return shapes_.of(inst).is_uniform(); }
-  // Null when the mask is known to be full.
+  // Null if the mask is known to be full.
   const MaskReg* mask_or_full(const Inst* inst, unsigned chunk, MaskReg& holder);
   [[nodiscard]] static bool is_full(const Inst* mask) { return mask->is_const(~uint64_t{0}); }
   [[nodiscard]] Mem wave_field(size_t offset, uint32_t size) const {
@@ -382,24 +384,24 @@ class Emitter {
   Vec64 lane_vector64(const Inst* value, unsigned chunk);
 
   // --- control (control.cpp) ---
-  // next: the label of what is emitted behind the block.
+  // next: the label of the code emitted after the block.
   void emit_terminator(const ir::Block& block, const Label& next);
   [[nodiscard]] Label target(const ir::Block& from, unsigned successor) const;
   x86::CondCode emit_condition(const Inst* condition);
   struct Copy {
-    Operand to, from;  // from: register or constant instruction
+    Operand to, from;  // from: a register or memory; `constant` is set instead for constants
     const Inst* constant = nullptr;
     unsigned chunk = 0, part = 0;
   };
   [[nodiscard]] std::vector<Copy> edge_copies(const ir::Block& from, unsigned successor);
-  // Copies `value`, as it is in pass `from`, to `destination`, as it is in pass `to` (null: outside a region).
+  // Copies `value` of pass `from` to `destination` of pass `to` (null: outside of a region).
   void add_copies(std::vector<Copy>& copies, const Inst* destination, Pass* to, const Inst* value, Pass* from);
   void emit_copies(std::vector<Copy> copies);
   void emit_copy(const Operand& to, const Operand& from);
   void emit_entry_dispatch();
   void leave(ExitReason reason);
 
-  // --- units; each returns false when the operation is not its own ---
+  // --- emitters by file; each returns false for operations of other files ---
   bool emit_state(const Inst& inst, unsigned chunk);   // state.cpp: get_vgpr, set_vgpr, get_mask, set_mask
   bool emit_scalar_state(const Inst& inst);            // state.cpp
   bool emit_scalar_arithmetic(const Inst& inst);       // scalar.cpp
@@ -416,7 +418,7 @@ class Emitter {
   bool emit_memory(const Inst& inst, unsigned chunk);          // memory.cpp
   bool emit_load_scalar(const Inst& inst);                     // memory.cpp
   bool emit_atomic(const Inst& inst);                          // atomics.cpp
-  // One store for all lanes (memory_uniform.cpp).
+  // Stores of all lanes to one address (memory_uniform.cpp).
   [[nodiscard]] static bool is_store_of_wave(const Inst& inst);
   bool emit_store_of_wave(const Inst& inst);
   [[nodiscard]] Gp dword_of_wave(const Inst* value, const Operand& last);
@@ -471,15 +473,15 @@ class Emitter {
     MaskReg negative, nonzero, normal_up, inf_up, nan, quiet;  // *_up: that kind or one of larger magnitude
   };
   void class_test(const MaskReg& d, const Vec& wanted, const ClassFacts& facts);
-  // The same for known classes. Of the bits of a number, the smallest magnitude of each kind: zero, denormal, normal,
-  // infinity, signalling NaN, quiet NaN; then the sign.
+  // The same for constant classes. The limits are the smallest magnitude, as bits, of each kind: zero, denormal,
+  // normal, infinity, signalling NaN, quiet NaN; then the sign bit.
   using ClassLimits = std::array<uint32_t, 7>;
   void known_class_test(const MaskReg& d, const Vec& bits, uint32_t wanted, const ClassLimits& limits);
   void emit_fcmp32(uint32_t attr, const MaskReg& d, const Vec& a, const Operand_& b, const MaskReg* under = nullptr);
   Vec f32_to_i32(const Vec& x);
   Vec swizzle_scratch(const Vec& byte, unsigned first_lane);
   Vec64 host_addresses(const Gp& base, const GatherIndex& index);
-  // Generic addresses -> host addresses. Lanes in LDS beyond its size are taken out of `lanes`.
+  // Generic addresses -> host addresses. Removes lanes beyond the size of the LDS from `lanes`.
   Vec64 resolve_flat(const Vec64& address, unsigned access_bytes, unsigned first_lane, MaskReg& lanes);
   void for_each_lane(const MaskReg* lanes, unsigned first_lane, const std::function<void(const Gp&)>& body);
   Mem stack_row(unsigned bytes);  // a new stack slot, 64-byte aligned
@@ -490,9 +492,9 @@ class Emitter {
   Gp mask_to_number(const Inst* mask);              // 64-bit
   void call_helper(const Inst& inst, HelperFn function, std::span<Inst* const> operands, unsigned first_chunk,
                    unsigned chunks);
-  // Out of line: the helper does the chunk, in its own environment if it has one. Hot code goes on at `join`.
+  // Out of line: a helper computes the chunk, under its own MXCSR if `own_env`. Hot code continues at `join`.
   void chunk_helper(const Inst& inst, unsigned chunk, const Label& slow, const Label& join, bool own_env);
-  // Lanes whose quotient may need the scaling of the division sequence; null if there are none.
+  // Lanes whose quotient may need the scaling of the division sequence; null if no lane can.
   const MaskReg* odd_division(const Inst* denominator, const Inst* numerator, unsigned chunk);
   void number_to_mask(const Gp& number, const Inst& inst);
   void store_vector_row(const Mem& slot, const std::vector<Vec>& value);
@@ -521,7 +523,7 @@ class Emitter {
 
   asmjit::FuncNode* func_ = nullptr;
   asmjit::BaseNode* cold_cursor_ = nullptr;
-  // Rows that the per-lane loops use; never live across two of them.
+  // Rows used by the loops over lanes. None is live across two loops.
   std::optional<Mem> address_row_, data_row_, compare_row_, result_row_;                // a chunk of 64-bit lanes
   std::optional<Mem> atomic_addresses_, atomic_data_, atomic_second_, atomic_results_;  // all lanes, 64 bits each
   std::optional<Mem> wave_row_, second_row_, third_row_, helper_args_, helper_rows_, call_args_,
@@ -532,7 +534,7 @@ class Emitter {
   }
   Gp wave_, entry_index_;
   std::vector<Storage> values_;
-  Pass* pass_ = nullptr;  // the one being emitted
+  Pass* pass_ = nullptr;  // the pass being emitted
   Rolled* rolled_ = nullptr;
   std::vector<bool> invariant_;
   std::vector<uint8_t> wanted_chunks_;  // by instruction id, a bit for each chunk
@@ -542,19 +544,19 @@ class Emitter {
   std::vector<bool> with_access_;  // instructions for which a wide access does everything
   std::vector<Label> labels_;      // by block id
   std::vector<const Inst*> segment_;
-  // What must_flush_before asks about the segment.
+  // Facts about the segment for must_flush_before().
   struct SegmentFacts {
     unsigned loads = 0, stores = 0;            // sets of memories
-    std::vector<const Inst*> deferred, state;  // those that are emitted last, and those that access the wave state
+    std::vector<const Inst*> deferred, state;  // instructions emitted last; instructions that access the wave state
   };
   SegmentFacts segment_facts_;
   uint32_t segment_number_ = 1;
   std::vector<uint32_t> read_in_segment_;  // by id of a class: the last segment that reads it
-  // Addresses that the lanes of a chunk share, computed once in a segment: (base or null, offset, chunk; 0 when all
-  // chunks share them) -> pointer.
+  // Addresses that the lanes of a chunk share, computed once per segment: (base or null, offset, chunk; 0 if all chunks
+  // share the address) -> pointer.
   std::map<std::tuple<const Inst*, const Inst*, unsigned>, Gp> uniform_pointers_;
-  std::map<std::pair<std::vector<const Inst*>, unsigned>, Gp> clamp_tests_;  // by clamps and chunk, likewise
-  // What odd_division found in a segment, by its operands.
+  std::map<std::pair<std::vector<const Inst*>, unsigned>, Gp> clamp_tests_;  // by clamps and chunk; once per segment
+  // Results of odd_division() in a segment, by its operands.
   std::map<std::tuple<const Inst*, const Inst*, unsigned>, std::optional<MaskReg>> odd_divisions_;
   std::optional<EnvNeed> segment_env_;
   uint32_t canonical_env_ = rounding::kNeutralMxcsr;

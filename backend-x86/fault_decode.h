@@ -1,5 +1,5 @@
-// Which lane a memory fault in translated code belongs to and what it accessed, from the machine state the signal
-// handler gets. Async-signal-safe.
+// Finds the lane and the address of a memory fault in translated code, from the machine state that the signal handler
+// gets. Async-signal-safe.
 #pragma once
 
 #include <ucontext.h>
@@ -13,7 +13,7 @@ namespace wavejit::backend {
 
 struct DecodedFault {
   uint32_t lane = kWaveSize;  // 0..63, or 64 for scalar accesses
-  // What the lane accessed, if that is not a canonical address: the host does not say which one it was.
+  // The address that the lane accessed, if it is not canonical. The host does not report such an address.
   std::optional<uint64_t> non_canonical;
 };
 

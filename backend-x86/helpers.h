@@ -1,4 +1,4 @@
-// Out-of-line vector operations: what is too rare or too long to emit inline. They work on rows in memory, of a whole
+// Out-of-line vector operations that are too rare or too long to emit inline. They work on rows in memory, of a whole
 // wave or of a chunk.
 #pragma once
 
@@ -18,16 +18,16 @@ struct HelperArgs {
   uint32_t attr;
   uint32_t lanes;
 };
-// The MXCSR of helpers that have no environment of the guest's: to nearest, denormals kept.
+// The MXCSR of helpers that do not depend on the guest's MODE: round to nearest, keep denormals.
 constexpr uint32_t kHelperEnv = rounding::kNeutralMxcsr;
-// Returns the mask result, if the operation has one. MXCSR is as the operation wants it.
+// Returns the mask result, if the operation has one. The caller has set MXCSR for the operation.
 using HelperFn = uint64_t (*)(const HelperArgs* args);
 
 // Null when the operation has no helper.
 [[nodiscard]] HelperFn find_helper(const ir::Inst& inst);
 
-// The functions that translated code may call: all helpers, the clock, interrupts. In the same order in every process
-// that runs this build, so that their positions can stand for their addresses.
+// All functions that translated code may call: helpers, the clock, interrupts. The order is the same in every process
+// that runs this build, so a position identifies a function.
 [[nodiscard]] std::span<const uintptr_t> callable_functions();
 
 }  // namespace wavejit::backend

@@ -26,7 +26,7 @@ namespace I = x86::Inst;
 // One bit per lane of a chunk: a k register (AVX-512) or a vector of all-ones/all-zeros dwords (AVX2).
 using MaskReg = x86::Reg;
 
-// A chunk of 64-bit lanes: two registers. Which lanes are in which is the tier's business (VectorIsa::lane_of64).
+// A chunk of 64-bit lanes: two registers. The tier decides which lanes are in which (VectorIsa::lane_of64).
 struct Vec64 {
   Vec part[2];
 };
@@ -34,7 +34,7 @@ struct Mask64 {
   MaskReg part[2];
 };
 
-// Read-only data placed behind the code, each distinct content once.
+// Read-only data placed after the code. Equal contents are stored once.
 class DataPool {
  public:
   explicit DataPool(x86::Compiler& cc) : cc_(cc) {}
@@ -45,14 +45,14 @@ class DataPool {
   [[nodiscard]] Mem table(const T (&values)[N]) {
     return get(values, sizeof values);
   }
-  // What a call goes to: 8 bytes that hold the address of a function of this library. That is the only way for
-  // translated code to refer to what has another address in the next process.
+  // Memory operand for a call: the 8-byte slot that holds the address of a function of this library. Translated code
+  // may refer to addresses that differ between processes only through such slots.
   [[nodiscard]] Mem function(uintptr_t address);
-  // These addresses, with the labels of where they are.
+  // The addresses in function slots, with the slots' labels.
   [[nodiscard]] const std::map<uintptr_t, Label>& functions() const { return functions_; }
   // All other contents.
   [[nodiscard]] const std::map<std::string, Label>& entries() const { return entries_; }
-  // Emits everything; called once, behind the function.
+  // Emits all data. Called once, after the function.
   void flush();
 
  private:
@@ -70,7 +70,7 @@ class FaultLog {
   explicit FaultLog(x86::Compiler& cc) : cc_(cc) {}
   // The next instruction emitted into the compiler may fault on behalf of `range`.
   void mark(const FaultRange& range);
-  // `comment` as found on an instruction: the marked range, or null.
+  // The range marked by an instruction's comment; null if it marks none.
   [[nodiscard]] FaultRange* find(const char* comment);
   [[nodiscard]] std::vector<FaultRange>& ranges() { return ranges_; }
 

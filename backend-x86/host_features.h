@@ -1,4 +1,4 @@
-// What the tiers need of the CPU.
+// CPU features that the tiers use.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@ namespace wavejit::backend {
 struct HostFeature {
   std::string_view name;  // as in /proc/cpuinfo
   Tier tier = Tier::avx2;
-  bool required = true;  // else the tier runs without it
+  bool required = true;  // false: the tier also runs without it
   bool (*present)() = nullptr;
 };
 

@@ -1,6 +1,6 @@
-// Addresses that are a uniform base plus an extended and shifted 32-bit index of unknown shape. Such an access works on
-// the index: neighbours are found by 32-bit compares, gathers take the index as it is, and the vector of 64-bit
-// addresses is only made where lanes are served one by one.
+// Finds addresses that are a uniform base plus an extended and shifted 32-bit index of unknown shape. Accesses work on
+// the index: 32-bit compares find consecutive lanes, and gathers take the index directly. The vector of 64-bit
+// addresses is made only where lanes are served one by one.
 #pragma once
 
 #include <optional>
@@ -15,23 +15,23 @@ namespace wavejit::backend {
 struct IndexedAddress {
   const ir::Inst* base = nullptr;   // i64
   const ir::Inst* index = nullptr;  // v32
-  bool is_signed = false;           // how the index is extended; true where both ways are the same
+  bool is_signed = false;           // sign-extended index; true if zero-extension gives the same
   unsigned shift = 0;               // at most 3
   int64_t disp = 0;
 };
 
 class IndexedAddresses {
  public:
-  // lanes: those of a chunk. wanted: otherwise there are none.
+  // lanes: lanes of a chunk. wanted: if false, no address is treated like this.
   IndexedAddresses(const ir::Function& function, const ir::LaneShapes& shapes, const LaneAddresses& scalars,
                    const PhiClasses& classes, unsigned lanes, bool wanted = true);
 
-  // How a load or store is addressed; null where that is by another form.
+  // The indexed form of a load's or store's address; null if it has another form.
   [[nodiscard]] const IndexedAddress* of(const ir::Inst& access) const {
     const auto& form = forms_[access.id];
     return form ? &*form : nullptr;
   }
-  // Nothing but the addresses of such accesses is computed from the value: it need not be.
+  // Returns true if only addresses of such accesses use the value. The value then need not be computed.
   [[nodiscard]] bool is_absorbed(const ir::Inst* inst) const { return absorbed_[inst->id]; }
 
  private:

@@ -1,4 +1,4 @@
-// How instructions use their operands, as asmjit's tables have it, remembered by form.
+// How host instructions access their operands, from asmjit's tables, cached by instruction form.
 #pragma once
 
 #include <asmjit/x86.h>
@@ -20,12 +20,12 @@ struct InstructionAccess {
   std::array<OperandAccess, kMaxOperands> operands;
   asmjit::InstControlFlow flow = asmjit::InstControlFlow::kRegular;
   asmjit::InstSameRegHint same_register = asmjit::InstSameRegHint::kNone;
-  uint32_t vector_mask = ~0u;  // host registers that can be named
-  bool is_move = false;        // a copy of a register to another of the kind
-  bool transformable = false;  // can name more than 16 vector registers under another name
+  uint32_t vector_mask = ~0u;  // vector registers that the encoding can name
+  bool is_move = false;        // copies a register to another one of the same kind
+  bool transformable = false;  // another instruction does the same and can name more than 16 vector registers
 };
 
-// Null if asmjit does not know the instruction, or it needs what is not provided for. Valid until the thread's next
+// Null if asmjit does not know the instruction or the allocator does not support it. Valid until the thread's next
 // call.
 [[nodiscard]] const InstructionAccess* instruction_access(const asmjit::InstNode& node);
 

@@ -1,11 +1,11 @@
-// Which vector values need not be vectors: addresses and what only addresses are computed from, where they are the same
-// constant distance apart from lane to lane. For such a value one number a chunk, that of its first lane, says it all,
-// and the address arithmetic is done in general registers.
+// Finds vectors that are kept as scalars: addresses, and values from which only addresses are computed, with a constant
+// stride from lane to lane. Such a value is represented by the element of the first lane of each chunk, and address
+// arithmetic uses general registers.
 //
-// A value that a 32-bit index was extended to is such a one as long as the index does not wrap around inside the chunk.
-// Where that cannot be shown, the extension is a guard, tested at each access; when it fails the vector of addresses is
-// made from the numbers, out of line. The same goes for an index that is clamped, as at the edges of an image: inside
-// the bounds a minimum or maximum is the index itself.
+// An extended 32-bit index has this form as long as it does not wrap around inside the chunk. If the analysis cannot
+// prove that, the extension is a guard, tested at each access. If a guard fails, out-of-line code makes the vector of
+// addresses from the scalars. Clamped indices, as at the edges of an image, are guards too: inside the bounds a minimum
+// or maximum is the index itself.
 #pragma once
 
 #include <optional>
@@ -30,15 +30,15 @@ struct LaneAddress {
 
 class LaneAddresses {
  public:
-  // lanes: those of a chunk. wanted: otherwise there are none.
+  // lanes: lanes of a chunk. wanted: if false, no value is kept like this.
   LaneAddresses(const ir::Function& function, const ir::LaneShapes& shapes, unsigned lanes, bool wanted = true,
                 bool clamped = true);
 
-  // The value lives in a general register: one a chunk, or one for the wave when its LaneAddress says so.
+  // Returns true if the value lives in a general register: one per chunk, or one per wave if LaneAddress::wave.
   [[nodiscard]] bool is_scalar(const ir::Inst* inst) const { return scalar_[inst->id]; }
-  // What is known of a value that is_scalar(), or of the address of an access that is served by such values.
+  // Facts about a value that is_scalar(), or about the address of an access that such values serve.
   [[nodiscard]] const LaneAddress& of(const ir::Inst* inst) const { return *facts_[inst->id]; }
-  // Whether the address operand of this load or store is_scalar().
+  // Returns true if the address operand of this load or store is_scalar().
   [[nodiscard]] bool serves(const ir::Inst& access) const;
 
  private:
@@ -48,12 +48,12 @@ class LaneAddresses {
 
   const ir::LaneShapes& shapes_;
   const unsigned lanes_;
-  const bool clamped_;                             // whether indices with clamps are wanted, too
+  const bool clamped_;                             // clamped indices are included
   std::vector<std::optional<LaneAddress>> facts_;  // by instruction id
   std::vector<bool> scalar_;
 };
 
-// The operand of a vector load or store that differs from lane to lane; null when there is none.
+// The divergent address operand of a vector load or store; null if there is none.
 [[nodiscard]] const ir::Inst* lane_operand(const ir::Inst& access);
 
 }  // namespace wavejit::backend

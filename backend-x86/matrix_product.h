@@ -1,4 +1,4 @@
-// What matrix.cpp, matrix_loops.cpp and matrix_rows.cpp know of products.
+// Types shared by matrix.cpp, matrix_loops.cpp and matrix_rows.cpp.
 #pragma once
 
 #include <vector>
@@ -8,20 +8,20 @@
 
 namespace wavejit::backend {
 
-// The rows of one product that the segment wants.
+// The rows of one product that the segment uses.
 struct Emitter::MatrixProduct {
   ir::MatrixForm form;
   std::vector<const Inst*> rows;
 };
 
-// Products in the order in which they are added to the same accumulators.
+// Chains: products that are added to the same accumulators, in this order.
 struct Emitter::MatrixChains {
   std::vector<MatrixChain> list;
-  // Of each other: they may be worked through in any order, and apart by rows.
+  // The chains do not depend on each other: they may be computed in any order, and split by rows.
   bool independent = false;
 };
 
-// Chains whose tiles one loop works through. The code is that of the first chain's first tile.
+// One loop over the tiles of several chains. Its code is that of the first chain's first tile.
 struct Emitter::MatrixLoop {
   std::vector<const MatrixChain*> chains;
   MatrixTile origin;

@@ -14,8 +14,8 @@ bool Emitter::reads_lanes_of(const Inst& inst, std::span<const Inst* const> prod
 }
 
 // Products with nothing in between, as far as vectors are concerned: they become a segment.
-std::vector<Emitter::MatrixLot> Emitter::matrix_lots(const ir::Block& block) const {
-  std::vector<MatrixLot> lots;
+std::vector<Emitter::MatrixBatch> Emitter::matrix_batches(const ir::Block& block) const {
+  std::vector<MatrixBatch> batches;
   bool open = false;
   for (size_t i = 0; i < block.insts.size(); ++i) {
     const Inst* inst = block.insts[i];
@@ -24,18 +24,18 @@ std::vector<Emitter::MatrixLot> Emitter::matrix_lots(const ir::Block& block) con
       if (shape(*inst) != Shape::scalar) open = false;
       continue;
     }
-    if (!open || reads_lanes_of(*inst, lots.back().products)) lots.push_back({.first = i});
+    if (!open || reads_lanes_of(*inst, batches.back().products)) batches.push_back({.first = i});
     open = true;
-    lots.back().products.push_back(inst);
-    lots.back().last = i;
+    batches.back().products.push_back(inst);
+    batches.back().last = i;
   }
-  return lots;
+  return batches;
 }
 
 // Rows that the same chains of products read, in the order in which they read them: chains then differ by a constant
 // distance, whatever the order of their products in the guest's code, and can be worked through in one loop.
-std::vector<const ir::Inst*> Emitter::matrix_row_order(const MatrixLot& lot) const {
-  const std::vector<MatrixProduct> products = matrix_products(lot.products);
+std::vector<const ir::Inst*> Emitter::matrix_row_order(const MatrixBatch& batch) const {
+  const std::vector<MatrixProduct> products = matrix_products(batch.products);
   const MatrixChains chains = matrix_chains(products);
   std::map<const Inst*, std::set<std::pair<size_t, bool>>> readers;  // chains, and whether as B
   std::vector<const Inst*> rows;
@@ -85,19 +85,19 @@ const ir::Inst* Emitter::maker_of_row(const Inst& row) const {
 }
 
 void Emitter::plan_matrix_rows(const ir::Block& block) {
-  matrix_lots_ = matrix_lots(block);
-  matrix_lot_of_.clear();
+  matrix_batches_ = matrix_batches(block);
+  matrix_batch_of_.clear();
   made_rows_.clear();
-  if (matrix_lots_.empty()) return;
+  if (matrix_batches_.empty()) return;
   std::map<const Inst*, size_t> positions;
   for (size_t i = 0; i < block.insts.size(); ++i) positions[block.insts[i]] = i;
   for (MatrixArea& area : matrix_areas_) area.free_from = 0;
-  for (size_t n = 0; n < matrix_lots_.size(); ++n) {
-    MatrixLot& lot = matrix_lots_[n];
-    for (const Inst* product : lot.products) matrix_lot_of_[product] = n;
-    const std::vector<const Inst*> rows = matrix_row_order(lot);
+  for (size_t n = 0; n < matrix_batches_.size(); ++n) {
+    MatrixBatch& batch = matrix_batches_[n];
+    for (const Inst* product : batch.products) matrix_batch_of_[product] = n;
+    const std::vector<const Inst*> rows = matrix_row_order(batch);
     unsigned bytes = 0;
-    size_t begin = lot.first;
+    size_t begin = batch.first;
     std::map<const Inst*, const Inst*> makers;
     for (const Inst* row : rows) {
       bytes += matrix_row_bytes(*row);
@@ -111,16 +111,16 @@ void Emitter::plan_matrix_rows(const ir::Block& block) {
     });
     if (area == matrix_areas_.end())
       area = matrix_areas_.insert(area, {.memory = stack_row(bytes), .bytes = bytes, .free_from = 0});
-    area->free_from = lot.last + 1;
+    area->free_from = batch.last + 1;
     unsigned offset = 0;
     for (const Inst* row : rows) {
       const Mem place = area->memory.cloneAdjusted(offset);
       offset += matrix_row_bytes(*row);
-      lot.rows.emplace(row, place);
+      batch.rows.emplace(row, place);
       const auto maker = makers.find(row);
       if (maker == makers.end()) continue;
       made_rows_[maker->second].emplace_back(row, place);
-      lot.stored.insert(row);
+      batch.stored.insert(row);
     }
   }
 }
@@ -128,11 +128,11 @@ void Emitter::plan_matrix_rows(const ir::Block& block) {
 // In front of the products, which do not change the rows.
 void Emitter::store_matrix_rows(const Inst& inst) {
   if (tile_ != kWaveSize) return fail(inst, "needs all lanes");
-  MatrixLot& lot = matrix_lots_[matrix_lot_of_.at(&inst)];
+  MatrixBatch& batch = matrix_batches_[matrix_batch_of_.at(&inst)];
   for (size_t i = 1; i < inst.operands.size(); ++i) {
     const Inst* row = inst.operands[i];
-    if (!lot.stored.insert(row).second) continue;
-    for (unsigned chunk = 0; chunk < chunks_; ++chunk) store_matrix_row(lot.rows.at(row), *row, chunk);
+    if (!batch.stored.insert(row).second) continue;
+    for (unsigned chunk = 0; chunk < chunks_; ++chunk) store_matrix_row(batch.rows.at(row), *row, chunk);
   }
 }
 

@@ -1,5 +1,6 @@
-// One vector load or store of one chunk: a straight hot path for the patterns that dominate (one address for all lanes,
-// or consecutive addresses, found at run time where it is not known), and a cold path that is right for everything.
+// Emits one vector load or store of one chunk. The hot path handles the frequent patterns: one address for all lanes,
+// or consecutive addresses. Patterns that are not known statically are tested at run time. The cold path handles all
+// others.
 #pragma once
 
 #include <array>
@@ -31,13 +32,13 @@ class MemoryAccess {
   void prepare_scratch();
   void prepare_served();
   void unserve();
-  // What is known of the distances of lanes, as far as it may be used.
+  // The lane shape, if known-strides is on.
   [[nodiscard]] ir::LaneShape known_shape(const ir::Inst* value) const {
     return e_.on(Optimisation::known_strides) ? e_.shapes_.of(value) : ir::LaneShape{};
   }
   [[nodiscard]] Gp uniform_pointer(const ir::Inst* base, const ir::Inst* offset);
   void add_immediate(int64_t imm);
-  // Adds lanes that the hot path must not serve.
+  // Excludes lanes from the hot path.
   void exclude(const MaskReg& lanes);
   void check_aperture(const Gp& pointer);
   [[nodiscard]] Gp find_contiguous();
@@ -61,8 +62,7 @@ class MemoryAccess {
   void zero_results();
   void skip_without_lanes(const Label& done);
   // Two dwords of a lane may be one atomic access (AMDGPUUsage, memory model: GLC on loads of wider than work-group
-  // scope), whose halves belong together. Stores, which do not say so, go through paths that take dwords of a lane
-  // together.
+  // scope), which must not be split. Stores carry no such mark; their paths access the dwords of a lane together.
   [[nodiscard]] bool needs_whole_pairs() const { return load_ && mem_.glc && mem_.bytes == 4 && mem_.count >= 2; }
   void broadcast_pair(unsigned element, Mem at, const FaultRange& range);
   void uniform_load();
@@ -77,19 +77,19 @@ class MemoryAccess {
   void flat_element(unsigned element, const Vec64& own, const Vec64& host, const MaskReg& lanes);
   void slow_scratch_unaligned(unsigned element, const Gp& base, const Vec& start, const Lanes& lanes);
 
-  // One lane after the other, without a loop (memory_lanes.cpp): addresses in a row, or `stride` apart from `first`.
+  // Lanes one by one, without a loop (memory_lanes.cpp): addresses in a row, or `stride` apart from `first`.
   struct LaneAddresses {
-    Mem row;  // inactive lanes have a place where accesses do no harm
+    Mem row;  // inactive lanes have an address where accesses are harmless
     Gp first;
     int32_t stride = 0;
     int32_t disp = 0;
-    Operand ahead = {};  // from each lane's place to that of the next work-group's; none: it is not asked for
+    Operand ahead = {};  // distance to the next work-group's access, for prefetches; none: no prefetch
   };
   [[nodiscard]] bool can_stride() const;
   void strided_lanes(const Gp& pointer);
   void lanes_at(const LaneAddresses& at);
 
-  // Lanes whose distances are constants, in few registers' worth of LDS (memory_permuted.cpp).
+  // Lanes at constant distances within a few registers' worth of LDS (memory_permuted.cpp).
   struct LaneDistances {
     std::array<int64_t, 16> bytes{};
     bool wrap_free = false;  // no address wraps around between the lanes
@@ -108,13 +108,13 @@ class MemoryAccess {
   [[nodiscard]] bool permuted();
   void load_permuted(const Permutation& p, const Gp& pointer, int32_t disp);
   void store_permuted(const Permutation& p, const Gp& pointer, int32_t disp);
-  // Bytes that several instructions load (memory_bytes.cpp).
+  // Bytes loaded by several guest instructions (memory_bytes.cpp).
   [[nodiscard]] bool are_joined_bytes() const {
     return load_ && mem_.bytes == 1 && (mem_.count == 4 || mem_.count == 8) && mem_.space == ir::Space::global;
   }
   void joined_bytes();
 
-  void join_cold_path(bool may_be_equal);  // lanes whose addresses are not known to differ
+  void join_cold_path(bool may_be_equal);  // may_be_equal: lanes may share an address
 
   [[nodiscard]] bool in_disorder() const;
   void walk(const Mem& rows, const Gp& cursor);  // walks.cpp
@@ -152,14 +152,14 @@ class MemoryAccess {
   const ir::MemAttr& mem_;
   const unsigned chunk_;
   const bool load_;
-  uint64_t guest_pc_;  // of what is accessed lane by lane
+  uint64_t guest_pc_;  // of the lane-by-lane accesses
 
   Kind kind_ = Kind::uniform;
   Gp base_;            // uniform, indexed
   GatherIndex index_;  // indexed
   Vec64 address_;      // address64
   int64_t disp_ = 0;
-  // Constant distance from lane to lane of the chunk, of an offset or an address.
+  // Constant stride between the lanes of the chunk, of an offset or an address.
   std::optional<int64_t> known_stride_;
   bool known_wrap_free_ = false;  // indexed: no wrap in the chunk where the stride is known
   unsigned lane_stride_ = 4, element_stride_ = 4;

@@ -1,5 +1,5 @@
-// The memory operand of a host instruction, and the addresses it means in the machine state that a signal handler gets.
-// Async-signal-safe.
+// Decodes the memory operand of a host instruction and computes its addresses from the machine state that a signal
+// handler gets. Async-signal-safe.
 #pragma once
 
 #include <ucontext.h>
@@ -24,34 +24,34 @@ struct MemoryOperand {
   uint8_t base = 0, index = 0, scale = 0;
   int64_t displacement = 0;  // in bytes
 
-  // Bytes of an element of a gather, scatter or VEX masked move, which is what one element of the mask stands for.
+  // Bytes per mask element of a gather, scatter or VEX masked move.
   [[nodiscard]] unsigned masked_bytes() const { return wide ? 8 : 4; }
   // Elements that a gather or scatter accesses.
   [[nodiscard]] unsigned elements() const;
 };
 
-// Nothing for instructions without such an operand, or whose operand is relative to RIP or a segment: those are not
-// accesses of the guest.
+// Empty for instructions without such an operand, and for operands relative to RIP or a segment, which never access
+// guest memory.
 [[nodiscard]] std::optional<MemoryOperand> decode_memory_operand(const uint8_t* code);
 
-// Registers, from the context of a signal.
+// Registers from a signal context.
 class MachineState {
  public:
   explicit MachineState(const ucontext_t& context);
 
   [[nodiscard]] uint64_t general(unsigned number) const;
-  // Elements of vector registers 0..31 and opmasks; nothing when the context does not hold them.
+  // Elements of vector registers 0..31, and opmasks. Empty if the context does not hold them.
   [[nodiscard]] std::optional<uint32_t> vector32(unsigned number, unsigned element) const;
   [[nodiscard]] std::optional<uint64_t> vector64(unsigned number, unsigned element) const;
   [[nodiscard]] std::optional<uint64_t> opmask(unsigned number) const;
 
-  // Where the access starts; with a vector index, where that of `element` does.
+  // The address of the access; with a vector index, that of `element`.
   [[nodiscard]] std::optional<uint64_t> address(const MemoryOperand& operand, unsigned element) const;
-  // The elements that a masked access has still to do, as bits; nothing when it is not masked.
+  // The elements that a masked access has not done yet, as bits. Empty if the access is not masked.
   [[nodiscard]] std::optional<uint32_t> pending(const MemoryOperand& operand) const;
 
  private:
-  // Where bytes of a component of the XSAVE area are; null if they are not there. `component` as in XCR0.
+  // Pointer into a component of the XSAVE area; null if the area does not hold it. `component` as in XCR0.
   [[nodiscard]] const uint8_t* component(unsigned component, unsigned offset) const;
 
   const ucontext_t& context_;

@@ -1,4 +1,4 @@
-// What the backend does for speed alone. Each can be left out by name; the result is the same, bit by bit.
+// Optimisations of the backend. Each can be switched off by name; results are the same bit by bit.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct OptimisationInfo {
 };
 [[nodiscard]] std::span<const OptimisationInfo> optimisations();
 
-// A set; all of them at first.
+// A set of optimisations. Initially all are in it.
 class OptimisationSet {
  public:
   [[nodiscard]] bool has(Optimisation o) const { return (removed_ >> static_cast<unsigned>(o) & 1) == 0; }

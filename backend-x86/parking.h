@@ -1,10 +1,10 @@
-// Parked waves: translated code that is left in the middle and gone on with later, on any thread.
+// Parked waves: translated code that is suspended in the middle and resumed later, on any thread.
 //
-// Loops that may wait for what others do have polls (ir/passes/polls.cpp): WaveState::polls_left is counted down, and at
-// zero the code calls poll_stub(). The stub copies the host registers and the frame of the code to the wave's ParkedWave,
-// and the code returns kYield. go_on() copies them back, onto the stack of whoever calls it. Frames may be moved, as no
-// address of theirs is kept across a poll: who enters code aligns the stack for it (entry_stub.cpp), so that no frame
-// holds an older stack pointer.
+// Loops that may wait for other waves have polls (ir/passes/polls.cpp). A poll decrements WaveState::polls_left and
+// calls poll_stub() at zero. The stub copies the host registers and the frame of the code to the wave's ParkedWave, and
+// the code returns kYield. go_on() copies them back, onto the stack of its caller. A frame may be moved because no
+// address into it lives across a poll: the trampoline aligns the stack before it enters code (entry_stub.cpp), so that
+// no frame holds an older stack pointer.
 #pragma once
 
 #include <cstddef>
@@ -17,19 +17,20 @@
 
 namespace wavejit::backend {
 
-// What is kept of one wave. Not thread-safe.
+// The saved registers and frame of one wave. Not thread-safe.
 class ParkedWave {
  public:
   enum class State : uint8_t { none, parked, no_memory };
 
-  // no_memory: the wave was to be parked, and the host had no memory for it; its frame is lost.
+  // no_memory: the host had no memory to park the wave; its frame is lost.
   [[nodiscard]] State state() const { return state_; }
-  // The host registers: the same at two polls if nothing in them has changed in between.
+  // The saved host registers. Equal at two polls if no register has changed in between.
   [[nodiscard]] std::span<const std::byte> registers() const;
 
-  // From the poll where `wave` is parked, which is one no longer; as PlainEntryFn otherwise. MXCSR is as the code left it.
+  // Resumes `wave` at the poll where it is parked; afterwards it is not parked any more. Otherwise like PlainEntryFn.
+  // MXCSR is as the code leaves it.
   ExitReason go_on(WaveState& wave);
-  // What was parked is forgotten, its memory kept for the next wave.
+  // Drops the parked wave and keeps its memory for the next one.
   void forget() { state_ = State::none; }
 
   // For poll_stub().
@@ -44,8 +45,9 @@ class ParkedWave {
   State state_ = State::none;
 };
 
-// The address of what translated code calls at polls: with the wave's address pushed, which it takes off the stack. With
-// the carry flag set the code is to return kYield, else to go on; all other registers are kept then.
+// The address of the stub that translated code calls at polls. The caller pushes the wave's address; the stub pops it.
+// If the carry flag is set on return, the code must return kYield. Otherwise it continues, with all registers
+// preserved.
 [[nodiscard]] uintptr_t poll_stub();
 
 }  // namespace wavejit::backend

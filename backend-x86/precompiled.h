@@ -1,4 +1,4 @@
-// Precompiled for the backend: asmjit, besides what every library includes.
+// Precompiled header of the backend: asmjit, in addition to what every library includes.
 #pragma once
 
 #include <asmjit/x86.h>

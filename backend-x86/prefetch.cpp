@@ -1,18 +1,17 @@
-// What the processor's prefetchers do not see.
+// Software prefetches for access patterns that the processor's prefetchers do not detect.
 //
-// Lanes that walk through memory of their own, as through the rows of a sparse matrix, are too many streams. Where such
-// a loop is entered, each lane's first lines are asked for: lanes mostly go on where their neighbours begin, so that
-// these are the lines of all of them.
+// Lanes that each read their own memory sequentially, as in the rows of a sparse matrix, are too many streams. At the
+// entry of such a loop, each lane's first lines are prefetched. Lanes mostly end where their neighbours begin, so these
+// are the lines of all of them.
 //
 // Waves that go through an array together in strides of the whole grid leave the page with each step. There each access
-// asks for what the next iteration wants.
+// prefetches for the next iteration.
 //
-// Loops around matrix products load much at once and then compute for a long time: there loads of what is multiplied
-// ask for what the next iteration will load.
+// Loops around matrix products load much at once and then compute for a long time. There the loads of factors prefetch
+// for the next iteration.
 //
-// Tiles of two-dimensional arrays are short pieces of many rows, and so are records that a grid of three dimensions
-// writes. There the accesses of a work-group ask for what the next one will access, if the address says how far on that
-// is.
+// Tiles of two-dimensional arrays are short pieces of many rows, and so are records that a three-dimensional grid
+// writes. There the accesses of a work-group prefetch for the next one, if the address determines how far that is.
 #include <algorithm>
 #include <set>
 

@@ -14,8 +14,8 @@ struct SimpleForm {
   bool commutes;
 };
 
-// Null when the operation on that type needs more than one instruction. The instruction does the whole work: operands
-// in order, floating-point behaviour by MXCSR.
+// Null if the operation on that type needs more than one instruction. Operands are in the order of the IR operation,
+// and MXCSR determines the floating-point behaviour.
 [[nodiscard]] const SimpleForm* find_simple_form(const ir::Inst& inst);
 
 }  // namespace wavejit::backend

@@ -9,7 +9,7 @@
 namespace wavejit::backend {
 namespace {
 
-// Instructions of a block in which sums may have a home in memory.
+// Least number of instructions of a block in which sums may live in memory.
 constexpr size_t kLongBlock = 400;
 
 // Between 64-bit values and their halves.
@@ -19,9 +19,9 @@ bool is_half_form(ir::Op op) {
 
 }  // namespace
 
-// Sums that long blocks take over from other blocks or pass on, and factors that are loaded for the next one, have their home
-// in memory if there are more of them than registers: a row of the stack with the place of each chunk. So nothing copies
-// them between registers and tables around the loops over chunks.
+// Sums that a long block receives from other blocks or passes on, and factors that are loaded for the next one, live in
+// memory if there are more of them than registers: in a row on the stack with a part for each chunk. So no code copies
+// them between registers and rows around the loops over chunks.
 void Emitter::plan_sum_homes() {
   const auto reads_in_place = [&](const Inst* user) {
     if (regions_.of(user->parent) != nullptr) return false;  // passes have registers of their own
@@ -42,8 +42,8 @@ void Emitter::plan_sum_homes() {
            !lane_addresses_.is_scalar(place) && wanted_chunks_[inst->id] == 0xff && made_in_place(inst) &&
            row_home(place) == nullptr && std::all_of(inst->users.begin(), inst->users.end(), reads_in_place);
   };
-  // All members of a class have to be candidates. A class that has none in a long block, and a value by itself, count if
-  // they are sums that another block makes for a long one, or takes over from it.
+  // All members of a class have to be candidates. A class that has none in a long block, and a value by itself, count
+  // if they are sums that another block makes for a long one, or takes over from it.
   std::set<const Inst*> candidates, others, long_lived, passed_on;
   for (const auto& block : function_.blocks) {
     for (const Inst* inst : block->insts) {
@@ -76,7 +76,7 @@ void Emitter::plan_sum_homes() {
   }
 }
 
-// Behind an instruction whose result has its home in memory.
+// Emitted after an instruction whose result lives in memory.
 void Emitter::store_home(const Inst& inst, unsigned chunk) {
   if (!inst.type.is_vector() || ir::is_matrix_op(inst.op)) return;
   const Inst* place = classes_.representative(&inst);

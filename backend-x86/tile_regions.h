@@ -1,12 +1,12 @@
-// Loops that are emitted tile by tile: all iterations for the first lanes of the wave, then all for the next ones, so
-// that what the loop carries stays in host registers although a wave has more lanes than those hold.
+// Finds loops that are emitted tile by tile: all iterations for the first lanes of the wave, then all for the next
+// ones. The loop-carried values of a tile fit the host registers although those of the whole wave do not.
 //
-// That is the same as lockstep where no lane can observe another one inside the loop and every tile takes the same way
-// through it: no cross-lane operation, no use of a mask as a number, no branch that depends on lanes, no store or
-// atomic to memory that lanes share (loads alone cannot tell the order of lanes).
+// The result equals lockstep execution if no lane can observe another one inside the loop and every tile takes the same
+// path: no cross-lane operation, no use of a mask as a number, no divergent branch, no store or atomic to memory that
+// lanes share (loads alone cannot tell the order of lanes).
 //
-// Loops that end when their last lane is done are emitted like that, too, where a tile may leave before the others
-// (ir/analysis/divergent_loop.h): no tile waits for the longest way of another one.
+// Divergent loops, which end when their last lane is done, are emitted like this if a tile may leave before the others
+// (ir/analysis/divergent_loop.h). A tile then does not wait for the trip count of another one.
 #pragma once
 
 #include <memory>
@@ -26,7 +26,7 @@ struct TileRegion {
   std::vector<const ir::Block*> blocks;  // the header, then the others in layout order
   unsigned width = 1;                    // chunks that are live at once
   std::unordered_set<const ir::Block*> body;
-  // Values from outside that it uses, other than as the first values of the header's phis.
+  // Values defined outside and used inside, except for initial values of the header's phis.
   std::vector<const ir::Inst*> live_in;
 
   [[nodiscard]] bool contains(const ir::Block* block) const { return body.contains(block); }
@@ -34,8 +34,8 @@ struct TileRegion {
 
 class TileRegions {
  public:
-  // chunks: host registers for a 32-bit value of all lanes. lane_wise: instructions that work on each lane alone, or on
-  // scalars. wanted: otherwise there are none; divergent: loops that lanes leave one by one, too.
+  // chunks: host registers of a 32-bit vector. lane_wise: returns true for instructions that work on each lane alone or
+  // on scalars. wanted: if false, there are no regions. divergent: include divergent loops.
   TileRegions(const ir::Function& function, const Liveness& liveness, const ir::LaneShapes& shapes,
               const RegisterBudget& budget, unsigned chunks, bool (*lane_wise)(const ir::Inst&), bool wanted = true,
               bool divergent = true);

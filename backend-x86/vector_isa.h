@@ -1,6 +1,6 @@
 // Per-chunk primitives of a host vector instruction set. The shared emitters are written in these; the two
-// implementations (vector_isa_avx2.cpp, vector_isa_avx512.cpp) are the only places that know registers, masks and
-// 64-bit layout.
+// implementations (vector_isa_avx2.cpp, vector_isa_avx512.cpp) are the only places that know registers, masks and the
+// layout of 64-bit lanes.
 //
 // Results are fresh virtual registers unless a destination is passed. Memory operands from c32/c64 may be used as the
 // last source of instructions that work on 32- or 64-bit elements (they are embedded broadcasts on AVX-512);
@@ -14,12 +14,12 @@
 
 namespace wavejit::backend {
 
-// Registers there are; masks is 0 where masks live in vector registers.
+// Number of host registers. `masks` is 0 if masks live in vector registers.
 struct RegisterBudget {
   unsigned vectors, masks;
 };
 
-// 32-bit lanes that are extended to 64 bits and shifted to make addresses.
+// 32-bit lanes that are extended to 64 bits and shifted to form addresses.
 struct GatherIndex {
   Vec index;
   bool is_signed = false;
@@ -49,8 +49,8 @@ class VectorIsa {
   // --- registers ---
   [[nodiscard]] virtual Vec new_vec() = 0;
   [[nodiscard]] virtual MaskReg new_mask() = 0;
-  // Temporaries: valid until recycle(), which is called between IR instructions. The work of asmjit's register
-  // allocator grows with the square of the number of virtual registers, so they are used again.
+  // Temporaries, valid until recycle(), which is called between IR instructions. They are reused because the time of
+  // asmjit's register allocator grows with the square of the number of virtual registers.
   [[nodiscard]] Vec vec() {
     if (used_vecs_ == vecs_.size()) vecs_.push_back(new_vec());
     return vecs_[used_vecs_++];
@@ -69,8 +69,8 @@ class VectorIsa {
     return d;
   }
 
-  // Lowest element to a general register. Not vmovd/vmovq on the value itself: where that is spilled, asmjit's register
-  // allocator would put its stack slot in place of the xmm operand, a form those instructions do not have.
+  // Moves the lowest element to a general register. vmovd and vmovq take a copy of the value: if the value is spilled,
+  // asmjit's register allocator would replace the xmm operand by its spill slot, a form that they do not have.
   void low32(const Gp& d, const Vec& v) { cc_.emit(I::kIdVmovd, d.r32(), make(f.mov, v).xmm()); }
   void low64(const Gp& d, const Vec& v) { cc_.emit(I::kIdVmovq, d.r64(), make(f.mov, v).xmm()); }
 
@@ -101,10 +101,9 @@ class VectorIsa {
   Vec shl64(const Vec& a, unsigned n) { return make(I::kIdVpsllq, a, asmjit::imm(n)); }
   Vec shr64(const Vec& a, unsigned n) { return make(I::kIdVpsrlq, a, asmjit::imm(n)); }
   virtual void rotate_right(const Vec& d, const Vec& a, unsigned n) = 0;  // 32-bit lanes; n below 32
-  // The same by a count of each lane, modulo 32. False where there is no such instruction.
+  // The same with a count per lane, modulo 32. False if there is no such instruction.
   [[nodiscard]] virtual bool rotate_right(const Vec& d, const Vec& a, const Vec& n) = 0;
-  // d = the function of d, a and b that `table` is, d counting for 4 and a for 2 in its index. Only where
-  // has_ternary_logic().
+  // d = table[d, a, b] for each bit: the index into `table` is 4 d + 2 a + b. Requires has_ternary_logic().
   virtual void ternary_logic(const Vec& d, const Vec& a, const Operand_& b, uint8_t table) = 0;
   virtual void bit_select(const Vec& d, const Vec& sel, const Vec& a, const Vec& b) = 0;  // (sel & a) | (~sel & b)
 
@@ -184,12 +183,12 @@ class VectorIsa {
   virtual void sar64v(const Vec& d, const Vec& a, const Vec& count) = 0;  // counts below 64
   virtual void minmax64(const Vec& d, ir::Op op, const Vec& a, const Vec& b) = 0;
   virtual void abs64(const Vec& d, const Vec& a) = 0;
-  // a / b, where b is not 0. False where there are no instructions for it.
+  // a / b for nonzero b. False if the host has no instructions for it.
   [[nodiscard]] virtual bool udiv64(const Vec& d, const Vec& a, const Vec& b) = 0;
   virtual void clz32(const Vec& d, const Vec& a) = 0;  // 32 for 0
 
-  // IEEE 754-2008 minNum/maxNum of 32- or 64-bit lanes: a number beats a quiet NaN, a signalling NaN comes out quiet,
-  // -0 < +0, DAZ applies. False where there is no such instruction.
+  // IEEE 754-2008 minNum/maxNum of 32- or 64-bit lanes: a number wins over a quiet NaN, a signalling NaN is quieted,
+  // -0 < +0, DAZ applies. False if there is no such instruction.
   [[nodiscard]] virtual bool ieee_minmax(const Vec& d, const Vec& a, const Vec& b, unsigned bits, bool want_max) = 0;
 
   // --- conversions that AVX2 lacks ---
@@ -211,17 +210,17 @@ class VectorIsa {
   // --- memory; lanes outside the mask (null: all are in) are not touched and read 0 ---
   virtual void load(const Vec& d, const Mem& m, const MaskReg* k) = 0;
   virtual void store(const Mem& m, const Vec& v, const MaskReg* k) = 0;
-  // The same by what is fastest, which may write back what is there for the other lanes.
+  // A masked store by the fastest method, which may write back old contents for inactive lanes.
   virtual void store_merged(const Mem& m, const Vec& v, const MaskReg& k, FaultRange range) = 0;
   virtual void load_broadcast(const Vec& d, const Mem& m, const MaskReg* k) = 0;
   virtual void load_broadcast64(const Vec& d, const Mem& m) = 0;
-  // An element in memory as the last source of an instruction that works on elements of its size.
+  // A broadcast element in memory as the last source of an instruction on elements of its size.
   [[nodiscard]] virtual Operand broadcast_operand32(const Mem& m) = 0;
   [[nodiscard]] virtual Operand broadcast_operand64(const Mem& m) = 0;
   // 1- and 2-byte elements.
   virtual void load_narrow(const Vec& d, const Mem& m, unsigned bytes, bool sign, const MaskReg* k) = 0;
   virtual void store_narrow(const Mem& m, const Vec& v, unsigned bytes, const MaskReg* k) = 0;
-  // Whether the narrow accesses can be masked.
+  // Returns true if narrow accesses can be masked.
   [[nodiscard]] virtual bool has_masked_narrow() const = 0;
   [[nodiscard]] virtual bool has_scatter() const = 0;
   // base + (extended index << shift) + disp.
@@ -234,19 +233,19 @@ class VectorIsa {
   // Rows of 64-bit lanes in lane order.
   virtual void store_row64(const Mem& m, const Vec64& v) = 0;
   virtual void load_row64(const Vec64& d, const Mem& m) = 0;
-  // A row of 64-bit lanes in registers: between the order of memory and that of Vec64, either way.
+  // Converts a row of 64-bit lanes between the order of memory and that of Vec64, in either direction.
   virtual void swap_row64(const Vec64& d, const Vec64& a) = 0;
   // De-interleaving of `count` (2..4) consecutive registers: out[e] lane l = element l * count + e; and back.
   [[nodiscard]] virtual bool can_interleave(unsigned count) const = 0;
   virtual void deinterleave(std::span<const Vec> in, std::span<const Vec> out) = 0;
-  // Four elements of each lane from consecutive memory that does not fault. False where loads as they are and
+  // Loads four elements of each lane from consecutive memory that does not fault. False if plain loads and
   // deinterleave() are as good.
   [[nodiscard]] virtual bool load_quads(const Mem& at, std::span<const Vec> out) = 0;
   // Two 64-bit elements of each lane, likewise.
   [[nodiscard]] virtual bool load_pairs64(const Mem& at, std::span<const Vec64, 2> out) = 0;
   virtual void interleave(std::span<const Vec> in, std::span<const Vec> out) = 0;
-  // d lane l = lane from[l] of the concatenation of `sources` (1..4 registers); kAnyLane where it does not matter. d is
-  // not one of the sources.
+  // d lane l = lane from[l] of the concatenation of `sources` (1..4 registers); kAnyLane if it does not matter. d must
+  // not be one of the sources.
   static constexpr uint8_t kAnyLane = 0xff;
   virtual void shuffle(const Vec& d, std::span<const Vec> sources, std::span<const uint8_t> from) = 0;
 
@@ -261,7 +260,8 @@ class VectorIsa {
   virtual void permute32(const Vec& d, const Vec& a, const Vec& index) = 0;  // index modulo lanes
 
  protected:
-  // The index of gathers and scatters is signed: with base and index moved by 2^31, zero-extension comes out.
+  // Gathers and scatters sign-extend the index. Moving the index down and the base up by 2^31 elements gives
+  // the effect of zero-extension.
   struct SignedIndex {
     Gp base;
     Vec index;

@@ -1,11 +1,12 @@
-// Lanes that walk through memory of their own, each one dword further in every iteration of a loop, as through the rows
-// of a sparse matrix: what a lane wants next lies in the line that it has just read from. So each lane's next sixteen
-// dwords are loaded at once and transposed into rows of the stack, of which each iteration reads one; that is one
-// vector load instead of a gather.
+// Walks: lanes that each read their own memory sequentially, one dword per iteration of a loop, as in the rows of a
+// sparse matrix. The next dword of a lane is mostly in the line that it has just read from. So each lane's next sixteen
+// dwords are loaded at once and transposed into rows on the stack. Each iteration then reads one row: one vector load
+// instead of a gather.
 //
-// Nothing may be read that the guest does not: a lane's part ends with its page, as its first dword is one that the
-// guest reads in this iteration. Data are read earlier than the guest asks for them. That is what a cache line is for a
-// GPU: only loads that are not coherent (glc) are served like this, in loops without stores, atomics and fences.
+// The code may access only pages that the guest accesses. The guest reads a lane's first dword in this iteration, so
+// the lane's block ends with the page of that dword. Data are read earlier than the guest reads them, as a GPU's cache
+// line does. Therefore only loads that are not coherent (glc) are served like this, in loops without stores, atomics
+// and fences.
 #include <algorithm>
 
 #include "backend-x86/memory_access.h"
@@ -72,7 +73,7 @@ void Emitter::start_walks(const Pass& pass) {
   }
 }
 
-// Whether the value is made from what lanes find on their walks: then it follows no order.
+// Returns true if the value is computed from data that walks load: then it has no regular pattern.
 bool Emitter::is_found_on_a_walk(const Inst* value, unsigned depth) const {
   if (walks_.contains(value->id)) return true;
   const bool plain = value->op == Op::zext64 || value->op == Op::sext64 || value->op == Op::shl ||

@@ -1,5 +1,4 @@
-// Creates instructions at the end of a block, with types derived from operands and trivial folding (constants, x+0,
-// ...).
+// Creates instructions at the end of a block. Derives types from operands and folds trivially (constants, x + 0, ...).
 #pragma once
 
 #include <initializer_list>
@@ -26,9 +25,9 @@ class Builder {
   Inst* v32(uint32_t v) { return constant(kV32, v); }
   Inst* v64(uint64_t v) { return constant(kV64, v); }
 
-  // Any operation whose result type follows from its row and operands (c/N/L/V/X letters).
+  // An operation whose result type follows from its row and operands (letters c, N, L, V, X).
   Inst* op(Op op, std::initializer_list<Inst*> operands, uint32_t attr = 0, uint64_t imm = 0);
-  // Operations whose type must be given (E, T rows: phi, undef, get_field, load, helper, ...).
+  // An operation whose type the caller states (rows with E or T: phi, undef, get_field, load, helper, ...).
   Inst* op_typed(Op op, Type type, std::vector<Inst*> operands, uint32_t attr = 0, uint64_t imm = 0);
 
   Inst* icmp(ICmp predicate, Inst* a, Inst* b) { return op(Op::icmp, {a, b}, static_cast<uint32_t>(predicate)); }

@@ -1,4 +1,4 @@
-// What `call` operations (ir/calls.def) have in their `imm`: the instruction's fields.
+// The `imm` of `call` operations (ir/calls.def): the fields of the guest instruction.
 #pragma once
 
 #include <bit>
@@ -19,8 +19,8 @@ inline constexpr uint8_t kOffset = 1, kBias = 2, kCompare = 4, kDerivatives = 8,
                          kMip = 128;
 }
 
-// Addressing and range checks of buffers (docs/isa-decisions.md, "Buffers"): gfx6 stands for GFX6 and GFX7, gfx9 for all
-// from GFX9 on.
+// Addressing and range checks of buffers (docs/isa-decisions.md, "Buffers"): gfx6 stands for GFX6 and GFX7, gfx9 for
+// all from GFX9 on.
 enum class BufferRules : uint8_t { gfx6, gfx8, gfx9 };
 
 struct CallShape {
@@ -47,7 +47,8 @@ struct CallShape {
 };
 static_assert(sizeof(CallShape) == 8);
 
-// D += A * B where A has two of every four elements of a row. Lanes hold elements as in ir/matrix.h, with one block.
+// D += A * B, where A holds two of every four elements of a row (structured sparsity). Lanes hold elements as in
+// ir/matrix.h, with one block.
 enum class SparseElement : uint8_t { f16, bf16, i8, fp8, bf8 };
 struct SparseShape {
   static constexpr unsigned kRows = 4;  // of D in one call

@@ -1,4 +1,4 @@
-// Copies of instructions with other operands, for passes that copy blocks.
+// Copies instructions with other operands, for passes that copy blocks.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace wavejit::ir {
 
-// Everything but the operands is the original's. The caller places it.
+// The copy has everything but the operands from `original`. The caller inserts it into a block.
 [[nodiscard]] inline Inst* clone(Function& function, const Inst& original, std::vector<Inst*> operands) {
   Inst* copy = function.create(original.op, original.type, std::move(operands));
   copy->imm = original.imm;

@@ -37,7 +37,7 @@ enum class ICmp : uint8_t { eq, ne, ult, ule, ugt, uge, slt, sle, sgt, sge };
 // The 16 predicates of v_cmp_*_f32, in ISA order; bit 0 less, bit 1 equal, bit 2 greater, bit 3 unordered.
 enum class FCmp : uint8_t { f, lt, eq, le, gt, lg, ge, o, u, nge, nlg, ngt, nle, neq, nlt, tru };
 
-// attr of floating-point operations: the MODE bits that matter to it.
+// `attr` of floating-point operations: the MODE bits that affect the operation.
 namespace fpenv {
 inline constexpr uint32_t kRoundMask = 3;  // 0 nearest even, 1 +inf, 2 -inf, 3 zero (of the operation's precision)
 inline constexpr uint32_t kKeepInputDenorm = 1u << 2;
@@ -53,9 +53,8 @@ enum class Space : uint8_t { global, flat, lds, scratch };
 //   base_offset  i64 base, v32 offset: address = base + zext(offset) + imm   (global; lds: not used)
 //   base_only    i64 base: the same address for all lanes = base + imm
 //   vector64     v64: address + imm (global, flat: apertures are resolved by the operation)
-//   lds_offset   v32: lds byte address = offset + imm (offset wraps at 32 bits before imm is added), lds_base is
-//   implied;
-//                lanes that would reach beyond lds_size are not in the mask
+//   lds_offset   v32: lds byte address = offset + imm (offset wraps at 32 bits before imm is added); lds_base is
+//                implied; the mask excludes lanes whose access would end beyond lds_size
 //   scratch_off  i64 base, v32 offset: byte b = offset + imm of the lane, at base + (b / 4) * 256 + lane * 4 + b % 4
 //   scratch_base i64 base: as scratch_off with offset 0 (b = imm)
 enum class AddressForm : uint8_t { base_offset, base_only, vector64, lds_offset, scratch_off, scratch_base };
@@ -89,7 +88,7 @@ enum class AtomicOp : uint8_t {
   fcmpswap_f32,
   fcmpswap_f64,
 };
-// Whether it has a second operand: what to compare with, the mask's value, the addend of wrap.
+// Returns true if the operation has a second operand: the comparand, the value under the mask, or the addend of wrap.
 [[nodiscard]] constexpr bool has_two_operands(AtomicOp op) {
   return op == AtomicOp::cmpswap || op >= AtomicOp::mskor;
 }
@@ -122,7 +121,7 @@ struct Inst {
   uint64_t guest_pc = 0;  // instruction this came from, 0 when none
   Block* parent = nullptr;
   std::vector<Inst*> operands;
-  std::vector<Inst*> users;  // one entry per use (an instruction using a value twice is listed twice)
+  std::vector<Inst*> users;  // one entry per use: an instruction that uses a value twice is listed twice
 
   [[nodiscard]] bool is_const() const { return op == Op::const_; }
   [[nodiscard]] bool is_const(uint64_t value) const { return is_const() && imm == value; }
@@ -132,7 +131,7 @@ struct Block {
   uint32_t id = 0;
   uint64_t guest_pc = 0;             // first guest instruction
   std::vector<Inst*> insts;          // phis first, exactly one terminator last
-  std::vector<Block*> successors;    // as the terminator says
+  std::vector<Block*> successors;    // in the order of the terminator
   std::vector<Block*> predecessors;  // order of phi operands; a block may appear twice (both edges of a cond_br)
 
   [[nodiscard]] Inst* terminator() const { return insts.empty() ? nullptr : insts.back(); }
@@ -142,11 +141,11 @@ struct Block {
 struct Entry {
   uint64_t guest_pc = 0;
   Block* block = nullptr;  // has no predecessors inside the function; starts by reading the state it needs
-  // A wave comes here only behind a barrier or yield, and with the MODE that this function is for. An exit of this function
-  // with that pc has let it go, or one of its variant for a single EXEC if this is the variant for any. Registers hold what
-  // that exit has written to them.
+  // Waves enter here only after a barrier or yield, with the MODE that this function is specialised on. They have left
+  // through an exit of this function with this pc, or, if this is the variant for any EXEC, through one of the variant
+  // for a single EXEC. Registers hold what that exit has written to them.
   bool resumed_only = false;
-  uint64_t exec = ~uint64_t{0};  // with which waves come if the block does not read it
+  uint64_t exec = ~uint64_t{0};  // EXEC of entering waves if the block does not read it
 };
 
 class Function {
@@ -158,31 +157,31 @@ class Function {
   std::string name;
   std::vector<Entry> entries;
   std::vector<std::unique_ptr<Block>> blocks;  // layout order
-  // The scalar register in which a kernel gets the number of its work-group in x, which is the next one's less one. Only
-  // a hint: it may hold something else later. -1: none.
+  // The scalar register that holds the work-group id in x when the kernel starts; -1: none. Ids of consecutive
+  // work-groups differ by one. Only a hint: the register may hold something else later.
   int group_id_sgpr = -1;
 
   Block* add_block(uint64_t guest_pc = 0);
-  // A new instruction that is in no block yet. Operand users are updated.
+  // Makes an instruction that is in no block yet. Updates the users of its operands.
   Inst* create(Op op, Type type, std::vector<Inst*> operands = {});
   void append(Block* block, Inst* inst);
   void insert_before(Inst* position, Inst* inst);
-  // Only when it has no users. Removes it from its block and from its operands' users.
+  // Removes an instruction without users from its block and from its operands' users.
   void erase(Inst* inst);
   void replace_all_uses(Inst* from, Inst* to);
   void set_operand(Inst* inst, unsigned index, Inst* value);
   static void connect(Block* from, Block* to);                    // appends to successors and predecessors
   void remove_edge(Block* from, unsigned successor_index);        // also drops the matching phi operands in the target
-  bool remove_unreachable();                                      // blocks no entry reaches; true when there were some
+  bool remove_unreachable();                                      // erases blocks that no entry reaches; true if any
   [[nodiscard]] uint32_t num_values() const { return next_id_; }  // all ids are below this
   [[nodiscard]] size_t num_insts() const;
   void renumber();  // dense instruction and block ids in layout order
-  // What is created from now on gets ids of at least these.
+  // Instructions and blocks created from now on get ids of at least these.
   void reserve_ids(uint32_t inst_id, uint32_t block_id);
   [[nodiscard]] uint32_t num_block_ids() const { return next_block_id_; }  // all block ids are below this
 
-  // For passes that rebuild Block::insts themselves (erase is linear in the block size, these are not):
-  // drops the operands, after which the instruction must be left out of its block. It must have no users.
+  // For passes that rebuild Block::insts themselves: erase() is linear in the block size, this is not. Drops the
+  // operands of an instruction without users. The caller must leave the instruction out of its block.
   void unlink(Inst* inst);
   // Removes instructions without users and side effects, transitively, and everything unlinked. Memory accesses stay:
   // they may fault. Linear.

@@ -1,8 +1,8 @@
-// A plain evaluator of IR functions for tests of passes: what a function does must not depend on which passes ran.
+// Interprets IR functions, for tests of passes: the behaviour of a function must not depend on which passes ran.
 //
-// Integer, mask and lane operations have their stated meaning. Floating-point operations and helpers are stand-ins:
-// some fixed function of operation, attributes and the lane's operands, which is all a pass may assume about them.
-// Memory contents are a function of the address and of what was stored before.
+// Integer, mask and lane operations have the meaning that ops.def states. Floating-point operations and helpers are
+// stand-ins: a fixed function of operation, attributes and the lane's operands. A pass may assume no more of them.
+// Memory contents are a function of the address and of earlier stores.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ struct Interpretation {
   uint64_t steps = 0;
 };
 
-// `seed` determines registers and memory at the start. kTimeout after `max_steps` instructions, kUnsupported for undef.
+// `seed` determines the initial registers and memory. Errors: kTimeout after `max_steps` instructions, kUnsupported for
+// undef.
 [[nodiscard]] Expected<Interpretation> interpret(const Function& function, unsigned entry, uint64_t seed,
                                                  uint64_t max_steps = 1u << 20);
 

@@ -1,11 +1,11 @@
-// Matrix operations: result row `index` of D = A * B + C, where A is size x K, B is K x size, for each of `blocks`
-// independent blocks. Lanes of A and B hold one row (A) or column (B) of a block and `rows` consecutive elements of it,
-// one in each operand row; further elements are in lanes further on. (MI100 and MI200 ISA manuals, "Matrix arithmetic";
-// AMD matrix instruction calculator.)
+// Matrix operations. Each computes result row `index` of D = A * B + C, where A is size x K and B is K x size, for each
+// of `blocks` independent blocks. A lane of A holds `rows` consecutive elements of a row of a block, one in each
+// operand; a lane of B those of a column. The remaining elements are in lanes further on. (MI100 and MI200 ISA manuals,
+// "Matrix arithmetic"; AMD matrix instruction calculator.)
 //
 // Operands: C, then `rows` rows of A, then as many of B. Lane l of the result is
 //   C[l] + sum over group, row: A[row][lane_of_a(l, group)] * B[row][lane_of_b(l, group)]
-// added up in this order, each step a fused multiply-add in floating point.
+// added in this order. In floating point each step is a fused multiply-add.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ struct MatrixForm {
   uint8_t blocks = 0;           // 1..16
   uint8_t rows = 0;             // operand rows of A, and of B
   uint8_t groups = 0;           // lanes that share a row of A in a block: K = rows * groups
-  uint8_t index = 0;            // which row of the result: register, or pair of registers in f64
+  uint8_t index = 0;            // row of the result: a register, or a pair of registers in f64
   uint8_t broadcast_log2 = 0;   // CBSZ: one block of A serves groups of 2^n blocks
   uint8_t broadcast_block = 0;  // ABID: which
-  uint8_t swizzle = 0;          // BLGP: which lanes' B lanes get
+  uint8_t swizzle = 0;          // BLGP: from which lanes a lane takes its elements of B
 
   [[nodiscard]] constexpr uint64_t encode() const {
     const uint8_t fields[8] = {size, blocks, rows, groups, index, broadcast_log2, broadcast_block, swizzle};
@@ -37,7 +37,8 @@ struct MatrixForm {
   }
   // Registers of a 32-bit result, or pairs of a 64-bit one.
   [[nodiscard]] constexpr unsigned result_rows() const { return size * size * blocks / kWaveSize; }
-  [[nodiscard]] bool same_product(const MatrixForm& other) const {  // but for the row of the result
+  // Returns true if both differ at most in the row of the result.
+  [[nodiscard]] bool same_product(const MatrixForm& other) const {
     MatrixForm mine = *this;
     mine.index = other.index;
     return mine.encode() == other.encode();
@@ -48,11 +49,11 @@ struct MatrixForm {
   return op == Op::mfma_f32 || op == Op::mfma_f64 || op == Op::mfma_i16;
 }
 
-// Where a lane of the result takes the elements of a group from.
+// The lane of A, or of B, from which a lane of the result takes the elements of a group.
 [[nodiscard]] unsigned lane_of_a(const Inst& inst, unsigned lane, unsigned group);
 [[nodiscard]] unsigned lane_of_b(const Inst& inst, unsigned lane, unsigned group);
 
-// Empty, or what is wrong with the form and the operands.
+// Empty if form and operands are valid, else the problem.
 [[nodiscard]] std::string check_matrix(const Inst& inst);
 
 }  // namespace wavejit::ir

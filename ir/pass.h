@@ -17,8 +17,8 @@ struct PassResult {
 
 struct PassContext {
   bool verify = false;                // run the verifier after each pass (debug builds and tests)
-  bool one_wave = false;              // work-groups have one wave
-  bool poll_all_loops = false;        // not only in loops that may wait: nothing else ends what does not end
+  bool one_wave = false;              // each work-group has one wave
+  bool poll_all_loops = false;        // polls in all loops, not only in those that may wait: nothing else can stop one
   std::vector<std::string> disabled;  // passes switched off by name
   std::vector<std::string> dump;      // "before:<pass>" / "after:<pass>" / "before:all" ...
   std::function<void(std::string_view title, const Function&)> dump_sink;

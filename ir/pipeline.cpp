@@ -47,7 +47,7 @@ constexpr Pass kPipeline[] = {
      passes::unclamped_copies},
     {"merge-accesses", "accesses to neighbouring dwords of a lane", passes::merge_accesses},
     {"merge-bytes", "loads of neighbouring bytes of a lane", passes::merge_bytes},
-    {"state-writes", "registers written where ways meet that change them and ways that do not", passes::state_writes},
+    {"state-writes", "registers written where paths that change them join paths that do not", passes::state_writes},
     {"licm", "loop-invariant code in front of loops", passes::licm},
     {"matrix-order", "matrix products one behind the other", passes::matrix_order},
     {"dce", "unreachable blocks and instructions nobody uses", passes::dce},

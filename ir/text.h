@@ -1,4 +1,4 @@
-// Text form of the IR. print() output parses back to an equal function.
+// Text form of the IR. Parsing the output of print() gives an equal function.
 #pragma once
 
 #include <memory>
@@ -12,6 +12,6 @@ namespace wavejit::ir {
 [[nodiscard]] std::string print(const Function& function);
 [[nodiscard]] std::string print(const Inst& inst);
 [[nodiscard]] Expected<std::unique_ptr<Function>> parse(std::string_view text);
-// Empty when the function is well formed, else the first violation with the instruction's text.
+// Empty if the function is well formed, else the first violation with the text of its instruction.
 [[nodiscard]] std::string verify(const Function& function);
 }  // namespace wavejit::ir

@@ -1,9 +1,10 @@
-// Orders a segment so that as many sums as fit stay in host registers over all of their terms.
+// Orders a segment so that as many sums (accumulators) as fit stay in host registers while all of their terms are
+// added.
 //
-// An unrolled matrix product adds a few terms to each of many sums, one term to every sum before the next term of the
-// first. With more sums than registers, each addition then loads a sum and stores it. In the order made here a group of
-// sums that fits takes all of its terms, then the next group follows. Factors are made where the first term reads them.
-// The groups are cut so that few of them share an expensive factor; a cheap one is made again in each group.
+// An unrolled matrix product adds one term to every sum before the second term of the first sum. With more sums than
+// registers, each addition then loads and stores a sum. In the order made here a group of sums that fits the registers
+// takes all of its terms, then the next group follows. A factor is computed where the first term reads it. Groups are
+// chosen so that few of them share an expensive factor; a cheap factor is recomputed in each group.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +26,9 @@ struct Node {
   bool again = false;            // cheap, and may be emitted several times: wherever it stands behind its `before`
 };
 
-// An order of the nodes' numbers that respects `before`, or nothing if the guest's order is as good: the sums fit, or have
-// too few terms each. Nodes with `again` may be in it several times, the others are in it once. `registers`: those of the
-// host for vectors.
+// An order of the nodes' numbers that respects `before`, or nothing if the guest's order is as good: the sums fit, or
+// have too few terms each. Nodes with `again` may be in it several times, the others are in it once. `registers`: those
+// of the host for vectors.
 [[nodiscard]] std::vector<uint32_t> order_by_sums(std::span<const Node> nodes, unsigned registers);
 
 }  // namespace wavejit::backend::schedule

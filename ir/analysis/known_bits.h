@@ -1,4 +1,4 @@
-// Which bits of an integer value can be set, from local facts: masks, shifts, lane numbers.
+// Finds the bits of integer values that can be set, from local facts: masks, shifts, lane numbers.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace wavejit::ir {
 
-// Bits that are one in some lane of some execution (a superset), and an upper bound of the value (unsigned).
+// A superset of the bits that are one in some lane of some execution, and an upper bound of the unsigned value.
 struct BitFacts {
   uint64_t possible = ~uint64_t{0};
   uint64_t maximum = ~uint64_t{0};
@@ -18,18 +18,18 @@ struct BitFacts {
   bool operator==(const BitFacts&) const = default;
 };
 
-// Bounded work per query, for passes that change the function as they go.
+// Local queries with bounded work, for passes that change the function meanwhile.
 [[nodiscard]] uint64_t possible_bits(const Inst* inst, unsigned depth = 6);
 [[nodiscard]] uint64_t unsigned_maximum(const Inst* inst, unsigned depth = 6);  // at least as tight as possible_bits
 
-// The number of zeros at the low end that the value surely has; 64 if it is zero.
+// A lower bound of the number of trailing zeros; 64 if the value is zero.
 [[nodiscard]] unsigned trailing_zeros(uint64_t possible);
 
-// Facts about all values of a function, loops included. Valid until the function changes.
+// Facts about all values of a function, by iteration over loops. Valid until the function changes.
 class KnownBits {
  public:
   KnownBits(const Function& function, const Dominators& dominators);
-  // group 1: in any lane. 8, 16, 32, 64: in the lanes whose number is a multiple of that.
+  // Group 1: facts about any lane. Group 8, 16, 32 or 64: about the lanes whose number is a multiple of it.
   [[nodiscard]] BitFacts of(const Inst* inst, unsigned group = 1) const;
 
  private:

@@ -1,5 +1,5 @@
-// How a vector value varies over the lanes: in steps of a constant from lane to lane, over the whole wave or within
-// groups of consecutive lanes.
+// Stride analysis: finds vectors that grow by a constant from lane to lane, over the whole wave or within groups of
+// consecutive lanes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace wavejit::ir {
 
 // value[l] = w[l / group] + stride * (l % group), mod 2^32 (for v64: mod 2^64), with any number w[i] for each group.
-// A group of 64 lanes is the wave; what has a larger group has every smaller one, too.
+// A group of 64 lanes is the wave. A shape with a group also has every smaller group.
 struct LaneShape {
   uint8_t group = 1;  // 8, 16, 32 or 64; 1: nothing is known
   int64_t stride = 0;
@@ -21,8 +21,8 @@ struct LaneShape {
   bool operator==(const LaneShape&) const = default;
 };
 
-// Facts about the lanes of every v32 and v64 value; lanes outside any mask count too. Scalars are uniform; masks and
-// tuples have strides of 0 or are unknown. Valid until the function changes.
+// The shape of every v32 and v64 value. All lanes count, also inactive ones. Scalars are uniform. Masks and tuples have
+// a stride of 0 or an unknown shape. Valid until the function changes.
 class LaneShapes {
  public:
   explicit LaneShapes(const Function& function);

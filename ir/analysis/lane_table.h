@@ -1,5 +1,5 @@
-// Values that are a number common to all lanes of the wave plus a constant of each lane, as the addresses of a
-// butterfly or of a tree reduction. More general than LaneShape, and found only where asked for.
+// Finds vectors that are a uniform number plus a constant for each lane, such as the addresses of a butterfly or of a
+// tree reduction. More general than LaneShape; computed on demand.
 #pragma once
 
 #include <array>
@@ -18,15 +18,15 @@ struct LaneTable {
   std::array<uint64_t, 64> step{};
   unsigned zeros = 0;
 
-  // Whether each step fits the zeros of u, so that the sum has no carry, and cannot wrap around.
+  // Returns true if each step fits the trailing zeros of u. Then the sum has no carry and does not wrap around.
   [[nodiscard]] bool is_union() const;
 };
 
 class LaneTables {
  public:
-  // Both outlive this.
+  // Both arguments must outlive this object.
   LaneTables(const Function& function, const LaneShapes& shapes);
-  // Null where nothing is known. Valid as long as this is.
+  // Null if nothing is known. Valid for the life of this object.
   [[nodiscard]] const LaneTable* of(const Inst* inst);
 
  private:

@@ -15,7 +15,7 @@ struct Loop {
   std::unordered_set<const Block*> body;  // header and latches included
 };
 
-// Inner loops come before the loops around them. Cycles whose entry does not dominate them are not listed.
+// Inner loops come before the loops that contain them. Irreducible cycles are not listed.
 [[nodiscard]] std::vector<Loop> find_loops(const Dominators& dominators);
 
 }  // namespace wavejit::ir

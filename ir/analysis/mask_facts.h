@@ -1,4 +1,4 @@
-// What can be said about lane masks relative to each other from the operations that made them.
+// Proves relations between lane masks (subset, disjoint, cover) from the operations that compute them.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace wavejit::ir {
 
-// A fact about two values holds wherever both are available: the latest instance of one against the latest of the
-// other. Through phis facts are proven by induction over the edges. False means "not shown". The control-flow graph
-// must not change while the object is used; instructions may.
+// A fact about two values holds wherever both are available, between the latest instances of both. Facts about phis are
+// proven by induction over the edges. False means "not proven". The control-flow graph must not change while the object
+// is used; instructions may.
 class MaskFacts {
  public:
   explicit MaskFacts(const Dominators& dominators) : dominators_(dominators) {}
@@ -21,14 +21,14 @@ class MaskFacts {
   [[nodiscard]] bool disjoint(const Inst* a, const Inst* b);  // no lane is in both
   // Every lane that is in all of `conjunction` is in one of `masks`.
   [[nodiscard]] bool covered(std::vector<const Inst*> conjunction, std::vector<const Inst*> masks);
-  // The terms whose union is the union of `terms`, with what others contain left out.
+  // The same union as that of `terms`, without terms that others contain.
   [[nodiscard]] std::vector<Inst*> normalised_union(std::vector<Inst*> terms);
-  // A value that always equals the union of two phis of one block; null when none is known. This is what EXEC is after
-  // a divergent loop: lanes still active or left through the break mask are the lanes that came in.
+  // A value that always equals the union of two phis of one block; null if none is known. EXEC after a divergent loop
+  // is such a union: the lanes still active and those in the break mask are together the lanes that entered.
   [[nodiscard]] Inst* union_of_phis(Inst* a, Inst* b);
 
-  // Whether the value was computed before the block can be entered: the same instance while control stays below the
-  // block.
+  // Returns true if the value is computed before the block is entered. Blocks that the block dominates then all see the
+  // same instance.
   [[nodiscard]] bool precedes(const Inst* value, const Block* block) const {
     return value->is_const() || (value->parent != block && dominators_.dominates(value->parent, block));
   }

@@ -1,7 +1,7 @@
-// Registers across barriers and yields.
+// Matches exits at barriers and yields with the entries at which waves resume.
 //
-// Where the unit is left and entered again behind the instruction, a vector register that is written to the wave state
-// on the way out is only read on the way in. So what happens to it there says which lanes of it matter.
+// An exit writes vector registers to the wave state, and only the entry where the wave resumes reads them. The uses at
+// that entry therefore decide which lanes of them are needed.
 #pragma once
 
 #include <bitset>
@@ -14,9 +14,9 @@
 
 namespace wavejit::ir {
 
-// The guest PC at which a wave that the block lets go at a barrier or yield comes back to this function. Nothing if the block
-// ends in another way, or writes MODE: a function is for one MODE, and the wave goes on in another translation, which may
-// read registers that this one does not.
+// The guest PC at which a wave resumes in this function after the block has exited at a barrier or yield. Empty if the
+// block does not end with such an exit, or if it writes MODE: a function is specialised on MODE, so the wave resumes in
+// another translation, which may read registers that this one does not.
 [[nodiscard]] std::optional<uint64_t> resumption_pc(const Block& leaving);
 
 class Resumptions {
@@ -25,7 +25,8 @@ class Resumptions {
 
   explicit Resumptions(const Function& function);
 
-  // Rows that come in through an entry, are not written, and stay in the state for another entry.
+  // Rows that come in through an entry, are not written before `exit`, and so stay in the state for the entry at which
+  // the wave resumes.
   struct HandedOn {
     const Block* exit;
     size_t resumes_at;
@@ -34,13 +35,13 @@ class Resumptions {
   struct Site {  // an entry
     Block* block = nullptr;
     std::vector<Inst*> reads;  // get_vgpr
-    Rows read_outside;         // rows that stay in the state for code elsewhere
+    Rows read_outside;         // rows that stay in the state for code outside of this function
     std::vector<HandedOn> handed_on;
   };
 
-  // Index of the entry where the block's exit resumes, if that is known.
+  // Index of the entry at which a wave resumes after the block's exit, if known.
   [[nodiscard]] std::optional<size_t> resumed_by(const Block* block) const;
-  // As Function::entries; empty when the function uses registers in a way that is not understood.
+  // In the order of Function::entries. Empty if the analysis does not understand a use of registers.
   [[nodiscard]] const std::vector<Site>& sites() const { return sites_; }
 
  private:

@@ -1,12 +1,12 @@
-// Values that only depend on the lane, on fields of the wave state that never change, on scalar registers as the unit's
-// start found them, and on scalars that the unit computes once: the same value can be computed anywhere in the wave's
-// life where these scalars can be had.
+// Wave expressions: values that can be recomputed anywhere in the life of a wave. They depend only on the lane number,
+// on fields of the wave state that never change, on the scalar registers at the unit's start, and on scalars that the
+// unit computes once.
 //
-// Where not the whole value is known, the part that differs between lanes may be: "some number, plus" such a value.
-// That number is the same in all lanes, and nothing else is known of it: two of them are not equal.
+// Of other values the part that differs between lanes may be such an expression. They have the form "some number, plus
+// an expression". The number is the same in all lanes. Nothing else is known of it, so two of them never compare equal.
 //
-// Expressions are interned: equal numbers mean equal values. 32-bit sums are kept in the form constant + sum of
-// coefficient * term (modulo 2^32), so that addresses that advance step by step do not grow.
+// Expressions are interned: equal ids mean equal values. A 32-bit sum has the form constant + sum of coefficient * term
+// (modulo 2^32), so that addresses that advance step by step do not grow.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +21,8 @@ namespace wavejit::ir {
 class WaveExpressions {
  public:
   using Id = uint32_t;
-  static constexpr Id kUnknown = 0;       // not such a value
-  static constexpr Id kUndetermined = 1;  // nothing is known yet: agrees with everything
+  static constexpr Id kUnknown = 0;       // not a wave expression (bottom)
+  static constexpr Id kUndetermined = 1;  // nothing is known yet (top): meets with every value
 
   WaveExpressions();
 
@@ -30,32 +30,32 @@ class WaveExpressions {
   [[nodiscard]] Id of(const Inst& inst, const std::vector<Id>& operands);
   // The i32 that scalar register `index` holds at the start.
   [[nodiscard]] Id initial_sgpr(unsigned index);
-  // The i32 of an instruction that is executed once, before all places where it is asked for.
+  // The i32 result of an instruction that executes once, before all uses of the expression.
   [[nodiscard]] Id computed_once(const Inst& inst);
-  // One value for two, where either may come.
+  // Lattice meet at a merge point: the value if both predecessors agree.
   [[nodiscard]] Id meet(Id a, Id b);
-  // Some number of 32 bits, the lowest `zeros` of which are not set.
+  // "Some number" of 32 bits with at least `zeros` trailing zeros.
   [[nodiscard]] Id some_number(Type type, unsigned zeros);
-  // How many of a value's lowest bits are not set; where it differs between lanes, of the part that does not.
+  // Trailing zeros of a uniform value; of a divergent one, trailing zeros of its uniform part.
   [[nodiscard]] unsigned uniform_zeros(Id id) const;
-  // For values with some number in them: what is added to it; its value in lane 0, if that is a constant.
+  // For "some number, plus e": e; and the value of e in lane 0 if it is constant.
   [[nodiscard]] std::optional<Id> beside_some_number(Id id);
   [[nodiscard]] std::optional<uint32_t> in_lane_0(Id id) const;
 
   [[nodiscard]] Type type(Id id) const { return nodes_[id].type; }
   [[nodiscard]] bool is_constant(Id id) const;
-  // Whether the value is `factor` times `term`.
+  // Returns true if the value is `factor` times `term`.
   [[nodiscard]] bool is_multiple(Id id, Id term, uint32_t factor) const;
-  // Whether it is initial_sgpr() or computed_once().
+  // Returns true for results of initial_sgpr() and computed_once().
   [[nodiscard]] bool is_found(Id id) const;
-  // Work to compute it: 1 per scalar operation, 4 per vector operation; constants and leaves are free.
+  // Cost of recomputation: 1 per scalar operation, 4 per vector operation; constants and leaves are free.
   [[nodiscard]] unsigned cost(Id id) const { return nodes_[id].cost; }
-  // Whether it can be computed where the scalars for which `held(term, factor)` says so are in registers, times factor.
-  // What was read or computed elsewhere has to be (is_found()).
+  // Returns true if the value can be recomputed where registers hold factor * term for all (term, factor) that `held`
+  // accepts. `held` must accept leaves of kind is_found() for the expression to be computable.
   template <typename Held>
   bool computable(Id id, const Held& held) const;
-  // Emits the computation through `make(op, type, operands, imm, attr)`; scalars from registers come from
-  // `read(term, factor)`.
+  // Emits the computation through `make(op, type, operands, imm, attr)`. `read(term, factor)` provides scalars that
+  // registers hold.
   template <typename Held, typename Read, typename Make>
   Inst* materialise(Id id, const Held& held, const Read& read, const Make& make) const;
 

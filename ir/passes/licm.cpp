@@ -21,8 +21,8 @@ class Hoister {
   }
 
  private:
-  // The block every way into the loop goes through last; made if the only such way branches. Null when there are
-  // several ways.
+  // The preheader: the block that every path into the loop goes through last. Made if the only such path branches. Null
+  // if several edges enter the loop.
   Block* preheader(const Loop& loop) {
     Block* outside = nullptr;
     for (Block* predecessor : loop.header->predecessors) {

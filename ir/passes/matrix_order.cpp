@@ -1,7 +1,7 @@
-// Matrix products one behind the other. Compilers put them between the loads of what the next ones multiply; the
-// backend keeps accumulators in registers from one product to the next where nothing is in between. A product moves
-// down to what uses its result, or to the end of its block; computations with results, such as the halves of 64-bit
-// ones, move along, behind the products.
+// Groups matrix products so that they run back to back. Compilers interleave them with the loads of factors of later
+// products; the backend keeps accumulators in registers from one product to the next if nothing is in between. A
+// product moves down to the first use of its result, or to the end of its block. Computations with results, such as the
+// halves of 64-bit ones, move along, after the products.
 #include <algorithm>
 #include <unordered_set>
 
@@ -11,8 +11,8 @@
 namespace wavejit::ir::passes {
 namespace {
 
-// Rows of A and B that wait in memory for the products; beyond what the first-level cache has room for besides the
-// accumulators, they go in several lots.
+// Rows of A and B that wait in memory for the products. If the first-level cache cannot hold them beside the
+// accumulators, they are split into several batches.
 constexpr size_t kMaxRowBytes = 24 << 10;
 
 class Order {

@@ -1,4 +1,4 @@
-// The passes; what each does is said in the pipeline's list and in its file.
+// The passes. ir/pipeline.cpp has a line about each, and its file the details.
 #pragma once
 
 #include "ir/pass.h"

@@ -1,4 +1,4 @@
-// For passes that replace phis: collects new instructions by place and merges them into the blocks at the end.
+// Collects new instructions by their place in a block and inserts them all at the end. For passes that replace phis.
 #pragma once
 
 #include <algorithm>

@@ -1,10 +1,10 @@
-// Registers that come back from a barrier or yield with a value that can be computed anywhere (addresses and masks that
-// depend on the work-item id, and on scalars that the state holds as well) are computed again instead of read from the
-// wave state. What is known of them, such as strides and bounds, is then known behind the barrier too.
+// Recomputes registers after a barrier or yield instead of reading them from the wave state, if their value can be
+// computed anywhere: addresses and masks that depend on the work-item id, and on scalars that the state holds as well.
+// Facts such as strides and bounds are then known after the barrier too.
 //
-// Only for entries that nothing but this unit's own exits lead to (Entry::resumed_only). Facts are found for all
-// instructions and for the registers at all entries together, optimistically: a fact is what all ways to a place agree
-// on, and ways about which nothing is known yet do not disagree.
+// Only for entries that only this unit's own exits lead to (Entry::resumed_only). The analysis is optimistic and covers
+// all instructions and the registers at all entries together: a fact is the meet over all predecessors, and a
+// predecessor about which nothing is known yet agrees with everything.
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
@@ -158,8 +158,8 @@ class ResumedValues {
     }
   }
 
-  // Blocks that a wave executes once at most, before it leaves for the first time: all ways to them come from the start
-  // alone. In a cycle no block can be the first whose predecessors are all among them.
+  // Blocks that a wave executes at most once, before it leaves for the first time: all paths to them come from the
+  // start alone. In a cycle no block can be the first whose predecessors are all among them.
   void find_blocks_executed_once() {
     const Site& start = sites_.front();
     if (start.resumed_only || !start.block->predecessors.empty()) return;
@@ -305,7 +305,7 @@ class ResumedValues {
     return merge_phis() || changed;
   }
 
-  // Where ways from the start and from behind barriers meet, each has its own instructions for the same value.
+  // Where paths from the start and from barriers join, each has its own instructions for the same value.
   bool merge_phis() {
     const auto nothing_held = [](Id, uint32_t) { return false; };
     bool changed = false;

@@ -1,13 +1,13 @@
-// Registers that some ways to an exit change and others leave as they came in are written on the ways that change them.
+// Moves writes of registers to the paths that change them, if other paths to the same exit leave them unchanged.
 //
-// A unit that calls is left and entered again behind every call. Lifting writes all registers that some way to an exit
-// has changed; where such a way meets the one from behind a call, the registers that only the former has changed
-// are read and written again with the same contents at every call. Here the writes move to the edges at which the ways
-// meet. What is then known to be in the wave state need not be in a register: phis of it become reads, and reads
-// move down to where their value is used.
+// A unit that calls is left at every call and entered again after it. Lifting writes all registers that some path to an
+// exit has changed. If such a path joins one that comes from a call, the registers that only the former has changed are
+// read and written again with the same contents at every call. This pass moves the writes to the edges into the merge
+// point. A value that is then known to be in the wave state need not be in a register: its phis become reads, and reads
+// move down to their uses.
 //
-// Contents of the state at exits (other than the wave's end) stay what they were. A write is never moved into a
-// cycle, so that it is executed at most once between entry and exit per edge that leads out of or around cycles.
+// The contents of the state at exits (other than the wave's end) do not change. A write never moves into a cycle. It is
+// executed at most once between entry and exit per edge that leads out of or around cycles.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -527,7 +527,8 @@ class StateWrites {
     });
   }
 
-  // Whether no way from the one block to the start of the other writes the register. The one dominates the other.
+  // Returns true if no path from the one block to the start of the other writes the register. The one dominates the
+  // other.
   [[nodiscard]] static bool unwritten_between(const Block* from, const Block* to, const Inst* read) {
     const Access access = access_of(read);
     std::unordered_set<const Block*> seen{to};

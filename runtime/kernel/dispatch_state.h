@@ -77,18 +77,18 @@ class DispatchState {
   [[nodiscard]] Group group(uint64_t index) const;  // linear, x fastest
   void advance(Group& group) const;                 // to the next one
 
-  // What all waves of a launch have in common, in front of the vector registers. Made once, with the arena they run in and
-  // the device's global data share.
+  // The part of WaveState before the vector registers that all waves of a launch have in common. Made once per arena,
+  // with the device's global data share.
   struct WaveTemplate {
     alignas(64) std::array<std::byte, offsetof(WaveState, vgpr)> bytes;
   };
   [[nodiscard]] WaveTemplate make_template(Arena& arena, std::span<uint8_t> gds,
                                            const volatile uint32_t* stop_flag) const;
-  // Of that, the given cache lines (bit i: bytes 64 i to 64 i + 63); with all of them it does not matter what was
-  // there.
+  // Copies the given cache lines of the template (bit i: bytes 64 i to 64 i + 63). With kAllLines the old contents do
+  // not matter.
   static constexpr uint32_t kAllLines = (1u << offsetof(WaveState, vgpr) / 64) - 1;
   static void init_common(WaveState& wave, const WaveTemplate& common, uint32_t lines);
-  // What is the next wave's own, of `count` waves of a work-group.
+  // Sets what differs between waves, for wave `index` of a work-group of `count` waves.
   void init_wave(WaveState& wave, const Arena& arena, const Group& group, unsigned index, unsigned count) const;
 
   // Both, for the waves of a work-group in `arena`; returns how many there are. Without `write_ids` the rows that hold

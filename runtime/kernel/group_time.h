@@ -1,5 +1,4 @@
-// How long work-groups of a kernel take, as far as launches have shown: what a launch is going to take is guessed from
-// it.
+// Measures how long work-groups of a kernel take, in order to estimate the time of a launch.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What the launches on one device share.
+// State that all launches on one device share.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace wavejit::runtime {
 
-// Waves that a device holds at a time unless it is said otherwise: 64 compute units of GCN, with 40 waves each.
+// Default number of waves that a device holds at a time: 64 compute units of GCN, with 40 waves each.
 inline constexpr uint32_t kDeviceWaves = 64 * 40;
 
 // Thread-safe. Outlives its launches.
@@ -19,10 +19,10 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  // That of launches which name none.
+  // The device of launches that name none.
   static Device& of_process();
 
-  [[nodiscard]] uint32_t waves() const { return waves_; }  // so many may wait for each other
+  [[nodiscard]] uint32_t waves() const { return waves_; }  // the number that may wait for each other
   [[nodiscard]] GlobalSync& sync() { return sync_; }
   // The global data share: zeros at first, kept from launch to launch, shared by all work-groups.
   [[nodiscard]] std::span<uint8_t> gds() { return gds_; }

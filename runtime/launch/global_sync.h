@@ -1,10 +1,11 @@
-// Global wave sync (GWS) and ordered counts: what waves of different work-groups wait for each other with.
+// Global wave sync (GWS) and ordered counts: instructions by which waves of different work-groups wait for each other.
 //
 // Facts: GCN3 and Vega ISA manuals, DS_GWS_INIT, DS_GWS_SEMA_V, _SEMA_BR, _SEMA_P, _SEMA_RELEASE_ALL, DS_GWS_BARRIER
 // and DS_ORDERED_COUNT; LLVM, SIISelLowering (AMDGPUIntrinsics DS_ORDERED, "ds_gws"), for M0 and the offset's fields.
 //
-// A device has one table of resources for all of its launches; like the GDS it keeps its contents from launch to launch.
-// Engines leave at these instructions (trap_id::kGlobalSync), and workers execute them here. All functions are thread-safe.
+// A device has one table of resources for all of its launches; like the GDS it keeps its contents from launch to
+// launch. Engines leave at these instructions (trap_id::kGlobalSync), and workers execute them here. All functions are
+// thread-safe.
 #pragma once
 
 #include <array>
@@ -28,23 +29,23 @@ class GlobalSync {
     uint32_t next_in_order = 0;  // the number of the wave whose turn it is at ds_ordered_count
   };
   enum class Outcome : uint8_t {
-    done,         // the wave goes on behind the instruction
-    waits,        // ask released() from time to time
+    done,         // the wave continues after the instruction
+    waits,        // the wave waits; poll released()
     unsupported,  // the instruction's fields have no meaning
-    too_many,     // more waves would wait than the device holds: hardware would not get anywhere either
+    too_many,     // more waves would wait than the device holds: hardware would hang as well
   };
 
   // Executes `inst` for the wave, or queues it.
   [[nodiscard]] Outcome execute(Launch& launch, WaveState& wave, const isa::Instruction& inst);
-  // Of a wave that waits: whether it may go on behind its instruction, which then has had all its effects. The wave is
-  // forgotten when the answer is yes.
+  // Returns true if a waiting wave may continue after its instruction, whose effects are then complete. Removes the
+  // record of the wave in that case.
   [[nodiscard]] bool released(const WaveState& wave);
-  // As released(), for any of them, and nothing is forgotten.
+  // Like released(), but matches any waiter and keeps the record.
   [[nodiscard]] bool any_released(std::span<const WaveState* const> waves);
-  // Waves that wait no longer: their launch has failed.
+  // Removes the records of waves whose launch has failed.
   void forget(std::span<const WaveState* const> waves);
 
-  // Threads that execute waves, in any launch on any device, say so. wait() needs to know when the last one stops.
+  // Registers threads that execute waves, in any launch on any device. wait() needs to know when the last one stops.
   static void enter();
   static void leave();
   enum class Wake : uint8_t { released, stopped, deadlock };
@@ -55,14 +56,14 @@ class GlobalSync {
  private:
   struct Resource {
     uint64_t counter = 0;
-    bool flag = false;  // flips each time that the barrier lets waves go
+    bool flag = false;  // flips each time that the barrier releases waves
     bool is_barrier = false;
     std::deque<const WaveState*> queue;
   };
   struct Waiting {
     bool released = false;
     bool flag = false;  // of the resource when the wave came to the barrier
-    // Of waves at ds_ordered_count: their launch, their numbers, and what they are to do when it is their turn.
+    // For waves at ds_ordered_count: their launch, their numbers, and the operation to perform when their turn comes.
     Launch* launch = nullptr;
     uint32_t turn = 0;
     WaveState* wave = nullptr;

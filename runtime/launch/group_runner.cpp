@@ -58,7 +58,7 @@ constexpr unsigned kIdleRounds = 2;  // until a work-group seems to wait for oth
 }
 
 // Waves that have ended do not take part in barriers (Vega ISA manual, S_BARRIER). Behind a barrier the first wave's turn is
-// last (docs/design.md, "Order of waves").
+// last (docs/design/runtime.md, "Order of waves").
 GroupRunner::Progress GroupRunner::run(WorkGroup& group, bool resumed) {
   unsigned first = 0, idle_rounds = resumed, rounds = 0;
   waves_.set_alone(false);

@@ -1,4 +1,4 @@
-// Gives the waves of one work-group their turns.
+// Schedules the waves of one work-group: gives each its turn.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ namespace wavejit::runtime {
 
 class GroupRunner {
  public:
-  // What the host thread has besides the work-group that runs.
+  // The host thread's other work.
   class Others {
    public:
-    // What waves wait for may be done by work-groups that have not begun: has the launch's other threads come.
+    // Calls the other threads of the launch: work-groups that have not begun may do what waves wait for.
     virtual void call() = 0;
-    // Whether the thread has something else to do than to resume the work-group.
+    // Returns true if the thread has other work than to resume this work-group.
     [[nodiscard]] virtual bool could_go_on() = 0;
 
    protected:
@@ -29,19 +29,19 @@ class GroupRunner {
   GroupRunner(LaunchState& shared, WaveRunner& waves, Others& others, Patience& patience)
       : shared_(shared), waves_(waves), others_(others), patience_(patience) {}
 
-  // Resumes the waves in turn until all have ended, or until the work-group is better set aside: all waves wait for
-  // other work-groups, or seem to while another one could go on. `resumed`: it has been set aside before. Inside
-  // run_guest(). Where the launch stops meanwhile, the answer is `ended`.
+  // Resumes the waves in turn until all have ended, or until the work-group should be set aside: all of its waves wait
+  // for other work-groups, or seem to wait while another work-group can continue. `resumed`: it was set aside before.
+  // Runs inside run_guest(). Returns `ended` if the launch stops meanwhile.
   Progress run(WorkGroup& group, bool resumed);
-  // Ends the launch: a wave that an engine has left for no ordinary reason.
+  // Ends the launch with the error of a wave.
   void fail(const WaveState& wave, ExitReason reason);
 
  private:
-  // Of all waves, in one round of turns.
+  // One turn of each wave.
   struct Round {
     unsigned ready = 0, yielded = 0, idle = 0, at_barrier = 0, at_sync = 0;
   };
-  // False: the launch stops.
+  // Returns false if the launch stops.
   [[nodiscard]] bool turn(WorkGroup& group, unsigned wave, Round& round);
   [[nodiscard]] bool synchronise(WaveState& wave, WaveSlot& slot);
   void end_with(Error error);

@@ -1,4 +1,4 @@
-// What the workers of one launch share.
+// State shared by the workers of one launch.
 #pragma once
 
 #include <atomic>
@@ -28,9 +28,9 @@ using Clock = std::chrono::steady_clock;
   return std::chrono::nanoseconds(Clock::now() - start).count();
 }
 
-// Translated code as new waves enter it.
+// Translated code that new waves enter.
 struct StartCode {
-  // Whether it reads the work-item ids that the dispatcher writes, in partial and in complete work-groups.
+  // Whether the code reads the work-item ids that the dispatcher writes, in partial and in complete work-groups.
   bool reads_ids[2] = {true, true};
   TranslationCache::Entry through;  // what complete work-groups of full waves enter if they run through, or nothing
 };
@@ -55,7 +55,8 @@ struct LaunchState {
   uint32_t specialisation[2] = {0, 0};
   std::optional<uint32_t> last_waves;                 // another for those of complete work-groups
   bool full_exec = true, scratch_descriptors = true;  // switches
-  // What waves start in, first of all most of them. With `background` they are interpreted until it is done.
+  // The start code of waves; the first element serves most of them. With `background`, waves are interpreted until it
+  // is done.
   std::vector<TranslationCache::Query> starts;
   std::shared_ptr<const BackgroundTranslation> background;
   std::atomic<const StartCode*> start{nullptr};  // &start_code, once that is complete
@@ -66,7 +67,7 @@ struct LaunchState {
   Team* team = nullptr;             // of the workers
   GroupTime* group_time = nullptr;  // to be measured
   Clock::time_point alone_until;    // if it begins with one worker
-  // Written by all workers, once a chunk; what is above is only read.
+  // Written by all workers, once per chunk of work-groups. Members above are only read.
   alignas(64) std::atomic<uint64_t> next_group{0};
 
   std::atomic<uint32_t> waves_aside{0};  // of work-groups that are set aside because all their waves seem to wait
@@ -81,11 +82,12 @@ struct LaunchState {
   mutable std::mutex called_mutex;  // of the list; what it points to stays
   mutable std::vector<std::unique_ptr<const CalledModule>> called;
 
-  // Ends the launch with the error, unless another one has been first. Any thread.
+  // Ends the launch with the error; the first error wins. Callable from any thread.
   void fail(Error e);
 
-  // Whether waves go on in the interpreter where code could not be translated: with Engine::tiered, unless
-  // WAVEJIT_STRICT forbids it. Said once for each place in the code. What is no code is the guest's mistake.
+  // Returns true if waves continue in the interpreter where translation failed: with Engine::tiered, unless
+  // WAVEJIT_STRICT forbids it. Prints a message once per place in the code. Bytes that are no code are an error of the
+  // guest.
   [[nodiscard]] bool falls_back(const Error& why);
 
   // Fills start_code for the answer to starts[0].

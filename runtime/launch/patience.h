@@ -1,4 +1,4 @@
-// What a host thread does while all that it has begun waits for others.
+// Idle strategy of a host thread while all of its work-groups wait for others.
 #pragma once
 
 #include <chrono>
@@ -14,20 +14,20 @@ class Patience {
  public:
   Patience(LaunchState& shared, const WaveRunner& runner) : shared_(shared), runner_(runner) {}
 
-  // Something has changed: the launch gets on.
+  // Reports progress of the launch.
   void note_change() { changed_ = true; }
-  // There is no memory for another work-group, and why; or there is again. While there is none, ten seconds without a change
-  // end the launch (kOutOfMemory).
+  // Reports that memory for another work-group is missing, with the reason, or available again. While it is missing,
+  // ten seconds without progress end the launch (kOutOfMemory).
   void note_lack(std::string why);
   void note_memory() { lack_ = false; }
-  // Lets other threads run.
+  // Yields to other threads.
   void wait_a_moment();
 
  private:
   LaunchState& shared_;
   const WaveRunner& runner_;
   uint64_t moments_ = 0;
-  bool changed_ = true;  // since it has been looked at
+  bool changed_ = true;  // since the last check
   Clock::time_point unchanged_since_;
   bool lack_ = false;
   std::string why_;

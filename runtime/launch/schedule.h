@@ -1,5 +1,5 @@
-// The order in which the work-groups and waves of a launch have their turns, drawn from a seed: what is right in every
-// order that hardware could choose is right in this one. With one thread the same seed does the same every time.
+// Draws the order in which the work-groups and waves of a launch have their turns from a seed. Every drawn order is one
+// that hardware could choose. On one thread, equal seeds give equal orders.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace wavejit::runtime {
 
-// A sequence of numbers that follows from its seed (splitmix64).
+// Pseudo-random numbers (splitmix64).
 class Draw {
  public:
   explicit Draw(uint64_t seed) : state_(seed) {}
@@ -33,15 +33,15 @@ class Draw {
 
 class Schedule {
  public:
-  // Seed 0: nothing is drawn. `waves`: of a work-group.
+  // Seed 0: the default order. `waves`: number per work-group.
   Schedule(uint64_t seed, uint64_t groups, unsigned waves, unsigned device_waves)
       : seed_(seed), groups_(groups), window_(std::clamp(device_waves / 2 / std::max(waves, 1u), 1u, kMaxWindow)) {}
 
   [[nodiscard]] bool is_drawn() const { return seed_ != 0; }
   [[nodiscard]] uint64_t seed() const { return seed_; }
 
-  // The number of the work-group that begins as the `turn`-th. A device has places for those of a window, so that they may
-  // wait for each other; those of earlier windows begin earlier.
+  // The work-group that begins as the `turn`-th. Order is drawn within windows: a device holds all work-groups of a
+  // window, so they may wait for each other. Work-groups of earlier windows begin earlier.
   [[nodiscard]] uint64_t group(uint64_t turn) const {
     if (!is_drawn()) return turn;
     const uint64_t first = turn - turn % window_;

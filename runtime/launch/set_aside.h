@@ -1,5 +1,5 @@
-// Work-groups that a host thread has begun and in which no wave can go on before other work-groups do something: they wait
-// for it (GlobalSync), or seem to (polls).
+// Work-groups that a host thread has begun and set aside. No wave of them can continue before other work-groups act:
+// their waves wait (GlobalSync), or seem to (polls).
 #pragma once
 
 #include <cstddef>
@@ -17,29 +17,29 @@ class SetAsideGroups {
 
   [[nodiscard]] bool empty() const { return groups_.empty(); }
   [[nodiscard]] size_t size() const { return groups_.size(); }
-  // Whether one is known to be able to go on: what it waits for has been done.
+  // Returns true if a work-group can certainly continue: its condition holds.
   [[nodiscard]] bool any_released() const;
-  // Whether one can go on, as far as is known.
+  // Returns true if a work-group may be able to continue.
   [[nodiscard]] bool any_can_go_on() const;
 
-  // So that the next put() has a place.
+  // Reserves memory for the next put().
   void make_room();
-  // Sets its `waiting`, and answers whether there is any. Where memory runs out meanwhile, it is among the groups all the
-  // same.
+  // Adds a work-group, sets its `waiting`, and returns true if that is not empty. Adds it even if memory runs out
+  // meanwhile.
   [[nodiscard]] bool put(std::unique_ptr<WorkGroup> group);
-  // The one that can go on and has waited for longest; nullptr if there is none.
+  // Removes and returns the work-group that can continue and has waited longest; nullptr if none can.
   [[nodiscard]] std::unique_ptr<WorkGroup> take();
-  // Any one, of a launch that has failed; nullptr if none is left.
+  // Removes and returns any work-group, after the launch has failed; nullptr if none is left.
   [[nodiscard]] std::unique_ptr<WorkGroup> drop();
 
-  // Nothing is left to do but to wait for what other threads do. Where nobody is left to do it, the launch fails.
+  // Waits for other threads, when this one has nothing else to do. If no thread is left to act, the launch fails.
   void wait_for_release();
 
  private:
   [[nodiscard]] GlobalSync& sync() const { return shared_.request.device->sync(); }
 
   LaunchState& shared_;
-  std::vector<std::unique_ptr<WorkGroup>> groups_;  // who has waited for longest first
+  std::vector<std::unique_ptr<WorkGroup>> groups_;  // the one that has waited longest first
 };
 
 }  // namespace wavejit::runtime

@@ -18,9 +18,9 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  // `alone`: the other threads come only when they are called, or by themselves after a millisecond or two.
+  // `alone`: starts on the calling thread only. Other threads join when called, or after a millisecond or two.
   void run(bool alone = false);
-  // Has the other threads come, unless that has been done. From `work`, of any index.
+  // Calls the other threads, once. May be called from `work` of any index.
   void call_others();
 
  private:
@@ -28,7 +28,7 @@ class Team {
   const std::function<void(uint32_t)>& work_;
   uint32_t next_index_ = 1;
   uint32_t end_index_;
-  std::atomic<uint32_t> running_ = 0;       // changed under the pool's lock, but for reading
+  std::atomic<uint32_t> running_ = 0;       // written under the pool's lock, read without it
   std::atomic<bool> others_called_ = true;  // the same
   std::chrono::steady_clock::time_point called_;
 };
@@ -37,8 +37,8 @@ inline void run_on_threads(uint32_t threads, const std::function<void(uint32_t i
   Team(threads, work).run();
 }
 
-// Work that takes one thread no longer than that should be begun alone: other threads would have to be woken first, and
-// come too late. It is what waking them has taken lately.
+// The time that waking other threads has recently taken. Work that takes one thread less than this should begin alone:
+// other threads would come too late.
 [[nodiscard]] std::chrono::nanoseconds worth_sharing();
 
 // CPUs that the process may run on (affinity mask).

@@ -1,4 +1,4 @@
-// Stops launches: at their time limit, or when one of their workers has failed. One thread for the process.
+// Stops launches at their time limit, or when one of their workers has failed. One thread per process.
 #pragma once
 
 #include <sys/types.h>
@@ -14,8 +14,8 @@ namespace wavejit::runtime {
 
 class Watch;
 
-// Ends launches from another thread: the one that has been given it, if it is under way, and later ones at once. For
-// one launch at a time; it outlives them.
+// Cancellation flag shared between threads. Setting it stops the running launch; a launch that starts later stops
+// immediately. Used by one launch at a time; must outlive them.
 class Cancellation {
  public:
   void cancel();
@@ -29,7 +29,7 @@ class Cancellation {
   std::atomic<bool> cancelled_{false};
 };
 
-// One launch as the watchdog sees it. The stop flag is what wave.stop_flag points to.
+// One launch under the watchdog. Owns the stop flag to which wave.stop_flag points.
 class Watch {
  public:
   using Clock = std::chrono::steady_clock;
@@ -42,18 +42,18 @@ class Watch {
   [[nodiscard]] const volatile uint32_t* stop_flag() const { return &stop_; }
   [[nodiscard]] bool stopping() const { return __atomic_load_n(&stop_, __ATOMIC_ACQUIRE) != 0; }
   [[nodiscard]] bool timed_out() const { return timed_out_.load(std::memory_order_acquire); }
-  // Makes every worker leave guest code soon. Any thread.
+  // Stops all workers soon. Callable from any thread.
   void stop();
 
-  // Workers announce themselves; between the two calls they may be interrupted.
+  // Register and unregister a worker, which may be interrupted in between.
   void enter(pid_t thread);
   void leave(pid_t thread);
 
  private:
   friend class Watchdog;
   void interrupt_workers();
-  // Puts the launch under the watchdog's eye and wakes it. Launches that nobody limits, observes or stops never do, so
-  // that short ones do not pay for a thread switch.
+  // Registers the launch with the watchdog and wakes it. Launches without limit, progress reports or cancellation never
+  // do, so that short ones do not pay for a thread switch.
   void watch();
 
   uint32_t stop_ = 0;

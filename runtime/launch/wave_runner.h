@@ -1,5 +1,5 @@
-// Runs waves on one host thread, a turn at a time, in the interpreter or in translated code: which of them, and how waves get
-// from one translation to another, to a poll and back.
+// Runs waves on one host thread, one turn at a time. Chooses between interpreter and translated code, moves waves from
+// one translation to another, and suspends and resumes them at polls.
 #pragma once
 
 #include <array>
@@ -17,25 +17,25 @@
 
 namespace wavejit::runtime {
 
-// A wave of the work-group, beside its state.
+// Bookkeeping for a wave of the work-group, in addition to its WaveState.
 struct WaveSlot {
   enum class Status : uint8_t { ready, at_barrier, at_sync, ended };
   Status status = Status::ready;
   bool interpreted = false;
-  bool stays_interpreted = false;  // it has come to code that cannot be translated, or is not to be
-  TranslationCache::Arrival arrival = TranslationCache::Arrival::start;  // how it comes to its pc
-  bool in_start_unit = true;                                             // the code that it was in last
+  bool stays_interpreted = false;  // it has reached code that cannot or must not be translated
+  TranslationCache::Arrival arrival = TranslationCache::Arrival::start;  // how it reached its pc
+  bool in_start_unit = true;                                             // kind of the unit that it left last
   bool in_exec_full = true;
-  bool idle = false;  // nothing has changed in the last turn
+  bool idle = false;  // the last turn changed nothing
   uint32_t specialisation = 0;
-  uint64_t full_exec = ~uint64_t{0};                 // the EXEC for which there is code of its own
+  uint64_t full_exec = ~uint64_t{0};                 // the EXEC of the specialised variant
   const backend::CompiledCode* parked_in = nullptr;  // at one of its polls
 };
 
 class WaveRunner {
  public:
-  // What waves so far have changed of the parts of their states in front of the vector registers: everything, or these lines
-  // (DispatchState::kAllLines).
+  // What waves so far have changed of the parts of their states in front of the vector registers: everything, or these
+  // lines (DispatchState::kAllLines).
   struct Changes {
     bool all = true;
     uint32_t lines = 0;
@@ -45,13 +45,13 @@ class WaveRunner {
 
   // On the thread that runs the waves, which holds a GuestThread; `scratch_words23`: DispatchState::scratch_words23().
   void begin(uint64_t scratch_words23);
-  // A turn of a wave in the arena, inside run_guest(): to where the wave waits, or until others are to have theirs
-  // (kYield). kStopped: an error has been reported, or the launch ends.
+  // Runs one turn of a wave in the arena, inside run_guest(): until the wave waits, or until others are due (kYield).
+  // kStopped: an error has been reported, or the launch ends.
   [[nodiscard]] ExitReason run(Arena& arena, WaveState& wave, WaveSlot& slot) {
     slot.idle = true;  // at s_sleep
     arena_ = &arena;
     if (!slot.interpreted && !slot.parked_in) {
-      // The waves of a work-group mostly go on at the same place one after the other.
+      // The waves of a work-group mostly continue at the same place, one after the other.
       const TranslationCache::Entry& entry = matches(*last_, wave, slot) ? last_->entry : lookup(wave, slot);
       if (entry.code) {
         const ExitReason reason = enter(wave, slot, entry);
@@ -60,9 +60,9 @@ class WaveRunner {
     }
     return run_on(wave, slot);
   }
-  // Whether a turn may be long: no other wave of the thread waits for its own.
+  // Allows long turns if no other wave of the thread is waiting for its turn.
   void set_alone(bool alone) { alone_ = alone; }
-  // MXCSR as wavejit's own code wants it; guest code leaves it as it likes.
+  // Restores the MXCSR of wavejit's own code. Guest code may leave any value.
   void restore_mxcsr() const;
 
   [[nodiscard]] GuestMark& mark() { return *mark_; }
@@ -86,7 +86,7 @@ class WaveRunner {
   [[nodiscard]] bool has_full_exec(const WaveState& wave, const WaveSlot& slot) const {
     return wave.exec() == slot.full_exec;
   }
-  // What TranslationCache::Query has besides the place, packed.
+  // The members of TranslationCache::Query other than the place, packed.
   [[nodiscard]] uint64_t key_of(const WaveState& wave, const WaveSlot& slot) const {
     return wave.mode | uint64_t{slot.specialisation} << 32 | uint64_t{has_scratch_srd(wave)} << 59 |
            uint64_t{static_cast<uint8_t>(slot.arrival)} << 60 | uint64_t{slot.in_start_unit} << 62 |
@@ -95,7 +95,8 @@ class WaveRunner {
   [[nodiscard]] bool matches(const Cached& cached, const WaveState& wave, const WaveSlot& slot) const {
     return cached.pc == wave.pc && cached.key == key_of(wave, slot) && cached.exec_full == has_full_exec(wave, slot);
   }
-  // Whether s[0:3] hold the descriptor of the wave's private segment, as functions get it: the wave's offset added.
+  // Returns true if s[0:3] hold the descriptor of the wave's private segment as functions get it, with the wave's
+  // offset added.
   [[nodiscard]] bool has_scratch_srd(const WaveState& wave) const {
     const uint64_t base = wave.scratch_base & 0xffffffffffff;
     return base != 0 && wave.sgpr64(0) == (base | uint64_t{1} << 63) && wave.sgpr64(2) == scratch_words23_;
@@ -103,7 +104,7 @@ class WaveRunner {
   [[nodiscard]] static TranslationCache::Arrival arrival_behind(ExitReason reason) {
     return reason == ExitReason::kJump ? TranslationCache::Arrival::jump : TranslationCache::Arrival::resumed;
   }
-  // Into translated code, from one of its beginnings.
+  // Enters translated code at an entry.
   ExitReason enter(WaveState& wave, WaveSlot& slot, const TranslationCache::Entry& entry) {
     slot.in_start_unit = entry.in_start_unit;
     slot.in_exec_full = entry.exec_full;
@@ -118,9 +119,9 @@ class WaveRunner {
 
   ExitReason run_on(WaveState& wave, WaveSlot& slot);
   ExitReason enter_or_interpret(WaveState& wave, WaveSlot& slot);
-  // From the poll where the wave is parked.
+  // Resumes translated code at the poll where the wave is parked.
   ExitReason go_on(WaveState& wave, WaveSlot& slot);
-  // Behind kYield: from s_sleep, or from a poll.
+  // After kYield, from s_sleep or from a poll.
   ExitReason yielded(const WaveState& wave, WaveSlot& slot, const backend::CompiledCode* code);
   [[nodiscard]] uint32_t polls_of_turn(const WaveState& wave);
   void note_turn(const WaveState& wave, WaveSlot& slot, uint64_t registers, uint32_t most_polls);
@@ -146,7 +147,7 @@ class WaveRunner {
   Draw draw_{0};
   TranslationCounters counters_;
   std::unique_ptr<OpcodeCounts> executed_;
-  uint64_t late_ns_ = 0;  // interpreted although there was translated code
+  uint64_t late_ns_ = 0;  // time spent in the interpreter after the translation was ready
   uint64_t moved_waves_ = 0;
 };
 

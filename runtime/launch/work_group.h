@@ -15,10 +15,11 @@ namespace wavejit::runtime {
 
 struct WorkGroup {
   std::unique_ptr<Arena> arena;        // states of its waves, LDS and scratch
-  DispatchState::WaveTemplate common;  // what its waves begin with
+  DispatchState::WaveTemplate common;  // initial state that its waves share
   unsigned count = 0;                  // waves; 0: none has begun
   std::array<WaveSlot, kMaxWavesPerGroup> slots{};
-  // While it is set aside: the waves without which it does not get on (GlobalSync); none if it may get on anyway.
+  // While set aside: the waves that must be released before it can continue (GlobalSync); empty if it may continue
+  // anyway.
   std::vector<const WaveState*> waiting;
 
   [[nodiscard]] bool all_ended() const {
@@ -31,7 +32,7 @@ struct WorkGroup {
                        [](const WaveSlot& slot) { return slot.status == WaveSlot::Status::at_sync; });
   }
 
-  // What `waiting` is to be, as the waves stand.
+  // Computes `waiting` from the current state of the waves.
   [[nodiscard]] std::vector<const WaveState*> waiting_at_sync() const {
     std::vector<const WaveState*> waves;
     for (unsigned i = 0; i < count; ++i) {

@@ -5,8 +5,8 @@
 
 namespace wavejit::runtime {
 
-// Runs work-groups until none is left that has not begun, and all that this thread has begun have ended, or until the launch
-// stops. Errors end the launch (LaunchState::fail).
+// Runs work-groups until all have begun and all begun by this thread have ended, or until the launch stops. Errors end
+// the launch (LaunchState::fail).
 void run_worker(LaunchState& shared);
 
 }  // namespace wavejit::runtime

@@ -1,5 +1,5 @@
 // Both engines on copies of the process's memory, and what they wrote compared. All of it happens in child processes of
-// fork(), whose memory the system copies when somebody writes to it: docs/design.md, "Shadow mode".
+// fork(), whose memory the system copies when somebody writes to it: docs/design/shadow.md.
 #pragma once
 
 #include <atomic>

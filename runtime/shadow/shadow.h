@@ -1,5 +1,5 @@
 // Shadow mode: dispatches run a second time, on copies of the process's memory, in the interpreter and in translated code, and
-// what the two engines write is compared. The dispatch itself is not affected: docs/design.md, "Shadow mode".
+// what the two engines write is compared. The dispatch itself is not affected: docs/design/shadow.md.
 #pragma once
 
 #include <array>

@@ -13,17 +13,17 @@
 
 namespace wavejit::runtime {
 
-// Several threads may look at it. What `done` is followed by does not change any more.
+// Readable from any thread. Members after `done` are immutable once it is set.
 struct BackgroundTranslation {
   std::atomic<bool> done{false};
-  // From here on of use once it is done.
+  // Valid once `done` is set.
   std::optional<Error> error;  // of the first query that failed; those after it were not tried
   TranslationCounters counters;
 };
 
-// Has `queries` answered by the module's cache, in their order. Launches that ask for the same at the same time share
-// the answer. The module is kept until then. At the process's exit the query that is being answered is waited for (code
-// that it needs would otherwise be torn down under it), the others are dropped.
+// Translates for `queries` through the module's cache, in their order, and keeps the module alive meanwhile. Launches
+// with equal queries at the same time share the answer. At the process's exit the query in progress is completed,
+// because code that it needs would otherwise be torn down; the others are dropped.
 [[nodiscard]] std::shared_ptr<const BackgroundTranslation> translate_in_background(
     std::shared_ptr<Module> module, std::vector<TranslationCache::Query> queries);
 

@@ -1,11 +1,11 @@
 // Translations kept in files, for the next process that runs the same code. Thread-safe, and safe with any number of
 // processes in one directory.
 //
-// An entry is found by a hash of its identity: everything that its contents follow from. The identity is stored with
-// it and compared, and there is a checksum of everything. Files are written under another name and renamed when
-// complete; what is damaged or no entry is as good as nothing, and replaced. Neither the directory nor a file is used
-// that does not belong to the user or that others can write to: what entries hold is executed. Errors of the file
-// system are never errors of the caller: without the cache everything works, only slower.
+// The file name of an entry is a hash of its identity: everything that determines its contents. The identity is stored
+// with the entry and compared, and a checksum covers everything. Files are written under another name and renamed when
+// complete. Damaged files count as missing and are replaced. Entries hold code that is executed, so the cache uses no
+// directory or file that belongs to another user or that others can write to. Errors of the file system are never
+// errors of the caller: without the cache everything works, only slower.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ class DiskCache {
   static constexpr uint64_t kDefaultBytes = uint64_t{256} << 20;
   static constexpr std::string_view kSuffix = ".translation";
 
-  // What the environment says (docs/translation-cache.md), then what configure() has.
+  // Settings of the environment (docs/translation-cache.md); configure() overrides them.
   struct Settings {
     bool enabled = true;
     std::filesystem::path directory;  // empty: there is nowhere to put it
@@ -69,7 +69,7 @@ class DiskCache {
     uint64_t evictions = 0;
   };
   [[nodiscard]] Counters counters() const;
-  // Why the last failure or rejection was one; empty if there was none.
+  // Reason of the last failure or rejection; empty if there was none.
   [[nodiscard]] std::string problem() const;
 
  private:

@@ -1,4 +1,4 @@
-// A loaded code object with what running it needs. Shared by everything that refers to it; thread-safe.
+// A loaded code object with everything needed to run it. Shared by all that refer to it; thread-safe.
 #pragma once
 
 #include <functional>
@@ -37,8 +37,8 @@ class Module {
   ~Module();
   // Called before the code of any module goes: by who may still look at it (shadow mode). For the whole process.
   static void call_before_unloading(void (*function)());
-  // The module with code at an address, of those that load() has made; null if there is none. For functions that kernels of
-  // other modules call by their addresses.
+  // The module with code at an address, of those that load() has made; null if there is none. For functions that
+  // kernels of other modules call by their addresses.
   [[nodiscard]] static std::shared_ptr<Module> at(uint64_t pc);
   // Calls `visit` for all that load() has made; none of them goes meanwhile.
   static void visit_loaded(const std::function<void(Module&)>& visit);
@@ -52,17 +52,18 @@ class Module {
   // The name of a kernel of the object, as a C string that lives as long as the module; null if there is none.
   [[nodiscard]] const char* kernel_name(size_t index);
   [[nodiscard]] const interp::Interpreter& interpreter();
-  // Whether the kernel's waves have to record exceptions (docs/design.md, "Exceptions"): somebody may look.
+  // Returns true if the kernel may read exceptions, so that its waves record them (docs/design/frontend.md,
+  // "Exceptions").
   [[nodiscard]] bool records_exceptions(const codeobject::Kernel& kernel);
   // The same object for each launch of the kernel.
   [[nodiscard]] GroupTime& group_time(const codeobject::Kernel& kernel);
   [[nodiscard]] TranslationCache& translations() { return translations_; }
-  // Whether it is the first time that somebody asks about this place in the code, which cannot be translated.
+  // Returns true on the first call for this place in the code, which cannot be translated.
   [[nodiscard]] bool is_first_fallback(uint64_t pc) {
     const std::lock_guard lock(fallbacks_mutex_);
     return fallbacks_.insert(pc).second;
   }
-  // One of its own, for code that nothing else is to run.
+  // A separate cache, for code that no other launch may run.
   [[nodiscard]] std::unique_ptr<TranslationCache> private_translations() const {
     return std::make_unique<TranslationCache>(object_, target_);
   }
@@ -85,8 +86,8 @@ class Module {
   TranslationCache translations_;
 };
 
-// Held around a fork(), so that the child finds all modules' translations, and the list of modules, unlocked. No module goes
-// meanwhile.
+// Held around a fork(), so that the child finds all modules' translations, and the list of modules, unlocked. No module
+// goes meanwhile.
 class ModulesForkLock {
  public:
   ModulesForkLock();

@@ -18,7 +18,7 @@ struct Specialisation {
   // Work-items of each work-group and LDS bytes as in WaveState::lds_size; nothing: for all.
   std::optional<std::array<uint32_t, 3>> workgroup;
   std::optional<uint32_t> lds_size;
-  // The last wave of each work-group, which is not full, and that alone.
+  // Specialised on the last wave of each work-group, which is not full.
   bool last_wave = false;
   // Hidden arguments whose values follow from the above, or have their usual value: bit i for Kernel::args[i].
   uint64_t known_args = 0;

@@ -1,4 +1,4 @@
-// The form in which translations are kept on disk (disk_cache.h).
+// Serialised form of translations on disk (disk_cache.h).
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 namespace wavejit::runtime {
 
-// What tells this build of wavejit from all others: the linker's build id of the program or library that it is part of.
-// Empty when that has none; then nothing can be kept.
+// Identifies this build of wavejit: the linker's build id of the program or library that contains it. Empty if that has
+// none; then nothing can be kept.
 [[nodiscard]] std::span<const uint8_t> build_id();
 
-// The guest code that a unit has been made from: all that the lifter looked at, and what was there.
+// The guest code of a unit: all ranges that the lifter has read, and their contents.
 struct GuestCode {
   std::vector<lift::CodeRange> ranges;
   Hash128 hash{};
@@ -29,7 +29,7 @@ struct GuestCode {
 [[nodiscard]] std::optional<GuestCode> guest_code(std::vector<lift::CodeRange> ranges, std::span<const uint8_t> code,
                                                   uint64_t base);
 
-// What a unit of TranslationCache consists of.
+// The parts of a unit of TranslationCache.
 struct StoredUnit {
   std::vector<ir::Entry> entries;  // without blocks
   bool reads_ids = true, runs_through = false;
@@ -38,9 +38,10 @@ struct StoredUnit {
   backend::CodeImage image;  // refers to the bytes it comes from
 };
 
-// Everything that a translation follows from, but for the code, of which only the first kilobytes behind the entry are in
-// here: the build of wavejit, the CPU, where the code is loaded, how it is lifted, and what is switched off. The entry is
-// in the code. Whoever takes a unit compares its GuestCode with what is loaded. Empty without a build id.
+// Everything that determines a translation: the build of wavejit, the CPU, the load address of the code, the options of
+// the lifter, and the optimisations that are off. Of the code it has only the first kilobytes from the entry on, so the
+// reader of a unit must compare its GuestCode with the loaded code. The entry must be in the code. Empty without a
+// build id.
 [[nodiscard]] std::vector<uint8_t> identity_of(const lift::LiftOptions& options, backend::Tier tier,
                                                std::span<const std::string> disabled, bool poll_all_loops = false);
 

@@ -1,5 +1,5 @@
-// The optimisations that can be switched off by name, those of all stages in one list: IR passes, what the backend does
-// for speed, and what the runtime has code specialised on. Whatever is off, results are the same.
+// The optimisations of all stages that can be switched off by name: IR passes, optimisations of the backend, and
+// specialisations of the runtime. Results do not depend on them.
 #pragma once
 
 #include <span>
@@ -19,7 +19,7 @@ struct Switch {
 // Each once: passes in the order of their first run, then backend, then runtime.
 [[nodiscard]] std::span<const Switch> switches();
 
-// The runtime's own.
+// Switches of the runtime itself.
 inline constexpr std::string_view kDispatchShape = "dispatch-shape";
 inline constexpr std::string_view kLdsSize = "lds-size";
 inline constexpr std::string_view kFullExec = "full-exec";

@@ -1,13 +1,13 @@
 // Translated code of one module, in memory; taken from the disk where it has been kept (disk_cache.h). Thread-safe.
 //
-// A unit is what one lift covers: the code reachable from an entry by direct branches. It is specialised on MODE, on
-// "EXEC is all ones at every entry", on the host tier, on the optimisations that are switched off and on whether
-// executed instructions are counted. All of its entries (start, after barriers and yields, after calls) are found by
-// their PC. Units live as long as the cache.
+// A unit is the code reachable from an entry by direct branches, lifted and compiled at once. It is specialised on
+// MODE, on "EXEC is all ones at every entry", on the host tier, on the optimisations that are switched off and on
+// whether executed instructions are counted. All of its entries (start, after barriers and yields, after calls) are
+// found by their PC. Units live as long as the cache.
 //
-// The unit that starts a kernel is also specialised on what the launch says (Specialisation): it is only entered at the
-// kernel's start by new waves, behind barriers and yields by waves that it has let go there, and behind calls. Code for
-// functions and anything else that jumps reach is general.
+// The unit that starts a kernel is also specialised on facts of the launch (Specialisation). Only three kinds of waves
+// enter it: new waves at the kernel's start, waves that it has released at a barrier or yield, and waves that return
+// from calls. Code for functions, and all other targets of jumps, is general.
 #pragma once
 
 #include <cstdint>
@@ -53,10 +53,10 @@ class TranslationCache {
     bool operator==(const Config&) const = default;
   };
 
-  // How control gets to a place.
+  // How control reaches a place.
   enum class Arrival : uint8_t {
     start,    // of the kernel, by a new wave
-    resumed,  // behind the barrier or yield where `from` let the wave go
+    resumed,  // after the barrier or yield at which `from` released the wave
     jump,
   };
   struct Query {
@@ -67,8 +67,8 @@ class TranslationCache {
     bool exec_full = false;    // of a specialisation for last waves: EXEC is last_wave_exec()
     bool scratch_srd = false;  // s[0:3] hold the descriptor of the wave's private segment
     Arrival arrival = Arrival::start;
-    // Of the code that let the wave go. A wave that has left the variant for full EXEC does not come back to it behind
-    // barriers: that variant knows what registers hold if EXEC has been full all the time.
+    // The variant that released the wave. A wave that has left the variant for full EXEC does not come back to it after
+    // a barrier: that variant assumes that EXEC has been full all the time.
     bool from_start_unit = true;
     bool from_exec_full = true;
     bool operator==(const Query&) const = default;
@@ -80,32 +80,32 @@ class TranslationCache {
     bool in_start_unit = false;
     bool exec_full = false;  // the variant
     bool reads_ids = true;   // at the kernel's start, from the rows that hold the work-item ids
-    // Waves that enter run to their end without a change of their state, so that the next can have it.
+    // Waves that enter run to their end without changing their state, so the next wave can use the same state.
     bool runs_through = false;
-    // The cache lines in front of the vector registers that the code may change (bit i: bytes 64 i to 64 i + 63).
+    // The cache lines before the vector registers that the code may change (bit i: bytes 64 i to 64 i + 63).
     uint32_t changed_lines = 0;
   };
 
   TranslationCache(std::shared_ptr<const codeobject::CodeObject> object, isa::Target target);
   ~TranslationCache();
 
-  // Small numbers standing for what they are given in calls to find().
+  // Ids that stand for their argument in calls to find().
   [[nodiscard]] uint32_t config_id(const Config& config);
   [[nodiscard]] uint32_t specialisation_id(const Specialisation& specialisation);
   [[nodiscard]] bool is_for_last_waves(uint32_t specialisation);  // by its number, which may stand for general code
 
-  // The place to enter; translates if need be (once; others asking for the same wait). `counters` grow by what this
-  // call did. Errors: those of lift() and compile(); they are remembered. A PC outside of the code object's code is
-  // kIllegalInstruction.
+  // Finds the entry; translates if necessary. Concurrent calls for the same unit wait for one translation. Adds the
+  // work of this call to `counters`. Errors: those of lift() and compile(); they are remembered. A PC outside of the
+  // code object's code is kIllegalInstruction.
   [[nodiscard]] Expected<Entry> find(const Query& query, TranslationCounters& counters);
   // The same for a function that a kernel of another module has called: its translation is general, and the query's
   // specialisation, which is a number of the other's, plays no part. `exec_full`: EXEC is all ones.
   [[nodiscard]] Expected<Entry> find_function(const Query& query, TranslationCounters& counters);
-  // find() for the start of a kernel, where that needs no translation.
+  // Like find() for the start of a kernel, but only if that needs no translation.
   [[nodiscard]] std::optional<Entry> find_translated(const Query& query);
-  // And where it can be taken from the disk.
+  // The same, including translations on the disk.
   [[nodiscard]] std::optional<Entry> find_kept(const Query& query, TranslationCounters& counters);
-  // Why the start of a kernel cannot be translated, where that is known by now.
+  // The error of a failed translation of a kernel's start, if it is already known.
   [[nodiscard]] std::optional<Error> find_error(const Query& query);
 
   // Around a fork(), so that the child finds the cache unlocked. Units that are being translated stay so there.

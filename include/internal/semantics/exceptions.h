@@ -1,5 +1,5 @@
 // Which exceptions floating-point instructions raise, one lane at a time, for waves that record them in TRAPSTS
-// (docs/design.md, "Exceptions"). Used by the interpreter and by translated code, which both bring a lane's operands
+// (docs/design/frontend.md, "Exceptions"). Interpreter and translated code both use it and bring a lane's operands
 // behind all modifiers: what rounds where is what docs/isa-decisions.md says of the instructions, and what IEEE 754 and
 // the host say of the operations, whose flags are in the same places as those of TRAPSTS.
 #pragma once
