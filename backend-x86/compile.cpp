@@ -3,10 +3,11 @@
 #include <new>
 
 #include "backend-x86/address_audit.h"
-#include "backend-x86/allocation.h"
 #include "backend-x86/code_memory.h"
 #include "backend-x86/emitter.h"
 #include "backend-x86/helpers.h"
+#include "backend-x86/regalloc/allocation.h"
+#include "backend-x86/regalloc/checker.h"
 
 #ifdef WAVEJIT_WITHOUT_ALLOCATOR_ASSERTIONS
 // For the tests (CMakeLists.txt), which select asmjit's own allocator for each of their kernels: Debian's libasmjit.a is built
@@ -160,11 +161,15 @@ Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& functi
   if (auto done = emitter.run(); !done) return tl::make_unexpected(done.error());
   if (!errors.first().empty()) return failed(errors.first());
   finished("emit");
+  std::optional<AllocationChecker> checker;
+  if (allocation_is_checked()) checker.emplace(compiler, *emitter.function_node());
   const asmjit::Error allocated = options.optimisations.has(Optimisation::own_allocator)
                                       ? allocate_registers(compiler, *emitter.function_node())
                                       : compiler.runPasses();
   if (allocated != asmjit::kErrorOk)
     return failed(errors.first().empty() ? asmjit::DebugUtils::errorAsString(allocated) : errors.first());
+  if (checker)
+    if (const auto wrong = checker->check()) return failed(*wrong);
   finished("allocate");
   std::optional<AddressAudit> audit;
   if (options.movable_within) audit.emplace(*options.movable_within);

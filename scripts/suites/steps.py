@@ -69,6 +69,7 @@ class Step:
             "HOME": "/tmp",
             "LC_ALL": "C.UTF-8",
             "WAVEJIT_STRICT": "1",
+            "WAVEJIT_CHECK_ALLOCATION": "1",
             "WAVEJIT_CACHE_DIR": f"{roots.EXCHANGE}/cache",
             "WAVEJIT_CACHE_BYTES": "4G",
             "LD_LIBRARY_PATH": f"{roots.EXCHANGE}/libraries",

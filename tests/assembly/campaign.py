@@ -50,7 +50,7 @@ class Runner:
             done = subprocess.run(command, capture_output=True, text=True, timeout=120)
             if done.returncode != 0:
                 raise Failure(done.stderr[:500])
-        environment = {**os.environ, "WAVEJIT_STRICT": "1"}
+        environment = {**os.environ, "WAVEJIT_STRICT": "1", "WAVEJIT_CHECK_ALLOCATION": "1"}
         try:
             done = subprocess.run([str(self.program), "--seed", str(seed), str(code), str(shapes)], capture_output=True, text=True, timeout=RUN, env=environment)
             output, status = done.stdout, done.returncode

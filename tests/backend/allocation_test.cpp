@@ -1,6 +1,6 @@
 // The register allocator by itself: random functions of more values than the host has registers, against what the same
 // operations give when they are carried out one by one.
-#include "backend-x86/allocation.h"
+#include "backend-x86/regalloc/allocation.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,10 @@
 #include <cstring>
 #include <random>
 
-#include "backend-x86/allocation_lives.h"
 #include "backend-x86/code_memory.h"
 #include "backend-x86/compiler.h"
+#include "backend-x86/regalloc/checker.h"
+#include "backend-x86/regalloc/lives.h"
 
 namespace wavejit::backend {
 namespace {
@@ -320,7 +321,10 @@ TEST_P(Allocation, RandomFunctions) {
     x86::Compiler compiler(&code);
     Emission emission(compiler, GetParam() == Tier::avx512);
     emission.emit(program);
-    ASSERT_EQ(allocate_registers(compiler, emission.finish()), asmjit::kErrorOk);
+    FuncNode& allocated = emission.finish();
+    AllocationChecker checker(compiler, allocated);
+    ASSERT_EQ(allocate_registers(compiler, allocated), asmjit::kErrorOk);
+    ASSERT_EQ(checker.check(), std::nullopt);
     x86::Assembler assembler(&code);
     ASSERT_EQ(compiler.serializeTo(&assembler), asmjit::kErrorOk);
     const auto block = CodeBlock::create(code);
@@ -352,7 +356,9 @@ TEST_P(Allocation, MovesOfHalvesAreNoCopies) {
   for (const Gp& other : others) cc.add(low, other);
   cc.ret(low);
   cc.endFunc();
+  AllocationChecker checker(cc, *function);
   ASSERT_EQ(allocate_registers(cc, *function), asmjit::kErrorOk);
+  EXPECT_EQ(checker.check(), std::nullopt);
   x86::Assembler assembler(&code);
   ASSERT_EQ(cc.serializeTo(&assembler), asmjit::kErrorOk);
   const auto block = CodeBlock::create(code);
@@ -360,6 +366,78 @@ TEST_P(Allocation, MovesOfHalvesAreNoCopies) {
   const auto run = reinterpret_cast<uint64_t (*)(uint64_t)>(reinterpret_cast<uintptr_t>(block->begin()));
   constexpr uint64_t kNumber = 0x1234567800000005;
   EXPECT_EQ(run(kNumber), 5 + others.size() * (kNumber + 1));
+}
+
+// Operations on lower halves clear the upper ones, also of registers that wait on the stack.
+TEST_P(Allocation, OperationsOnHalvesOfSpilledRegisters) {
+  asmjit::CodeHolder code;
+  ASSERT_EQ(code.init(linux_x64()), asmjit::kErrorOk);
+  x86::Compiler cc(&code);
+  FuncNode* function = cc.addFunc(asmjit::FuncSignatureT<uint64_t, uint64_t>());
+  const Gp argument = cc.newUInt64(), sum = cc.newUInt64();
+  function->setArg(0, argument);
+  std::array<Gp, 20> values;
+  for (Gp& value : values) {
+    value = cc.newUInt64();
+    cc.mov(value, argument);
+  }
+  for (const Gp& value : values) cc.add(value.r32(), 1);
+  cc.xor_(sum, sum);
+  for (const Gp& value : values) cc.add(sum, value);
+  cc.ret(sum);
+  cc.endFunc();
+  AllocationChecker checker(cc, *function);
+  ASSERT_EQ(allocate_registers(cc, *function), asmjit::kErrorOk);
+  EXPECT_EQ(checker.check(), std::nullopt);
+  x86::Assembler assembler(&code);
+  ASSERT_EQ(cc.serializeTo(&assembler), asmjit::kErrorOk);
+  const auto block = CodeBlock::create(code);
+  ASSERT_TRUE(block);
+  const auto run = reinterpret_cast<uint64_t (*)(uint64_t)>(reinterpret_cast<uintptr_t>(block->begin()));
+  EXPECT_EQ(run(0x1234567800000005), 6 * values.size());
+}
+
+// With a register, bt counts bits modulo the operand's size, and vinsertps chooses one of four elements. In memory, both
+// are something else.
+TEST_P(Allocation, OperandsThatMeanSomethingElseInMemory) {
+  asmjit::CodeHolder code;
+  ASSERT_EQ(code.init(linux_x64()), asmjit::kErrorOk);
+  x86::Compiler cc(&code);
+  FuncNode* function = cc.addFunc(asmjit::FuncSignatureT<uint64_t, void*, uint64_t>());
+  function->frame().setAvxEnabled();
+  if (GetParam() == Tier::avx512) function->frame().setAvx512Enabled();
+  const Gp memory = cc.newUInt64(), bit = cc.newUInt64(), sum = cc.newUInt64();
+  function->setArg(0, memory);
+  function->setArg(1, bit);
+  std::array<Gp, 20> values;
+  std::array<x86::Xmm, 40> vectors;
+  for (Gp& value : values) cc.mov(value = cc.newUInt64(), x86::qword_ptr(memory));
+  for (x86::Xmm& vector : vectors) cc.vmovdqu(vector = cc.newXmm(), x86::xmmword_ptr(memory));
+  cc.xor_(sum, sum);
+  for (const Gp& value : values) {
+    cc.bt(value, bit);
+    cc.adc(sum, 0);
+  }
+  for (const Gp& value : values) cc.mov(x86::qword_ptr(memory, 64), value);
+  const x86::Xmm to = cc.newXmm();
+  cc.vpxor(to, to, to);
+  for (const x86::Xmm& vector : vectors) {
+    cc.vinsertps(to, to, vector, 0xc0);
+    cc.vmovd(x86::dword_ptr(memory, 72), to);
+  }
+  cc.ret(sum);
+  cc.endFunc();
+  AllocationChecker checker(cc, *function);
+  ASSERT_EQ(allocate_registers(cc, *function), asmjit::kErrorOk);
+  EXPECT_EQ(checker.check(), std::nullopt);
+  x86::Assembler assembler(&code);
+  ASSERT_EQ(cc.serializeTo(&assembler), asmjit::kErrorOk);
+  const auto block = CodeBlock::create(code);
+  ASSERT_TRUE(block);
+  const auto run = reinterpret_cast<uint64_t (*)(void*, uint64_t)>(reinterpret_cast<uintptr_t>(block->begin()));
+  std::array<uint32_t, 20> data{1u << 5, 0, 0, 77};
+  EXPECT_EQ(run(data.data(), 64 * 3 + 5), values.size());
+  EXPECT_EQ(data[18], 77u);
 }
 
 // What is alive where: at the beginning of blocks, across back edges, up to the last use and not further.

@@ -67,7 +67,7 @@ class Test:
     def run(self, variables: dict[str, str], limits: Limits) -> Result:
         """Runs the test with more variables, in a session of its own that ends with it."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith("WAVEJIT_")}
-        environment |= {"WAVEJIT_CACHE": "off", "WAVEJIT_STRICT": "1"}
+        environment |= {"WAVEJIT_CACHE": "off", "WAVEJIT_STRICT": "1", "WAVEJIT_CHECK_ALLOCATION": "1"}
         environment |= dict(entry.split("=", 1) for entry in self.properties.get("ENVIRONMENT", []))
         scratch = tempfile.mkdtemp(prefix="mutate-")
         # Campaigns remember what they have done in a folder that their command names.

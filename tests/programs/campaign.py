@@ -87,7 +87,7 @@ class Programs:
         command = [str(self.runner), "--seed", str(seed), "--first", str(first), "--timeout", str(LAUNCH)]
         for engine in engines:
             command += ["--engine", engine]
-        environment = os.environ | {"WAVEJIT_STRICT": "1"}
+        environment = os.environ | {"WAVEJIT_STRICT": "1", "WAVEJIT_CHECK_ALLOCATION": "1"}
         try:
             done = subprocess.run([*command, str(host), *map(str, objects)], capture_output=True, text=True, timeout=RUN, env=environment, errors="replace")
             output, code = done.stdout, done.returncode

@@ -1,11 +1,11 @@
-#include "backend-x86/instruction_access.h"
+#include "backend-x86/regalloc/instruction_access.h"
 
 #include <pthread.h>
 
 #include <memory>
 #include <new>
 
-#include "backend-x86/allocation_lives.h"
+#include "backend-x86/regalloc/lives.h"
 #include "internal/check.h"
 
 namespace wavejit::backend {
@@ -81,6 +81,7 @@ bool look_up(const InstNode& node, InstructionAccess& access) {
       if (from.hasOpFlag(OpRWFlags::kRegMem) && from.isRead() && rw.rmFeature() == 0 &&
           !asmjit::Support::test(node.options(), kOwnRounding))
         to.flags |= RegisterUse::use_memory;
+      to.read = from.readByteMask();
       to.written = from.writeByteMask();
       to.zeroed = from.extendByteMask();
       to.memory_size = static_cast<uint8_t>(from.rmSize());
@@ -142,6 +143,21 @@ const InstructionAccess* instruction_access(const InstNode& node) {
   }
   entry.form = form;
   return &entry.access;
+}
+
+bool differs_in_memory(const InstNode& node) {
+  switch (node.id()) {
+    case x86::Inst::kIdBt:
+    case x86::Inst::kIdBtc:
+    case x86::Inst::kIdBtr:
+    case x86::Inst::kIdBts:
+      return node.op(1).isReg();
+    case x86::Inst::kIdInsertps:
+    case x86::Inst::kIdVinsertps:
+      return (node.op(node.opCount() - 1).as<asmjit::Imm>().valueAs<uint32_t>() & 0xc0) != 0;
+    default:
+      return false;
+  }
 }
 
 }  // namespace wavejit::backend

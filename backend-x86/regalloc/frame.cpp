@@ -1,11 +1,11 @@
-#include "backend-x86/allocation_frame.h"
+#include "backend-x86/regalloc/frame.h"
 
 #include <algorithm>
 #include <bit>
 #include <map>
 #include <vector>
 
-#include "backend-x86/allocation_error.h"
+#include "backend-x86/regalloc/error.h"
 
 namespace wavejit::backend {
 namespace {

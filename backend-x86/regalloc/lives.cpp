@@ -1,10 +1,10 @@
-#include "backend-x86/allocation_lives.h"
+#include "backend-x86/regalloc/lives.h"
 
 #include <algorithm>
 #include <bit>
 #include <utility>
 
-#include "backend-x86/instruction_access.h"
+#include "backend-x86/regalloc/instruction_access.h"
 
 namespace wavejit::backend {
 namespace {
@@ -149,6 +149,7 @@ Error Lives::add_operands(InstNode& node, InstControlFlow& flow) {
   flow = access->flow;
   transformable_ = access->transformable;
   is_move_ = access->is_move;
+  forbid_memory_ = differs_in_memory(node);
   bool registers_only = !node.hasExtraReg() || node.extraReg().id() == 0;
   for (uint32_t i = 0; i < node.opCount(); ++i) {
     Operand& op = node.op(i);
@@ -163,6 +164,9 @@ Error Lives::add_operands(InstNode& node, InstControlFlow& flow) {
       const bool whole = (bytes & ~(how.written | how.zeroed)) == 0;
       if ((flags & (RegisterUse::read | RegisterUse::write)) == RegisterUse::write && !whole)
         flags = static_cast<uint16_t>((flags & ~RegisterUse::out) | RegisterUse::read | RegisterUse::use);
+      // In memory, the result would not clear what is above it.
+      if ((flags & RegisterUse::write) != 0 && (bytes & ~how.written & how.zeroed) != 0)
+        flags &= static_cast<uint16_t>(~RegisterUse::use_memory);
       const bool uses = (flags & RegisterUse::use) != 0;
       if (how.fixed != kNoRegister &&
           (uses ? building_used_ : building_fixed_.clobbered)[lives[life_of(op.id())].group] >> how.fixed & 1)

@@ -2,7 +2,7 @@
 // forces it elsewhere.
 #pragma once
 
-#include "backend-x86/allocation_lives.h"
+#include "backend-x86/regalloc/lives.h"
 
 namespace wavejit::backend {
 

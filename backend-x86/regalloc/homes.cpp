@@ -1,4 +1,4 @@
-#include "backend-x86/allocation_homes.h"
+#include "backend-x86/regalloc/homes.h"
 
 #include <algorithm>
 #include <bit>

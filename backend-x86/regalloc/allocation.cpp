@@ -1,13 +1,13 @@
-#include "backend-x86/allocation.h"
+#include "backend-x86/regalloc/allocation.h"
 
 #include <algorithm>
 #include <bit>
 #include <optional>
 
-#include "backend-x86/allocation_error.h"
-#include "backend-x86/allocation_frame.h"
-#include "backend-x86/allocation_homes.h"
-#include "backend-x86/allocation_lives.h"
+#include "backend-x86/regalloc/error.h"
+#include "backend-x86/regalloc/frame.h"
+#include "backend-x86/regalloc/homes.h"
+#include "backend-x86/regalloc/lives.h"
 
 namespace wavejit::backend {
 namespace {

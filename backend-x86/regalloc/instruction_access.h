@@ -12,7 +12,7 @@ struct OperandAccess {
   uint16_t flags = 0, base_flags = 0, index_flags = 0;  // RegisterUse::Flags
   uint8_t fixed = 0xff;                                 // host register, if only that one will do
   uint8_t memory_size = 0;                              // of the memory operand that it could be
-  uint64_t written = 0, zeroed = 0;                     // bytes of the register
+  uint64_t read = 0, written = 0, zeroed = 0;           // bytes of the register
 };
 
 struct InstructionAccess {
@@ -28,5 +28,9 @@ struct InstructionAccess {
 // Null if asmjit does not know the instruction or the allocator does not support it. Valid until the thread's next
 // call.
 [[nodiscard]] const InstructionAccess* instruction_access(const asmjit::InstNode& node);
+
+// Instructions whose form with memory does something else than the form with a register: bits are counted on past the
+// operand, or the element is another.
+[[nodiscard]] bool differs_in_memory(const asmjit::InstNode& node);
 
 }  // namespace wavejit::backend

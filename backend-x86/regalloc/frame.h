@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include "backend-x86/allocation_lives.h"
+#include "backend-x86/regalloc/lives.h"
 
 namespace wavejit::backend {
 

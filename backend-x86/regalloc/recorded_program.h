@@ -1,0 +1,123 @@
+// A function as the emitters leave it, kept for the checker of register allocation: instructions in order with their
+// operands, and what each operand means for a virtual register.
+//
+// The record shares nothing with the allocator but the facts of instruction_access.h.
+#pragma once
+
+#include <asmjit/x86.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace wavejit::backend {
+
+namespace x86 = asmjit::x86;
+
+// Host registers of all groups under one number: general, vector and mask registers.
+constexpr std::array<uint32_t, 4> kHostGroupBegin{0, 16, 48, 56};
+constexpr uint32_t kHostRegisters = 56;
+[[nodiscard]] constexpr uint32_t group_of_host(uint32_t host) {
+  return host < 16 ? 0 : host < 48 ? 1 : 2;
+}
+
+// Bytes of a register as a mask. A register has 64 bytes in the vector group and 8 in the others.
+[[nodiscard]] constexpr uint64_t low_bytes(uint32_t count) {
+  return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+}
+[[nodiscard]] constexpr uint64_t bytes_of_group(uint32_t group) {
+  return low_bytes(group == 1 ? 64 : 8);
+}
+
+// What one instruction does with one virtual register in one place.
+struct RecordedUse {
+  enum class Kind : uint8_t {
+    operand,   // a register operand
+    base,      // of a memory operand
+    index,     // of a memory operand
+    mask,      // the register of AVX-512 masking
+    fixed_in,  // an argument of a call, or the value of a return: in the host register `fixed`
+    result,    // of a call: in the host register `fixed`
+  };
+  uint32_t reg;  // index of the virtual register
+  Kind kind;
+  uint8_t operand;      // which, for the first three kinds
+  uint8_t fixed;        // host register of the group if no other will do, 0xff otherwise
+  uint8_t memory_size;  // of the memory operand that may replace the register; 0: none may
+  uint64_t read, written, zeroed;
+};
+
+struct RecordedInstruction {
+  enum class Kind : uint8_t {
+    instruction,
+    call,
+    stub,  // a call that keeps all registers and takes its argument, which has been pushed, off the stack (parking.h)
+    label,
+    result,
+  };
+  asmjit::BaseNode* node;
+  Kind kind;
+  bool copies =
+      false;  // moves a register to another of the type; needs no instruction if both are in one host register
+  asmjit::InstControlFlow flow = asmjit::InstControlFlow::kRegular;
+  asmjit::InstSameRegHint same_register = asmjit::InstSameRegHint::kNone;
+  asmjit::InstId id = 0;
+  asmjit::InstOptions options{};
+  asmjit::RegOnly extra{};
+  uint32_t first_operand = 0, operands = 0;
+  uint32_t first_use = 0, uses = 0;
+};
+
+class RecordedProgram {
+ public:
+  // Marks the nodes of the function (user data), so that they are known again. `problem` says what the record has no
+  // notion of.
+  RecordedProgram(x86::Compiler& compiler, asmjit::FuncNode& function);
+
+  std::optional<std::string> problem;
+  std::vector<RecordedInstruction> instructions;  // labels included
+
+  [[nodiscard]] std::span<const RecordedUse> uses(const RecordedInstruction& inst) const {
+    return {uses_.data() + inst.first_use, inst.uses};
+  }
+  [[nodiscard]] std::span<const asmjit::Operand> operands(const RecordedInstruction& inst) const {
+    return {operands_.data() + inst.first_operand, inst.operands};
+  }
+  // The instruction's number if the node has been there before the allocation.
+  [[nodiscard]] static std::optional<uint32_t> number_of(const asmjit::BaseNode& node) {
+    const uint64_t mark = node.userDataAsUInt64();
+    if (mark == 0) return std::nullopt;
+    return static_cast<uint32_t>(mark - 1);
+  }
+  // The number of a label that has been bound in the function.
+  [[nodiscard]] std::optional<uint32_t> label(uint32_t id) const;
+  [[nodiscard]] uint32_t group(uint32_t reg) const { return groups_[reg]; }
+  [[nodiscard]] size_t registers() const { return groups_.size(); }
+  // Whether the register's value may matter past a label or branch.
+  [[nodiscard]] bool is_global(uint32_t reg) const { return reg >= section_of_.size() || section_of_[reg] == kMany; }
+  [[nodiscard]] std::string text(const RecordedInstruction& inst) const;
+  [[nodiscard]] std::string name(uint32_t reg) const;
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX, kMany = UINT32_MAX - 1;
+  void add(asmjit::BaseNode& node, uint32_t& section);
+  void add_operands(asmjit::InstNode& node, RecordedInstruction& to);
+  void add_call(asmjit::InvokeNode& node);
+  void note_sections(const RecordedInstruction& inst, uint32_t section);
+  void add_result(asmjit::FuncRetNode& node);
+  void add_use(const RecordedUse& use) { uses_.push_back(use); }
+  void fail(const asmjit::BaseNode& node, const char* why);
+
+  x86::Compiler& compiler_;
+  asmjit::FuncNode& function_;
+  std::vector<RecordedUse> uses_;
+  std::vector<asmjit::Operand> operands_;
+  std::vector<uint8_t> groups_;       // by register
+  std::vector<uint32_t> section_of_;  // by register: where all of its uses are
+  std::vector<uint32_t> labels_;      // by label: its instruction
+};
+
+}  // namespace wavejit::backend
