@@ -1,8 +1,15 @@
 // Queues: order, barriers, doorbells, errors, and queues that end while a kernel runs.
 #include <hsa/amd_hsa_signal.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
 #include <thread>
 
 #include "fixture.h"
@@ -15,6 +22,31 @@ constexpr uint16_t barrier_or = HSA_PACKET_TYPE_BARRIER_OR << HSA_PACKET_HEADER_
 
 uint64_t address(const void* pointer) {
   return reinterpret_cast<uint64_t>(pointer);
+}
+
+// Thread ids of the process.
+std::set<int> threads() {
+  std::set<int> all;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task"))
+    all.insert(std::stoi(entry.path().filename().string()));
+  return all;
+}
+
+// How often a thread of the process has gone to sleep.
+uint64_t sleeps_of(int thread) {
+  std::ifstream status("/proc/self/task/" + std::to_string(thread) + "/status");
+  const std::string field = "voluntary_ctxt_switches:";
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(field)) return std::stoull(line.substr(field.size()));
+  ADD_FAILURE() << "the system does not count sleeps";
+  return 0;
+}
+
+// CPU time of a thread of the process. The clock's number is what pthread_getcpuclockid makes of the thread.
+std::chrono::nanoseconds cpu_time_of(int thread) {
+  timespec time{};
+  EXPECT_EQ(clock_gettime(static_cast<clockid_t>(~static_cast<uint32_t>(thread) << 3 | 6u), &time), 0);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
 }
 
 // What kernels read is in the agent's ticks, of the frequency that the agent says, and so are the times of dispatches.
@@ -48,6 +80,33 @@ TEST_F(HsaTest, ClocksAgree) {
   EXPECT_LE(time.start, converted);
   EXPECT_GE(time.end, converted);
   EXPECT_LE(time.end, after);
+}
+
+// The bound is CPU time a sleep, which other programs on the machine do not change: a look at the queue takes some microseconds.
+TEST_F(HsaTest, IdleQueuesSleep) {
+  const std::set<int> before = threads();
+  hsa_queue_t* queue = make_queue();
+  const std::set<int> after = threads();
+  std::vector<int> started;
+  std::set_difference(after.begin(), after.end(), before.begin(), before.end(), std::back_inserter(started));
+  ASSERT_EQ(started.size(), 1u);
+  const int thread = started[0];
+  constexpr uint64_t kSleeps = 20;
+  constexpr std::chrono::milliseconds kLook{1};
+  const auto expect_sleep = [&](const char* when) {
+    const std::chrono::nanoseconds cpu_time = cpu_time_of(thread);
+    const uint64_t sleeps = sleeps_of(thread);
+    ASSERT_TRUE(becomes_true([&] { return sleeps_of(thread) >= sleeps + kSleeps; })) << when;
+    EXPECT_LT(cpu_time_of(thread) - cpu_time, kLook * (sleeps_of(thread) - sleeps)) << when;
+  };
+  expect_sleep("without a packet yet");
+  if (HasFatalFailure()) return;
+  auto* out = static_cast<uint32_t*>(allocate(256));
+  const hsa_signal_t done = signal(1);
+  dispatch(queue, kernel("add"), 64, {address(out), 1}, done);
+  ASSERT_TRUE(completes(done));
+  ASSERT_TRUE(becomes_true([&] { return hsa_queue_load_read_index_scacquire(queue) == 1; }));
+  expect_sleep("behind a packet");
 }
 
 TEST_F(HsaTest, MorePacketsThanTheQueueHolds) {

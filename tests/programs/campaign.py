@@ -22,7 +22,7 @@ import time
 import kernel
 import reduce
 import toolchain
-from toolchain import Combination, CompilerError
+from toolchain import Combination, CompilerError, Language
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 COMBINATIONS = 2  # a file
@@ -48,16 +48,6 @@ class Outcome:
     generator: str = ""  # what the host's program has done that it must not
 
 
-def is_common_fault(differences: list[Difference]) -> bool:
-    """Returns true if the interpreter and every tier, with and without optimisations, report the same fault of a kernel. The code
-    then faults by itself, mostly as clang reserves one frame for a recursive function. Addresses and work-groups may differ."""
-    engines = {d.engine for d in differences}
-    tiers = {"avx2"} | ({"avx512"} if "avx512f" in pathlib.Path("/proc/cpuinfo").read_text().split() else set())
-    reports = {re.sub(r" without .*| at address .*?:|, work-group .*", "", d.text) for d in differences}
-    complete = {"interpreter"} | tiers <= engines and any(e.endswith("-switches") for e in engines)
-    return complete and len(reports) == 1 and all(d.how == "FAILURE" for d in differences)
-
-
 class Programs:
     """Compiles and runs files of programs in a folder of their own."""
 
@@ -65,7 +55,9 @@ class Programs:
         self.runner = build / "wavejit_programs"
         self.folder = folder
 
-    def run(self, text: str, combinations: list[Combination], seed: int, engines: list[str], first: int = 0, sanitize: bool = False) -> Outcome:
+    def run(
+        self, text: str, language: Language, combinations: list[Combination], seed: int, engines: list[str], first: int = 0, sanitize: bool = False
+    ) -> Outcome:
         """Compilers that fail are differences, too; without the host's, or without all others, no kernel runs."""
         source = self.folder / "program.c"
         source.write_text(text)
@@ -78,7 +70,7 @@ class Programs:
         for c in combinations:
             output = self.folder / f"{c}.co"
             try:
-                toolchain.compile_device(source, output, c)
+                toolchain.compile_device(source, output, c, language)
                 objects.append(output)
             except CompilerError as error:
                 failed.append(Difference("COMPILER", "-", "-", c, str(error)))
@@ -118,14 +110,14 @@ def _combination(path: str) -> Combination:
 def save_and_reduce(programs: Programs, seed: int, file_seed: str, difference: Difference, folder: pathlib.Path, seconds: float) -> str:
     """Writes the kernel with the difference, and a smaller one that differs likewise."""
     index = int(difference.kernel.removeprefix("k"))
-    made = kernel.make_kernel(file_seed, index)
+    made, language = kernel.make_kernel(file_seed, index), kernel.language_of(file_seed)
     folder.mkdir(parents=True, exist_ok=True)
     name = f"{difference.combination}-{file_seed.replace(':', '-')}-{index}"
-    (folder / f"{name}.full.c").write_text(kernel.make_file([made], str(toolchain.HEADER)))
+    (folder / f"{name}.full.{language.value}").write_text(kernel.make_file([made], str(toolchain.HEADER)))
 
     def differs(sanitize: bool) -> bool:
         text = kernel.make_file([made], str(toolchain.HEADER))
-        outcome = programs.run(text, [difference.combination], seed, [difference.engine], index, sanitize)
+        outcome = programs.run(text, language, [difference.combination], seed, [difference.engine], index, sanitize)
         return not outcome.generator and any(d.how == difference.how and d.engine == difference.engine for d in outcome.differences)
 
     if not differs(sanitize=False):
@@ -134,8 +126,9 @@ def save_and_reduce(programs: Programs, seed: int, file_seed: str, difference: D
         return f"{name}: the generator's undefined behaviour"
     reduce.reduce(made.tree, lambda: differs(sanitize=True), seconds)
     text = kernel.make_file([made], str(toolchain.HEADER))
-    (folder / f"{name}.c").write_text(f"// {difference.how} {difference.engine} {difference.combination}, runner: --seed {seed} --first {index}\n{text}")
-    return f"{name}: {folder / f'{name}.c'}"
+    reduced = folder / f"{name}.{language.value}"
+    reduced.write_text(f"// {difference.how} {difference.engine} {difference.combination}, runner: --seed {seed} --first {index}\n{text}")
+    return f"{name}: {reduced}"
 
 
 def parse() -> argparse.Namespace:
@@ -149,7 +142,6 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--kernels", type=int, default=20, help="a file")
     parser.add_argument("--first", type=int, default=0, help="number of the first file of the seed")
     parser.add_argument("--combination", type=Combination.parse, help="only that, e.g. clang15-O3-gfx906")
-    parser.add_argument("--common-faults", action="store_true", help="a fault that all engines report alike is printed, and does not count")
     parser.add_argument("--one", action="store_true", help="one combination, which the seed draws")
     parser.add_argument("--engine", action="append", default=[], help="only that; may be repeated: interpreter, avx2, avx512, avx2-switches, ...")
     parser.add_argument("--quick", action="store_true", help="only combinations of the newest compiler, without -O0")
@@ -221,11 +213,13 @@ class Campaign:
         text = kernel.make_file([kernel.make_kernel(file_seed, i) for i in range(kernels)], str(toolchain.HEADER))
         # A seed of its own for arguments and switches.
         run_seed = int(re.sub(r"\D", "", file_seed)) % 10**12
-        outcome = programs.run(text, combinations, run_seed, self.options.engine)
+        language = kernel.language_of(file_seed)
+        outcome = programs.run(text, language, combinations, run_seed, self.options.engine)
         refused = {str(d.combination) for d in outcome.differences if d.how == "COMPILER"}
         row = {
             "seed": file_seed,
             "kernels": kernels,
+            "language": language.value,
             "combinations": sorted({str(c) for c in combinations} - refused),
             "differences": [dataclasses.asdict(d) | {"combination": str(d.combination)} for d in outcome.differences],
         }  # fmt: skip
@@ -238,23 +232,17 @@ class Campaign:
             with (self.options.state / "results.jsonl").open("a") as results:
                 results.write(json.dumps(row) + "\n")
             seconds = time.monotonic() - self.start
-            print(f"programs: file {file_seed}: {outcome.ran} kernels, {' '.join(map(str, combinations))}, {seconds:.0f} s", flush=True)
+            print(f"programs: file {file_seed}: {outcome.ran} kernels, {language.value}, {' '.join(map(str, combinations))}, {seconds:.0f} s", flush=True)
         self.keep_differences(programs, outcome, run_seed, number)
 
     def report(self, outcome: Outcome, file_seed: str) -> None:
         if outcome.generator:
             print(f"programs: file {file_seed}: the generator's fault: {outcome.generator}", flush=True)
             self.bad += 1
-        kernels: dict[tuple[str, str], list[Difference]] = {}
         for d in outcome.differences:
             print(f"{d.how} file {file_seed} {d.kernel} {d.engine} {d.combination} {d.text}", flush=True)
             if d.how != "COMPILER":
-                kernels.setdefault((d.kernel, str(d.combination)), []).append(d)
-        for (name, combination), differences in kernels.items():
-            if self.options.common_faults and is_common_fault(differences):
-                print(f"programs: file {file_seed} {name} {combination}: a fault on all engines; not counted", flush=True)
-            else:
-                self.bad += len(differences)
+                self.bad += 1
 
     def keep_differences(self, programs: Programs, outcome: Outcome, run_seed: int, number: int) -> None:
         options, seen = self.options, set()

@@ -6,6 +6,7 @@ import random
 from language import FLOATS, INTEGERS, Place, Region, Scope
 from shapes import shape
 from statements import Context, Function, Statements
+from toolchain import Language
 from tree import Node, fixed, sequence, statement
 
 SIZES = (64, 64, 64, 128, 256, 192, 1, 16, 33, 100, 130)
@@ -28,7 +29,7 @@ class Kernel:
 class Maker:
     """Makes the kernel of a seed."""
 
-    def __init__(self, seed: str, name: str) -> None:
+    def __init__(self, seed: str, name: str, language: Language) -> None:
         self.rng = random.Random(seed)
         self.seed = seed
         self.name = name
@@ -37,7 +38,7 @@ class Maker:
         self.s = Statements(self.rng, f"{name}_", floats=self.rng.random() < 0.5)
         self.constants: list[Place] = []
         self.definitions: list[Node] = []
-        self.recursive = False
+        self.language = language
         # Arrays of the group: name, type, slots of a work-item (0: atomic cells).
         self.shared: list[tuple[str, str, int]] = []
 
@@ -53,12 +54,6 @@ class Maker:
             self.constants.append(Place(type_, (f"{name}[", size, "]"), False))
         for _ in range(rng.choice((0, 0, 1, 1, 2, 3))):
             self.definitions.append(self.function())
-        if self.recursive:
-            # Compilers count one frame of a recursive function. A call that never happens, of a function with a large frame, makes
-            # them reserve as much as is needed.
-            self.definitions.append(fixed(
-                f"NOINLINE static u32 {self.name}_reserve(u32 x) {{ volatile u32 a[4096]; a[x & 4095u] = x; return a[(x * 7u) & 4095u]; }}\n"
-            ))  # fmt: skip
         body = self.body()
         # LLVM 19 forgets to move numbers of the vector unit to SGPRs in some programs whose work-items are all known to be number 0.
         required = f"REQUIRED_SIZE({self.size})" if rng.random() < 0.5 and self.size > 1 else ""
@@ -86,7 +81,8 @@ class Maker:
                 parameters.append(rng.choice(s.structures).name)
             structure = rng.choice(s.structures) if rng.random() < 0.2 else None
             result = structure.name if structure else s.scalar_type()
-        recursive = rng.random() < 0.25 and structure is None
+        # OpenCL C forbids recursion. In HIP C++ compilers reserve 16 KiB of scratch for the frames of a recursive function.
+        recursive = self.language == Language.HIP and rng.random() < 0.5 and structure is None
         names = [f"arg{i}" for i in range(len(parameters))]
         scope = Scope(list(self.constants), [], [], [])
         for parameter, p in zip(parameters, names, strict=True):
@@ -102,7 +98,6 @@ class Maker:
         attribute = rng.choice(("NOINLINE ", "NOINLINE ", "inline "))
         if recursive:
             attribute = "NOINLINE "
-            self.recursive = True
         before, s.steps = s.steps, 0
         context = Context(scope, rng.choice((1, 2, 3)), 1, result=None if structure else result)
         first = s.block(context, rng.randint(1, 3))
@@ -139,8 +134,7 @@ class Maker:
         depth = rng.randint(1, 4)
         return sequence([
             fixed(f"static inline u64 bits_{name}({result} x) {{ return {bits}; }}\n"),
-            # OpenCL C forbids recursion: clang marks functions as not recursive, and static ones then need not save registers.
-            fixed(f"{attribute}{result} {inner}(u32 depth, {list_}) {{\nu64 h = depth;\nif (depth == 0u) return ({result})1;\n"),
+            fixed(f"{attribute}static {result} {inner}(u32 depth, {list_}) {{\nu64 h = depth;\nif (depth == 0u) return ({result})1;\n"),
             *nodes, *end,
             fixed(f"}}\n{attribute}static {result} {name}({list_}) {{ return {inner}({depth}u, {', '.join(names)}); }}\n"),
         ])  # fmt: skip
@@ -197,8 +191,6 @@ class Maker:
                 if rng.random() < 0.15:
                     break
             context = phase
-        if self.recursive:
-            nodes.append(fixed(f"if (m == 0u) h = {self.name}_reserve(n);\n"))
         nodes += self.results(context)
         return sequence(nodes)
 
@@ -292,13 +284,18 @@ class Maker:
         return [*nodes, fixed("out[item * 8u] = h;\n")]
 
 
+def language_of(seed: str) -> Language:
+    """What the file of a seed is written in."""
+    return random.Random(f"{seed} language").choice(list(Language))
+
+
 def make_kernel(seed: str, index: int) -> Kernel:
     """The kernel of a number in the file of a seed."""
-    return Maker(f"{seed}:{index}", f"k{index}").make()
+    return Maker(f"{seed}:{index}", f"k{index}", language_of(seed)).make()
 
 
 def make_file(kernels: list[Kernel], header: str) -> str:
-    """The text of a file: OpenCL C for the GPU, C for the host."""
+    """The text of a file: OpenCL C or HIP C++ for the GPU, C for the host."""
     parts = [f'#include "{header}"\n\n', *(f"// seed {k.seed}\n{k.tree.render()}" for k in kernels)]
-    parts.append(f"#ifndef __OPENCL_C_VERSION__\nPROGRAM_TABLE({', '.join(k.entry() for k in kernels)})\n#endif\n")
+    parts.append(f"PROGRAM_TABLE({', '.join(k.entry() for k in kernels)})\n")
     return "".join(parts)

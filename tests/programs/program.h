@@ -1,34 +1,61 @@
-// What generated programs are written in: OpenCL C for the GPU, without its library, and C for the host, where one fiber runs each
-// work-item of a group and barriers pass control on to the next fiber.
+// What generated programs are written in: OpenCL C or HIP C++ for the GPU, without libraries, and C for the host, where one fiber runs
+// each work-item of a group and barriers pass control on to the next fiber.
 //
 // Kernels have the arguments
 //   in     1,024 words, read only                        acc    8 words, only for atomics: acc[i] by operation i of ATOMIC32
 //   g      8 words for each work-item                    acc64  8 words of 64 bits, likewise
 //   out    8 words of 64 bits for each work-item         n, m   numbers, the same for all
-#ifdef __OPENCL_C_VERSION__
+#if defined(__OPENCL_C_VERSION__) || defined(__HIP__)
+typedef unsigned char u8;
+typedef signed char i8;
+typedef unsigned short u16;
+typedef short i16;
+typedef unsigned int u32;
+typedef int i32;
+typedef unsigned long u64;
+typedef long i64;
+typedef float f32;
+typedef double f64;
+#ifdef __HIP__
+#pragma clang force_cuda_host_device begin
+typedef _Float16 f16;
+#define CONSTANT static __attribute__((constant)) const
+#define LOCAL
+#define GLOBAL
+#define PRIVATE
+#define SHARED __attribute__((shared))
+#define FUNCTION(attributes) extern "C" __attribute__((global)) attributes
+#define REQUIRED_SIZE(size) __attribute__((amdgpu_flat_work_group_size(size, size)))
+#define ATOMIC(op, type, pointer, value, scope) \
+  (void)__hip_atomic_fetch_##op((volatile type*)(pointer), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_##scope)
+#define ATOMIC32(op, pointer, value) ATOMIC(op, u32, pointer, value, AGENT)
+#define ATOMIC64(op, pointer, value) ATOMIC(op, u64, pointer, value, AGENT)
+#define ATOMIC_LOCAL(op, pointer, value) ATOMIC(op, u32, pointer, value, WORKGROUP)
+#define BITS(x, type) __builtin_bit_cast(type, x)
+#else
 #pragma OPENCL EXTENSION __cl_clang_bitfields : enable
 #pragma OPENCL EXTENSION __cl_clang_function_pointers : enable
 #pragma OPENCL EXTENSION cl_khr_fp16 : enable
-typedef uchar u8;
-typedef char i8;
-typedef ushort u16;
-typedef short i16;
-typedef uint u32;
-typedef int i32;
-typedef ulong u64;
-typedef long i64;
 typedef half f16;
-typedef float f32;
-typedef double f64;
 #define CONSTANT __constant
 #define LOCAL __local
 #define GLOBAL __global
 #define PRIVATE __private
 #define SHARED __local  // an array of the group
-#define KERNEL(name, attributes)                                                                       \
-  attributes __kernel void name(GLOBAL const u32* in, GLOBAL u32* g, GLOBAL u64* out, GLOBAL u32* acc, \
-                                GLOBAL u64* acc64, u32 n, u64 m)
+#define FUNCTION(attributes) attributes __kernel
 #define REQUIRED_SIZE(size) __attribute__((reqd_work_group_size(size, 1, 1)))
+#define ATOMIC(op, type, pointer, value, scope) \
+  (void)__opencl_atomic_fetch_##op((volatile type*)(pointer), value, __ATOMIC_RELAXED, scope)
+#define ATOMIC32(op, pointer, value) ATOMIC(op, GLOBAL atomic_uint, pointer, value, __OPENCL_MEMORY_SCOPE_DEVICE)
+#define ATOMIC64(op, pointer, value) ATOMIC(op, GLOBAL atomic_ulong, pointer, value, __OPENCL_MEMORY_SCOPE_DEVICE)
+#define ATOMIC_LOCAL(op, pointer, value) ATOMIC(op, LOCAL atomic_uint, pointer, value, __OPENCL_MEMORY_SCOPE_WORK_GROUP)
+#define BITS(x, type) __builtin_astype((x), type)
+#endif
+#define KERNEL(name, attributes) \
+  FUNCTION(attributes)           \
+  void name(GLOBAL const u32* in, GLOBAL u32* g, GLOBAL u64* out, GLOBAL u32* acc, GLOBAL u64* acc64, u32 n, u64 m)
+#define PROGRAM_TABLE(...)
+#define PROGRAM_GPU 1
 #define LID __builtin_amdgcn_workitem_id_x()
 #define GROUP __builtin_amdgcn_workgroup_id_x()
 #define BARRIER()                                          \
@@ -37,11 +64,6 @@ typedef double f64;
     __builtin_amdgcn_s_barrier();                          \
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup"); \
   } while (0)
-#define ATOMIC(op, type, pointer, value, scope) \
-  (void)__opencl_atomic_fetch_##op((volatile type*)(pointer), value, __ATOMIC_RELAXED, scope)
-#define ATOMIC32(op, pointer, value) ATOMIC(op, GLOBAL atomic_uint, pointer, value, __OPENCL_MEMORY_SCOPE_DEVICE)
-#define ATOMIC64(op, pointer, value) ATOMIC(op, GLOBAL atomic_ulong, pointer, value, __OPENCL_MEMORY_SCOPE_DEVICE)
-#define ATOMIC_LOCAL(op, pointer, value) ATOMIC(op, LOCAL atomic_uint, pointer, value, __OPENCL_MEMORY_SCOPE_WORK_GROUP)
 // All work-items of a work-group must call it.
 #define WAVE_SHUFFLE(value, lane) ((u32)__builtin_amdgcn_ds_bpermute((int)((lane) << 2), (int)(value)))
 #define WAVE_BALLOT(value) ((u64)__builtin_amdgcn_uicmp((value), 0u, 33))
@@ -49,12 +71,9 @@ typedef double f64;
 #define WAVE_LANE(value, lane) ((u32)__builtin_amdgcn_readlane((int)(value), (int)(lane)))
 #define WAVE_QUAD(value, control) ((u32)__builtin_amdgcn_update_dpp(0, (int)(value), control, 0xf, 0xf, 1))
 #define F16_OP(a, op, b) ((a)op(b))
-#define BITS32(x) as_uint(x)
-#define BITS64(x) as_ulong(x)
-#define BITS16(x) as_ushort(x)
-#define as_uint(x) __builtin_astype((x), u32)
-#define as_ulong(x) __builtin_astype((x), u64)
-#define as_ushort(x) __builtin_astype((x), u16)
+#define BITS32(x) BITS(x, u32)
+#define BITS64(x) BITS(x, u64)
+#define BITS16(x) BITS(x, u16)
 #else
 #include <stdint.h>
 #include <stdlib.h>
@@ -234,13 +253,25 @@ static inline u64 unextended_u64(u64 x) {
   return x & ~((x >> 1) & ((u64)1 << 62));
 }
 
+// An operand about which compilers know nothing. LLVM up to 15 does not end (SIFoldOperands) on 64-bit divisions in loops if the upper
+// half of the dividend is a constant that is no inline one, as bit 40 below makes it.
+#if PROGRAM_GPU && __clang_major__ < 16
+#define HIDE(x) __asm__("" : "+v"(x))
+#else
+#define HIDE(x) (void)(x)
+#endif
+
 // Integer division of any operands. LLVM up to 15 divides some 64-bit numbers of 32 bits as if they had 24; hence bit 40.
-#define DIVISION(type, name, least, bit, operand)                                 \
-  static inline type div_##name(type a, type b) {                                 \
-    return b == 0 || (least) ? a : (type)(operand(a | (bit)) / operand(b));       \
-  }                                                                               \
-  static inline type mod_##name(type a, type b) {                                 \
-    return b == 0 || (least) ? (type)0 : (type)(operand(a | (bit)) % operand(b)); \
+#define DIVISION(type, name, least, bit, operand)   \
+  static inline type div_##name(type a, type b) {   \
+    if (b == 0 || (least)) return a;                \
+    if (bit) HIDE(a);                               \
+    return (type)(operand(a | (bit)) / operand(b)); \
+  }                                                 \
+  static inline type mod_##name(type a, type b) {   \
+    if (b == 0 || (least)) return (type)0;          \
+    if (bit) HIDE(a);                               \
+    return (type)(operand(a | (bit)) % operand(b)); \
   }
 DIVISION(u32, u32, 0, 0, unextended_u32)
 DIVISION(u64, u64, 0, (u64)1 << 40, unextended_u64)
@@ -296,7 +327,7 @@ static inline f16 add_f16(f16 a, f16 b) {
 }
 static inline f16 sub_f16(f16 a, f16 b) {
   f16 difference = F16_OP(a, -, b);
-#if defined(__OPENCL_C_VERSION__) && __clang_major__ == 19
+#if PROGRAM_GPU && __clang_major__ == 19
   __asm__("" : "+v"(difference));  // as a factor of 0 it would take 0 - x for -x
 #endif
   return difference;

@@ -1,10 +1,13 @@
 """Compilers, levels and targets, and how a program's text becomes code objects and a library of the host."""
 
 import dataclasses
+import enum
 import itertools
+import os
 import pathlib
 import random
 import shutil
+import signal
 import subprocess
 
 HEADER = pathlib.Path(__file__).resolve().parent / "program.h"
@@ -19,6 +22,13 @@ HOST = 15 if 15 in INSTALLED else 19
 LINKER = next((name for name in ("ld.lld-19", "ld.lld-15", "ld.lld-14") if shutil.which(name)), "ld.lld")
 # Seconds for one run of a compiler, on a machine that may be busy; clang 15 does not end on some programs.
 LIMIT = 180
+
+
+class Language(enum.Enum):
+    """What a file is written in for the GPU; the value is clang's name of it."""
+
+    OPENCL_C = "cl"
+    HIP = "hip"
 
 
 @dataclasses.dataclass(frozen=True, order=True)
@@ -56,33 +66,43 @@ class CompilerError(Exception):
 
 
 def _run(command: list[str]) -> None:
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
-    except subprocess.TimeoutExpired:
-        raise CompilerError(f"{command[0]} did not end within {LIMIT} s") from None
-    if done.returncode != 0:
-        lines = [line for line in done.stderr.splitlines() if "error" in line]
-        raise CompilerError("; ".join(lines[:1]) or done.stderr[-500:])
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, process_group=0) as process:
+        try:
+            _, errors = process.communicate(timeout=LIMIT)
+        except BaseException as error:
+            os.killpg(process.pid, signal.SIGKILL)  # clang has processes of its own
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise CompilerError(f"{command[0]} did not end within {LIMIT} s") from None
+            raise
+    if process.returncode != 0:
+        lines = [line for line in errors.splitlines() if "error" in line]
+        raise CompilerError("; ".join(lines[:1]) or errors[-500:])
 
 
-def compile_device(source: pathlib.Path, output: pathlib.Path, combination: Combination) -> None:
+def compile_device(source: pathlib.Path, output: pathlib.Path, combination: Combination, language: Language) -> None:
     object_ = output.with_suffix(".o")
     c = combination
-    flags = ["-ffp-contract=off", "-cl-fp32-correctly-rounded-divide-sqrt", "-Xclang", "-fdenormal-fp-math-f32=ieee"]
+    match language:
+        case Language.OPENCL_C:
+            flags = ["-target", "amdgcn-amd-amdhsa", f"-mcpu={c.target}", "-x", "cl", "-cl-std=CL2.0", "-cl-fp32-correctly-rounded-divide-sqrt"]
+        case Language.HIP:  # HIP divides correctly rounded by default
+            flags = ["-x", "hip", "-std=c++17", f"--offload-arch={c.target}", "--cuda-device-only", "--no-gpu-bundle-output", "-nogpuinc", "-Wno-c++11-narrowing"]
+    flags += ["-ffp-contract=off", "-Xclang", "-fdenormal-fp-math-f32=ieee"]
     if c.compiler == 19:  # It takes SDWA subtractions for commutative, so that a - b and b - a become one instruction.
         flags += ["-mllvm", "-disable-machine-cse"]
         # Loops around calls by pointer lose the upper half of a 64-bit argument.
         flags += ["-mllvm", "-amdgpu-opt-vgpr-liverange=0"]
     if c.compiler < 19:  # LLVM would keep calls of memcpy, for which there is no function
-        flags += ["-mllvm", "-amdgpu-mem-intrinsic-expand-size=64"]
+        flags += ["-mllvm", f"-amdgpu-mem-intrinsic-expand-size={16 if c.level == 'Os' else 64}"]
         # Arrays of bytes in registers: it writes 16 bits where an element has 8.
         flags += ["-mllvm", "-disable-promote-alloca-to-vector"]
     if c.target == "gfx803":  # M0, the bound of LDS there, is set once for all code around calls, whose functions change it.
         flags += ["-mllvm", "-amdgpu-enable-merge-m0=0"]
-    _run([
-        f"clang-{c.compiler}", "-target", "amdgcn-amd-amdhsa", f"-mcpu={c.target}", "-x", "cl", "-cl-std=CL2.0", f"-{c.level}", "-w", "-nogpulib",
-        *flags, "-mcode-object-version=4", "-c", "-o", str(object_), str(source),
-    ])  # fmt: skip
+    command = [f"clang-{c.compiler}", *flags, f"-{c.level}", "-w", "-nogpulib", "-mcode-object-version=4", "-c", str(source), "-o"]
+    if language == Language.HIP:  # clang links
+        _run([*command, str(output)])
+        return
+    _run([*command, str(object_)])
     _run([LINKER, "-shared", "--no-undefined", "-o", str(output), str(object_)])
     object_.unlink()
 
