@@ -640,9 +640,14 @@ void MemoryAccess::two_whole_pairs(const Gp& pointer, std::span<const MaskReg> m
   take_apart(memory);
 }
 
-// The results of a load of four dwords a lane, from registers that hold them in the order of memory.
-void MemoryAccess::take_apart(std::span<const Vec, 4> memory) {
-  if (!wide_.any()) return isa_.deinterleave(memory, std::array{result(0), result(1), result(2), result(3)});
+// The results of a load of two or four dwords a lane, from registers that hold them in the order of memory.
+void MemoryAccess::take_apart(std::span<const Vec> memory) {
+  if (!wide_.any()) {
+    std::vector<Vec> results;
+    for (unsigned element = 0; element < mem_.count; ++element) results.push_back(result(element));
+    return isa_.deinterleave(memory, results);
+  }
+  if (mem_.count == 2) return isa_.swap_row64(e_.dst64(*wide_.pairs[0], chunk_), {memory[0], memory[1]});
   for (unsigned pair = 0; pair < 2; ++pair) {
     const Vec64 value = e_.dst64(*wide_.pairs[pair], chunk_);
     for (unsigned part = 0; part < 2; ++part)

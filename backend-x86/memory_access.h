@@ -53,7 +53,7 @@ class MemoryAccess {
   void interleaved(const Gp& pointer, std::span<const MaskReg> masks);
   void whole_pairs(const Gp& pointer, std::span<const MaskReg> masks);
   void two_whole_pairs(const Gp& pointer, std::span<const MaskReg> masks);
-  void take_apart(std::span<const Vec, 4> memory);
+  void take_apart(std::span<const Vec> memory);
   void load_if_in_groups();  // memory_groups.cpp
   void shuffle_whole(const Vec& to, unsigned part, std::span<const Vec> memory,
                      const std::function<unsigned(unsigned lane)>& first_dword);

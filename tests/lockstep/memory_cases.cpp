@@ -640,6 +640,17 @@ LockstepCase rows_of_four_lanes() {
   v_add_f64 v[24:25], v[20:21], v[22:23]
   v_xor_b32_e32 v24, v24, v25
   out 4, v24
+  v_lshrrev_b32_e32 v6, 1, v5
+  buffer_load_dwordx2 v[20:21], v6, s[12:15], 0 offen offset:528
+  s_waitcnt vmcnt(0)
+  v_mul_u32_u24_e32 v30, 3, v20
+  addu v30, v30, v21
+  out 5, v30
+  buffer_load_dwordx2 v[20:21], v6, s[12:15], 0 offen offset:512
+  s_waitcnt vmcnt(0)
+  v_add_f64 v[24:25], v[20:21], 1.0
+  v_xor_b32_e32 v24, v24, v25
+  out 6, v24
 )";
   return {.name = "rows_of_four_lanes",
           .body = body,
