@@ -124,88 +124,32 @@ std::optional<Emitter::EnvNeed> Emitter::env_needed(const Inst& inst) {
   constexpr uint32_t kKeep = fpenv::kKeepInputDenorm | fpenv::kKeepOutputDenorm;
   const auto exactly = [](uint32_t attr) { return EnvNeed{mxcsr(attr), kEnvAll}; };
   const auto rounding = [](uint32_t attr) { return EnvNeed{mxcsr((attr & fpenv::kRoundMask) | kKeep), kEnvRounding}; };
-  switch (inst.op) {
-    // To nearest whatever MODE says; denormals are flushed by the sequences where MXCSR does not (transcendental.cpp).
-    case Op::frcp_f32:
-    case Op::frsq_f32:
-    case Op::fsqrt_f32:
-    case Op::fexp_f32:
-    case Op::flog_f32:
-    case Op::fsin_f32:
-    case Op::fcos_f32:
-    case Op::frcp_f16:
-    case Op::frsq_f16:
-    case Op::fsqrt_f16:
-    case Op::fexp_f16:
-    case Op::flog_f16:
-    case Op::fsin_f16:
-    case Op::fcos_f16:
-    case Op::fma_f16:
-      return rounding(0);
-    case Op::frcp_f64:
-    case Op::frsq_f64:
-    case Op::fsqrt_f64:
-      return exactly(inst.attr & kKeep);
-    // Bit operations, or conversions that MXCSR does not affect.
-    case Op::fclass_f32:
-    case Op::fclass_f64:
-    case Op::fclass_f16:
-    case Op::ffrexp_exp_f32:
-    case Op::ffrexp_exp_f64:
-    case Op::ffrexp_exp_f16:
-    case Op::ffrexp_mant_f32:
-    case Op::ffrexp_mant_f64:
-    case Op::ffrexp_mant_f16:
-    case Op::cvt_f32_f16:
-    case Op::cvt_pkrtz_f16_f32:
-    case Op::fmin_f16:
-    case Op::fmax_f16:
-    case Op::fclamp_f16:
-    case Op::fcmp_f16:
-    case Op::fcanon_f16:
-    case Op::ftrunc_f16:
-    case Op::fceil_f16:
-    case Op::ffloor_f16:
-    case Op::frndne_f16:
-    case Op::cvt_i16_f16:
-    case Op::cvt_u16_f16:
-    case Op::cvt_f16_i16:
-    case Op::cvt_f16_u16:
-    case Op::fldexp_f16:
+  switch (ir::op_info(inst.op).environment) {
+    case ir::FpUse::none:
       return std::nullopt;
-    // vcvtps2ph rounds as its immediate says and ignores FTZ, but not DAZ.
-    case Op::cvt_f16_f32:
-      return EnvNeed{mxcsr(inst.attr), kEnvInputDenorm};
-    // Computed in f32 on values that are never f32 denormals.
-    case Op::fadd_f16:
-    case Op::fsub_f16:
-    case Op::fmul_f16:
-    case Op::ffract_f16:
+    case ir::FpUse::mode:
+      return exactly(inst.attr);
+    case ir::FpUse::rounding:
       return rounding(inst.attr);
-    // Any environment where they are; the helpers get the one they want.
-    case Op::div_scale_f32:
-    case Op::div_scale_vcc_f32:
-    case Op::div_scale_f64:
-    case Op::div_scale_vcc_f64:
-    case Op::div_fixup_f32:
-    case Op::div_fixup_f64:
-    case Op::div_fixup_f16:
-    case Op::trig_preop_f64:
+    case ir::FpUse::nearest:
+      return rounding(0);
+    case ir::FpUse::nearest_mode:
+      return exactly(inst.attr & kKeep);
+    case ir::FpUse::input_denorms:
+      return EnvNeed{mxcsr(inst.attr), kEnvInputDenorm};
+    case ir::FpUse::any_helper:
       return EnvNeed{kHelperEnv, 0};
-    default:
+    case ir::FpUse::helper:
+      return EnvNeed{kHelperEnv, kEnvAll};
+    case ir::FpUse::atomic:
       break;
   }
-  if (inst.op == Op::mfma_f32 || inst.op == Op::mfma_f64) return exactly(inst.attr);
   // Atomics on LDS follow MODE; on other memory they keep denormals whatever MODE says.
-  const auto is_float = [](ir::AtomicOp op) {
-    return (op >= ir::AtomicOp::fadd_f32 && op <= ir::AtomicOp::pk_fadd_bf16) || op >= ir::AtomicOp::fcmpswap_f32;
-  };
-  if (inst.op == Op::atomic && is_float(inst.mem.atomic_op)) {
-    return exactly(inst.mem.space == Space::lds ? inst.attr : kKeep);
-  }
-  if (inst.op == Op::call) return EnvNeed{kHelperEnv, kEnvAll};
-  if (inst.op >= Op::fadd_f32 && inst.op <= Op::cvt_u16_f16) return exactly(inst.attr);
-  return std::nullopt;
+  const ir::AtomicOp op = inst.mem.atomic_op;
+  const bool is_float =
+      (op >= ir::AtomicOp::fadd_f32 && op <= ir::AtomicOp::pk_fadd_bf16) || op >= ir::AtomicOp::fcmpswap_f32;
+  if (!is_float) return std::nullopt;
+  return exactly(inst.mem.space == Space::lds ? inst.attr : kKeep);
 }
 
 std::optional<Emitter::EnvNeed> Emitter::env_with_fused(const Inst& inst) const {
@@ -227,31 +171,7 @@ void Emitter::set_env(const EnvNeed& need) {
 Emitter::Shape Emitter::shape(const Inst& inst) {
   const ir::OpInfo& info = ir::op_info(inst.op);
   if (info.effect == Effect::control) return Shape::terminator;
-  switch (inst.op) {
-    case Op::mask_to_i64:
-    case Op::mask_any:
-    case Op::mask_all:
-    case Op::readlane:
-    case Op::readfirstlane:
-    case Op::writelane:
-    case Op::bpermute:
-    case Op::permute:
-    case Op::dpp:
-    case Op::dpp_valid:
-    case Op::swizzle:
-    case Op::mbcnt:
-    case Op::helper:
-    case Op::atomic:
-    case Op::call:
-    case Op::fence:
-    case Op::clock:
-    case Op::interrupt:
-    case Op::poll:
-      return Shape::barrier;
-    default:
-      break;
-  }
-  if (is_store_of_wave(inst)) return Shape::barrier;
+  if (info.whole_wave || is_store_of_wave(inst)) return Shape::barrier;
   // Operations on scalars only are scalar; everything else that remains works lane by lane.
   const auto lanes = [](ir::Type t) { return t.is_vector() || t.is_mask(); };
   const bool any = lanes(inst.type) || std::any_of(inst.operands.begin(), inst.operands.end(),

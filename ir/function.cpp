@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "ir/rules.h"
+
 namespace wavejit::ir {
 namespace {
 
@@ -27,6 +29,8 @@ bool removable(const Inst& inst) {
 }
 
 }  // namespace
+
+Function::Function(std::string name) : name(std::move(name)), rule_counts(kNumRules) {}
 
 Block* Function::add_block(uint64_t guest_pc) {
   auto block = std::make_unique<Block>();
@@ -189,7 +193,7 @@ void Function::reserve_ids(uint32_t inst_id, uint32_t block_id) {
   next_block_id_ = std::max(next_block_id_, block_id);
 }
 
-bool Function::sweep() {
+size_t Function::sweep() {
   std::vector<bool> live(next_id_, false);
   std::vector<Inst*> work;
   for (const auto& block : blocks) {
@@ -208,25 +212,25 @@ bool Function::sweep() {
       work.push_back(operand);
     }
   }
-  bool changed = false;
+  size_t removed = 0;
   for (const auto& block : blocks) {
     for (Inst* inst : block->insts) {
       if (live[inst->id]) {
         // Dead users disappear as a whole, without one search per use.
         std::erase_if(inst->users, [&](const Inst* user) { return !live[user->id]; });
       } else {
-        changed = true;
+        ++removed;
         inst->users.clear();
         inst->operands.clear();
         inst->parent = kNoBlock;
       }
     }
   }
-  if (!changed) return false;
+  if (removed == 0) return 0;
   for (const auto& block : blocks) {
     std::erase_if(block->insts, [&](const Inst* inst) { return !live[inst->id]; });
   }
-  return true;
+  return removed;
 }
 
 }  // namespace wavejit::ir

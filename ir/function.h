@@ -26,6 +26,9 @@ enum class Op : uint16_t {
 };
 inline constexpr unsigned kNumOps = static_cast<unsigned>(Op::kCount);
 
+// Rewrites that passes perform; see ir/rules.h.
+enum class Rule : uint16_t;
+
 enum class Helper : uint16_t {
 #define HELPER(name, ...) name,
 #include "ir/helpers.def"
@@ -150,7 +153,7 @@ struct Entry {
 
 class Function {
  public:
-  explicit Function(std::string name) : name(std::move(name)) {}
+  explicit Function(std::string name);
   Function(const Function&) = delete;
   Function& operator=(const Function&) = delete;
 
@@ -160,6 +163,9 @@ class Function {
   // The scalar register that holds the work-group id in x when the kernel starts; -1: none. Ids of consecutive
   // work-groups differ by one. Only a hint: the register may hold something else later.
   int group_id_sgpr = -1;
+  std::vector<uint32_t> rule_counts;  // by Rule: how often passes have performed that rewrite on this function
+
+  void count(Rule rule) { ++rule_counts[static_cast<size_t>(rule)]; }
 
   Block* add_block(uint64_t guest_pc = 0);
   // Makes an instruction that is in no block yet. Updates the users of its operands.
@@ -184,8 +190,8 @@ class Function {
   // operands of an instruction without users. The caller must leave the instruction out of its block.
   void unlink(Inst* inst);
   // Removes instructions without users and side effects, transitively, and everything unlinked. Memory accesses stay:
-  // they may fault. Linear.
-  bool sweep();
+  // they may fault. Linear. Returns how many it has taken out of their blocks.
+  size_t sweep();
 
  private:
   uint32_t next_id_ = 0;
@@ -195,12 +201,28 @@ class Function {
 
 // Facts about an operation, from ops.def.
 enum class Effect : uint8_t { pure, reads, writes, atomic, control };
+// The floating-point environment that an operation wants, as the letters of ops.def say.
+enum class FpUse : uint8_t {
+  none,
+  mode,           // m
+  rounding,       // r
+  nearest,        // n
+  nearest_mode,   // k
+  input_denorms,  // d
+  any_helper,     // h
+  helper,         // c
+  atomic,         // a
+};
 struct OpInfo {
   std::string_view name;      // enumerator
   std::string_view mnemonic;  // text form
   char result;
   std::string_view operands;
   Effect effect;
+  bool whole_wave;  // the backend emits it for all lanes at once, rather than lane by lane with others
+  bool lane_wise;   // pure, and a lane of the result depends on the same lane of the operands alone, and on scalars
+  FpUse environment;
+  bool commutes;  // operands 0 and 1 can be exchanged
   std::string_view meaning;
 };
 [[nodiscard]] const OpInfo& op_info(Op op);

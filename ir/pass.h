@@ -1,4 +1,5 @@
-// The optimisation pipeline. A pass is one function in its own file under ir/passes/, listed once in pipeline.cpp.
+// The optimisation pipeline. A pass is one function in its own file under ir/passes/, with a row in passes.def; pipeline.cpp lists its
+// runs.
 #pragma once
 
 #include <functional>
@@ -12,8 +13,12 @@
 namespace wavejit::ir {
 
 struct PassResult {
-  bool changed = false;
+  bool changed = false;  // false: the function is what it was, to the order of users
+  bool settled = false;  // running the pass once more right away would change nothing
 };
+
+// What running a row of the pipeline came to; skipped: it is known that it would have changed nothing.
+enum class PassOutcome : uint8_t { changed, unchanged, skipped };
 
 struct PassContext {
   bool verify = false;                // run the verifier after each pass (debug builds and tests)
@@ -22,7 +27,7 @@ struct PassContext {
   std::vector<std::string> disabled;  // passes switched off by name
   std::vector<std::string> dump;      // "before:<pass>" / "after:<pass>" / "before:all" ...
   std::function<void(std::string_view title, const Function&)> dump_sink;
-  std::function<void(std::string_view pass)> finished;  // after each pass, for profiles
+  std::function<void(std::string_view pass, PassOutcome)> finished;  // after each pass, for profiles
 };
 
 struct Pass {
@@ -32,7 +37,8 @@ struct Pass {
 };
 
 [[nodiscard]] std::span<const Pass> pipeline();  // in order; a pass may be listed more than once
-// Runs the pipeline. With context.verify a violation is an always-on CHECK failure naming the pass.
+// Runs the pipeline, but for passes that would change nothing because nothing has changed since they last ran. With
+// context.verify these run as well, and are held to it; a violation is an always-on CHECK failure naming the pass.
 void optimise(Function& function, const PassContext& context = {});
 
 }  // namespace wavejit::ir

@@ -1,5 +1,6 @@
 // The list of passes and the driver that runs them.
 #include <algorithm>
+#include <unordered_map>
 
 #include "ir/pass.h"
 #include "ir/passes/passes.h"
@@ -8,55 +9,117 @@
 namespace wavejit::ir {
 namespace {
 
+// The passes of passes.def as values.
+#define PASS(function, name, meaning) constexpr Pass function{name, meaning, passes::function};
+namespace rows {
+#include "ir/passes/passes.def"
+}
+#undef PASS
+
 constexpr Pass kPipeline[] = {
-    {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
-    {"cfg", "constant branches, chains of blocks, trivial phis", passes::cfg},
-    {"gvn", "common subexpressions", passes::gvn},
-    {"mask-algebra", "masks that contain or exclude each other; EXEC restored", passes::mask_algebra},
-    {"flatten", "short blocks that no lane may need without a branch around them", passes::flatten},
-    {"demanded-lanes", "merges and mask operations whose other lanes nobody reads", passes::demanded_lanes},
-    {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
-    {"uniform-phis", "vector phis that are the same in all lanes to scalar phis", passes::uniform_phis},
-    {"recombine", "pairs of 32-bit operations to 64-bit operations", passes::recombine},
-    {"phi-pairs", "phis of halves to 64-bit phis, phis of mask numbers to mask phis", passes::phi_pairs},
-    {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
-    {"gvn", "common subexpressions", passes::gvn},
-    {"long-divisions", "compilers' sequences for 64-bit quotients", passes::long_divisions},
-    {"recombine", "pairs of 32-bit operations to 64-bit operations", passes::recombine},
-    {"phi-pairs", "phis of halves to 64-bit phis, phis of mask numbers to mask phis", passes::phi_pairs},
-    {"resumed-values", "registers computed again behind barriers instead of read", passes::resumed_values},
-    {"resumed-bounds", "bits of LDS addresses that come back from barriers", passes::resumed_bounds},
-    {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
-    {"branch-facts", "conditions and masks that a branch decides", passes::branch_facts},
-    {"mask-algebra", "masks that contain or exclude each other; EXEC restored", passes::mask_algebra},
-    {"demanded-lanes", "merges and mask operations whose other lanes nobody reads", passes::demanded_lanes},
-    {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
-    {"flatten", "short blocks that no lane may need without a branch around them", passes::flatten},
-    {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
-    {"mask-terms", "masks that are the same conjunction, whatever operations spell it", passes::mask_terms},
-    {"address", "uniform base plus 32-bit lane offset plus constant", passes::address},
-    {"uniform-stores", "stores of several lanes to one address", passes::uniform_stores},
-    {"loop-bounds", "comparisons that bounds decide, those of loop counters above all", passes::loop_bounds},
-    {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
-    {"cfg", "constant branches, chains of blocks, trivial phis", passes::cfg},
-    {"gvn", "common subexpressions", passes::gvn},
-    {"polls", "polls in loops that may wait for what others do", passes::polls},
-    {"full-loops", "copies of loops for as long as all lanes are in them", passes::full_loops},
-    {"peephole", "constant folding, copy propagation, algebraic simplification", passes::peephole},
-    {"unclamped-copies", "copies of blocks for waves with all lanes on and no index at its bounds",
-     passes::unclamped_copies},
-    {"merge-accesses", "accesses to neighbouring dwords of a lane", passes::merge_accesses},
-    {"merge-bytes", "loads of neighbouring bytes of a lane", passes::merge_bytes},
-    {"state-writes", "registers written where paths that change them join paths that do not", passes::state_writes},
-    {"licm", "loop-invariant code in front of loops", passes::licm},
-    {"matrix-order", "matrix products one behind the other", passes::matrix_order},
-    {"dce", "unreachable blocks and instructions nobody uses", passes::dce},
+    rows::peephole,
+    rows::cfg,
+    rows::gvn,
+    rows::mask_algebra,
+    rows::flatten,
+    rows::demanded_lanes,
+    rows::peephole,
+    rows::uniform_phis,
+    rows::recombine,
+    rows::phi_pairs,
+    rows::peephole,
+    rows::gvn,
+    rows::long_divisions,
+    rows::recombine,
+    rows::phi_pairs,
+    rows::resumed_values,
+    rows::resumed_bounds,
+    rows::peephole,
+    rows::branch_facts,
+    rows::mask_algebra,
+    rows::demanded_lanes,
+    rows::peephole,
+    rows::flatten,
+    rows::peephole,
+    rows::mask_terms,
+    rows::address,
+    rows::uniform_stores,
+    rows::loop_bounds,
+    rows::peephole,
+    rows::cfg,
+    rows::gvn,
+    rows::polls,
+    rows::full_loops,
+    rows::peephole,
+    rows::unclamped_copies,
+    rows::merge_accesses,
+    rows::merge_bytes,
+    rows::state_writes,
+    rows::licm,
+    rows::matrix_order,
+    rows::dce,
 };
 
 bool listed(const std::vector<std::string>& list, std::string_view when, std::string_view pass) {
   return std::any_of(list.begin(), list.end(), [&](const std::string& item) {
     return item.starts_with(when) && (item.substr(when.size()) == pass || item.substr(when.size()) == "all");
   });
+}
+
+void mix(uint64_t& hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+  hash ^= hash >> 29;
+}
+
+// All that a pass can see of a function, to the order of users.
+uint64_t fingerprint(const Function& function) {
+  uint64_t hash = function.entries.size();
+  for (const Entry& entry : function.entries)
+    for (const uint64_t value : {entry.guest_pc, uint64_t{entry.block->id}, uint64_t{entry.resumed_only}, entry.exec})
+      mix(hash, value);
+  for (const auto& block : function.blocks) {
+    for (const uint64_t value : {uint64_t{block->id}, block->guest_pc, uint64_t{block->insts.size()}}) mix(hash, value);
+    for (const auto* list : {&block->successors, &block->predecessors})
+      for (const Block* other : *list) mix(hash, other->id);
+    for (const Inst* inst : block->insts) {
+      const MemAttr& mem = inst->mem;
+      for (const uint64_t value :
+           {uint64_t{inst->id}, static_cast<uint64_t>(inst->op), static_cast<uint64_t>(inst->type.kind),
+            uint64_t{inst->type.count}, uint64_t{inst->attr}, inst->imm, inst->imm2, inst->guest_pc,
+            static_cast<uint64_t>(mem.space), static_cast<uint64_t>(mem.form), uint64_t{mem.bytes}, uint64_t{mem.count},
+            uint64_t{mem.wraps}, static_cast<uint64_t>(mem.imm)})
+        mix(hash, value);
+      for (const auto* list : {&inst->operands, &inst->users}) {
+        mix(hash, list->size());
+        for (const Inst* other : *list) mix(hash, other->id);
+      }
+    }
+  }
+  return hash;
+}
+
+// Which passes would change nothing if they ran now.
+class Settled {
+ public:
+  [[nodiscard]] bool has(const Pass& pass) const {
+    const auto it = at_.find(pass.run);
+    return it != at_.end() && it->second == version_;
+  }
+  void note(const Pass& pass, PassResult result) {
+    if (result.changed) ++version_;
+    if (!result.changed || result.settled) at_[pass.run] = version_;
+  }
+
+ private:
+  unsigned version_ = 0;  // of the function
+  std::unordered_map<PassResult (*)(Function&, const PassContext&), unsigned> at_;
+};
+
+void check(const Function& function, const Pass& pass, PassResult result, uint64_t before, bool settled) {
+  const std::string problem = verify(function);
+  WAVEJIT_CHECK(problem.empty(), "after pass {}: {}", pass.name, problem);
+  WAVEJIT_CHECK(result.changed || fingerprint(function) == before, "pass {} does not say what it changes", pass.name);
+  WAVEJIT_CHECK(!settled || !result.changed, "pass {} changes more when it runs again", pass.name);
 }
 
 }  // namespace
@@ -71,16 +134,23 @@ void optimise(Function& function, const PassContext& context) {
       context.dump_sink(std::string(when) + std::string(pass.name), function);
     }
   };
+  Settled settled;
   for (const Pass& pass : pipeline()) {
     if (listed(context.disabled, "", pass.name)) continue;
     dump("before:", pass);
-    pass.run(function, context);
-    if (context.finished) context.finished(pass.name);
-    dump("after:", pass);
-    if (context.verify) {
-      const std::string problem = verify(function);
-      WAVEJIT_CHECK(problem.empty(), "after pass {}: {}", pass.name, problem);
+    const bool skip = settled.has(pass);
+    PassResult result;
+    if (context.verify || !skip) {
+      const uint64_t before = context.verify ? fingerprint(function) : 0;
+      result = pass.run(function, context);
+      if (context.verify) check(function, pass, result, before, skip);
+      settled.note(pass, result);
     }
+    if (context.finished) {
+      const PassOutcome ran = result.changed ? PassOutcome::changed : PassOutcome::unchanged;
+      context.finished(pass.name, skip ? PassOutcome::skipped : ran);
+    }
+    dump("after:", pass);
   }
 }
 

@@ -482,7 +482,8 @@ typedef void (*wavejit_write_fn)(void* user, const char* text, size_t length);
 typedef enum WAVEJIT_ENUM(wavejit_dump_kind) {
   WAVEJIT_DUMP_GCN = 0, /* disassembly with addresses, encodings and labels */
   WAVEJIT_DUMP_IR = 1,
-  WAVEJIT_DUMP_X86 = 2 /* annotated host assembly */
+  WAVEJIT_DUMP_X86 = 2, /* annotated host assembly */
+  WAVEJIT_DUMP_PASS_STATS = 3 /* how often each rule of the IR passes fired, and each pass ran */
 } wavejit_dump_kind;
 
 typedef struct wavejit_dump_options {
@@ -491,7 +492,7 @@ typedef struct wavejit_dump_options {
   wavejit_isa isa;             /* for X86 */
   const char* stage;           /* for IR: "before:<pass>" or "after:<pass>"; NULL: after all passes */
   const char* disabled_passes; /* as for launches */
-  /* IR and X86: the code for complete work-groups of this size (0 in y and z means 1), as launches use it; all 0: the
+  /* All but GCN: the code for complete work-groups of this size (0 in y and z means 1), as launches use it; all 0: the
    * code for any work-group. */
   uint32_t local[3];
 } wavejit_dump_options;

@@ -151,7 +151,8 @@ class Recovery {
         break;
       case AddressForm::scratch_off:
         fold_offset(inst, 2);
-        if (inst->operands[2]->is_const(0)) set_address(inst, AddressForm::scratch_base, {inst->operands[1]});
+        if (inst->operands[2]->is_const(0))
+          set_address(Rule::scratch_offset_dropped, inst, AddressForm::scratch_base, {inst->operands[1]});
         break;
       case AddressForm::scratch_base:
         break;
@@ -160,7 +161,7 @@ class Recovery {
 
  private:
   // New address operands between mask and data.
-  void set_address(Inst* inst, AddressForm form, std::vector<Inst*> address) {
+  void set_address(Rule rule, Inst* inst, AddressForm form, std::vector<Inst*> address) {
     const unsigned old_count =
         inst->mem.form == AddressForm::base_offset || inst->mem.form == AddressForm::scratch_off ? 2 : 1;
     std::vector<Inst*> operands{inst->operands[0]};
@@ -175,7 +176,7 @@ class Recovery {
     inst->operands = std::move(operands);
     for (Inst* operand : inst->operands) operand->users.push_back(inst);
     inst->mem.form = form;
-    r_.note_change();
+    r_.note_change(rule);
   }
 
   Inst* shifted(Inst* value, unsigned shift) {
@@ -213,9 +214,10 @@ class Recovery {
     Inst* base = sum_of_bases(parts, imm);
     inst->mem.imm = static_cast<int64_t>(imm);
     if (offset == nullptr) {
-      set_address(inst, AddressForm::base_only, {base});
+      set_address(Rule::base_alone, inst, AddressForm::base_only, {base});
     } else {
-      set_address(inst, AddressForm::base_offset, {base, offset});
+      const Rule rule = parts.signed_offsets.empty() ? Rule::base_and_offset : Rule::signed_offset;
+      set_address(rule, inst, AddressForm::base_offset, {base, offset});
     }
   }
 
@@ -245,7 +247,7 @@ class Recovery {
     uint64_t none = 0;
     if (!parts.bases.empty()) add(r_.make(Op::splat64, {sum_of_bases(parts, none)}));
     inst->mem.imm = static_cast<int64_t>(imm);
-    set_address(inst, AddressForm::vector64, {sum});
+    set_address(Rule::vector_constant, inst, AddressForm::vector64, {sum});
   }
 
   void simplify_global(Inst* inst) {
@@ -255,17 +257,17 @@ class Recovery {
       if (fits_imm(imm)) {
         inst->mem.imm = static_cast<int64_t>(imm);
         function_.set_operand(inst, 1, base->operands[0]);
-        r_.note_change();
+        r_.note_change(Rule::base_constant);
       }
     }
     if (inst->mem.form != AddressForm::base_offset) return;
     fold_offset(inst, 2);
     Inst* offset = inst->operands[2];
     if (offset->is_const(0)) {
-      set_address(inst, AddressForm::base_only, {inst->operands[1]});
+      set_address(Rule::offset_dropped, inst, AddressForm::base_only, {inst->operands[1]});
     } else if (offset->op == Op::splat) {
       Inst* uniform = r_.make(Op::add, {inst->operands[1], r_.make(Op::zext64, {offset->operands[0]})});
-      set_address(inst, AddressForm::base_only, {uniform});
+      set_address(Rule::offset_uniform, inst, AddressForm::base_only, {uniform});
     }
   }
 
@@ -289,7 +291,7 @@ class Recovery {
     if (rest == nullptr || !fits_imm(static_cast<uint64_t>(inst->mem.imm) + constant)) return;
     inst->mem.imm += static_cast<int64_t>(constant);
     function_.set_operand(inst, index, rest);
-    r_.note_change();
+    r_.note_change(Rule::offset_constant);
   }
 
   void fold_scalar(Inst* inst) {
@@ -297,14 +299,14 @@ class Recovery {
     if (base->op == Op::add && base->operands[1]->is_const() && fits_imm(inst->imm + base->operands[1]->imm)) {
       inst->imm += base->operands[1]->imm;
       function_.set_operand(inst, 0, base->operands[0]);
-      r_.note_change();
+      r_.note_change(Rule::scalar_base_constant);
     }
     if (inst->operands.size() == 2 && inst->operands[1]->is_const() && fits_imm(inst->imm + inst->operands[1]->imm)) {
       inst->imm += inst->operands[1]->imm;
       Inst* old = inst->operands[1];
       old->users.erase(std::find(old->users.begin(), old->users.end(), inst));
       inst->operands.pop_back();
-      r_.note_change();
+      r_.note_change(Rule::scalar_offset_constant);
     }
   }
 
@@ -345,14 +347,14 @@ Inst* low_half(Rewriter& r, Inst* value, unsigned depth) {
 PassResult address(Function& function, const PassContext&) {
   Rewriter rewriter(function);
   Recovery recovery(rewriter);
-  const bool changed = rewriter.run([&](Inst* inst) -> Inst* {
+  const bool touched = rewriter.run([&](Inst* inst) -> Replacement {
     recovery.visit(inst);
     if (inst->op != Op::lo32 || inst->type != kV32) return nullptr;
     const bool sum = inst->operands[0]->op == Op::add || inst->operands[0]->op == Op::sub;
-    return sum ? low_half(rewriter, inst->operands[0], 2) : nullptr;
+    if (!sum) return nullptr;
+    return {Rule::index_of_halves, low_half(rewriter, inst->operands[0], 2)};
   });
-  if (changed) function.sweep();
-  return {.changed = changed};
+  return {.changed = touched ? rewriter.clean() : rewriter.changed()};
 }
 
 }  // namespace wavejit::ir::passes

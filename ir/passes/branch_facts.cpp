@@ -31,21 +31,21 @@ class BranchFacts {
 
   // `condition` is `value` in all blocks that `from` dominates.
   void assume(Inst* condition, bool value, Block* from, unsigned depth) {
-    replace(condition, value ? 1 : 0, from);
+    replace(Rule::condition_known, condition, value ? 1 : 0, from);
     if (depth == 0) return;
     // What follows from it, and what it follows from.
     for (Inst* user : std::vector<Inst*>(condition->users)) {
-      if (user->op == Op::splat_mask) replace(user, value ? ~uint64_t{0} : 0, from);
+      if (user->op == Op::splat_mask) replace(Rule::splat_known, user, value ? ~uint64_t{0} : 0, from);
       if (user->op == Op::not_ && user->type == kI1) assume(user, !value, from, depth - 1);
     }
     if (condition->op == Op::not_) assume(condition->operands[0], !value, from, depth - 1);
     if (condition->op == (value ? Op::and_ : Op::or_))
       for (Inst* operand : std::vector<Inst*>(condition->operands)) assume(operand, value, from, depth - 1);
-    if (condition->op == Op::mask_any && !value) replace(condition->operands[0], 0, from);
-    if (condition->op == Op::mask_all && value) replace(condition->operands[0], ~uint64_t{0}, from);
+    if (condition->op == Op::mask_any && !value) replace(Rule::mask_known, condition->operands[0], 0, from);
+    if (condition->op == Op::mask_all && value) replace(Rule::mask_known, condition->operands[0], ~uint64_t{0}, from);
   }
 
-  void replace(Inst* inst, uint64_t value, Block* from) {
+  void replace(Rule rule, Inst* inst, uint64_t value, Block* from) {
     if (inst->is_const()) return;
     Inst* constant = nullptr;
     for (Inst* user : std::vector<Inst*>(inst->users)) {
@@ -63,6 +63,7 @@ class BranchFacts {
           from->insts.insert(first, constant);
         }
         function_.set_operand(user, i, constant);
+        function_.count(rule);
         changed_ = true;
       }
     }
@@ -76,8 +77,8 @@ class BranchFacts {
 }  // namespace
 
 PassResult branch_facts(Function& function, const PassContext&) {
-  function.remove_unreachable();
-  return {.changed = BranchFacts(function).run()};
+  const bool dropped = drop_unreachable(function);
+  return {.changed = BranchFacts(function).run() || dropped};
 }
 
 }  // namespace wavejit::ir::passes

@@ -16,7 +16,7 @@ class Cleaner {
     for (bool changed = true; changed;) {
       changed = false;
       for (const auto& block : function_.blocks) changed |= fold_branch(block.get());
-      changed |= function_.remove_unreachable();
+      changed |= drop_unreachable(function_);
       for (const auto& block : function_.blocks) changed |= remove_trivial_phis(block.get());
       for (const auto& block : function_.blocks) changed |= skip_empty(block.get());
       drop_empty();
@@ -40,6 +40,7 @@ class Cleaner {
     if (branch->op != Op::cond_br) return false;
     Inst* condition = branch->operands[0];
     if (condition->is_const()) {
+      function_.count(Rule::constant_branch);
       function_.remove_edge(block, condition->imm != 0 ? 1 : 0);
       make_unconditional(block);
       return true;
@@ -55,11 +56,13 @@ class Cleaner {
         if (phi->op != Op::phi) break;
         if (phi->operands[static_cast<size_t>(first)] != phi->operands[static_cast<size_t>(second)]) return false;
       }
+      function_.count(Rule::branch_to_one_place);
       function_.remove_edge(block, 1);
       make_unconditional(block);
       return true;
     }
     if (condition->op == Op::not_) {
+      function_.count(Rule::branch_on_not);
       function_.set_operand(branch, 0, condition->operands[0]);
       std::swap(block->successors[0], block->successors[1]);
       return true;
@@ -73,6 +76,7 @@ class Cleaner {
       if (inst->op != Op::phi) break;
       Inst* only = fold_to_existing(*inst);
       if (only == nullptr) continue;
+      function_.count(Rule::phi_of_one_value);
       // Its use of itself goes first.
       for (unsigned i = 0; i < inst->operands.size(); ++i) function_.set_operand(inst, i, only);
       function_.replace_all_uses(inst, only);
@@ -89,6 +93,7 @@ class Cleaner {
     if (block->insts.size() != 1 || block->insts[0]->op != Op::br || block->predecessors.empty()) return false;
     Block* target = block->successors[0];
     if (target == block || target->insts[0]->op == Op::phi) return false;
+    function_.count(Rule::empty_block);
     const auto edge = std::find(target->predecessors.begin(), target->predecessors.end(), block);
     target->predecessors.erase(edge);
     for (Block* predecessor : block->predecessors) {
@@ -110,6 +115,7 @@ class Cleaner {
       while (block->successors.size() == 1) {
         Block* next = block->successors[0];
         if (next == block || next->predecessors.size() != 1 || is_entry(next)) break;
+        function_.count(Rule::chain_of_blocks);
         // Phis of a single predecessor are copies.
         for (Inst* inst : next->insts) {
           if (inst->op != Op::phi) break;
@@ -155,10 +161,11 @@ class Cleaner {
 }  // namespace
 
 PassResult cfg(Function& function, const PassContext&) {
-  bool changed = function.remove_unreachable();
+  bool changed = drop_unreachable(function);
   changed |= Cleaner(function).run();
-  if (changed) function.sweep();
-  return {.changed = changed};
+  // Blocks may have lost all but their branch.
+  const bool dead = changed && function.sweep() != 0;
+  return {.changed = changed, .settled = !dead};
 }
 
 }  // namespace wavejit::ir::passes

@@ -4,8 +4,10 @@
 namespace wavejit::ir::passes {
 
 PassResult dce(Function& function, const PassContext&) {
-  const bool blocks = function.remove_unreachable();
-  return {.changed = function.sweep() || blocks};
+  const bool blocks = drop_unreachable(function);
+  const bool code = function.sweep() != 0;
+  if (code) function.count(Rule::dead_code);
+  return {.changed = code || blocks, .settled = true};
 }
 
 }  // namespace wavejit::ir::passes

@@ -42,29 +42,7 @@ struct Demand {
 enum class Decision : uint8_t { keep, operand0, operand1, operand2, not_operand0, not_operand1, none };
 
 bool lane_wise(Op op) {
-  if (!is_pure(op)) return false;
-  switch (op) {
-    case Op::phi:
-    case Op::mask_to_i64:
-    case Op::mask_any:
-    case Op::mask_all:
-    case Op::tuple:
-    case Op::extract:
-    case Op::readlane:
-    case Op::readfirstlane:
-    case Op::bpermute:
-    case Op::permute:
-    case Op::dpp:
-    case Op::dpp_valid:
-    case Op::swizzle:
-    case Op::mbcnt:
-    case Op::mfma_f32:
-    case Op::mfma_f64:
-    case Op::mfma_i16:
-      return false;
-    default:
-      return true;
-  }
+  return op_info(op).lane_wise;
 }
 
 bool per_lane(const Inst* inst) {
@@ -543,10 +521,10 @@ class Analysis {
 }  // namespace
 
 PassResult demanded_lanes(Function& function, const PassContext&) {
-  function.remove_unreachable();
+  const bool dropped_blocks = drop_unreachable(function);
   const Dominators dominators(function);
   Analysis analysis(function, dominators);
-  if (!analysis.run()) return {};
+  if (!analysis.run()) return {.changed = dropped_blocks};
   // Facts are about the function as it is, so everything is decided before anything changes.
   std::vector<Decision> decisions(function.num_values(), Decision::keep);
   for (const Block* block : dominators.order()) {
@@ -576,35 +554,39 @@ PassResult demanded_lanes(Function& function, const PassContext&) {
   for (Inst* save : dead_saves) {
     std::erase(save->parent->insts, save);
     function.unlink(save);
+    function.count(Rule::save_dropped);
   }
   for (const OperandDecision& decision : operands) {
-    if (decision.user->parent != nullptr) function.set_operand(decision.user, decision.index, decision.value);
+    if (decision.user->parent == nullptr) continue;
+    function.set_operand(decision.user, decision.index, decision.value);
+    function.count(Rule::operand_dropped);
   }
 
   Rewriter rewriter(function);
-  const bool changed = rewriter.run([&](Inst* inst) -> Inst* {
+  const bool replaced = rewriter.run([&](Inst* inst) -> Replacement {
     if (inst->id >= decisions.size()) return nullptr;
+    const Rule dropped = inst->op == Op::select ? Rule::merge_dropped : Rule::mask_dropped;
     switch (decisions[inst->id]) {
       case Decision::keep:
         return nullptr;
       case Decision::operand0:
-        return inst->operands[0];
+        return {dropped, inst->operands[0]};
       case Decision::operand1:
-        return inst->operands[1];
+        return {dropped, inst->operands[1]};
       case Decision::operand2:
-        return inst->operands[2];
+        return {dropped, inst->operands[2]};
       case Decision::not_operand0:
-        return rewriter.make(Op::not_, {inst->operands[0]});
+        return {Rule::mask_complement, rewriter.make(Op::not_, {inst->operands[0]})};
       case Decision::not_operand1:
-        return rewriter.make(Op::not_, {inst->operands[1]});
+        return {Rule::mask_complement, rewriter.make(Op::not_, {inst->operands[1]})};
       case Decision::none:
-        return rewriter.constant(kMask, 0);
+        return {Rule::mask_empty, rewriter.constant(kMask, 0)};
     }
     return nullptr;
   });
-  const bool any = changed || !operands.empty() || !dead_saves.empty();
-  if (any) function.sweep();
-  return {.changed = any};
+  const bool changed = replaced || !operands.empty() || !dead_saves.empty();
+  if (changed) function.sweep();
+  return {.changed = changed || dropped_blocks};
 }
 
 }  // namespace wavejit::ir::passes

@@ -160,6 +160,7 @@ class Flattener {
       }
       from->insts.clear();
     };
+    function_.count(Rule::block_flattened);
     block->insts.pop_back();
     function_.unlink(branch);
     function_.unlink(body->insts.back());
@@ -188,10 +189,10 @@ class Flattener {
 }  // namespace
 
 PassResult flatten(Function& function, const PassContext&) {
-  function.remove_unreachable();
+  const bool dropped = drop_unreachable(function);
   const bool changed = Flattener(function).run();
   if (changed) function.sweep();
-  return {.changed = changed};
+  return {.changed = changed || dropped};
 }
 
 }  // namespace wavejit::ir::passes

@@ -28,6 +28,7 @@ class Copier {
 
   bool run() {
     if (!find_edges() || !find_mask() || !find_counter() || !worthwhile()) return false;
+    function_.count(Rule::loop_copied);
     copy();
     return true;
   }

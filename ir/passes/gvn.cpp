@@ -29,45 +29,24 @@ bool equal(const Inst& a, const Inst& b) {
          a.operands == b.operands && (a.op != Op::phi || a.parent == b.parent);
 }
 
-bool swappable(Op op) {
-  switch (op) {
-    case Op::add:
-    case Op::mul:
-    case Op::and_:
-    case Op::or_:
-    case Op::xor_:
-    case Op::mul_wide_u:
-    case Op::mul_wide_s:
-    case Op::mulhi_u:
-    case Op::mulhi_s:
-    case Op::addc:
-    case Op::addc_carry:
-    case Op::smin:
-    case Op::smax:
-    case Op::umin:
-    case Op::umax:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 PassResult gvn(Function& function, const PassContext&) {
-  function.remove_unreachable();
+  bool changed = drop_unreachable(function);
   const Dominators dominators(function);
   std::unordered_map<uint64_t, std::vector<Inst*>> table;
   table.reserve(function.num_insts());
-  bool changed = false;
   for (Block* block : dominators.order()) {
     bool removed = false;
     for (Inst* inst : block->insts) {
       if (!is_pure(inst->op)) continue;
-      if (swappable(inst->op) && !inst->operands[1]->is_const() && inst->operands[0]->id > inst->operands[1]->id) {
+      if (op_info(inst->op).commutes && !inst->operands[1]->is_const() &&
+          inst->operands[0]->id > inst->operands[1]->id) {
         std::swap(inst->operands[0], inst->operands[1]);
+        function.count(Rule::operands_by_age);
+        changed = true;
       }
-      removed |= replace_by_earlier(function, dominators, table[hash_of(*inst)], inst,
+      removed |= replace_by_earlier(function, dominators, table[hash_of(*inst)], inst, Rule::same_value,
                                     [&](const Inst& other) { return equal(other, *inst); });
     }
     if (removed) std::erase_if(block->insts, [](const Inst* inst) { return inst->parent == nullptr; });

@@ -76,6 +76,7 @@ class Hoister {
         if (vector && ++vectors > kMaxHoistedVectors) continue;
         inst->parent = target;
         moved.push_back(inst);
+        function_.count(Rule::invariant_hoisted);
       }
       std::erase_if(block->insts, [&](const Inst* inst) { return inst->parent == target; });
     }
@@ -91,8 +92,8 @@ class Hoister {
 }  // namespace
 
 PassResult licm(Function& function, const PassContext&) {
-  function.remove_unreachable();
-  return {.changed = Hoister(function).run()};
+  const bool dropped = drop_unreachable(function);
+  return {.changed = Hoister(function).run() || dropped};
 }
 
 }  // namespace wavejit::ir::passes

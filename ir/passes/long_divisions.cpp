@@ -249,6 +249,7 @@ bool replace(Function& function, const Pattern& pattern, Inst* low) {
   Inst* n = make(Op::pack64, kV64, {match.of(pattern.n.lo), match.of(pattern.n.hi)});
   Inst* d = make(Op::pack64, kV64, {match.of(pattern.d.lo), match.of(pattern.d.hi)});
   Inst* quotient = make(Op::udiv64, kV64, {n, d});
+  function.count(Rule::long_division);
   function.replace_all_uses(low, make(Op::lo32, kV32, {quotient}));
   function.replace_all_uses(high, make(Op::hi32, kV32, {quotient}));
   return true;

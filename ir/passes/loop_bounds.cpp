@@ -51,23 +51,24 @@ bool is_candidate(const Inst* inst) {
 }  // namespace
 
 PassResult loop_bounds(Function& function, const PassContext&) {
-  function.remove_unreachable();
+  const bool dropped = drop_unreachable(function);
   bool any = false;
   for (const auto& block : function.blocks) {
     for (const Inst* inst : block->insts) any |= is_candidate(inst);
   }
-  if (!any) return {.changed = false};
+  if (!any) return {.changed = dropped};
   const KnownBits known(function, Dominators(function));
   Rewriter rewriter(function);
-  const bool changed = rewriter.run([&](Inst* inst) -> Inst* {
+  const bool changed = rewriter.run([&](Inst* inst) -> Replacement {
     if (!is_candidate(inst)) return nullptr;
     const Inst* value = inst->operands[0];
     const std::optional<bool> result =
         decide(static_cast<ICmp>(inst->attr), known.of(value).maximum, inst->operands[1]->imm, value->type.bits());
-    return result ? rewriter.constant(inst->type, *result ? ~uint64_t{0} : 0) : nullptr;
+    if (!result) return nullptr;
+    return {Rule::compare_bounded, rewriter.constant(inst->type, *result ? ~uint64_t{0} : 0)};
   });
   if (changed) function.sweep();
-  return {.changed = changed};
+  return {.changed = changed || dropped};
 }
 
 }  // namespace wavejit::ir::passes

@@ -149,7 +149,7 @@ class Terms {
 }  // namespace
 
 PassResult mask_terms(Function& function, const PassContext&) {
-  function.remove_unreachable();
+  const bool dropped = drop_unreachable(function);
   const Dominators dominators(function);
   Terms terms;
   std::map<Literals, std::vector<Inst*>> known[2];  // conjunctions, unions
@@ -162,14 +162,15 @@ PassResult mask_terms(Function& function, const PassContext&) {
       if (!is_union && inst->op != Op::and_ && inst->op != Op::andn) continue;
       const Literals literals = terms.of(inst, is_union);
       if (literals.empty() || terms.is_contradiction()) continue;
-      removed |= replace_by_earlier(function, dominators, known[is_union ? 1 : 0][literals], inst,
-                                    [](const Inst&) { return true; });
+      removed |=
+          replace_by_earlier(function, dominators, known[is_union ? 1 : 0][literals], inst,
+                             is_union ? Rule::same_union : Rule::same_conjunction, [](const Inst&) { return true; });
     }
     if (removed) std::erase_if(block->insts, [](const Inst* inst) { return inst->parent == nullptr; });
     changed |= removed;
   }
   if (changed) function.sweep();
-  return {.changed = changed};
+  return {.changed = changed || dropped};
 }
 
 }  // namespace wavejit::ir::passes

@@ -83,7 +83,9 @@ PassResult matrix_order(Function& function, const PassContext&) {
   for (const auto& block : function.blocks) {
     const bool any =
         std::any_of(block->insts.begin(), block->insts.end(), [](const Inst* inst) { return is_matrix_op(inst->op); });
-    if (any) result.changed |= Order(*block).run();
+    if (!any || !Order(*block).run()) continue;
+    function.count(Rule::products_moved);
+    result.changed = true;
   }
   return result;
 }

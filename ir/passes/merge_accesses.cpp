@@ -63,6 +63,7 @@ class Merger {
           if (!adjacent(*other, *inst) && !adjacent(*inst, *other)) continue;
           const bool first_low = adjacent(*other, *inst);
           join_loads(block, other, first_low ? other : inst, first_low ? inst : other);
+          function_.count(Rule::loads_merged);
           again = changed = true;
           break;
         }
@@ -130,6 +131,7 @@ class Merger {
         if (!first_low && !adjacent(*inst, *before)) continue;
         if (!lanes_apart(*inst, inst->mem.count + before->mem.count)) continue;
         join_stores(block, before, inst, first_low ? before : inst, first_low ? inst : before);
+        function_.count(Rule::stores_merged);
         again = changed = true;
       }
     }
@@ -171,8 +173,8 @@ class Merger {
 }  // namespace
 
 PassResult merge_accesses(Function& function, const PassContext&) {
-  function.remove_unreachable();
-  return {.changed = Merger(function).run()};
+  const bool dropped = drop_unreachable(function);
+  return {.changed = Merger(function).run() || dropped};
 }
 
 }  // namespace wavejit::ir::passes

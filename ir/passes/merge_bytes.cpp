@@ -79,6 +79,7 @@ class ByteMerger {
     for (size_t at = 0; bytes.size() - at >= 4;) {
       const size_t count = bytes.size() - at >= 8 ? 8 : 4;
       join(block, {bytes.begin() + static_cast<ptrdiff_t>(at), bytes.begin() + static_cast<ptrdiff_t>(at + count)});
+      function_.count(Rule::bytes_merged);
       at += count;
       changed = true;
     }
@@ -121,8 +122,8 @@ class ByteMerger {
 }  // namespace
 
 PassResult merge_bytes(Function& function, const PassContext&) {
-  function.remove_unreachable();
-  return {.changed = ByteMerger(function).run()};
+  const bool dropped = drop_unreachable(function);
+  return {.changed = ByteMerger(function).run() || dropped};
 }
 
 }  // namespace wavejit::ir::passes

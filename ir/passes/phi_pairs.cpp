@@ -145,6 +145,7 @@ class Pairing {
     bool some = false;
     for (Pair& pair : pairs_) {
       if (!pair.viable) continue;
+      function_.count(Rule::phi_pair);
       pair.whole = editor.new_phi(pair.lo->parent, pair.lo->type == kV32 ? kV64 : kI64);
       some = true;
     }
@@ -227,7 +228,10 @@ class MaskPhis {
         if (inst->op == Op::phi && candidates_.contains(inst)) list.push_back(inst);
       }
     }
-    for (Inst* phi : list) candidates_[phi] = editor.new_phi(phi->parent, kMask);
+    for (Inst* phi : list) {
+      function_.count(Rule::mask_phi);
+      candidates_[phi] = editor.new_phi(phi->parent, kMask);
+    }
     for (Inst* phi : list) {
       for (size_t i = 0; i < phi->operands.size(); ++i) {
         Inst* operand = phi->operands[i];
@@ -260,12 +264,12 @@ class MaskPhis {
 }  // namespace
 
 PassResult phi_pairs(Function& function, const PassContext&) {
-  function.remove_unreachable();
+  const bool dropped = drop_unreachable(function);
   const bool pairs = Pairing(function).run();
   if (pairs) function.sweep();
   const bool masks = MaskPhis(function).run();
   if (masks) function.sweep();
-  return {.changed = pairs || masks};
+  return {.changed = pairs || masks || dropped};
 }
 
 }  // namespace wavejit::ir::passes

@@ -106,30 +106,37 @@ class Waiting {
   std::unordered_set<const Inst*> seen_;
 };
 
-void add_poll(Function& function, Block& block) {
+// Returns false if the block has one.
+bool add_poll(Function& function, Block& block) {
   const auto size = block.insts.size();
-  if (size >= 2 && block.insts[size - 2]->op == Op::poll) return;
+  if (size >= 2 && block.insts[size - 2]->op == Op::poll) return false;
   Inst* poll = function.create(Op::poll, kNone);
   poll->guest_pc = block.terminator()->guest_pc;
   function.insert_before(block.terminator(), poll);
+  return true;
 }
 
 }  // namespace
 
 PassResult polls(Function& function, const PassContext& context) {
-  function.remove_unreachable();
+  bool changed = drop_unreachable(function);
   const Dominators dominators(function);
-  std::vector<Block*> at;
+  std::vector<std::pair<Block*, Rule>> at;
   for (const Loop& loop : find_loops(dominators))
     for (Block* latch : loop.latches)
-      if (context.poll_all_loops || Waiting(loop, context.one_wave).at(latch)) at.push_back(latch);
+      if (context.poll_all_loops || Waiting(loop, context.one_wave).at(latch))
+        at.emplace_back(latch, Rule::poll_in_loop);
   // Cycles that have several entries are no loops of which anything is known.
   for (Block* block : dominators.order())
     for (const Block* next : block->successors)
       if (dominators.number(next) <= dominators.number(block) && !dominators.dominates(next, block))
-        at.push_back(block);
-  for (Block* block : at) add_poll(function, *block);
-  return {.changed = !at.empty()};
+        at.emplace_back(block, Rule::poll_in_cycle);
+  for (const auto& [block, rule] : at) {
+    if (!add_poll(function, *block)) continue;
+    function.count(rule);
+    changed = true;
+  }
+  return {.changed = changed};
 }
 
 }  // namespace wavejit::ir::passes

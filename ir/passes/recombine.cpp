@@ -1,6 +1,7 @@
 // 64-bit recombination: pairs of 32-bit operations whose results are packed become one 64-bit operation.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "ir/analysis/dominators.h"
 #include "ir/passes/passes.h"
@@ -21,12 +22,13 @@ class Placement {
  public:
   explicit Placement(Function& function) : function_(function) {}
 
-  Inst* create_after(Inst* anchor, Op op, Type type, std::vector<Inst*> operands) {
+  Inst* create_after(Inst* anchor, Rule rule, Op op, Type type, std::vector<Inst*> operands) {
     Inst* inst = function_.create(op, type, std::move(operands));
     inst->parent = anchor->parent;
     inst->guest_pc = anchor->guest_pc;
     after_[anchor].push_back(inst);
     anchor_of_[inst] = anchor;
+    created_.emplace_back(inst, rule);
     return inst;
   }
   // The placed instruction this one comes behind: itself unless it is not in its block yet.
@@ -35,6 +37,18 @@ class Placement {
     return it == anchor_of_.end() ? inst : it->second;
   }
   [[nodiscard]] bool pending() const { return !after_.empty(); }
+  [[nodiscard]] size_t created() const { return created_.size(); }
+  // Counts what has become part of the function, which attempts that led nowhere have not.
+  void count_used() const {
+    std::unordered_set<const Inst*> dead;
+    for (auto it = created_.rbegin(); it != created_.rend(); ++it) {
+      const auto& [inst, rule] = *it;
+      const bool used =
+          std::any_of(inst->users.begin(), inst->users.end(), [&](const Inst* user) { return !dead.contains(user); });
+      if (used) function_.count(rule);
+      if (!used) dead.insert(inst);
+    }
+  }
 
   void flush() {
     if (!pending()) return;
@@ -63,6 +77,7 @@ class Placement {
   Function& function_;
   std::unordered_map<Inst*, std::vector<Inst*>> after_;
   std::unordered_map<Inst*, Inst*> anchor_of_;
+  std::vector<std::pair<Inst*, Rule>> created_;
 };
 
 class Recombiner {
@@ -91,12 +106,15 @@ class Recombiner {
       Inst* whole = combine(lo, hi, kMaxDepth);
       if (whole == nullptr || whole == pack) continue;
       function_.replace_all_uses(pack, whole);
+      function_.count(Rule::pack_replaced);
       use_halves_of(whole, lo, hi);
       changed = true;
     }
     for (Inst* store : stores) changed |= combine_stored(*store);
+    placement_.count_used();
     placement_.flush();
-    return changed;
+    // Also what attempts have left behind.
+    return function_.sweep() != placement_.created() || changed;
   }
 
  private:
@@ -120,7 +138,8 @@ class Recombiner {
       if (std::max(natural(a, x) + natural(b, y), natural(a, y) + natural(b, x)) < 3) continue;
       Inst* whole = combine(lo, hi, kMaxDepth);
       if (whole == nullptr) continue;
-      use_halves_of(whole, lo, hi);
+      if (!use_halves_of(whole, lo, hi)) continue;
+      function_.count(Rule::stored_sum);
       changed = true;
     }
     return changed;
@@ -134,13 +153,11 @@ class Recombiner {
   // Whichever is computed last. One dominates the other, as both reach a common user.
   [[nodiscard]] Inst* later(Inst* a, Inst* b) const { return placement_.anchor(position(a) >= position(b) ? a : b); }
 
-  Inst* create(Inst* anchor, Op op, Type type, std::vector<Inst*> operands, uint32_t attr = 0) {
-    Inst* inst = placement_.create_after(anchor, op, type, std::move(operands));
-    inst->attr = attr;
-    return inst;
+  Inst* create(Inst* anchor, Rule rule, Op op, Type type, std::vector<Inst*> operands) {
+    return placement_.create_after(anchor, rule, op, type, std::move(operands));
   }
-  Inst* constant(Inst* anchor, Type type, uint64_t bits) {
-    Inst* inst = create(anchor, Op::const_, type, {});
+  Inst* constant(Inst* anchor, Rule rule, Type type, uint64_t bits) {
+    Inst* inst = create(anchor, rule, Op::const_, type, {});
     inst->imm = truncate_to(type, bits);
     return inst;
   }
@@ -158,7 +175,7 @@ class Recombiner {
   // The same, packing if need be.
   Inst* combine_or_pack(Inst* anchor, Inst* lo, Inst* hi, unsigned depth) {
     if (Inst* whole = combine(lo, hi, depth)) return whole;
-    Inst* inst = create(anchor, Op::pack64, wide(lo->type), {lo, hi});
+    Inst* inst = create(anchor, Rule::pair_packed, Op::pack64, wide(lo->type), {lo, hi});
     return inst;
   }
 
@@ -166,10 +183,11 @@ class Recombiner {
     if (lo->op == Op::lo32 && hi->op == Op::hi32 && lo->operands[0] == hi->operands[0]) return lo->operands[0];
     Inst* anchor = later(lo, hi);
     const Type type = wide(lo->type);
-    if (lo->is_const() && hi->is_const()) return constant(anchor, type, lo->imm | hi->imm << 32);
-    if (hi->is_const(0)) return create(anchor, Op::zext64, type, {lo});
+    if (lo->is_const() && hi->is_const())
+      return constant(anchor, Rule::pair_of_constants, type, lo->imm | hi->imm << 32);
+    if (hi->is_const(0)) return create(anchor, Rule::pair_with_zero, Op::zext64, type, {lo});
     if (hi->op == Op::ashr && hi->operands[0] == lo && hi->operands[1]->is_const(31))
-      return create(anchor, Op::sext64, type, {lo});
+      return create(anchor, Rule::pair_with_sign, Op::sext64, type, {lo});
     if (lo->op == Op::splat && hi->op == Op::splat) return splat_pair(anchor, lo->operands[0], hi->operands[0], depth);
     if (lo->op == Op::splat && hi->is_const()) return splat_pair(anchor, lo->operands[0], nullptr, depth, hi->imm);
     if (lo->op == Op::get_sgpr && hi->op == Op::get_sgpr) return read_pair(lo, hi);
@@ -182,10 +200,10 @@ class Recombiner {
   }
 
   Inst* splat_pair(Inst* anchor, Inst* lo, Inst* hi, unsigned depth, uint64_t high_bits = 0) {
-    if (hi == nullptr) hi = constant(anchor, kI32, high_bits);
+    if (hi == nullptr) hi = constant(anchor, Rule::pair_of_splats, kI32, high_bits);
     Inst* scalar = depth == 0 ? nullptr : combine(lo, hi, depth - 1);
-    if (scalar == nullptr) scalar = create(anchor, Op::pack64, kI64, {lo, hi});
-    return create(anchor, Op::splat64, kV64, {scalar});
+    if (scalar == nullptr) scalar = create(anchor, Rule::pair_packed, Op::pack64, kI64, {lo, hi});
+    return create(anchor, Rule::pair_of_splats, Op::splat64, kV64, {scalar});
   }
 
   // Two reads of neighbouring scalar registers with no write of registers between them.
@@ -199,7 +217,7 @@ class Recombiner {
       const bool writes = inst->op == Op::set_sgpr || inst->op == Op::set_sgpr64 || inst->op == Op::set_mask;
       if (writes) return nullptr;
     }
-    Inst* whole = create(later(lo, hi), Op::get_sgpr64, kI64, {});
+    Inst* whole = create(later(lo, hi), Rule::pair_of_reads, Op::get_sgpr64, kI64, {});
     whole->imm = lo->imm;
     return whole;
   }
@@ -240,7 +258,7 @@ class Recombiner {
     Inst* b1 = hi->operands[1];
     const auto score = [&](Inst* x0, Inst* x1, Inst* y0, Inst* y1) { return natural(x0, x1) + natural(y0, y1); };
     if (score(a0, b1, b0, a1) > score(a0, a1, b0, b1)) std::swap(a1, b1);
-    return create(anchor, Op::add, wide(hi->type),
+    return create(anchor, Rule::pair_of_sums, Op::add, wide(hi->type),
                   {combine_or_pack(anchor, a0, a1, depth), combine_or_pack(anchor, b0, b1, depth)});
   }
   // lo = a0 - b0, hi = a1 - b1 - borrow(a0 - b0); a constant b0 has become an addition, and the borrow a compare.
@@ -260,7 +278,7 @@ class Recombiner {
     }
     if (!matches) return nullptr;
     return create(
-        anchor, Op::sub, wide(lo->type),
+        anchor, Rule::pair_of_differences, Op::sub, wide(lo->type),
         {combine_or_pack(anchor, a0, hi->operands[0], depth), combine_or_pack(anchor, b0, hi->operands[1], depth)});
   }
   // How well two halves go together, without building anything.
@@ -278,15 +296,15 @@ class Recombiner {
     const bool same = lo->operands[0] == hi->operands[0] && lo->operands[1] == hi->operands[1];
     const bool swapped = lo->operands[0] == hi->operands[1] && lo->operands[1] == hi->operands[0];
     if (!same && !swapped) return nullptr;
-    return create(anchor, hi->op == Op::mulhi_u ? Op::mul_wide_u : Op::mul_wide_s, wide(lo->type),
-                  {lo->operands[0], lo->operands[1]});
+    return create(anchor, Rule::pair_of_products, hi->op == Op::mulhi_u ? Op::mul_wide_u : Op::mul_wide_s,
+                  wide(lo->type), {lo->operands[0], lo->operands[1]});
   }
 
   Inst* same_operation(Inst* anchor, Inst* lo, Inst* hi, unsigned depth) {
     switch (lo->op) {
       case Op::not_: {
         Inst* whole = combine(lo->operands[0], hi->operands[0], depth);
-        return whole == nullptr ? nullptr : create(anchor, Op::not_, whole->type, {whole});
+        return whole == nullptr ? nullptr : create(anchor, Rule::pair_of_bitwise, Op::not_, whole->type, {whole});
       }
       case Op::and_:
       case Op::or_:
@@ -303,18 +321,20 @@ class Recombiner {
         Inst* x = combine(lo->operands[0], b0, depth);
         Inst* y = combine(lo->operands[1], b1, depth);
         if (x == nullptr && y == nullptr) return nullptr;
-        if (x == nullptr) x = create(anchor, Op::pack64, wide(lo->type), {lo->operands[0], b0});
-        if (y == nullptr) y = create(anchor, Op::pack64, wide(lo->type), {lo->operands[1], b1});
-        return create(anchor, lo->op, x->type, {x, y});
+        if (x == nullptr) x = create(anchor, Rule::pair_packed, Op::pack64, wide(lo->type), {lo->operands[0], b0});
+        if (y == nullptr) y = create(anchor, Rule::pair_packed, Op::pack64, wide(lo->type), {lo->operands[1], b1});
+        return create(anchor, Rule::pair_of_bitwise, lo->op, x->type, {x, y});
       }
       case Op::select: {
         if (lo->operands[0] != hi->operands[0]) return nullptr;
         Inst* x = combine(lo->operands[1], hi->operands[1], depth);
         Inst* y = combine(lo->operands[2], hi->operands[2], depth);
         if (x == nullptr && y == nullptr) return nullptr;
-        if (x == nullptr) x = create(anchor, Op::pack64, wide(lo->type), {lo->operands[1], hi->operands[1]});
-        if (y == nullptr) y = create(anchor, Op::pack64, wide(lo->type), {lo->operands[2], hi->operands[2]});
-        return create(anchor, Op::select, x->type, {lo->operands[0], x, y});
+        if (x == nullptr)
+          x = create(anchor, Rule::pair_packed, Op::pack64, wide(lo->type), {lo->operands[1], hi->operands[1]});
+        if (y == nullptr)
+          y = create(anchor, Rule::pair_packed, Op::pack64, wide(lo->type), {lo->operands[2], hi->operands[2]});
+        return create(anchor, Rule::pair_of_selects, Op::select, x->type, {lo->operands[0], x, y});
       }
       default:
         return nullptr;
@@ -328,37 +348,46 @@ class Recombiner {
       const uint64_t amount = lo->operands[1]->imm % 32;
       if (amount == 0 || hi->operands[2]->imm % 32 != 32 - amount || hi->operands[1] != lo->operands[0]) return nullptr;
       Inst* whole = combine_or_pack(anchor, lo->operands[0], hi->operands[0], 1);
-      return create(anchor, Op::shl, type, {whole, constant(anchor, type, amount)});
+      return create(anchor, Rule::pair_of_left_shifts, Op::shl, type,
+                    {whole, constant(anchor, Rule::pair_of_left_shifts, type, amount)});
     }
     if (lo->op == Op::alignbit && (hi->op == Op::lshr || hi->op == Op::ashr) && lo->operands[2]->is_const() &&
         hi->operands[1]->is_const()) {
       const uint64_t amount = hi->operands[1]->imm % 32;
       if (amount == 0 || lo->operands[2]->imm % 32 != amount || lo->operands[0] != hi->operands[0]) return nullptr;
       Inst* whole = combine_or_pack(anchor, lo->operands[1], hi->operands[0], 1);
-      return create(anchor, hi->op, type, {whole, constant(anchor, type, amount)});
+      return create(anchor, Rule::pair_of_right_shifts, hi->op, type,
+                    {whole, constant(anchor, Rule::pair_of_right_shifts, type, amount)});
     }
     return nullptr;
   }
 
   // Who used the halves behind the new value now takes its halves, so that later packs and phis see that they belong
   // together.
-  void use_halves_of(Inst* whole, Inst* lo, Inst* hi) {
-    if (whole->op == Op::zext64 || whole->op == Op::sext64 || whole->op == Op::splat64 || whole->is_const()) return;
-    if (lo->op == Op::lo32 || lo->is_const() || hi->is_const()) return;
+  bool use_halves_of(Inst* whole, Inst* lo, Inst* hi) {
+    if (whole->op == Op::zext64 || whole->op == Op::sext64 || whole->op == Op::splat64 || whole->is_const())
+      return false;
+    if (lo->op == Op::lo32 || lo->is_const() || hi->is_const()) return false;
     Inst* anchor = placement_.anchor(whole);
-    if (anchor->id >= order_.size()) return;
+    if (anchor->id >= order_.size()) return false;
+    bool changed = false;
     for (Inst* half : {lo, hi}) {
       Inst* part = nullptr;
       const std::vector<Inst*> users = half->users;
       for (Inst* user : users) {
         if (user == whole || user->parent == nullptr || user->id >= order_.size() || !behind(anchor, user, half))
           continue;
-        if (part == nullptr) part = create(anchor, half == lo ? Op::lo32 : Op::hi32, half->type, {whole});
+        if (part == nullptr)
+          part = create(anchor, Rule::halves_from_whole, half == lo ? Op::lo32 : Op::hi32, half->type, {whole});
         for (unsigned i = 0; i < user->operands.size(); ++i) {
-          if (user->operands[i] == half && operand_behind(anchor, user, i)) function_.set_operand(user, i, part);
+          if (user->operands[i] == half && operand_behind(anchor, user, i)) {
+            function_.set_operand(user, i, part);
+            changed = true;
+          }
         }
       }
     }
+    return changed;
   }
   bool behind(Inst* anchor, Inst* user, Inst* half) const {
     for (unsigned i = 0; i < user->operands.size(); ++i) {
@@ -383,10 +412,8 @@ class Recombiner {
 }  // namespace
 
 PassResult recombine(Function& function, const PassContext&) {
-  function.remove_unreachable();
-  const bool changed = Recombiner(function).run();
-  function.sweep();  // also what attempts left behind
-  return {.changed = changed};
+  const bool dropped = drop_unreachable(function);
+  return {.changed = Recombiner(function).run() || dropped};
 }
 
 }  // namespace wavejit::ir::passes

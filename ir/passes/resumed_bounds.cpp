@@ -140,6 +140,7 @@ class ResumedBounds {
         auto& insts = site.block->insts;
         const std::vector<Inst*> made = {mask, bounded};
         insts.insert(std::find(insts.begin(), insts.end(), read) + 1, made.begin(), made.end());
+        function_.count(Rule::address_bounded);
         changed = true;
       }
     }
@@ -155,8 +156,8 @@ class ResumedBounds {
 }  // namespace
 
 PassResult resumed_bounds(Function& function, const PassContext&) {
-  function.remove_unreachable();
-  return {.changed = ResumedBounds(function).run()};
+  const bool dropped = drop_unreachable(function);
+  return {.changed = ResumedBounds(function).run() || dropped};
 }
 
 }  // namespace wavejit::ir::passes

@@ -291,6 +291,7 @@ class ResumedValues {
           if (!pool_.is_constant(*rest))
             value = make(Op::add, kV32, {pool_.materialise(*rest, held, read_held, make), value}, 0u, 0u);
           function_.replace_all_uses(read, value);
+          function_.count(Rule::number_and_value);
           changed = true;
           continue;
         }
@@ -298,6 +299,7 @@ class ResumedValues {
         // A register that is only known to be itself, or the same as another one.
         if (read->op == Op::get_sgpr && pool_.is_found(id)) continue;
         function_.replace_all_uses(read, pool_.materialise(id, held, read_held, make));
+        function_.count(Rule::value_recomputed);
         changed = true;
       }
       site.block->insts.insert(site.block->insts.begin(), made.begin(), made.end());
@@ -322,6 +324,7 @@ class ResumedValues {
         };
         const auto none = [](Id, uint32_t) { return static_cast<Inst*>(nullptr); };
         function_.replace_all_uses(phi, pool_.materialise(id, nothing_held, none, make));
+        function_.count(Rule::phi_recomputed);
         changed = true;
       }
       block->insts.insert(block->insts.begin() + static_cast<std::ptrdiff_t>(phis), made.begin(), made.end());
@@ -356,10 +359,10 @@ class ResumedValues {
 }  // namespace
 
 PassResult resumed_values(Function& function, const PassContext&) {
-  function.remove_unreachable();
+  const bool dropped = drop_unreachable(function);
   const bool changed = ResumedValues(function).run();
   if (changed) function.sweep();
-  return {.changed = changed};
+  return {.changed = changed || dropped};
 }
 
 }  // namespace wavejit::ir::passes

@@ -14,7 +14,7 @@ namespace wavejit::ir::passes {
 // they are rebuilt.
 template <typename Same>
 bool replace_by_earlier(Function& function, const Dominators& dominators, std::vector<Inst*>& candidates, Inst* inst,
-                        const Same& same) {
+                        Rule rule, const Same& same) {
   constexpr size_t kMaxCandidates = 8;  // those that are not on the way are other branches' copies
   const auto found = std::find_if(candidates.rbegin(), candidates.rend(), [&](const Inst* other) {
     return same(*other) && dominators.dominates(other->parent, inst->parent);
@@ -24,6 +24,7 @@ bool replace_by_earlier(Function& function, const Dominators& dominators, std::v
     candidates.push_back(inst);
     return false;
   }
+  function.count(rule);
   function.replace_all_uses(inst, *found);
   function.unlink(inst);
   return true;

@@ -2,12 +2,13 @@
 
 #include "ir/analysis/dominators.h"
 #include "ir/fold.h"
+#include "ir/passes/passes.h"
 #include "ir/signature.h"
 
 namespace wavejit::ir::passes {
 
 std::vector<Block*> Rewriter::begin() {
-  function_.remove_unreachable();
+  changed_ = drop_unreachable(function_);
   return Dominators(function_).order();
 }
 
@@ -27,8 +28,13 @@ Inst* Rewriter::place(Inst* inst) {
   inst->guest_pc = guest_pc_;
   inst->parent = block_;
   (in_phis_ ? after_phis_ : block_->insts).push_back(inst);
-  changed_ = true;
+  ++created_;
+  touched_ = true;
   return inst;
+}
+
+bool Rewriter::clean() {
+  return function_.sweep() != created_ || changed_;
 }
 
 Inst* Rewriter::constant(Type type, uint64_t bits) {

@@ -1,16 +1,16 @@
-// Local rules of the peephole pass. Each function returns what the instruction can be replaced by, or null.
+// Local rules of the peephole pass. Each function returns what the instruction can be replaced by, if anything.
 #pragma once
 
 #include "ir/passes/rewriter.h"
 
 namespace wavejit::ir::passes {
 
-Inst* simplify_arithmetic(Rewriter& r, Inst* inst);  // integer arithmetic, shifts, fields, compares
-Inst* simplify_bitwise(Rewriter& r, Inst* inst);     // and, or, xor, andn, not; on integers, masks and booleans
-Inst* simplify_select(Rewriter& r, Inst* inst);
-Inst* simplify_convert(Rewriter& r, Inst* inst);       // halves and pairs, splats, masks as numbers, lanes
-Inst* simplify_lane_compare(Rewriter& r, Inst* inst);  // icmp of lane numbers and work-item ids
-Inst* simplify_low_bits(Rewriter& r, Inst* inst);      // and
+Replacement simplify_arithmetic(Rewriter& r, Inst* inst);  // integer arithmetic, shifts, fields, compares
+Replacement simplify_bitwise(Rewriter& r, Inst* inst);     // and, or, xor, andn, not; on integers, masks and booleans
+Replacement simplify_select(Rewriter& r, Inst* inst);
+Replacement simplify_convert(Rewriter& r, Inst* inst);       // halves and pairs, splats, masks as numbers, lanes
+Replacement simplify_lane_compare(Rewriter& r, Inst* inst);  // icmp of lane numbers and work-item ids
+Replacement simplify_low_bits(Rewriter& r, Inst* inst);      // and
 
 // For rules of every file.
 [[nodiscard]] ICmp inverse(ICmp predicate);

@@ -36,7 +36,7 @@ Inst* splat(Rewriter& r, Inst* scalar) {
 }
 
 // An operation on splats is the splat of the scalar operation, where the row allows both.
-Inst* scalarize(Rewriter& r, Inst* inst) {
+Replacement scalarize(Rewriter& r, Inst* inst) {
   const OpInfo& info = op_info(inst->op);
   const bool generic =
       info.result == 'N' || info.result == 'V' || info.result == 'X' || info.result == 'c' || info.result == 'L';
@@ -49,10 +49,10 @@ Inst* scalarize(Rewriter& r, Inst* inst) {
     if (scalar == nullptr) return nullptr;
     scalars.push_back(scalar);
   }
-  return splat(r, r.make_like(inst, scalars));
+  return {Rule::scalar_work, splat(r, r.make_like(inst, scalars))};
 }
 
-Inst* simplify_half(Rewriter& r, Inst* inst) {
+Replacement simplify_half(Rewriter& r, Inst* inst) {
   Inst* a = inst->operands[0];
   const bool low = inst->op == Op::lo32;
   const Type half = a->type == kI64 ? kI32 : kV32;
@@ -60,57 +60,62 @@ Inst* simplify_half(Rewriter& r, Inst* inst) {
   const auto constant_amount = [&] { return static_cast<unsigned>(a->operands[1]->imm % 64); };
   switch (a->op) {
     case Op::zext64:
-      return low ? nullptr : r.constant(half, 0);
+      return {Rule::half_of_extended, low ? nullptr : r.constant(half, 0)};
     case Op::sext64:
-      return low ? nullptr : r.make(Op::ashr, {a->operands[0], r.constant(half, 31)});
+      return {Rule::half_of_extended, low ? nullptr : r.make(Op::ashr, {a->operands[0], r.constant(half, 31)})};
     case Op::mul_wide_u:
     case Op::mul_wide_s: {
       const Op high = a->op == Op::mul_wide_u ? Op::mulhi_u : Op::mulhi_s;
-      if (single_use(a)) return r.make(low ? Op::mul : high, {a->operands[0], a->operands[1]});
+      if (single_use(a)) return {Rule::half_of_product, r.make(low ? Op::mul : high, {a->operands[0], a->operands[1]})};
       return nullptr;
     }
     case Op::add:
     case Op::sub:
     case Op::mul:
       if (!low || !single_use(a)) return nullptr;
-      return r.make(a->op, {half_of(a->operands[0], true), half_of(a->operands[1], true)});
+      return {Rule::half_of_sum, r.make(a->op, {half_of(a->operands[0], true), half_of(a->operands[1], true)})};
     case Op::and_:
     case Op::or_:
     case Op::xor_:
     case Op::andn:
       if (!single_use(a)) return nullptr;
-      return r.make(a->op, {half_of(a->operands[0], low), half_of(a->operands[1], low)});
+      return {Rule::half_of_bitwise, r.make(a->op, {half_of(a->operands[0], low), half_of(a->operands[1], low)})};
     case Op::not_:
-      return single_use(a) ? r.make(Op::not_, {half_of(a->operands[0], low)}) : nullptr;
+      return {Rule::half_of_bitwise, single_use(a) ? r.make(Op::not_, {half_of(a->operands[0], low)}) : nullptr};
     case Op::shl:
       if (!a->operands[1]->is_const()) return nullptr;
       if (constant_amount() >= 32) {
-        if (low) return r.constant(half, 0);
-        return r.make(Op::shl, {half_of(a->operands[0], true), r.constant(half, constant_amount() - 32)});
+        if (low) return {Rule::half_of_left_shift, r.constant(half, 0)};
+        return {Rule::half_of_left_shift,
+                r.make(Op::shl, {half_of(a->operands[0], true), r.constant(half, constant_amount() - 32)})};
       }
       if (low && single_use(a))
-        return r.make(Op::shl, {half_of(a->operands[0], true), r.constant(half, constant_amount())});
+        return {Rule::half_of_left_shift,
+                r.make(Op::shl, {half_of(a->operands[0], true), r.constant(half, constant_amount())})};
       return nullptr;
     case Op::lshr:
     case Op::ashr:
       if (!a->operands[1]->is_const() || constant_amount() < 32) return nullptr;
-      if (low) return r.make(a->op, {half_of(a->operands[0], false), r.constant(half, constant_amount() - 32)});
-      if (a->op == Op::lshr) return r.constant(half, 0);
-      return r.make(Op::ashr, {half_of(a->operands[0], false), r.constant(half, 31)});
+      if (low)
+        return {Rule::half_of_right_shift,
+                r.make(a->op, {half_of(a->operands[0], false), r.constant(half, constant_amount() - 32)})};
+      if (a->op == Op::lshr) return {Rule::half_of_right_shift, r.constant(half, 0)};
+      return {Rule::half_of_right_shift, r.make(Op::ashr, {half_of(a->operands[0], false), r.constant(half, 31)})};
     default:
       return nullptr;
   }
 }
 
-Inst* simplify_pack(Rewriter& r, Inst* inst) {
+Replacement simplify_pack(Rewriter& r, Inst* inst) {
   Inst* lo = inst->operands[0];
   Inst* hi = inst->operands[1];
-  if (zero(hi)) return r.make(Op::zext64, {lo});
-  if (hi->op == Op::ashr && hi->operands[0] == lo && hi->operands[1]->is_const(31)) return r.make(Op::sext64, {lo});
+  if (zero(hi)) return {Rule::pack_with_zero, r.make(Op::zext64, {lo})};
+  if (hi->op == Op::ashr && hi->operands[0] == lo && hi->operands[1]->is_const(31))
+    return {Rule::pack_with_sign, r.make(Op::sext64, {lo})};
   return nullptr;
 }
 
-Inst* simplify_mask_to_number(Rewriter& r, Inst* inst) {
+Replacement simplify_mask_to_number(Rewriter& r, Inst* inst) {
   // Bitwise work on masks that take the detour through numbers.
   if (inst->type != kI64 || (!is_bitwise(inst->op) && inst->op != Op::select)) return nullptr;
   bool some = false;
@@ -128,58 +133,61 @@ Inst* simplify_mask_to_number(Rewriter& r, Inst* inst) {
                     : operand->type == kI1         ? operand
                                                    : r.constant(kMask, operand->imm));
   }
-  return r.make(Op::mask_to_i64, {r.make_like(inst, masks)});
+  return {Rule::masks_as_numbers, r.make(Op::mask_to_i64, {r.make_like(inst, masks)})};
 }
 
-Inst* simplify_number_to_mask(Rewriter& r, Inst* inst) {
+Replacement simplify_number_to_mask(Rewriter& r, Inst* inst) {
   Inst* a = inst->operands[0];
   const auto as_mask = [&](Inst* value) { return r.make(Op::i64_to_mask, {value}); };
   if (is_bitwise(a->op)) {
     std::vector<Inst*> masks;
     for (Inst* operand : a->operands) masks.push_back(as_mask(operand));
-    return r.make_like(a, masks);
+    return {Rule::numbers_as_masks, r.make_like(a, masks)};
   }
   if (a->op == Op::select)
-    return r.make(Op::select, {a->operands[0], as_mask(a->operands[1]), as_mask(a->operands[2])});
+    return {Rule::select_as_mask,
+            r.make(Op::select, {a->operands[0], as_mask(a->operands[1]), as_mask(a->operands[2])})};
   return nullptr;
 }
 
-Inst* simplify_mask_test(Rewriter& r, Inst* inst) {
+Replacement simplify_mask_test(Rewriter& r, Inst* inst) {
   Inst* a = inst->operands[0];
   if (a->op == Op::not_)
-    return r.make(Op::not_, {r.make(inst->op == Op::mask_any ? Op::mask_all : Op::mask_any, {a->operands[0]})});
+    return {Rule::test_of_not,
+            r.make(Op::not_, {r.make(inst->op == Op::mask_any ? Op::mask_all : Op::mask_any, {a->operands[0]})})};
   if (a->op == Op::i64_to_mask) {
     Inst* number = a->operands[0];
     const bool any = inst->op == Op::mask_any;
-    return r.make(Op::icmp, {number, r.constant(kI64, any ? 0 : ~uint64_t{0})},
-                  static_cast<uint32_t>(any ? ICmp::ne : ICmp::eq));
+    return {Rule::test_of_number, r.make(Op::icmp, {number, r.constant(kI64, any ? 0 : ~uint64_t{0})},
+                                         static_cast<uint32_t>(any ? ICmp::ne : ICmp::eq))};
   }
   return nullptr;
 }
 
-Inst* simplify_readlane(Rewriter& r, Inst* inst) {
+Replacement simplify_readlane(Rewriter& r, Inst* inst) {
   Inst* v = inst->operands[0];
   Inst* lane = inst->operands[1];
   if (!lane->is_const()) return nullptr;
   const uint64_t number = lane->imm % 64;
-  if (lane->imm >= 64) return r.make(Op::readlane, {v, r.constant(kI32, number)});
+  if (lane->imm >= 64) return {Rule::readlane_wraps, r.make(Op::readlane, {v, r.constant(kI32, number)})};
   if (v->op == Op::writelane && v->operands[2]->is_const()) {
     // Spilled scalar registers: the value comes back without a trip through the vector.
-    if (v->operands[2]->imm % 64 == number) return v->operands[1];
-    return r.make(Op::readlane, {v->operands[0], lane});
+    if (v->operands[2]->imm % 64 == number) return {Rule::readlane_of_writelane, v->operands[1]};
+    return {Rule::readlane_of_writelane, r.make(Op::readlane, {v->operands[0], lane})};
   }
-  if (v->op == Op::lane_id) return lane;
+  if (v->op == Op::lane_id) return {Rule::readlane_of_lane_id, lane};
   if (v->op == Op::select && v->operands[0]->is_const()) {
-    return r.make(Op::readlane, {v->operands[(v->operands[0]->imm >> number & 1) != 0 ? 1 : 2], lane});
+    return {Rule::readlane_of_select,
+            r.make(Op::readlane, {v->operands[(v->operands[0]->imm >> number & 1) != 0 ? 1 : 2], lane})};
   }
   return nullptr;
 }
 
 }  // namespace
 
-Inst* simplify_convert(Rewriter& r, Inst* inst) {
-  if (Inst* result = scalarize(r, inst)) return result;
-  if (Inst* result = simplify_mask_to_number(r, inst)) return result;
+Replacement simplify_convert(Rewriter& r, Inst* inst) {
+  if (const Replacement result = scalarize(r, inst)) return result;
+  if (const Replacement result = simplify_mask_to_number(r, inst)) return result;
   switch (inst->op) {
     case Op::lo32:
     case Op::hi32:
@@ -187,21 +195,22 @@ Inst* simplify_convert(Rewriter& r, Inst* inst) {
     case Op::pack64:
       return simplify_pack(r, inst);
     case Op::sext64:
-      return (possible_bits(inst->operands[0]) >> 31) == 0 ? r.make(Op::zext64, {inst->operands[0]}) : nullptr;
+      return {Rule::extend_nonnegative,
+              (possible_bits(inst->operands[0]) >> 31) == 0 ? r.make(Op::zext64, {inst->operands[0]}) : nullptr};
     case Op::i64_to_mask:
       return simplify_number_to_mask(r, inst);
     case Op::mask_any:
     case Op::mask_all:
       return simplify_mask_test(r, inst);
     case Op::mbcnt:
-      return is_all_ones(inst->operands[0]) ? r.make(Op::lane_id, {}) : nullptr;
+      return {Rule::count_below_all, is_all_ones(inst->operands[0]) ? r.make(Op::lane_id, {}) : nullptr};
     case Op::readlane:
       return simplify_readlane(r, inst);
     case Op::readfirstlane: {
       Inst* mask = inst->operands[1];
       if (!mask->is_const()) return nullptr;
       const unsigned first = mask->imm == 0 ? 0 : static_cast<unsigned>(__builtin_ctzll(mask->imm));
-      return r.make(Op::readlane, {inst->operands[0], r.constant(kI32, first)});
+      return {Rule::first_lane_known, r.make(Op::readlane, {inst->operands[0], r.constant(kI32, first)})};
     }
     default:
       return nullptr;

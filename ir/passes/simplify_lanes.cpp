@@ -66,7 +66,7 @@ Split split(Inst* value) {
 
 }  // namespace
 
-Inst* simplify_lane_compare(Rewriter& r, Inst* inst) {
+Replacement simplify_lane_compare(Rewriter& r, Inst* inst) {
   if (inst->type != kMask || !inst->operands[0]->type.is_vector()) return nullptr;
   Inst* a = inst->operands[0];
   Inst* b = inst->operands[1];
@@ -82,7 +82,7 @@ Inst* simplify_lane_compare(Rewriter& r, Inst* inst) {
       if (!result) return nullptr;
       mask |= (*result & 1) << lane;
     }
-    return r.constant(kMask, mask);
+    return {Rule::compare_of_lanes, r.constant(kMask, mask)};
   }
   if (!b->is_const() || a->type != kV32) return nullptr;
   const auto parts = split(a);
@@ -105,17 +105,17 @@ Inst* simplify_lane_compare(Rewriter& r, Inst* inst) {
   const uint64_t value = b->imm;
   switch (static_cast<ICmp>(inst->attr)) {
     case ICmp::ult:
-      return below(value);
+      return {Rule::compare_of_work_item, below(value)};
     case ICmp::uge:
-      return negated(below(value));
+      return {Rule::compare_of_work_item, negated(below(value))};
     case ICmp::ule:
-      return value == UINT32_MAX ? nullptr : below(value + 1);
+      return {Rule::compare_of_work_item, value == UINT32_MAX ? nullptr : below(value + 1)};
     case ICmp::ugt:
-      return value == UINT32_MAX ? nullptr : negated(below(value + 1));
+      return {Rule::compare_of_work_item, value == UINT32_MAX ? nullptr : negated(below(value + 1))};
     case ICmp::eq:
     case ICmp::ne: {
       Inst* equal = r.make(Op::and_, {scalar_is(ICmp::eq, value & ~kLaneBits), lanes_are(ICmp::eq, value & kLaneBits)});
-      return static_cast<ICmp>(inst->attr) == ICmp::eq ? equal : negated(equal);
+      return {Rule::compare_of_work_item, static_cast<ICmp>(inst->attr) == ICmp::eq ? equal : negated(equal)};
     }
     default:
       return nullptr;
@@ -123,14 +123,15 @@ Inst* simplify_lane_compare(Rewriter& r, Inst* inst) {
 }
 
 // Low bits of a sum do not depend on what is added above them.
-Inst* simplify_low_bits(Rewriter& r, Inst* inst) {
+Replacement simplify_low_bits(Rewriter& r, Inst* inst) {
   Inst* sum = inst->operands[0];
   Inst* mask = inst->operands[1];
   if (inst->op != Op::and_ || !mask->is_const() || sum->op != Op::add) return nullptr;
   if (sum->type != kV32 && sum->type != kI32) return nullptr;
   const uint64_t low = mask->imm == 0 ? 0 : ~uint64_t{0} >> std::countl_zero(mask->imm);
   for (unsigned i = 0; i < 2; ++i)
-    if ((possible_bits(sum->operands[i], 8) & low) == 0) return r.make(Op::and_, {sum->operands[1 - i], mask});
+    if ((possible_bits(sum->operands[i], 8) & low) == 0)
+      return {Rule::low_bits_of_sum, r.make(Op::and_, {sum->operands[1 - i], mask})};
   return nullptr;
 }
 

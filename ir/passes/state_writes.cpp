@@ -91,13 +91,13 @@ class StateWrites {
     find_cycles();
     for (unsigned v = 0; v < kNumVariables; ++v)
       if (candidates_.contains(v)) solve(v);
-    const bool changed = !stores_.empty() || !clean_exits_.empty();
-    if (changed) {
+    if (!stores_.empty() || !clean_exits_.empty()) {
       make_stores();
       drop_writes();
       reload();
     }
-    return sink_reads() || changed;
+    sink_reads();
+    return changed_;
   }
 
  private:
@@ -347,6 +347,10 @@ class StateWrites {
   }
 
   // --- rewriting ---
+  void note(Rule rule) {
+    function_.count(rule);
+    changed_ = true;
+  }
   Inst* append_before_end(Block* block, Op op, Type type, std::vector<Inst*> operands, uint64_t imm) {
     Inst* inst = function_.create(op, type, std::move(operands));
     inst->imm = imm;
@@ -403,6 +407,7 @@ class StateWrites {
         std::rotate(position, function_.blocks.end() - 1, function_.blocks.end());
       }
       write(place, stores);
+      note(Rule::write_on_edge);
     }
   }
 
@@ -415,6 +420,7 @@ class StateWrites {
         for (unsigned i = 0; i < access.count; ++i)
           if (!clean.contains(access.first + i)) return false;
         function_.unlink(inst);
+        note(Rule::exit_write_dropped);
         return true;
       });
     }
@@ -469,18 +475,18 @@ class StateWrites {
           }
         }
         function_.replace_all_uses(phi, value);
+        note(Rule::phi_reloaded);
       }
       const auto behind_phis =
           std::find_if(block->insts.begin(), block->insts.end(), [](const Inst* inst) { return inst->op != Op::phi; });
       block->insts.insert(behind_phis, made.begin(), made.end());
     }
-    function_.sweep();
+    if (function_.sweep() != 0) changed_ = true;
   }
 
   // --- reads ---
-  bool sink_reads() {
+  void sink_reads() {
     const Dominators dominators(function_);  // edges may have got blocks
-    bool changed = false;
     for (Block* block : dominators.order()) {
       std::vector<Inst*> reads;
       for (Inst* inst : block->insts)
@@ -493,10 +499,9 @@ class StateWrites {
                                               [](const Inst* inst) { return inst->op != Op::phi; });
         target->insts.insert(behind_phis, read);
         read->parent = target;
-        changed = true;
+        note(Rule::read_sunk);
       }
     }
-    return changed;
   }
 
   // The block furthest down that all uses are behind and that is executed no more often than the read is now.
@@ -547,6 +552,7 @@ class StateWrites {
   Function& function_;
   Dominators dominators_;
   const uint32_t known_blocks_;
+  bool changed_ = false;
   std::unordered_set<unsigned> candidates_;                   // written variables
   std::map<std::pair<const Block*, unsigned>, Piece> reads_;  // at entries: the first of each variable
   std::vector<bool> is_entry_, cyclic_;
@@ -563,10 +569,10 @@ class StateWrites {
 }  // namespace
 
 PassResult state_writes(Function& function, const PassContext&) {
-  function.remove_unreachable();
+  const bool dropped = drop_unreachable(function);
   const bool changed = StateWrites(function).run();
   if (changed) function.sweep();
-  return {.changed = changed};
+  return {.changed = changed || dropped};
 }
 
 }  // namespace wavejit::ir::passes

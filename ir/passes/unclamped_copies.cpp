@@ -99,6 +99,7 @@ class Copier {
       accesses_.emplace(inst, std::move(*address));
     }
     if (clamped < kMinAccesses || !movable(mask_, kMaxDepth) || !collect()) return false;
+    function_.count(Rule::block_copied);
     copy();
     return true;
   }

@@ -69,7 +69,10 @@ class UniformPhis {
         if (inst->op == Op::phi && scalars_.contains(inst)) list.push_back(inst);
       }
     }
-    for (Inst* phi : list) scalars_[phi] = editor.new_phi(phi->parent, phi->type == kV64 ? kI64 : kI32);
+    for (Inst* phi : list) {
+      function_.count(Rule::uniform_phi);
+      scalars_[phi] = editor.new_phi(phi->parent, phi->type == kV64 ? kI64 : kI32);
+    }
     for (Inst* phi : list) {
       for (size_t i = 0; i < phi->operands.size(); ++i) {
         editor.add_operand(scalars_[phi], scalar_at_end(editor, phi->parent->predecessors[i], phi->operands[i]));
@@ -92,10 +95,10 @@ class UniformPhis {
 }  // namespace
 
 PassResult uniform_phis(Function& function, const PassContext&) {
-  function.remove_unreachable();
+  const bool dropped = drop_unreachable(function);
   const bool changed = UniformPhis(function).run();
   if (changed) function.sweep();
-  return {.changed = changed};
+  return {.changed = changed || dropped};
 }
 
 }  // namespace wavejit::ir::passes

@@ -14,10 +14,11 @@ class UniformStores {
   explicit UniformStores(Function& function) : function_(function), r_(function) {}
 
   bool run() {
-    return r_.run([&](Inst* inst) -> Inst* {
+    (void)r_.run([&](Inst* inst) -> Replacement {
       if (inst->op == Op::store && is_one_place(*inst) && !is_one_lane(inst->operands[0])) narrow(inst);
       return nullptr;
     });
+    return r_.changed();
   }
 
  private:
@@ -32,6 +33,11 @@ class UniformStores {
     Inst* lanes = r_.make(Op::mask_to_i64, {mask});
     Inst* is_private = store->mem.space == Space::flat ? private_aperture(*store) : nullptr;
     Inst* last = nullptr;
+    bool changed = false;
+    const auto set = [&](unsigned index, Inst* value) {
+      changed |= store->operands[index] != value;
+      function_.set_operand(store, index, value);
+    };
     for (unsigned i = 2; i < store->operands.size(); ++i) {
       Inst* data = store->operands[i];
       if (data->is_const() || data->op == Op::splat) continue;
@@ -40,13 +46,12 @@ class UniformStores {
         last = r_.make(Op::sub, {r_.constant(kI32, kWaveSize - 1), leading});
       }
       Inst* value = r_.make(Op::splat, {r_.make(Op::readlane, {data, last})});
-      function_.set_operand(store, i, is_private == nullptr ? value : r_.make(Op::select, {is_private, data, value}));
-      r_.note_change();
+      set(i, is_private == nullptr ? value : r_.make(Op::select, {is_private, data, value}));
     }
     Inst* first = r_.make(Op::and_, {lanes, r_.make(Op::sub, {r_.constant(kI64, 0), lanes})});
     if (is_private != nullptr) first = r_.make(Op::select, {is_private, lanes, first});
-    function_.set_operand(store, 0, r_.make(Op::i64_to_mask, {first}));
-    r_.note_change();
+    set(0, r_.make(Op::i64_to_mask, {first}));
+    if (changed) r_.note_change(Rule::one_lane_stores);
   }
 
   Inst* private_aperture(const Inst& store) {

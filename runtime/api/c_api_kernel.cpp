@@ -451,6 +451,9 @@ wavejit_status wavejit_kernel_dump(const wavejit_kernel* kernel, const wavejit_d
       case WAVEJIT_DUMP_IR:
         text = runtime::dump_ir(*kernel->module, *kernel->kernel, opts.stage ? opts.stage : "", dump);
         break;
+      case WAVEJIT_DUMP_PASS_STATS:
+        text = runtime::dump_pass_stats(*kernel->module, *kernel->kernel, dump);
+        break;
       case WAVEJIT_DUMP_X86: {
         const auto tier = runtime::tier_for(opts.isa);
         if (!tier) return report(tier.error());

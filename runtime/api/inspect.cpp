@@ -15,6 +15,7 @@
 #include "frontend/isa/info.h"
 #include "frontend/lift/lifter.h"
 #include "ir/pass.h"
+#include "ir/rules.h"
 #include "ir/text.h"
 #include "runtime/kernel/symbols.h"
 #include "runtime/memory/fault.h"
@@ -96,6 +97,14 @@ lift::LiftOptions lift_options(const Module& module, const Kernel& kernel, const
   return options;
 }
 
+ir::PassContext pass_context(const lift::LiftOptions& lifting, const DumpOptions& options) {
+  ir::PassContext context;
+  context.one_wave = lifting.shape && lifting.shape->has_one_wave();
+  context.poll_all_loops = !handles_signals();
+  context.disabled = options.disabled_passes;
+  return context;
+}
+
 // Checks what the user chose.
 Expected<void> check(const Kernel& kernel, const DumpOptions& options) {
   const auto& size = options.workgroup;
@@ -168,8 +177,8 @@ Expected<std::string> dump_gcn(const Module& module, const Kernel& kernel) {
 Expected<std::string> dump_ir(const Module& module, const Kernel& kernel, std::string_view stage,
                               const DumpOptions& options) {
   if (Expected<void> ok = check(kernel, options); !ok) return tl::unexpected<Error>(ok.error());
-  ir::PassContext context;
-  context.disabled = options.disabled_passes;
+  const lift::LiftOptions lifting = lift_options(module, kernel, options);
+  ir::PassContext context = pass_context(lifting, options);
   std::string out;
   if (!stage.empty()) {
     const size_t colon = stage.find(':');
@@ -185,13 +194,44 @@ Expected<std::string> dump_ir(const Module& module, const Kernel& kernel, std::s
       out += fmt::format("; {}\n{}\n", title, ir::print(function));
     };
   }
-  const lift::LiftOptions lifting = lift_options(module, kernel, options);
-  context.one_wave = lifting.shape && lifting.shape->has_one_wave();
-  context.poll_all_loops = !handles_signals();
   Expected<lift::LiftResult> lifted = lift::lift(lifting);
   if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
   ir::optimise(*lifted->function, context);
   if (stage.empty()) out = ir::print(*lifted->function);
+  return out;
+}
+
+Expected<std::string> dump_pass_stats(const Module& module, const Kernel& kernel, const DumpOptions& options) {
+  if (Expected<void> ok = check(kernel, options); !ok) return tl::unexpected<Error>(ok.error());
+  const lift::LiftOptions lifting = lift_options(module, kernel, options);
+  Expected<lift::LiftResult> lifted = lift::lift(lifting);
+  if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
+  ir::PassContext context = pass_context(lifting, options);
+  struct Runs {
+    unsigned changed = 0, unchanged = 0, skipped = 0;
+  };
+  std::map<std::string_view, Runs> runs;
+  context.finished = [&](std::string_view pass, ir::PassOutcome outcome) {
+    Runs& of_pass = runs[pass];
+    if (outcome == ir::PassOutcome::changed) ++of_pass.changed;
+    if (outcome == ir::PassOutcome::unchanged) ++of_pass.unchanged;
+    if (outcome == ir::PassOutcome::skipped) ++of_pass.skipped;
+  };
+  ir::optimise(*lifted->function, context);
+  std::string out =
+      fmt::format("; {}\n{:<18}{:>9}{:>11}{:>9}\n", kernel.name, "pass", "changed", "unchanged", "skipped");
+  std::set<std::string_view> listed;
+  for (const ir::Pass& pass : ir::pipeline()) {
+    if (!runs.contains(pass.name) || !listed.insert(pass.name).second) continue;
+    const Runs& of_pass = runs[pass.name];
+    out += fmt::format("{:<18}{:>9}{:>11}{:>9}\n", pass.name, of_pass.changed, of_pass.unchanged, of_pass.skipped);
+  }
+  out += fmt::format("\n{:<18}{:<28}{:>6}  {}\n", "pass", "rule", "count", "meaning");
+  for (size_t i = 0; i < ir::rules().size(); ++i) {
+    const ir::RuleInfo& rule = ir::rules()[i];
+    const uint32_t count = lifted->function->rule_counts[i];
+    if (count != 0) out += fmt::format("{:<18}{:<28}{:>6}  {}\n", rule.pass, rule.name, count, rule.meaning);
+  }
   return out;
 }
 
@@ -201,11 +241,7 @@ Expected<std::string> dump_x86(const Module& module, const Kernel& kernel, backe
   const lift::LiftOptions lifting = lift_options(module, kernel, options);
   Expected<lift::LiftResult> lifted = lift::lift(lifting);
   if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
-  ir::PassContext context;
-  context.one_wave = lifting.shape && lifting.shape->has_one_wave();
-  context.poll_all_loops = !handles_signals();
-  context.disabled = options.disabled_passes;
-  ir::optimise(*lifted->function, context);
+  ir::optimise(*lifted->function, pass_context(lifting, options));
   auto code = backend::compile(
       *lifted->function,
       {.tier = tier, .keep_listing = true, .optimisations = backend_optimisations(options.disabled_passes)});
@@ -287,13 +323,10 @@ Expected<TranslationProfile> profile_translation(const Module& module, const Ker
     it->ns += time - last;
     last = now();
   };
-  ir::PassContext context;
-  context.disabled = options.disabled_passes;
-  context.finished = [&](std::string_view pass) { finished("pass " + std::string(pass)); };
   {
     const lift::LiftOptions lifting = lift_options(module, kernel, options);
-    context.one_wave = lifting.shape && lifting.shape->has_one_wave();
-    context.poll_all_loops = !handles_signals();
+    ir::PassContext context = pass_context(lifting, options);
+    context.finished = [&](std::string_view pass, ir::PassOutcome) { finished("pass " + std::string(pass)); };
     Expected<lift::LiftResult> lifted = lift::lift(lifting);
     if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
     finished("lift");

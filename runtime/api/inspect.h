@@ -25,6 +25,9 @@ struct DumpOptions {
 // `stage`: "before:<pass>", "after:<pass>" (of each run of that pass), or empty for the result of the pipeline.
 [[nodiscard]] Expected<std::string> dump_ir(const Module& module, const codeobject::Kernel& kernel,
                                             std::string_view stage, const DumpOptions& options);
+// Which rules of ir/passes/rules.def fired how often, and for each pass how many of its runs changed something.
+[[nodiscard]] Expected<std::string> dump_pass_stats(const Module& module, const codeobject::Kernel& kernel,
+                                                    const DumpOptions& options);
 [[nodiscard]] Expected<std::string> dump_x86(const Module& module, const codeobject::Kernel& kernel, backend::Tier tier,
                                              const DumpOptions& options);
 

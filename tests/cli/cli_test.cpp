@@ -318,6 +318,12 @@ TEST_F(Cli, Disasm) {
   EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vector_add", "--ir=before:" + pass}), kOk);
   EXPECT_NE(out_.find(pass), std::string::npos);
   EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vector_add", "--ir=after:wrong"}), kBadInput);
+  EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vector_add", "--pass-stats"}), kOk);
+  EXPECT_NE(out_.find("same_value"), std::string::npos) << out_;
+  EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vector_add", "--pass-stats", "--disable", "gvn"}),
+            kOk);
+  EXPECT_EQ(out_.find("same_value"), std::string::npos) << out_;
+  EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--pass-stats", "--x86"}), kBadInput);
   EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vector_add", "--x86", "--isa", "avx2"}), kOk);
   EXPECT_NE(out_.find("ymm"), std::string::npos);
   EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vector_add", "--x86", "--isa", "sse2"}), kBadInput);

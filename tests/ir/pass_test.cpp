@@ -7,6 +7,7 @@
 // WAVEJIT_UPDATE_IR_TESTS=1 writes what the passes produce into the files; read the difference before keeping it.
 #include "ir/pass.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,6 +17,8 @@
 #include <iterator>
 #include <sstream>
 
+#include "ir/interpret.h"
+#include "ir/rules.h"
 #include "ir/text.h"
 
 namespace wavejit::ir {
@@ -42,41 +45,89 @@ std::vector<std::string> pass_names(const std::string& text) {
   return split(text.substr(begin, text.find('\n', begin) - begin), ", ");
 }
 
-std::string transform(const std::string& text) {
+// Runs the pass, and says so if it does not say what it has done.
+std::string run(const Pass& pass, Function& function) {
+  const std::string before = print(function);
+  const PassResult result = pass.run(function, {});
+  if (const std::string problem = verify(function); !problem.empty())
+    return "after " + std::string(pass.name) + ": " + problem;
+  const std::string after = print(function);
+  if (result.changed != (after != before))
+    return fmt::format("{} says that it has changed {}", pass.name, result.changed ? "something" : "nothing");
+  if (result.settled && pass.run(function, {}).changed) return fmt::format("{} says that it has settled", pass.name);
+  return {};
+}
+
+// Passes after which all that interpret() records is the same: what lanes read and write, in the same order, and what
+// registers hold, whatever led to an entry.
+bool keeps_events(const std::string& pass) {
+  constexpr std::string_view kPasses[] = {"peephole", "mask-algebra", "recombine",    "phi-pairs", "gvn", "cfg",
+                                          "dce",      "mask-terms",   "branch-facts", "address",   "licm"};
+  return std::find(std::begin(kPasses), std::end(kPasses), pass) != std::end(kPasses);
+}
+
+// What the function does from each entry, with some register and memory contents.
+std::vector<std::string> observe(const Function& function) {
+  constexpr uint64_t kSeeds = 4, kMaxSteps = 1000;
+  std::vector<std::string> all;
+  for (unsigned entry = 0; entry < function.entries.size(); ++entry) {
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      const auto result = interpret(function, entry, seed, kMaxSteps);
+      if (!result) return {};
+      all.insert(all.end(), result->events.begin(), result->events.end());
+    }
+  }
+  return all;
+}
+
+// `counts`: by Rule, of all cases together.
+std::string transform(const std::string& text, std::vector<uint32_t>& counts) {
   auto function = parse(text);
   if (!function) return function.error().message;
   if (const std::string problem = verify(**function); !problem.empty()) return "input: " + problem;
-  for (const std::string& name : pass_names(text)) {
+  const std::vector<std::string> names = pass_names(text);
+  const bool compare = std::all_of(names.begin(), names.end(), keeps_events);
+  const std::vector<std::string> expected = compare ? observe(**function) : std::vector<std::string>();
+  for (const std::string& name : names) {
     const auto all = pipeline();
     const auto pass = std::find_if(all.begin(), all.end(), [&](const Pass& p) { return p.name == name; });
     if (pass == all.end()) return "no pass " + name;
-    (void)pass->run(**function, {});
-    if (const std::string problem = verify(**function); !problem.empty()) return "after " + name + ": " + problem;
+    if (std::string problem = run(*pass, **function); !problem.empty()) return problem;
   }
+  if (!expected.empty() && observe(**function) != expected) return "another meaning:\n" + print(**function);
+  for (size_t i = 0; i < counts.size(); ++i) counts[i] += (*function)->rule_counts[i];
   (*function)->renumber();
   return print(**function);
+}
+
+std::filesystem::path path_of(const std::string& file) {
+  return std::filesystem::path(WAVEJIT_IR_PASS_CASES) / file;
+}
+std::string read(const std::string& file) {
+  std::ifstream in(path_of(file));
+  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 class IrPass : public testing::TestWithParam<std::string> {};
 
 TEST_P(IrPass, Cases) {
-  const std::filesystem::path path = std::filesystem::path(WAVEJIT_IR_PASS_CASES) / GetParam();
-  std::ifstream in(path);
-  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  const std::string text = read(GetParam());
   ASSERT_FALSE(text.empty());
+  std::vector<uint32_t> counts(kNumRules);
   const bool update = std::getenv("WAVEJIT_UPDATE_IR_TESTS") != nullptr;
   std::string updated;
   for (const std::string& test_case : split(text, kNextCase)) {
     const std::vector<std::string> halves = split(test_case, kSeparator);
-    const std::string result = transform(halves[0]);
+    const std::string result = transform(halves[0], counts);
     ASSERT_FALSE(pass_names(halves[0]).empty()) << halves[0];
+    ASSERT_TRUE(parse(result).has_value()) << result << halves[0];
     if (!updated.empty()) updated += kNextCase;
     updated += halves[0] + std::string(kSeparator) + result;
     if (update) continue;
     ASSERT_EQ(halves.size(), 2u) << halves[0];
     EXPECT_EQ(result, halves[1]) << halves[0];
   }
-  if (update) std::ofstream(path) << updated;
+  if (update) std::ofstream(path_of(GetParam())) << updated;
 }
 
 std::vector<std::string> case_files() {
@@ -93,6 +144,26 @@ INSTANTIATE_TEST_SUITE_P(Files, IrPass, testing::ValuesIn(case_files()), [](cons
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
+
+// A rule that fires nowhere is a fault of the rule, or of its condition. Every row has a case that shows it.
+TEST(IrRules, EachFiresInACase) {
+  std::vector<uint32_t> counts(kNumRules);
+  for (const std::string& file : case_files())
+    for (const std::string& test_case : split(read(file), kNextCase))
+      (void)transform(split(test_case, kSeparator)[0], counts);
+  for (size_t i = 0; i < kNumRules; ++i)
+    EXPECT_NE(counts[i], 0u) << "no case of tests/ir/passes fires " << rules()[i].pass << ' ' << rules()[i].name << ": "
+                             << rules()[i].meaning;
+}
+
+TEST(IrRules, BelongToPasses) {
+  for (const RuleInfo& rule : rules()) {
+    const auto all = pipeline();
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const Pass& pass) { return pass.name == rule.pass; }))
+        << rule.name << " is of " << rule.pass;
+    EXPECT_NE(rule.meaning, "") << rule.name;
+  }
+}
 
 TEST(IrPipeline, DisablesAndDumpsByName) {
   constexpr std::string_view kText = R"(function "f"

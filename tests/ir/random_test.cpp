@@ -56,7 +56,8 @@ TEST(IrRandom, EachPassKeepsTheMeaning) {
     PassContext context;
     for (const Pass& pass : pipeline()) {
       const std::string before = print(*function);
-      pass.run(*function, context);
+      const bool changed = pass.run(*function, context).changed;
+      ASSERT_EQ(changed, print(*function) != before) << "seed " << seed << " pass " << pass.name << "\n" << before;
       ASSERT_EQ(verify(*function), "") << "seed " << seed << " pass " << pass.name << "\n" << before;
       const auto actual = observe(*function, seed);
       if (actual == expected) continue;
@@ -65,6 +66,24 @@ TEST(IrRandom, EachPassKeepsTheMeaning) {
       FAIL() << "seed " << seed << " pass " << pass.name << "\nbefore:\n" << before << "after:\n" << print(*function);
     }
   }
+}
+
+// With `verify` the pipeline runs what it would leave out, and checks that it changes nothing.
+TEST(IrRandom, PassesLeftOutWouldChangeNothing) {
+  const auto [first, count] = seeds();
+  size_t skipped = 0;
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    const auto all = test::random_function(seed, 20 + seed % 150);
+    const auto some = test::random_function(seed, 20 + seed % 150);
+    optimise(*all, {.verify = true});
+    PassContext context;
+    context.finished = [&](std::string_view, PassOutcome outcome) { skipped += outcome == PassOutcome::skipped; };
+    optimise(*some, context);
+    all->renumber();
+    some->renumber();
+    ASSERT_EQ(print(*all), print(*some)) << "seed " << seed;
+  }
+  EXPECT_GT(skipped, count);
 }
 
 }  // namespace
