@@ -1,5 +1,5 @@
-// The optimisation pipeline. A pass is one function in its own file under ir/passes/, with a row in passes.def; pipeline.cpp lists its
-// runs.
+// The optimisation pipeline. A pass is one function in its own file under ir/passes/, with a row in passes.def;
+// pipeline.cpp lists the runs.
 #pragma once
 
 #include <functional>
