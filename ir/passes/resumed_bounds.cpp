@@ -23,13 +23,13 @@ constexpr uint64_t kLargestAddress = (1u << 28) - 1;  // of one that says anythi
 
 using Rows = std::bitset<kNumVgprs + kNumAgprs>;
 
-// Whether the value, or the sum of it and a constant, is where the LDS is accessed.
-bool is_lds_address(const Inst* value, bool may_add = true) {
+// Whether the value, or the sum of it and a constant, is where the LDS is accessed: itself, or through a few phis.
+bool is_lds_address(const Inst* value, unsigned steps = 3) {
   return std::any_of(value->users.begin(), value->users.end(), [&](const Inst* user) {
     if (user->op == Op::load || user->op == Op::store)
       return user->mem.form == AddressForm::lds_offset && user->operands[1] == value;
-    return (user->op == Op::phi || (user->op == Op::add && user->operands[1]->is_const())) && may_add &&
-           is_lds_address(user, user->op == Op::phi);
+    return (user->op == Op::phi || (user->op == Op::add && user->operands[1]->is_const())) && steps > 0 &&
+           is_lds_address(user, steps - 1);
   });
 }
 
