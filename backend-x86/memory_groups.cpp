@@ -18,6 +18,8 @@ void MemoryAccess::load_if_in_groups() {
   if (!e_.on(Optimisation::interleaved) || !load_ || !plain_index || scratch_swizzled_ || needs_whole_pairs() ||
       mem_.bytes != 4 || (mem_.count != 2 && mem_.count != 4) || !isa_.can_interleave(mem_.count))
     return;
+  // Flat addresses may be in an aperture, and overlapping lanes have their elements' vectors one by one.
+  if (mem_.space == ir::Space::flat || lane_stride_ != 4u * mem_.count) return;
   const Label differ = cc_.newLabel();
   if (!active_.full) cc_.j(x86::negateCond(isa_.test_all({&active_.mask, 1})), differ);
   const unsigned group_bytes = kGroupLanes * lane_stride_;

@@ -118,6 +118,8 @@ void Emitter::take_over(const Inst& inst, const Inst* operand, unsigned chunk) {
   if (operand->is_const() || operand->op == Op::undef || operand->op == Op::phi || resolve(operand).inst != operand)
     return;
   if (classes_.is_shared(operand) || classes_.is_shared(&inst) || is_fused(operand) || is_fused(&inst)) return;
+  // A load that makes two values may be emitted again for the other one.
+  if (operand->op == Op::pack64 && with_access_[operand->id]) return;
   const Storage &from = storage(operand), &to = storage(&inst);
   if (from.invariant != to.invariant || from.regs.size() != to.regs.size()) return;
   const unsigned index = (from.invariant ? 0 : chunk) * parts(&inst);

@@ -26,6 +26,7 @@ enum class Pattern {
   descending,
   random,
   overlapping,
+  rows_anywhere,  // four neighbouring lanes each
   splat,
   lanes,
   lanes_strided,
@@ -37,11 +38,12 @@ enum class Pattern {
   rows32,
   rows_uniform
 };
-constexpr Pattern kPatterns[] = {
-    Pattern::contiguous,    Pattern::strided,     Pattern::uniform,      Pattern::descending,
-    Pattern::random,        Pattern::overlapping, Pattern::splat,        Pattern::lanes,
-    Pattern::lanes_strided, Pattern::lanes_far,   Pattern::lanes_packed, Pattern::lanes_descending,
-    Pattern::rows8,         Pattern::rows16,      Pattern::rows32,       Pattern::rows_uniform};
+constexpr Pattern kPatterns[] = {Pattern::contiguous,       Pattern::strided,     Pattern::uniform,
+                                 Pattern::descending,       Pattern::random,      Pattern::overlapping,
+                                 Pattern::rows_anywhere,    Pattern::splat,       Pattern::lanes,
+                                 Pattern::lanes_strided,    Pattern::lanes_far,   Pattern::lanes_packed,
+                                 Pattern::lanes_descending, Pattern::rows8,       Pattern::rows16,
+                                 Pattern::rows32,           Pattern::rows_uniform};
 constexpr bool visible(Pattern pattern) {
   return pattern >= Pattern::splat;
 }
@@ -112,6 +114,9 @@ class Memory : public testing::TestWithParam<Tier> {
         case Pattern::overlapping:
           o[l] = first + l / 3 * unit;
           break;
+        case Pattern::rows_anywhere:
+          o[l] = (17 * (l / 4) % 16 * 5 + l % 4) * unit + first;
+          break;
         case Pattern::random:
           // Partly overlapping lanes only for single elements: for several, the order between them is not defined.
           o[l] = static_cast<uint32_t>(random() % limit);
@@ -166,8 +171,10 @@ class Memory : public testing::TestWithParam<Tier> {
       return {f.b.op(Op::add, {f.b.op(Op::splat64, {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10)}),
                                f.b.op(Op::zext64, {expression(f, plan.pattern, unit)})})};
     }
-    if (plan.mem.form == AddressForm::vector64 && plan.target == Space::global && random() % 2 != 0)
+    if (plan.mem.form == AddressForm::vector64 && plan.target != Space::scratch && random() % 2 != 0) {
+      if (plan.target == Space::lds) base = uint64_t{kSharedApertureHi} << 32;
       return {indexed(f, base, o, wave)};
+    }
     if (plan.mem.form == AddressForm::vector64) {
       for (unsigned l = 0; l < 64; ++l) {
         uint64_t a = base + o[l];

@@ -23,6 +23,7 @@ struct Product {
   bool stores_between;  // to the LDS: where nothing is loaded from, and where the next terms are
   // To the second half of the LDS: lanes in rows of six, whose numbers take a division; the last ones are beyond its end.
   bool tiles = false;
+  bool begin_in_lds = false;  // two sums begin with what one instruction loads
 };
 
 // v18 and v19 are the places of the factors: 16 bytes a lane, and 16 bytes for each sixteen lanes.
@@ -117,6 +118,11 @@ LockstepCase product(const Product& p) {
   if (p.shape == Shape::ahead)
     body += "  ds_read_b128 v[4:7], v58\n  ds_read_b128 v[8:11], v58 offset:1024\n  ds_read_b128 v[12:15], v59\n";
   for (unsigned v = 20; v < 52; ++v) body += fmt::format("  v_mov_b32_e32 v{}, {}\n", v, p.doubles ? "0" : "v56");
+  if (p.begin_in_lds) {
+    for (unsigned v = 22; v < 50; v += 4)  // the last sum of a row and the first of the next
+      body += fmt::format("  ds_read_b128 v[{}:{}], v59 offset:{}\n", v, v + 3, 16 * v);
+    body += "  s_waitcnt lgkmcnt(0)\n";
+  }
   if (p.shape == Shape::straight) {
     body += terms(p);
   } else {
@@ -153,6 +159,7 @@ std::vector<LockstepCase> sum_cases() {
       product({"f64_loop_between_stores", Shape::loop, 4, true, true}),
       product({"f64_barriers", Shape::barriers, 4, true, false}),
       product({"f64_tiles", Shape::barriers, 4, true, false, true}),
+      product({"f64_begin_in_lds", Shape::straight, 5, true, false, false, true}),
   };
 }
 
