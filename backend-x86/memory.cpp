@@ -644,6 +644,7 @@ void MemoryAccess::two_whole_pairs(const Gp& pointer, std::span<const MaskReg> m
 void MemoryAccess::take_apart(std::span<const Vec> memory) {
   if (!wide_.any()) {
     std::vector<Vec> results;
+    results.reserve(mem_.count);
     for (unsigned element = 0; element < mem_.count; ++element) results.push_back(result(element));
     return isa_.deinterleave(memory, results);
   }

@@ -6,7 +6,6 @@ namespace wavejit::backend {
 
 using asmjit::imm;
 using ir::ICmp;
-using x86::CondCode;
 
 namespace {
 constexpr unsigned kGroupLanes = 4;

@@ -378,7 +378,9 @@ void Emitter::plan_round_prefetches() {
       const std::optional<Advance> advance = access_advance(*inst, memo, true);
       constexpr int64_t kFar = 1 << 24;
       // A scale behind a phi need not have been computed on the way here.
-      if (!advance || advance->scale != nullptr || advance->factor == 0 || advance->factor > kFar || advance->factor < -kFar) continue;
+      if (!advance || advance->scale != nullptr || advance->factor == 0 || advance->factor > kFar ||
+          advance->factor < -kFar)
+        continue;
       if (!streams_.contains(inst)) advances_.emplace(inst, *advance);
     }
   }

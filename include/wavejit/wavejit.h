@@ -482,7 +482,7 @@ typedef void (*wavejit_write_fn)(void* user, const char* text, size_t length);
 typedef enum WAVEJIT_ENUM(wavejit_dump_kind) {
   WAVEJIT_DUMP_GCN = 0, /* disassembly with addresses, encodings and labels */
   WAVEJIT_DUMP_IR = 1,
-  WAVEJIT_DUMP_X86 = 2, /* annotated host assembly */
+  WAVEJIT_DUMP_X86 = 2,       /* annotated host assembly */
   WAVEJIT_DUMP_PASS_STATS = 3 /* how often each rule of the IR passes fired, and each pass ran */
 } wavejit_dump_kind;
 
