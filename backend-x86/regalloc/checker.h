@@ -98,7 +98,8 @@ class AllocationChecker {
   std::vector<uint32_t> in_order_;  // labels of the final code
   uint32_t lowest_ = 0;             // the first in the code of those whose state a walk has changed
   std::vector<bool> maybe_undefined_;
-  bool again_ = false;  // registers have turned out to be undefined, maybe
+  std::vector<bool> assumed_undefined_;  // what maybe_undefined_ is when the round begins
+  bool again_ = false;                   // registers have turned out to be undefined, maybe
   std::optional<CheckerState> state_;
   KeptState arriving_;
   std::optional<StackPointer> kept_at_;  // what kept_stack_pointer() stands for

@@ -48,7 +48,7 @@ class Allocated {
   }
   // Nothing, or the fault that the checker reports.
   std::string check() {
-    EXPECT_EQ(allocate_registers(cc, *function), asmjit::kErrorOk);
+    EXPECT_EQ(asmjits_allocator ? cc.runPasses() : allocate_registers(cc, *function), asmjit::kErrorOk);
     return checker_->check().value_or("");
   }
   // The same of code into which `corrupt` has put a fault.
@@ -82,6 +82,7 @@ class Allocated {
 
   x86::Compiler cc;
   FuncNode* function = nullptr;
+  bool asmjits_allocator = false;
 
  private:
   asmjit::CodeHolder code_;
@@ -405,6 +406,48 @@ TEST(AllocationChecker, RegistersThatAreUndefinedOnOneWay) {
     load->op(0).as<Gp>().setId(x86::Gp::kIdR11);
   });
   EXPECT_THAT(wrong, HasSubstr("of v1 (value); its value is r11"));
+}
+
+// The loop is interpreted twice: `other` gets the register of `before`, which nothing reads any more.
+TEST(AllocationChecker, ReadsOfAnUndefinedRegisterInALoop) {
+  const auto body = [](x86::Compiler& cc, const Gp& argument) {
+    const Gp value = cc.newUInt64("value"), sum = cc.newUInt64("sum");
+    const Gp before = cc.newUInt64("before"), other = cc.newUInt64("other");
+    const asmjit::Label loop = cc.newLabel();
+    cc.mov(before, x86::qword_ptr(argument, 8));
+    cc.mov(sum, argument);
+    cc.test(argument, argument);
+    cc.jz(loop);
+    cc.mov(value, x86::qword_ptr(argument));
+    cc.add(value, before);
+    cc.bind(loop);
+    cc.add(sum, value);
+    cc.mov(other, x86::qword_ptr(argument, 16));
+    cc.add(other, other);
+    cc.cmp(sum, other);
+    cc.jne(loop);
+    cc.ret(sum);
+  };
+  EXPECT_THAT(Allocated(body).check_with([](Allocated& c) { remove(c, c.store()); }),
+              HasSubstr("is read from [stack-8], which does not hold bytes 0xff of v1 (value)"));
+}
+
+// asmjit's allocator removes the code behind the first return and leaves the label, which the way to the exit then passes.
+TEST(AllocationChecker, ALabelOfRemovedCodeBeforeTheExit) {
+  Allocated code([](x86::Compiler& cc, const Gp& argument) {
+    const Gp value = cc.newUInt64("value");
+    cc.mov(value, x86::qword_ptr(argument));
+    cc.ret(value);
+    cc.bind(cc.newLabel());
+    cc.mov(x86::qword_ptr(argument), argument);
+    cc.ret(argument);
+  });
+  code.asmjits_allocator = true;
+  const std::string wrong = code.check_with([](Allocated& c) {
+    InstNode* load = c.find([](const InstNode& n) { return n.id() == I::kIdMov && RecordedProgram::number_of(n); });
+    load->op(0).as<Gp>().setId(x86::Gp::kIdR11);
+  });
+  EXPECT_THAT(wrong, HasSubstr("the result is read from rax"));
 }
 
 TEST(AllocationChecker, WhatItDoesNotUnderstandIsAFault) {
