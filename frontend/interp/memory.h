@@ -2,8 +2,6 @@
 // the description a fault handler needs, scratch swizzling.
 #pragma once
 
-#include <emmintrin.h>
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -247,10 +245,12 @@ inline bool is_contiguous(const uint64_t* addresses, uint64_t stride) {
 
 // Copies the dwords of all lanes in ascending order, so that a fault names the first lane whose dword cannot be accessed.
 // memcpy() may begin with the last bytes.
-inline void copy_wave(void* to, const void* from) {
-  for (unsigned i = 0; i < kWaveSize * 4; i += sizeof(__m128i)) {
-    const __m128i part = _mm_loadu_si128(reinterpret_cast<const __m128i*>(static_cast<const uint8_t*>(from) + i));
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(static_cast<uint8_t*>(to) + i), part);
+// Guests access null pointers, too.
+__attribute__((no_sanitize("null"))) inline void copy_wave(void* to, const void* from) {
+  using Part __attribute__((vector_size(16), aligned(1), may_alias)) = uint32_t;
+  for (unsigned i = 0; i < kWaveSize * 4; i += sizeof(Part)) {
+    const Part part = *reinterpret_cast<const Part*>(static_cast<const uint8_t*>(from) + i);
+    *reinterpret_cast<Part*>(static_cast<uint8_t*>(to) + i) = part;
     asm volatile("" ::: "memory");  // keeps the compiler from turning the loop into memcpy()
   }
 }

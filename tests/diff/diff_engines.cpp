@@ -88,7 +88,9 @@ void compare_bytes(const uint8_t* expected, const uint8_t* actual, bool floats, 
   for (size_t i = 0; i < Memory::kUsed && text.size() < 2000; i += 4) {
     const uint32_t a = dword(expected, i), b = dword(actual, i);
     if (a == b) continue;
-    if (floats && (same_floats(a, b) || (nan64(expected, i & ~size_t{7}) && nan64(actual, i & ~size_t{7})))) continue;
+    // The lower half of a NaN of 64 bits, which may be at any dword: atomics of GFX90A do not round addresses.
+    const bool both_nan64 = i + 8 <= Memory::kUsed && nan64(expected, i) && nan64(actual, i);
+    if (floats && (same_floats(a, b) || both_nan64)) continue;
     text += fmt::format("  {}: expected {:#x}, got {:#x}\n", name(i), a, b);
   }
 }
