@@ -48,7 +48,7 @@ class DataPool {
   // Memory operand for a call: the 8-byte slot that holds the address of a function of this library. Translated code
   // may refer to addresses that differ between processes only through such slots.
   [[nodiscard]] Mem function(uintptr_t address);
-  // The addresses in function slots, with the slots' labels.
+  // Each function that the code calls: its address, and the label of the slot that holds the address.
   [[nodiscard]] const std::map<uintptr_t, Label>& functions() const { return functions_; }
   // All other contents.
   [[nodiscard]] const std::map<std::string, Label>& entries() const { return entries_; }

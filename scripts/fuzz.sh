@@ -14,8 +14,8 @@
 # Defaults: build/release, build/fuzz, 10,000,000 in all, 30 seconds, 1, and the targets below. Exit code 1 if there was
 # a difference.
 set -euo pipefail
-export WAVEJIT_STRICT=1            # what cannot be translated is a failure
-export WAVEJIT_CHECK_ALLOCATION=1  # and so is what the checker of register allocation objects to
+# shellcheck source=scripts/strict.sh
+. "$(dirname "$0")/strict.sh"
 cd "$(dirname "$0")/.."
 
 [ "${1:-}" != --programs ] || exec scripts/programs.sh "${@:2}"

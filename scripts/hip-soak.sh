@@ -3,8 +3,8 @@
 # growing), then many short processes, each of which must end well and soon. Needs a build with tests.
 #   scripts/hip-soak.sh [--build DIR] [--dispatches N] [--starts N]      defaults: build/ci, 100,000 and 200
 set -euo pipefail
-export WAVEJIT_STRICT=1            # what cannot be translated is a failure
-export WAVEJIT_CHECK_ALLOCATION=1  # and so is what the checker of register allocation objects to
+# shellcheck source=scripts/strict.sh
+. "$(dirname "$0")/strict.sh"
 cd "$(dirname "$0")/.."
 
 build=build/ci dispatches=100000 starts=200

@@ -10,7 +10,9 @@
 # Defaults: build/fuzz (configured and built if need be), build/hostile, 1 hour in all, all three one after the other. Exit
 # code 1 if one failed; its input, or its seed, is printed.
 set -euo pipefail
-export WAVEJIT_STRICT=1 WAVEJIT_CHECK_ALLOCATION=1 WAVEJIT_CACHE=off WAVEJIT_HSA_QUIET=1
+# shellcheck source=scripts/strict.sh
+. "$(dirname "$0")/strict.sh"
+export WAVEJIT_CACHE=off WAVEJIT_HSA_QUIET=1
 cd "$(dirname "$0")/.."
 
 build=build/fuzz state=build/hostile hours=1 seeds=0 drivers=()

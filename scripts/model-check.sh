@@ -4,8 +4,8 @@
 # another one with --seed.
 # Usage: scripts/model-check.sh [arguments of wavejit_model]. BUILD_DIR chooses the build folder.
 set -eu
-export WAVEJIT_STRICT=1            # what cannot be translated is a failure
-export WAVEJIT_CHECK_ALLOCATION=1  # and so is what the checker of register allocation objects to
+# shellcheck source=scripts/strict.sh
+. "$(dirname "$0")/strict.sh"
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${BUILD_DIR:-$root/build/release}
 if [ ! -f "$build/CMakeCache.txt" ]; then

@@ -10,8 +10,8 @@
 #     --piece I --pieces N takes in parts
 # BUILD_DIR chooses the build folder. The last line says how many parts failed.
 set -eu
-export WAVEJIT_STRICT=1            # what cannot be translated is a failure
-export WAVEJIT_CHECK_ALLOCATION=1  # and so is what the checker of register allocation objects to
+# shellcheck source=scripts/strict.sh
+. "$(dirname "$0")/strict.sh"
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${BUILD_DIR:-$root/build/release}
 log2=28

@@ -3,8 +3,8 @@
 # time. ctest runs samples of them.
 #   scripts/rocprim-check.sh [BUILD] [ELEMENTS] [TARGET...]   defaults: build/release, 10,000,000, all targets
 set -euo pipefail
-export WAVEJIT_STRICT=1            # what cannot be translated is a failure
-export WAVEJIT_CHECK_ALLOCATION=1  # and so is what the checker of register allocation objects to
+# shellcheck source=scripts/strict.sh
+. "$(dirname "$0")/strict.sh"
 cd "$(dirname "$0")/.."
 . scripts/boards.sh
 

@@ -3,8 +3,8 @@
 # on the interpreter; each number against the host's own. ctest does it with 200,000 numbers a call and the default engine.
 #   scripts/rocrand-check.sh [BUILD] [NUMBERS]   defaults: build/release, 3,000,000 numbers in each of 106 calls
 set -euo pipefail
-export WAVEJIT_STRICT=1            # what cannot be translated is a failure
-export WAVEJIT_CHECK_ALLOCATION=1  # and so is what the checker of register allocation objects to
+# shellcheck source=scripts/strict.sh
+. "$(dirname "$0")/strict.sh"
 cd "$(dirname "$0")/.."
 . scripts/boards.sh
 

@@ -3,8 +3,8 @@
 # translator and on the interpreter. ctest runs all of it on gfx906 and a few tests on the other targets.
 #   scripts/rocsparse-check.sh [BUILD] [TARGET...]   defaults: build/release, all targets
 set -euo pipefail
-export WAVEJIT_STRICT=1            # what cannot be translated is a failure
-export WAVEJIT_CHECK_ALLOCATION=1  # and so is what the checker of register allocation objects to
+# shellcheck source=scripts/strict.sh
+. "$(dirname "$0")/strict.sh"
 cd "$(dirname "$0")/.."
 . scripts/boards.sh
 

@@ -6,8 +6,8 @@
 # their own for them (handle_*=0). Neither sees into translated code; what it calls and what calls it they do. The
 # kernel matrix is sampled: one processor, optimised, every engine.
 set -euo pipefail
-export WAVEJIT_STRICT=1            # what cannot be translated is a failure
-export WAVEJIT_CHECK_ALLOCATION=1  # and so is what the checker of register allocation objects to
+# shellcheck source=scripts/strict.sh
+. "$(dirname "$0")/strict.sh"
 cd "$(dirname "$0")/.."
 
 wanted=("${@:-asan-ubsan tsan}")

@@ -6,8 +6,8 @@
 #
 # Defaults: build/release, 1 hour, a fresh seed, which is printed. Exit code 1 if a kernel differed; its seed is printed.
 set -euo pipefail
-export WAVEJIT_STRICT=1            # what cannot be translated is a failure
-export WAVEJIT_CHECK_ALLOCATION=1  # and so is what the checker of register allocation objects to
+# shellcheck source=scripts/strict.sh
+. "$(dirname "$0")/strict.sh"
 cd "$(dirname "$0")/.."
 
 build=build/release hours=1 seed=$(date +%s)

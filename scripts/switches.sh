@@ -3,8 +3,8 @@
 # and without random sets; the lockstep kernels without many random sets; random programs without random sets.
 #   scripts/switches.sh [BUILD] [SETS] [SECONDS]   defaults: build/release, 20 random sets, 300 s of random programs per target
 set -eu
-export WAVEJIT_STRICT=1            # what cannot be translated is a failure
-export WAVEJIT_CHECK_ALLOCATION=1  # and so is what the checker of register allocation objects to
+# shellcheck source=scripts/strict.sh
+. "$(dirname "$0")/strict.sh"
 cd "$(dirname "$0")/.."
 . scripts/boards.sh
 build=${1:-build/release}

@@ -3,7 +3,7 @@
 // The checker records the function before registers are allocated, and interprets the final code afterwards: for each place
 // (host register or stack slot) it follows of which virtual registers the place holds the current values, and which bytes.
 // The allocator's own instructions copy them. An instruction of the emitters must find in the place of each operand the bytes
-// that it reads, and makes a new value, which no other place has. Where control flow meets, what both ways hold remains, up
+// that it reads, and makes a new value, which no other place has. Where control flow joins, what holds on both edges remains, up
 // to a fixed point. The method is that of the checker of Cranelift's regalloc2.
 //
 // Nothing of the allocator's analysis is used. What the checker does not understand is a failure.

@@ -41,7 +41,7 @@ struct KeptState {
   std::vector<uint32_t> undefined;  // sorted: registers that have never been written; any place holds what they have
 };
 
-// What holds on both ways. The rest of the two states must be the same. Returns whether `state` is another than before.
+// Leaves in `state` what holds on both edges of a join. All else in the two states must be equal. Returns whether `state` changes.
 [[nodiscard]] bool meet(KeptState& state, const KeptState& other);
 
 class CheckerState {

@@ -35,6 +35,22 @@ std::optional<uint64_t> resumption_pc(const Block& leaving) {
   return writes_mode ? std::nullopt : std::optional(last->imm);
 }
 
+std::unordered_map<const Block*, std::vector<size_t>> origins_of_exits(const Function& function) {
+  std::unordered_map<const Block*, std::vector<size_t>> origins;
+  for (size_t i = 0; i < function.entries.size(); ++i) {
+    std::unordered_set<const Block*> seen{function.entries[i].block};
+    std::vector<const Block*> work{function.entries[i].block};
+    while (!work.empty()) {
+      const Block* block = work.back();
+      work.pop_back();
+      if (block->successors.empty()) origins[block].push_back(i);
+      for (const Block* successor : block->successors)
+        if (seen.insert(successor).second) work.push_back(successor);
+    }
+  }
+  return origins;
+}
+
 Resumptions::Resumptions(const Function& function) {
   std::unordered_map<uint64_t, size_t> entry_at;
   std::unordered_set<const Block*> entry_blocks;

@@ -19,6 +19,9 @@ namespace wavejit::ir {
 // another translation, which may read registers that this one does not.
 [[nodiscard]] std::optional<uint64_t> resumption_pc(const Block& leaving);
 
+// For each block that leaves the function: the entries that it can be reached from, as indices of Function::entries.
+[[nodiscard]] std::unordered_map<const Block*, std::vector<size_t>> origins_of_exits(const Function& function);
+
 class Resumptions {
  public:
   using Rows = std::bitset<kNumVgprs + kNumAgprs>;

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <bitset>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "ir/analysis/dominators.h"
@@ -69,27 +68,17 @@ class ResumedBounds {
       }
     }
     if (rows_.none()) return false;
-    std::unordered_map<const Block*, size_t> exit_of;
+    const auto all_origins = origins_of_exits(function_);
     for (const auto& block : function_.blocks) {
       if (!block->successors.empty()) continue;
       const std::optional<uint64_t> pc = resumption_pc(*block);
       const auto entry = pc ? entry_at.find(*pc) : entry_at.end();
       if (entry == entry_at.end()) continue;
-      exit_of[block.get()] = exits_.size();
-      Exit& exit = exits_.emplace_back(Exit{.resumes_at = entry->second});
+      const auto origins = all_origins.find(block.get());
+      if (origins == all_origins.end()) continue;  // unreachable
+      Exit& exit = exits_.emplace_back(Exit{.resumes_at = entry->second, .written = {}, .origins = origins->second});
       for (const Inst* inst : block->insts)
         if (inst->op == Op::set_vgpr && rows_.test(inst->imm)) exit.written[inst->imm] = inst->operands[0];
-    }
-    for (size_t i = 0; i < sites_.size(); ++i) {
-      std::unordered_set<const Block*> seen{sites_[i].block};
-      std::vector<const Block*> work{sites_[i].block};
-      while (!work.empty()) {
-        const Block* block = work.back();
-        work.pop_back();
-        if (const auto exit = exit_of.find(block); exit != exit_of.end()) exits_[exit->second].origins.push_back(i);
-        for (const Block* successor : block->successors)
-          if (seen.insert(successor).second) work.push_back(successor);
-      }
     }
     return true;
   }

@@ -115,7 +115,7 @@ class ResumedValues {
       const auto it = entry_at.find(*pc);
       if (it != entry_at.end() && sites_[it->second].resumed_only) sites_[it->second].exits.push_back(block.get());
     }
-    find_origins();
+    origins_ = origins_of_exits(function_);
     find_blocks_executed_once();
     for (Site& site : sites_) {
       const Id start = site.resumed_only ? WaveExpressions::kUndetermined : WaveExpressions::kUnknown;
@@ -141,21 +141,6 @@ class ResumedValues {
     if (it != variables_.end()) return static_cast<size_t>(it - variables_.begin());
     variables_.push_back(wanted);
     return variables_.size() - 1;
-  }
-
-  // Which entries the exits can be reached from.
-  void find_origins() {
-    for (size_t i = 0; i < sites_.size(); ++i) {
-      std::unordered_set<const Block*> seen{sites_[i].block};
-      std::vector<const Block*> work{sites_[i].block};
-      while (!work.empty()) {
-        const Block* block = work.back();
-        work.pop_back();
-        if (block->successors.empty()) origins_[block].push_back(i);
-        for (const Block* successor : block->successors)
-          if (seen.insert(successor).second) work.push_back(successor);
-      }
-    }
   }
 
   // Blocks that a wave executes at most once, before it leaves for the first time: all paths to them come from the

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstring>
+#include <optional>
 #include <random>
 
 #include "backend-x86/code_memory.h"
@@ -19,6 +20,18 @@ namespace {
 using asmjit::FuncNode;
 using x86::Gp;
 using x86::Ymm;
+
+// Allocates the registers of a complete function, has the checker look at it, and places the code.
+void finish(asmjit::CodeHolder& code, x86::Compiler& cc, FuncNode& function, std::optional<CodeBlock>& block) {
+  AllocationChecker checker(cc, function);
+  ASSERT_EQ(allocate_registers(cc, function), asmjit::kErrorOk);
+  EXPECT_EQ(checker.check(), std::nullopt);
+  x86::Assembler assembler(&code);
+  ASSERT_EQ(cc.serializeTo(&assembler), asmjit::kErrorOk);
+  auto placed = CodeBlock::create(code);
+  ASSERT_TRUE(placed);
+  block.emplace(std::move(*placed));
+}
 
 constexpr unsigned kNumbers = 24, kVectors = 44, kLanes = 8;
 
@@ -356,13 +369,8 @@ TEST_P(Allocation, MovesOfHalvesAreNoCopies) {
   for (const Gp& other : others) cc.add(low, other);
   cc.ret(low);
   cc.endFunc();
-  AllocationChecker checker(cc, *function);
-  ASSERT_EQ(allocate_registers(cc, *function), asmjit::kErrorOk);
-  EXPECT_EQ(checker.check(), std::nullopt);
-  x86::Assembler assembler(&code);
-  ASSERT_EQ(cc.serializeTo(&assembler), asmjit::kErrorOk);
-  const auto block = CodeBlock::create(code);
-  ASSERT_TRUE(block);
+  std::optional<CodeBlock> block;
+  ASSERT_NO_FATAL_FAILURE(finish(code, cc, *function, block));
   const auto run = reinterpret_cast<uint64_t (*)(uint64_t)>(reinterpret_cast<uintptr_t>(block->begin()));
   constexpr uint64_t kNumber = 0x1234567800000005;
   EXPECT_EQ(run(kNumber), 5 + others.size() * (kNumber + 1));
@@ -386,13 +394,8 @@ TEST_P(Allocation, OperationsOnHalvesOfSpilledRegisters) {
   for (const Gp& value : values) cc.add(sum, value);
   cc.ret(sum);
   cc.endFunc();
-  AllocationChecker checker(cc, *function);
-  ASSERT_EQ(allocate_registers(cc, *function), asmjit::kErrorOk);
-  EXPECT_EQ(checker.check(), std::nullopt);
-  x86::Assembler assembler(&code);
-  ASSERT_EQ(cc.serializeTo(&assembler), asmjit::kErrorOk);
-  const auto block = CodeBlock::create(code);
-  ASSERT_TRUE(block);
+  std::optional<CodeBlock> block;
+  ASSERT_NO_FATAL_FAILURE(finish(code, cc, *function, block));
   const auto run = reinterpret_cast<uint64_t (*)(uint64_t)>(reinterpret_cast<uintptr_t>(block->begin()));
   EXPECT_EQ(run(0x1234567800000005), 6 * values.size());
 }
@@ -427,13 +430,8 @@ TEST_P(Allocation, OperandsThatMeanSomethingElseInMemory) {
   }
   cc.ret(sum);
   cc.endFunc();
-  AllocationChecker checker(cc, *function);
-  ASSERT_EQ(allocate_registers(cc, *function), asmjit::kErrorOk);
-  EXPECT_EQ(checker.check(), std::nullopt);
-  x86::Assembler assembler(&code);
-  ASSERT_EQ(cc.serializeTo(&assembler), asmjit::kErrorOk);
-  const auto block = CodeBlock::create(code);
-  ASSERT_TRUE(block);
+  std::optional<CodeBlock> block;
+  ASSERT_NO_FATAL_FAILURE(finish(code, cc, *function, block));
   const auto run = reinterpret_cast<uint64_t (*)(void*, uint64_t)>(reinterpret_cast<uintptr_t>(block->begin()));
   std::array<uint32_t, 20> data{1u << 5, 0, 0, 77};
   EXPECT_EQ(run(data.data(), 64 * 3 + 5), values.size());
