@@ -38,6 +38,14 @@ newest_rocm() {
   esac
 }
 
+# 300 kernels of a seed that is another one for each commit, and the same whoever runs them.
+generated_programs() {
+  local log=build/ci/programs.log tree
+  tree=$(git rev-parse --short=7 'HEAD^{tree}' 2>/dev/null || true)
+  scripts/programs.sh --build build/ci --state build/ci/programs --one --quick --count 300 --jobs "$jobs" --reduce 0 \
+    ${tree:+--seed $((16#$tree + 1))} | tee "$log"
+}
+
 phase "packages" scripts/setup.sh
 phase "format" scripts/lint.sh format
 phase "build, gcc" build ci
@@ -47,9 +55,10 @@ phase "clang's tests, AddressSanitizer" scripts/sanitize.sh sample
 phase "clang-tidy of what changed" env BUILD_DIR=build/ci-clang scripts/lint.sh changed
 phase "newest ROCm" newest_rocm
 status=0
-phase "300 generated programs" scripts/programs.sh --build build/ci --state build/ci/programs --one --quick --count 300 --jobs "$jobs" --reduce 0 || status=$?
+phase "300 generated programs" generated_programs || status=$?
 phase "ctest" ctest --preset ci -j "$jobs" --output-log "$PWD/build/ctest.log" "$@" || status=$?
 printf '\n%s\n' "test: minutes on $jobs cores"
 printf '%s\n' "${phases[@]}"
+grep -Ev "^programs: file [0-9:]+: [0-9]+ kernels" build/ci/programs.log || true  # the seed, and what differs
 sed -n '/tests passed, .* out of/,$p' build/ctest.log
 exit $status

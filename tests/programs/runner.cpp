@@ -82,9 +82,7 @@ std::vector<Engine> engines(uint64_t seed) {
   std::mt19937_64 random(seed);
   std::string disabled;
   for (size_t i = 0; const char* name = wavejit_optimisation_name(i); ++i) {
-    // asmjit's allocator takes minutes for what compilers emit at -O0.
-    if (random() % 3 == 0 && std::strcmp(name, "own-allocator") != 0)
-      disabled += (disabled.empty() ? "" : ",") + std::string(name);
+    if (random() % 3 == 0) disabled += (disabled.empty() ? "" : ",") + std::string(name);
   }
   for (const wavejit_isa isa : {WAVEJIT_ISA_AVX2, WAVEJIT_ISA_AVX512}) {
     if (wavejit_isa_supported(isa) == 0) continue;

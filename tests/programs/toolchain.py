@@ -22,6 +22,8 @@ HOST = 15 if 15 in INSTALLED else 19
 LINKER = next((name for name in ("ld.lld-19", "ld.lld-15", "ld.lld-14") if shutil.which(name)), "ld.lld")
 # Seconds for one run of a compiler, on a machine that may be busy; clang 15 does not end on some programs.
 LIMIT = 180
+# Bytes of memory for it: some programs make clang 19 take more and more.
+MEMORY = 6 << 30
 
 
 class Language(enum.Enum):
@@ -66,7 +68,7 @@ class CompilerError(Exception):
 
 
 def _run(command: list[str]) -> None:
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, process_group=0) as process:
+    with subprocess.Popen(["prlimit", f"--as={MEMORY}", *command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, process_group=0) as process:
         try:
             _, errors = process.communicate(timeout=LIMIT)
         except BaseException as error:
