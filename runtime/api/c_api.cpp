@@ -68,6 +68,25 @@ wavejit_status report(Error error) {
   return status;
 }
 
+wavejit_status report_exception() noexcept {
+  // Messages take memory, of which there may be none.
+  try {
+    try {
+      throw;
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::system_error& e) {
+      return report({.code = ErrorCode::kOutOfMemory, .message = fmt::format("There is no thread: {}.", e.what())});
+    } catch (const std::exception& e) {
+      return report({.code = ErrorCode::kInternal, .message = e.what()});
+    } catch (...) {
+      return report({.code = ErrorCode::kInternal, .message = "Unknown exception."});
+    }
+  } catch (const std::bad_alloc&) {
+    return report({.code = ErrorCode::kOutOfMemory, .message = "Out of memory."});
+  }
+}
+
 std::vector<std::string> split(const char* list) {
   std::vector<std::string> names;
   std::string_view rest = list ? list : "";

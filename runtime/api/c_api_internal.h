@@ -70,19 +70,16 @@ inline wavejit_status invalid(std::string message) {
   return report({.code = ErrorCode::kInvalidArgument, .message = std::move(message)});
 }
 
+// The same for the exception that is being handled.
+wavejit_status report_exception() noexcept;
+
 // Runs `body`, which returns a wavejit_status; no exception leaves the library.
 template <typename Body>
-wavejit_status guarded(Body&& body) {
+wavejit_status guarded(Body&& body) noexcept {
   try {
     return body();
-  } catch (const std::bad_alloc&) {
-    return report({.code = ErrorCode::kOutOfMemory, .message = "Out of memory."});
-  } catch (const std::system_error& e) {
-    return report({.code = ErrorCode::kOutOfMemory, .message = fmt::format("There is no thread: {}.", e.what())});
-  } catch (const std::exception& e) {
-    return report({.code = ErrorCode::kInternal, .message = e.what()});
   } catch (...) {
-    return report({.code = ErrorCode::kInternal, .message = "Unknown exception."});
+    return report_exception();
   }
 }
 

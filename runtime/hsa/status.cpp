@@ -46,7 +46,7 @@ void say(std::string_view text) {
     const char* value = std::getenv("WAVEJIT_HSA_QUIET");
     return value && *value && *value != '0';
   }();
-  if (!quiet) fmt::print(stderr, "wavejit: {}\n", text);
+  if (!quiet) std::fprintf(stderr, "wavejit: %.*s\n", static_cast<int>(text.size()), text.data());
 }
 
 hsa_status_t not_implemented(const char* function, hsa_status_t status) {

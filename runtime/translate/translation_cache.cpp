@@ -36,6 +36,19 @@ TranslationCache::TranslationCache(std::shared_ptr<const codeobject::CodeObject>
 TranslationCache::~TranslationCache() = default;
 
 namespace {
+
+// Short enough for a std::string that takes no memory.
+constexpr const char* kOutOfMemory = "Out of memory.";
+
+// Says which translation, if there is memory for that.
+std::string no_memory_for(const std::string& name) {
+  try {
+    return fmt::format("{}: there is no memory for the translation.", name);
+  } catch (const std::bad_alloc&) {
+    return kOutOfMemory;
+  }
+}
+
 // The position of `value`, which is added if need be.
 template <typename T>
 uint32_t number_of(std::vector<T>& list, const T& value) {
@@ -262,7 +275,7 @@ void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters
   } catch (const InternalError& e) {
     failed(ErrorCode::kInternal, fmt::format("{}: {}.", work->options.name, e.what()));
   } catch (const std::bad_alloc&) {
-    failed(ErrorCode::kOutOfMemory, fmt::format("{}: there is no memory for the translation.", work->options.name));
+    failed(ErrorCode::kOutOfMemory, no_memory_for(work->options.name));
   }
   const Time end = std::chrono::steady_clock::now();
   if (!unit.code) return;
@@ -347,7 +360,7 @@ Expected<TranslationCache::Entry> TranslationCache::find(const Query& query, Tra
   }
   return in_start_unit ? find_in_start_unit(query, counters) : find_general(query, counters);
 } catch (const std::bad_alloc&) {
-  return make_error(ErrorCode::kOutOfMemory, "There is no memory for translations.");
+  return make_error(ErrorCode::kOutOfMemory, kOutOfMemory);
 }
 
 std::optional<TranslationCache::Entry> TranslationCache::find_translated(const Query& query) {
@@ -435,7 +448,7 @@ Expected<TranslationCache::Entry> TranslationCache::find_function(const Query& q
                                                                   TranslationCounters& counters) try {
   return find_general_for({query.config, kGeneral, query.pc, query.mode, query.exec_full, query.scratch_srd}, counters);
 } catch (const std::bad_alloc&) {
-  return make_error(ErrorCode::kOutOfMemory, "There is no memory for translations.");
+  return make_error(ErrorCode::kOutOfMemory, kOutOfMemory);
 }
 
 Expected<TranslationCache::Entry> TranslationCache::find_general_for(const Key& key, TranslationCounters& counters) {

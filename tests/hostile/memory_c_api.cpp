@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "failing_memory.h"
+#include "runtime/api/c_api_internal.h"
 #include "wavejit/wavejit.h"
 
 namespace {
@@ -44,6 +45,17 @@ wavejit_status launch(const std::vector<uint8_t>& object, wavejit_engine engine)
   return WAVEJIT_OK;
 }
 
+// An exception whose message there is no memory for.
+bool reports_exceptions_without_memory() {
+  struct Exception : std::exception {
+    const char* what() const noexcept override { return "a message that does not fit into a std::string itself"; }
+  };
+  wavejit::hostile::fail_allocation(1, true);
+  const wavejit_status status = wavejit::runtime::guarded([]() -> wavejit_status { throw Exception(); });
+  wavejit::hostile::fail_allocation(0);
+  return status == WAVEJIT_OUT_OF_MEMORY;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -51,6 +63,10 @@ int main(int argc, char** argv) {
   std::ifstream file(WAVEJIT_HSA_TEST_FOLDER "/kernels.co", std::ios::binary);
   const std::vector<uint8_t> object(std::istreambuf_iterator<char>(file), {});
   const std::string name = argv[2];
+  if (!reports_exceptions_without_memory()) {
+    std::fprintf(stderr, "another status for an exception\n");
+    return 1;
+  }
   const wavejit_engine engine = name == "jit"      ? WAVEJIT_ENGINE_JIT
                                 : name == "interp" ? WAVEJIT_ENGINE_INTERP
                                                    : WAVEJIT_ENGINE_AUTO;
