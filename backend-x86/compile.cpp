@@ -2,28 +2,16 @@
 #include <algorithm>
 #include <new>
 
-#include "backend-x86/address_audit.h"
-#include "backend-x86/code_memory.h"
-#include "backend-x86/emitter.h"
-#include "backend-x86/helpers.h"
+#include "backend-x86/encode/address_audit.h"
+#include "backend-x86/encode/code_memory.h"
+#include "backend-x86/encode/encode.h"
+#include "backend-x86/helpers/helpers.h"
+#include "backend-x86/lir/passes/fold_loads.h"
+#include "backend-x86/lir/text.h"
+#include "backend-x86/lir/verify.h"
+#include "backend-x86/lower/emitter.h"
 #include "backend-x86/regalloc/allocation.h"
 #include "backend-x86/regalloc/checker.h"
-
-#ifdef WAVEJIT_WITHOUT_ALLOCATOR_ASSERTIONS
-// For the tests (CMakeLists.txt), which select asmjit's own allocator for each of their kernels: Debian's libasmjit.a is built
-// with assertions, and that allocator asserts verify() at every instruction. This is a walk over all virtual registers, nine
-// tenths of the time for large functions. The header of the class is not installed; this definition replaces the archive's
-// weak one, or does nothing where asmjit has no such function.
-ASMJIT_BEGIN_NAMESPACE
-class RAAssignment {
- public:
-  bool verify() noexcept;
-};
-bool RAAssignment::verify() noexcept {
-  return true;
-}
-ASMJIT_END_NAMESPACE
-#endif
 
 namespace wavejit::backend {
 namespace {
@@ -46,53 +34,17 @@ void attach(asmjit::CodeHolder& code, asmjit::BaseEmitter& emitter) {
   throw std::bad_alloc();
 }
 
-// Records where the marked instructions end up, and counts. Shows numbers to the audit, if there is one.
-class RecordingAssembler : public x86::Assembler {
- public:
-  RecordingAssembler(asmjit::CodeHolder& code, FaultLog& faults, AddressAudit* audit) : faults_(faults), audit_(audit) {
-    attach(code, *this);
-  }
-
-  asmjit::Error _emit(InstId id, const Operand_& a, const Operand_& b, const Operand_& c,
-                      const Operand_* more) override {
-    FaultRange* range = faults_.find(inlineComment());
-    resetInlineComment();  // markers are not for the listing
-    if (writes_all(id, a)) setInstOptions(instOptions() & ~asmjit::InstOptions::kX86_ZMask);  // see set_whole_mask
-    if (audit_ != nullptr)
-      for (const Operand_* operand : {&a, &b, &c}) look_at(*operand);
-    const size_t begin = offset();
-    const asmjit::Error error = x86::Assembler::_emit(id, a, b, c, more);
-    ++instructions_;
-    if (range != nullptr) {
-      range->begin = static_cast<uint32_t>(begin);
-      range->end = static_cast<uint32_t>(offset());
+// Shows the audit what can hold an address of this process: immediates, and memory operands without base and index.
+void look_at(const lir::Function& function, AddressAudit& audit) {
+  for (const lir::Node* node = function.begin(); node != nullptr; node = node->next) {
+    if (!node->is_code()) continue;
+    for (const Operand& operand : node->ops()) {
+      if (operand.isImm()) audit.look_at(operand.as<asmjit::Imm>().valueAs<uint64_t>());
+      if (operand.isMem() && !operand.as<Mem>().hasBase() && !operand.as<Mem>().hasIndex())
+        audit.found_absolute_operand();
     }
-    return error;
   }
-  // In listings, every IR instruction is preceded by the offset of its code.
-  asmjit::Error comment(const char* data, size_t size) override {
-    if (_logger != nullptr) _logger->logf("%06zx", offset());
-    return x86::Assembler::comment(data, size);
-  }
-  [[nodiscard]] uint32_t instructions() const { return instructions_; }
-
- private:
-  // Whatever the mask, it is not one under which lanes keep what they had.
-  static bool writes_all(InstId id, const Operand_& to) {
-    return id == I::kIdVpblendmd || id == I::kIdVpblendmq || (to.isReg() && to.as<x86::Reg>().isKReg());
-  }
-
-  // Only moves have immediates of 64 bits, and no instruction takes memory behind its third operand without a base.
-  void look_at(const Operand_& operand) {
-    if (operand.isImm()) audit_->look_at(operand.as<asmjit::Imm>().valueAs<uint64_t>());
-    if (operand.isMem() && !operand.as<Mem>().hasBase() && !operand.as<Mem>().hasIndex())
-      audit_->found_absolute_operand();
-  }
-
-  FaultLog& faults_;
-  AddressAudit* const audit_;
-  uint32_t instructions_ = 0;
-};
+}
 
 class Code final : public CompiledCode {
  public:
@@ -150,52 +102,51 @@ Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& functi
   if (const auto error = code.init(environment)) return failed(asmjit::DebugUtils::errorAsString(error));
   code.setErrorHandler(&errors);
   asmjit::StringLogger logger;
-  if (options.keep_listing) code.setLogger(&logger);
+  if (options.listing == ListingKind::x86) code.setLogger(&logger);
 
-  x86::Compiler compiler;
-  attach(code, compiler);
-  Emitter emitter(function, compiler, options);
+  lir::Function lir;
+  lir::Builder builder(lir);
+  Emitter emitter(function, builder, options);
   const auto finished = [&](std::string_view stage) {
     if (options.finished) options.finished(stage);
   };
   if (auto done = emitter.run(); !done) return tl::make_unexpected(done.error());
-  if (!errors.first().empty()) return failed(errors.first());
+  if (options.optimisations.has(Optimisation::folded_loads)) lir::fold_loads(lir);
   finished("emit");
+  std::string listing;
+  if (options.listing == ListingKind::lir) listing = lir::print(lir);
   std::optional<AllocationChecker> checker;
-  if (allocation_is_checked()) checker.emplace(compiler, *emitter.function_node());
-  const asmjit::Error allocated = options.optimisations.has(Optimisation::own_allocator)
-                                      ? allocate_registers(compiler, *emitter.function_node())
-                                      : compiler.runPasses();
-  if (allocated != asmjit::kErrorOk)
-    return failed(errors.first().empty() ? asmjit::DebugUtils::errorAsString(allocated) : errors.first());
+  if (allocation_is_checked()) {
+    if (const auto wrong = lir::verify(lir)) return failed(*wrong);
+    checker.emplace(lir);
+  }
+  if (const asmjit::Error error = allocate_registers(lir)) return failed(asmjit::DebugUtils::errorAsString(error));
   if (checker)
     if (const auto wrong = checker->check()) return failed(*wrong);
   finished("allocate");
-  std::optional<AddressAudit> audit;
-  if (options.movable_within) audit.emplace(*options.movable_within);
-  RecordingAssembler assembler(code, emitter.faults(), audit ? &*audit : nullptr);
-  compiler.serializeTo(&assembler);
+  x86::Assembler assembler;
+  attach(code, assembler);
+  const EncodedFunction encoded = encode(lir, assembler);
+  emitter.pool().emit(assembler);
   if (!errors.first().empty()) return failed(errors.first());
-
   finished("assemble");
-  bool movable = audit.has_value();
-  if (audit) {
-    for (const auto& [bytes, label] : emitter.pool().entries()) audit->look_at_data(bytes.data(), bytes.size());
+  bool movable = options.movable_within.has_value();
+  if (movable) {
+    AddressAudit audit(*options.movable_within);
+    look_at(lir, audit);
+    for (const auto& [bytes, label] : emitter.pool().entries()) audit.look_at_data(bytes.data(), bytes.size());
     // Everything inside is relative to itself, unless asmjit has noted something else.
-    movable = !audit->found() && code.relocEntries().empty();
+    movable = !audit.found() && code.relocEntries().empty();
   }
   auto block = CodeBlock::create(code);
   if (!block) return tl::make_unexpected(block.error());
-  std::vector<FaultRange> faults = std::move(emitter.faults().ranges());
-  std::erase_if(faults, [](const FaultRange& range) { return range.begin == range.end; });
-  std::sort(faults.begin(), faults.end(), [](const FaultRange& a, const FaultRange& b) { return a.begin < b.begin; });
-  std::string listing;
-  if (options.keep_listing) listing.assign(logger.data(), logger.dataSize());
+  std::vector<FaultRange> faults = emitter.faults().placed(encoded.marked);
+  if (options.listing == ListingKind::x86) listing.assign(logger.data(), logger.dataSize());
   finished("place");
   std::optional<std::vector<FunctionSlot>> slots;
   if (movable) slots = slots_of(emitter.pool(), code);
   return std::make_shared<const Code>(std::move(*block), std::move(faults), std::move(slots), std::move(listing),
-                                      assembler.instructions());
+                                      encoded.instructions);
 }
 
 Expected<std::shared_ptr<const CompiledCode>> place(CodeImage image) {

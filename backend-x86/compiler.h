@@ -33,9 +33,16 @@ struct AddressRange {
   uint64_t begin = 0, end = 0;
 };
 
+// What CompiledCode::listing() has, annotated with the IR that it is made of.
+enum class ListingKind : uint8_t {
+  none,
+  lir,  // before register allocation
+  x86,
+};
+
 struct CompileOptions {
   Tier tier = Tier::avx512;
-  bool keep_listing = false;  // produce CompiledCode::listing (annotated x86 assembly)
+  ListingKind listing = ListingKind::none;
   OptimisationSet optimisations = {};
   // If set, compile() determines whether the code is movable. Addresses in this range, those of the guest's code and
   // variables, are the same in every process that uses the code.

@@ -7,101 +7,12 @@
 #include "ir/names.h"
 #include "ir/signature.h"
 #include "ir/text.h"
+#include "ir/text_line.h"
 
 namespace wavejit::ir {
 namespace {
 
 constexpr uint32_t kMaxId = 1u << 24;  // keeps tables indexed by id small, whatever the text says
-
-// One line of text. Reading functions leave the cursor where it was when they do not find what they look for.
-class Line {
- public:
-  explicit Line(std::string_view text) : text_(text) { skip_space(); }
-
-  [[nodiscard]] bool at_end() const { return text_.empty(); }
-  bool accept(char c) {
-    if (text_.empty() || text_.front() != c) return false;
-    text_.remove_prefix(1);
-    skip_space();
-    return true;
-  }
-  std::string_view word() {
-    size_t length = 0;
-    while (length < text_.size() && is_word(text_[length])) ++length;
-    return take(length);
-  }
-  bool accept_word(std::string_view wanted) {
-    const std::string_view saved = text_;
-    if (word() == wanted) return true;
-    text_ = saved;
-    return false;
-  }
-  std::optional<uint64_t> number() {
-    const std::string_view saved = text_;
-    const bool negative = accept('-');
-    const bool hex = text_.starts_with("0x");
-    const std::string_view digits = hex ? text_.substr(2) : text_;
-    uint64_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, hex ? 16 : 10);
-    if (error != std::errc() || end == digits.data()) {
-      text_ = saved;
-      return std::nullopt;
-    }
-    text_.remove_prefix(static_cast<size_t>(end - text_.data()));
-    skip_space();
-    return negative ? 0 - value : value;
-  }
-  // A number right after a letter: "b12", "%12".
-  std::optional<uint32_t> id(char prefix) {
-    const std::string_view saved = text_;
-    if (text_.size() > 1 && text_.front() == prefix && text_[1] >= '0' && text_[1] <= '9') {
-      text_.remove_prefix(1);
-      const std::optional<uint64_t> value = number();
-      if (value && *value < kMaxId) return static_cast<uint32_t>(*value);
-    }
-    text_ = saved;
-    return std::nullopt;
-  }
-  std::optional<std::string> quoted() {
-    if (text_.empty() || text_.front() != '"') return std::nullopt;
-    std::string out;
-    for (size_t i = 1; i < text_.size(); ++i) {
-      if (text_[i] == '"') {
-        take(i + 1);
-        return out;
-      }
-      if (text_[i] != '\\') {
-        out += text_[i];
-      } else if (i + 3 < text_.size() && text_[i + 1] == 'x') {
-        unsigned value = 0;
-        const char* begin = text_.data() + i + 2;
-        if (std::from_chars(begin, begin + 2, value, 16).ptr != begin + 2) return std::nullopt;
-        out += static_cast<char>(value);
-        i += 3;
-      } else if (i + 1 < text_.size()) {
-        out += text_[++i];
-      }
-    }
-    return std::nullopt;
-  }
-
- private:
-  static bool is_word(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
-  }
-  std::string_view take(size_t length) {
-    const std::string_view result = text_.substr(0, length);
-    text_.remove_prefix(length);
-    skip_space();
-    return result;
-  }
-  void skip_space() {
-    const size_t start = text_.find_first_not_of(" \t\r");
-    text_ = start == std::string_view::npos ? std::string_view() : text_.substr(start);
-  }
-
-  std::string_view text_;
-};
 
 std::string_view without_comment(std::string_view line) {
   bool quoted = false;
@@ -174,7 +85,7 @@ class Parser {
       text_ = end == std::string_view::npos ? std::string_view() : text_.substr(end + 1);
       ++line_number_;
       line = without_comment(line);
-      Line cursor(line);
+      TextLine cursor(line);
       if (cursor.at_end()) continue;
       if (!parse_line(cursor)) return error();
       if (!cursor.at_end()) {
@@ -210,7 +121,7 @@ class Parser {
   }
   tl::unexpected<Error> error() const { return make_error(ErrorCode::kInvalidArgument, "IR text, " + why_ + "."); }
 
-  bool parse_line(Line& line) {
+  bool parse_line(TextLine& line) {
     if (line.accept_word("function")) {
       const auto name = line.quoted();
       if (!name) return fail("a function needs a quoted name");
@@ -219,7 +130,7 @@ class Parser {
     }
     if (line.accept_word("entry")) {
       const auto pc = line.number();
-      const auto block = line.id('b');
+      const auto block = line.id('b', kMaxId);
       if (!pc || !block) return fail("an entry is a guest pc and a block");
       const bool resumed = line.accept_word("resumed");
       uint64_t exec = ~uint64_t{0};
@@ -236,8 +147,8 @@ class Parser {
     return parse_inst(line);
   }
 
-  bool parse_block(Line& line) {
-    const auto id = line.id('b');
+  bool parse_block(TextLine& line) {
+    const auto id = line.id('b', kMaxId);
     if (!id) return fail("a block needs a name like b0");
     if (block_index_.contains(*id)) return fail(fmt::format("block b{} is defined twice", *id));
     PendingBlock pending{.block = function_->add_block()};
@@ -250,7 +161,7 @@ class Parser {
     }
     if (line.accept_word("preds")) {
       pending.preds_given = true;
-      while (const auto predecessor = line.id('b')) {
+      while (const auto predecessor = line.id('b', kMaxId)) {
         pending.preds.push_back(*predecessor);
         line.accept(',');
       }
@@ -260,8 +171,8 @@ class Parser {
     return true;
   }
 
-  bool parse_inst(Line& line) {
-    std::optional<uint32_t> id = line.id('%');
+  bool parse_inst(TextLine& line) {
+    std::optional<uint32_t> id = line.id('%', kMaxId);
     Type type = kNone;
     if (id) {
       if (!line.accept(':')) return fail("a value needs a type: %id:type = ...");
@@ -324,7 +235,7 @@ class Parser {
     return it->second;
   }
 
-  bool parse_memory(Line& line, Inst* inst) {
+  bool parse_memory(TextLine& line, Inst* inst) {
     MemAttr& mem = inst->mem;
     if (!line.accept('[')) return fail("a memory operation needs [space form size]");
     const auto space = index_of(kSpaceNames, line.word());
@@ -366,7 +277,7 @@ class Parser {
     return true;
   }
 
-  bool parse_tail(Line& line, Inst* inst) {
+  bool parse_tail(TextLine& line, Inst* inst) {
     if (line.accept('#')) {
       const auto imm = line.number();
       if (!imm) return fail("a number after #");
@@ -384,9 +295,9 @@ class Parser {
     }
     Pending pending{.inst = inst, .operands = {}, .line = line_number_};
     for (bool more = true; more; more = line.accept(',')) {
-      if (const auto operand = line.id('%')) {
+      if (const auto operand = line.id('%', kMaxId)) {
         pending.operands.push_back(*operand);
-      } else if (const auto successor = line.id('b')) {
+      } else if (const auto successor = line.id('b', kMaxId)) {
         blocks_.back().successors.push_back(*successor);
       } else if (!pending.operands.empty()) {
         return fail("an operand after the comma");

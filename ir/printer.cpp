@@ -5,6 +5,7 @@
 #include "ir/names.h"
 #include "ir/signature.h"
 #include "ir/text.h"
+#include "ir/text_line.h"
 
 namespace wavejit::ir {
 namespace {
@@ -12,21 +13,6 @@ namespace {
 template <typename Names>
 std::string_view name_of(const Names& names, unsigned index) {
   return index < names.size() ? names[index] : std::string_view("?");
-}
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
 }
 
 std::string number(uint64_t value) {

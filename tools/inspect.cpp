@@ -145,7 +145,7 @@ void info(const InfoState& state) {
 
 struct DisasmState {
   FileOptions file;
-  bool gcn = false, x86 = false, pass_stats = false;
+  bool gcn = false, lir = false, x86 = false, pass_stats = false;
   std::string ir;
   std::string isa = "auto", disabled_passes, local;
 };
@@ -158,6 +158,7 @@ void disasm(const DisasmState& state, bool ir) {
   wavejit_dump_options options{};
   options.size = sizeof options;
   options.kind = state.x86          ? WAVEJIT_DUMP_X86
+                 : state.lir        ? WAVEJIT_DUMP_LIR
                  : state.pass_stats ? WAVEJIT_DUMP_PASS_STATS
                  : ir               ? WAVEJIT_DUMP_IR
                                     : WAVEJIT_DUMP_GCN;
@@ -197,7 +198,7 @@ void add_info(CLI::App& app) {
 
 void add_disasm(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("disasm", "Show the code of a kernel (GCN, IR or x86), or what the IR passes did to it");
+      app.add_subcommand("disasm", "Show the code of a kernel (GCN, IR, LIR or x86), or what the IR passes did to it");
   auto state = std::make_shared<DisasmState>();
   command->add_option("file", state->file.file, "Code object, offload bundle, or host binary with HIP kernels")
       ->required();
@@ -207,16 +208,18 @@ void add_disasm(CLI::App& app) {
   CLI::Option* ir = command->add_option("--ir", state->ir, "IR after all passes, or --ir=before:PASS, --ir=after:PASS")
                         ->expected(0, 1)
                         ->type_name("[STAGE]");
+  CLI::Option* lir = command->add_flag("--lir", state->lir, "Annotated low-level IR before register allocation");
   CLI::Option* x86 = command->add_flag("--x86", state->x86, "Annotated x86 code");
   CLI::Option* stats = command->add_flag("--pass-stats", state->pass_stats,
                                          "What the IR passes did: how often each rule fired, how often each pass ran");
-  gcn->excludes(ir)->excludes(x86)->excludes(stats);
-  ir->excludes(x86)->excludes(stats);
+  gcn->excludes(ir)->excludes(lir)->excludes(x86)->excludes(stats);
+  ir->excludes(lir)->excludes(x86)->excludes(stats);
+  lir->excludes(x86)->excludes(stats);
   x86->excludes(stats);
-  command->add_option("--isa", state->isa, "With --x86: avx2, avx512 or auto (default)");
+  command->add_option("--isa", state->isa, "With --lir or --x86: avx2, avx512 or auto (default)");
   command->add_option("--disable,--disable-pass", state->disabled_passes, kDisableHelp);
   command->add_option("--local", state->local,
-                      "With --ir, --x86 or --pass-stats: the code for complete work-groups of X[,Y[,Z]]");
+                      "With --ir, --lir, --x86 or --pass-stats: the code for complete work-groups of X[,Y[,Z]]");
   command->callback([state, ir] {
     DisasmState s = *state;
     if (s.ir == "true") s.ir.clear();  // the option without a value

@@ -12,13 +12,12 @@
 namespace wavejit::backend {
 namespace {
 
-using asmjit::BaseNode;
 using asmjit::BaseReg;
 using asmjit::Error;
-using asmjit::FuncNode;
-using asmjit::InstNode;
 using asmjit::Label;
 using asmjit::Operand;
+using lir::Convention;
+using lir::Node;
 namespace I = x86::Inst;
 
 constexpr Error kFine = asmjit::kErrorOk;
@@ -40,35 +39,28 @@ struct Assignment {
 
 class Allocator {
  public:
-  Allocator(x86::Compiler& compiler, FuncNode& function)
-      : cc_(compiler),
-        function_(function),
-        available_(host_registers(function)),
-        lives_(compiler, function, available_) {}
+  explicit Allocator(lir::Function& function)
+      : builder_(function), function_(function), available_(host_registers(function)), lives_(function, available_) {}
 
   Error run() {
     WAVEJIT_TRY(lives_.run());
-    arguments_.reset(&function_.detail());
     hint_arguments();
     for (uint32_t group = 0; group < kGroups; ++group) scarce_[group] = !assign_homes(lives_, group, available_[group]);
     host_of_.assign(lives_.lives.size(), kNoRegister);
     target_host_of_.assign(lives_.lives.size(), kNoRegister);
-    frame_.emplace(cc_, function_, lives_);
+    frame_.emplace(builder_, lives_);
     next_uses_.assign(lives_.lives.size(), {});
     entries_.assign(lives_.blocks.size(), kNoIndex);
     allocated_.assign(lives_.blocks.size(), false);
     WAVEJIT_TRY(allocate_blocks());
-    WAVEJIT_TRY(frame_->finish(clobbered_, arguments_));
-    WAVEJIT_TRY(rewrite_instructions(cc_, function_, lives_));
-    cc_.setCursor(cc_.lastNode());
-    return kFine;
+    WAVEJIT_TRY(frame_->finish(clobbered_[kGpGroup], std::move(arguments_)));
+    return rewrite_instructions(builder_, lives_);
   }
 
  private:
-  static std::array<uint32_t, kGroups> host_registers(FuncNode& function) {
-    uint32_t general = 0xffff & ~(1u << x86::Gp::kIdSp);
-    if (function.frame().hasPreservedFP()) general &= ~(1u << x86::Gp::kIdBp);
-    return {general, function.frame().isAvx512Enabled() ? ~0u : 0xffffu, 0xfeu};
+  // The stack pointer and k0, which stands for no mask, are not among them.
+  static std::array<uint32_t, kGroups> host_registers(const lir::Function& function) {
+    return {0xffff & ~(1u << x86::Gp::kIdSp), function.avx512 ? ~0u : 0xffffu, 0xfeu};
   }
 
   [[nodiscard]] Lifetime& life(uint32_t reg) { return lives_.lives[reg]; }
@@ -77,27 +69,21 @@ class Allocator {
 
   template <typename Visit>
   void for_each_argument(Visit&& visit) {
-    for (uint32_t i = 0; i < function_.argCount(); ++i) {
-      const uint32_t id = function_.argPack(i)[0].id();
-      if (!Operand::isVirtId(id)) continue;
-      const uint32_t reg = lives_.find_life(id);
+    for (uint32_t i = 0; i < function_.arguments.size(); ++i) {
+      const uint32_t reg = lives_.find_life(function_.arguments[i].id());
       if (reg != kNoIndex && lives_.live_in(0, reg)) visit(i, reg);
     }
   }
 
   void hint_arguments() {
-    for_each_argument([&](uint32_t i, uint32_t reg) {
-      const asmjit::FuncValue& value = function_.detail().arg(i);
-      if (value.isReg()) life(reg).hint = static_cast<uint8_t>(value.regId());
-    });
+    for_each_argument([&](uint32_t i, uint32_t reg) { life(reg).hint = Convention::kArguments[i]; });
   }
 
   Error enter_function() {
     Error error = kFine;
     const auto take = [&](uint32_t i, uint32_t reg, uint32_t host) {
       assign(reg, host, true);
-      const asmjit::VirtReg& virt = *life(reg).virt;
-      arguments_.assignRegInPack(i, 0, virt.signature().regType(), host, virt.typeId());
+      arguments_.push_back({.from = Convention::kArguments[i], .to = host, .reg = reg});
     };
     for_each_argument([&](uint32_t i, uint32_t reg) {
       const Lifetime& l = life(reg);
@@ -123,6 +109,7 @@ class Allocator {
     host_of_[reg] = static_cast<uint8_t>(host);
     now_.regs[kFirstHost[group] + host] = reg;
     now_.assigned[group] |= 1u << host;
+    clobbered_[group] |= 1u << host;
     if (dirty) now_.dirty[group] |= 1u << host;
   }
   void drop(uint32_t reg, uint32_t host) {
@@ -174,21 +161,23 @@ class Allocator {
     }
   }
   Error copy(uint32_t reg, const Operand& to, const Operand& from) {
-    const uint32_t id = move_instruction(life(reg).virt->typeId(), function_.frame().isAvx512Enabled());
-    return id == 0 ? kBroken : cc_.emit(id, to, from);
+    const uint32_t id = move_instruction(life(reg).virt->type, function_.avx512);
+    if (id == 0) return kBroken;
+    builder_.emit(id, to, from);
+    return kFine;
   }
-  [[nodiscard]] BaseReg host(uint32_t reg, uint32_t id) { return BaseReg(life(reg).virt->signature(), id); }
+  [[nodiscard]] BaseReg host(uint32_t reg, uint32_t id) { return BaseReg(life(reg).virt->signature, id); }
 
   Error load(uint32_t reg, uint32_t to) {
     assign(reg, to, false);
-    WAVEJIT_TRY(copy(reg, host(reg, to), frame_->slot(reg, life(reg).virt->signature().size())));
-    frame_->note(cc_.cursor()->as<InstNode>());
+    WAVEJIT_TRY(copy(reg, host(reg, to), frame_->slot(reg, life(reg).virt->signature.size())));
+    frame_->note(builder_.cursor());
     return kFine;
   }
   Error save(uint32_t reg, uint32_t from) {
     now_.dirty[life(reg).group] &= ~(1u << from);
-    WAVEJIT_TRY(copy(reg, frame_->slot(reg, life(reg).virt->signature().size()), host(reg, from)));
-    frame_->note(cc_.cursor()->as<InstNode>());
+    WAVEJIT_TRY(copy(reg, frame_->slot(reg, life(reg).virt->signature.size()), host(reg, from)));
+    frame_->note(builder_.cursor());
     return kFine;
   }
   Error spill(uint32_t reg, uint32_t from) {
@@ -208,8 +197,8 @@ class Allocator {
     drop(b, b_host);
     assign(a, b_host, a_dirty);
     assign(b, a_host, b_dirty);
-    const bool wide = std::max(life(a).virt->typeId(), life(b).virt->typeId()) >= asmjit::TypeId::kInt64;
-    return wide ? cc_.xchg(x86::gpq(a_host), x86::gpq(b_host)) : cc_.xchg(x86::gpd(a_host), x86::gpd(b_host));
+    const bool wide = std::max(life(a).virt->bytes, life(b).virt->bytes) > 4;
+    return wide ? builder_.xchg(x86::gpq(a_host), x86::gpq(b_host)) : builder_.xchg(x86::gpd(a_host), x86::gpd(b_host));
   }
 
   // --- decisions ---
@@ -251,7 +240,7 @@ class Allocator {
   // --- instructions ---
 
   Error allocate(Instruction& inst) {
-    cc_.setCursor(inst.node->prev());
+    builder_.set_cursor(inst.node->prev);
     RegisterUse* uses = lives_.uses.data() + inst.first_use;
     for (uint32_t group = 0; group < kGroups; uses += inst.count[group], ++group) {
       const std::span<RegisterUse> of_group(uses, inst.count[group]);
@@ -272,11 +261,9 @@ class Allocator {
   // A register that is not in a host register may be replaced by its stack slot, once per instruction.
   bool use_memory(Instruction& inst, RegisterUse& use) {
     if (!use.has(RegisterUse::use_memory) || !std::has_single_bit(use.use_places)) return false;
-    if (use.memory_size > life(use.reg).virt->virtSize()) return false;
-    // Places count words; operands have four each, their register's number is the third.
+    if (use.memory_size > life(use.reg).virt->bytes) return false;
     const auto place = static_cast<uint32_t>(std::countr_zero(use.use_places));
-    const uint32_t operand = place / (sizeof(Operand) / sizeof(uint32_t));
-    inst.node->op(operand) = frame_->slot(use.reg, use.memory_size);
+    inst.node->operands[place / 2] = frame_->slot(use.reg, use.memory_size);
     frame_->note(inst.node);
     use.use_places = 0;
     return true;
@@ -333,7 +320,6 @@ class Allocator {
       WAVEJIT_TRY(error);
     }
     if (duplicates) WAVEJIT_TRY(copy_arguments(uses));
-    if (inst.node->isInvoke() && group == kVecGroup) WAVEJIT_TRY(spill_halves(inst));
     uint32_t out_hosts = 0;
     if (outs) WAVEJIT_TRY(assign_outs(group, uses, out_hosts));
     clobbered_[group] |= used_or_clobbered | out_hosts;
@@ -434,19 +420,6 @@ class Allocator {
     return error;
   }
 
-  // Vector registers of which a callee keeps a part.
-  Error spill_halves(const Instruction& inst) {
-    const asmjit::CallConv& convention = inst.node->as<asmjit::InvokeNode>()->detail().callConv();
-    const uint32_t kept = convention.preservedRegs(asmjit::RegGroup::kVec) & now_.assigned[kVecGroup];
-    Error error = kFine;
-    for_each_bit(kept, [&](uint32_t host) {
-      const uint32_t reg = now_.reg(kVecGroup, host);
-      if (!error && life(reg).virt->virtSize() > convention.saveRestoreRegSize(asmjit::RegGroup::kVec))
-        error = spill(reg, host);
-    });
-    return error;
-  }
-
   Error assign_outs(uint32_t group, std::span<RegisterUse> uses, uint32_t& out_hosts) {
     uint32_t live = now_.assigned[group];
     for (RegisterUse& use : uses) {
@@ -478,7 +451,7 @@ class Allocator {
       if (!use.has(RegisterUse::last) || life(use.reg).home != kNoRegister) continue;
       const uint8_t in = host_of_[use.reg];
       if (in == kNoRegister) continue;
-      cc_.setCursor(inst.node);
+      builder_.set_cursor(inst.node);
       WAVEJIT_TRY(spill(use.reg, in));
     }
     return kFine;
@@ -569,9 +542,7 @@ class Allocator {
     uint32_t allowed = available_[group] & ~now_.assigned[group];
     if ((allowed & ~want.assigned[group]) != 0) allowed &= ~want.assigned[group];
     if (allowed == 0) return spill(reg, host);
-    const auto to = static_cast<uint32_t>(std::countr_zero(allowed));
-    clobbered_[group] |= 1u << to;
-    return move(reg, to, host);
+    return move(reg, static_cast<uint32_t>(std::countr_zero(allowed)), host);
   }
 
   // The block begins with what is where now.
@@ -594,21 +565,21 @@ class Allocator {
     WAVEJIT_TRY(allocate(inst));
     if (entries_[target] == kNoIndex) return enter(target), kFine;
     // Code for the way to the target goes behind the function, if there is any.
-    BaseNode* const behind = function_.endNode()->prev();
-    BaseNode* const cursor = cc_.setCursor(behind);
+    Node* const behind = function_.last();
+    Node* const cursor = builder_.set_cursor(behind);
     const Assignment before = now_;
     WAVEJIT_TRY(switch_to(target));
-    if (cc_.cursor() != behind) {
-      Operand& to = inst.node->op(inst.node->opCount() - 1);
+    if (builder_.cursor() != behind) {
+      Operand& to = inst.node->target();
       const Label label = to.as<Label>();
-      const Label way = cc_.newLabel();
+      const Label way = builder_.new_label();
       to = way;
-      inst.node->clearOptions(asmjit::InstOptions::kShortForm);
-      WAVEJIT_TRY(cc_.jmp(label));
-      cc_.setCursor(behind);
-      WAVEJIT_TRY(cc_.bind(way));
+      inst.node->options &= ~asmjit::InstOptions::kShortForm;
+      builder_.jmp(label);
+      builder_.set_cursor(behind);
+      builder_.bind(way);
     }
-    cc_.setCursor(cursor);
+    builder_.set_cursor(cursor);
     replace(before);
     return kFine;
   }
@@ -630,7 +601,7 @@ class Allocator {
     behind_ = block.end;
     const bool scarce = scarce_[0] || scarce_[1] || scarce_[2];
     if (scarce) find_next_uses(block);
-    BaseNode* const behind = block.last->next();
+    Node* const behind = block.last->next;
     for (uint32_t i = block.begin; i < block.end; ++i) {
       Instruction& inst = lives_.instructions[i];
       memory_used_ = false;
@@ -640,15 +611,16 @@ class Allocator {
         continue;
       }
       WAVEJIT_TRY(allocate(inst));
-      if (!inst.node->isInvoke()) WAVEJIT_TRY(spill_behind(inst));
+      // Between a push and its call, the stack pointer is lower than spill slots assume.
+      if (!inst.node->is_call() && inst.node->id != I::kIdPush) WAVEJIT_TRY(spill_behind(inst));
       if (!scarce) continue;
       for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u)
         next_uses_[lives_.uses[u].reg].instruction = lives_.uses[u].next;
     }
     const uint32_t next = block.next != kNoIndex ? block.next : block.target;
     if (next == kNoIndex) return kFine;
-    BaseNode* const last = behind->prev();
-    cc_.setCursor(block.ends_with_jump ? last->prev() : last);
+    Node* const last = behind != nullptr ? behind->prev : function_.last();
+    builder_.set_cursor(block.ends_with_jump ? last->prev : last);
     if (entries_[next] != kNoIndex) return switch_to(next);
     enter(next);
     replace(assignments_[entries_[next]]);
@@ -678,12 +650,12 @@ class Allocator {
     }
   }
 
-  x86::Compiler& cc_;
-  FuncNode& function_;
+  lir::Builder builder_;
+  lir::Function& function_;
   const std::array<uint32_t, kGroups> available_;
   Lives lives_;
   std::optional<StackFrame> frame_;
-  asmjit::FuncArgsAssignment arguments_;
+  std::vector<Argument> arguments_;
   std::array<bool, kGroups> scarce_{};  // not everything has a home
   std::array<uint32_t, kGroups> clobbered_{};
 
@@ -705,8 +677,8 @@ class Allocator {
 
 }  // namespace
 
-Error allocate_registers(x86::Compiler& compiler, FuncNode& function) {
-  return Allocator(compiler, function).run();
+Error allocate_registers(lir::Function& function) {
+  return Allocator(function).run();
 }
 
 }  // namespace wavejit::backend

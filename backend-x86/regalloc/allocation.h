@@ -1,6 +1,6 @@
-// Register allocation for the code that the emitters produce. Replaces asmjit's pass.
+// Register allocation.
 //
-// The method is asmjit's. First each virtual register is assigned a home, a host register in which no other live range
+// First each virtual register is assigned a home, a host register in which no other live range
 // overlaps its own; registers with the most uses per length of their live range come first. Then instructions are
 // processed in order: values that are not where an instruction needs them are moved, reloaded or spilled. At a merge
 // point the first predecessor processed decides the assignment. Uses count more in loops and less in cold code. The
@@ -8,11 +8,12 @@
 // and registers.
 #pragma once
 
-#include <asmjit/x86.h>
+#include "backend-x86/lir/function.h"
 
 namespace wavejit::backend {
 
-// Allocates registers and inserts prologue and epilogue. asmjit's pass must not run afterwards.
-[[nodiscard]] asmjit::Error allocate_registers(asmjit::x86::Compiler& compiler, asmjit::FuncNode& function);
+// Replaces virtual registers by host registers and variables by places on the stack, and inserts prologue and epilogue. An
+// error if the function has something that the allocator does not know; the function is of no use then.
+[[nodiscard]] asmjit::Error allocate_registers(lir::Function& function);
 
 }  // namespace wavejit::backend

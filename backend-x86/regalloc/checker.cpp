@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "backend-x86/lir/text.h"
+
 namespace wavejit::backend {
 namespace {
 
@@ -14,11 +16,13 @@ using asmjit::InstControlFlow;
 using asmjit::InstSameRegHint;
 using asmjit::Operand;
 using asmjit::OperandSignature;
+using lir::Convention;
 using Kind = RecordedUse::Kind;
 namespace I = x86::Inst;
 
 constexpr uint32_t kNone = UINT32_MAX;
 constexpr uint8_t kAnyHost = 0xff;
+constexpr uint32_t kCallAlignment = 16;
 
 // Other names of instructions that the allocator may use: the same operation for host registers above 15.
 bool is_same_operation(asmjit::InstId before, asmjit::InstId behind) {
@@ -66,20 +70,11 @@ bool allocation_is_checked() {
 
 // --- messages ---
 
-std::string AllocationChecker::text(const Node& node) const {
-  if (!node.isInst()) return node.isLabel() ? "label" : "end";
-  const auto& inst = *node.as<InstNode>();
-  asmjit::String string;
-  asmjit::Formatter::formatInstruction(string, asmjit::FormatFlags::kNone, &compiler_, asmjit::Arch::kX64,
-                                       inst.baseInst(), inst.operands(), inst.opCount());
-  return string.data();
-}
-
 std::string AllocationChecker::place_name(uint32_t place) const {
   if (place == CheckerState::kNowhere) return "nowhere";
   if (place >= kHostRegisters) {
     const CheckerState::Slot& slot = state_->slots()[place - kHostRegisters];
-    return fmt::format("[stack{:+}]", slot.at.offset);
+    return fmt::format("[stack{:+}]", slot.at);
   }
   const uint32_t group = group_of_host(place);
   constexpr std::array kTypes{asmjit::RegType::kX86_Gpq, asmjit::RegType::kX86_Zmm, asmjit::RegType::kX86_KReg};
@@ -91,9 +86,9 @@ std::string AllocationChecker::place_name(uint32_t place) const {
 
 bool AllocationChecker::fail(const Node& at, const std::string& why) {
   if (failure_) return false;
-  failure_ = fmt::format("register allocation is wrong at '{}'", text(at));
-  if (const auto number = RecordedProgram::number_of(at); number && at.isInst())
-    *failure_ += fmt::format(", before '{}'", program_.text(program_.instructions[*number]));
+  failure_ = fmt::format("register allocation is wrong at '{}'", lir::print(function_, at));
+  if (const auto number = RecordedProgram::number_of(at); number && at.is_code())
+    *failure_ += fmt::format(", before '{}'", lir::print(function_, program_.instructions[*number].node));
   *failure_ += ": " + why;
   return false;
 }
@@ -108,8 +103,7 @@ bool AllocationChecker::fail_read(const Node& at, const std::string& what, uint3
   }
   const std::string name = reg < program_.registers() ? program_.name(reg)
                            : reg == returned()        ? "the returned value"
-                           : reg < returned()         ? "the caller's " + place_name(reg - entry_value(0))
-                                                      : "the kept stack pointer";
+                                                      : "the caller's " + place_name(reg - entry_value(0));
   return fail(at, fmt::format("{} is read from {}, which does not hold bytes {:#x} of {}; its value is {}, and was put "
                               "last in {}",
                               what, place_name(place), bytes, name, held, place_name(state_->last_place(reg))));
@@ -119,10 +113,9 @@ bool AllocationChecker::fail_read(const Node& at, const std::string& what, uint3
 
 std::optional<std::string> AllocationChecker::check() {
   if (program_.problem) return program_.problem;
-  const size_t registers = kept_stack_pointer() + size_t{1};
-  maybe_undefined_.assign(registers, false);
+  maybe_undefined_.assign(registers(), false);
   maybe_undefined_[returned()] = true;
-  variable_of_.assign(registers, kNone);
+  variable_of_.assign(registers(), kNone);
   if (!prepare()) return failure_;
   do {
     again_ = false;
@@ -135,40 +128,35 @@ std::optional<std::string> AllocationChecker::check() {
 bool AllocationChecker::prepare() {
   present_.assign(program_.instructions.size(), false);
   labels_.clear();
-  labels_.resize(compiler_.code()->labelCount());
+  labels_.resize(function_.label_count());
   in_order_.clear();
   state_.emplace(0);
-  const auto exit = program_.label(function_.exitNode()->labelId());
-  if (!exit) return fail(function_, "the function has no exit");
+  const auto exit = function_.exit != nullptr ? program_.label(function_.exit->label_id()) : std::nullopt;
+  if (!exit) return fail(*function_.begin(), "the function has no exit");
   exit_ = *exit;
-  for (Node* node = function_.next(); node != function_.endNode(); node = node->next()) {
-    if (node == nullptr) return fail(function_, "the function has no end");
+  for (const Node* node = function_.begin()->next; node != nullptr; node = node->next) {
     if (const auto number = RecordedProgram::number_of(*node)) present_[*number] = true;
-    if (!node->isLabel()) continue;
-    Label& label = labels_[node->as<asmjit::LabelNode>()->labelId()];
+    if (!node->is_label()) continue;
+    Label& label = labels_[node->label_id()];
     label.node = node;
     label.order = static_cast<uint32_t>(in_order_.size());
-    in_order_.push_back(node->as<asmjit::LabelNode>()->labelId());
+    in_order_.push_back(node->label_id());
   }
   return true;
 }
 
 KeptState AllocationChecker::entry_state() const {
   KeptState state;
-  const asmjit::FuncDetail& detail = function_.detail();
   for (uint32_t host = 0; host < kHostRegisters; ++host) {
     const uint32_t group = group_of_host(host), id = host - kHostGroupBegin[group];
-    if (!is_host(group, id) || (detail.preservedRegs(static_cast<asmjit::RegGroup>(group)) >> id & 1) == 0) continue;
+    if (!is_host(group, id) || (Convention::kPreserved[group] >> id & 1) == 0) continue;
     state.values.push_back({.place = host, .reg = entry_value(host), .held = bytes_of_group(group), .zero = 0});
   }
-  for (uint32_t i = 0; i < function_.argCount(); ++i) {
-    const uint32_t id = function_.argPack(i)[0].id();
-    const asmjit::FuncValue& value = detail.arg(i);
-    if (!Operand::isVirtId(id) || !value.isReg()) continue;
-    const uint32_t reg = Operand::virtIdToIndex(id);
-    state.values.push_back({.place = kHostGroupBegin[program_.group(reg)] + value.regId(),
-                            .reg = reg,
-                            .held = low_bytes(asmjit::TypeUtils::sizeOf(value.typeId())),
+  for (size_t i = 0; i < function_.arguments.size(); ++i) {
+    const Operand& argument = function_.arguments[i];
+    state.values.push_back({.place = kHostGroupBegin[lir::kGpGroup] + Convention::kArguments[i],
+                            .reg = Operand::virtIdToIndex(argument.id()),
+                            .held = low_bytes(argument.size()),
                             .zero = 0});
   }
   for (uint32_t reg = 0; reg < maybe_undefined_.size(); ++reg) {
@@ -182,9 +170,9 @@ KeptState AllocationChecker::entry_state() const {
 bool AllocationChecker::interpret() {
   assumed_undefined_ = maybe_undefined_;
   for (Label& label : labels_) label.visited = label.pending = false;
-  state_.emplace(kept_stack_pointer() + size_t{1});
+  state_.emplace(registers());
   state_->load(entry_state());
-  if (!walk(&function_)) return false;
+  if (!walk(function_.begin())) return false;
   // The first in the code first, so that loops inside of others come to rest before those.
   for (uint32_t i = 0; i < in_order_.size();) {
     Label& label = labels_[in_order_[i]];
@@ -202,22 +190,17 @@ bool AllocationChecker::interpret() {
   return true;
 }
 
-bool AllocationChecker::walk(Node* node) {
+bool AllocationChecker::walk(const Node* node) {
   for (bool ends = false; !ends;) {
-    node = node->next();
-    if (node == function_.endNode()) return fail(*node, "the code runs past the function's end");
-    if (node->isLabel()) {
-      const auto number = RecordedProgram::number_of(*node);
-      if (number && !advance(*number, *node)) return false;
-      return arrive(node->as<asmjit::LabelNode>()->labelId(), state_->next);
-    }
-    if (!node->isInst()) {
-      if (node->isComment() || node->isAlign()) continue;
-      return fail(*node, "the code runs into data");
-    }
-    const auto& inst = *node->as<InstNode>();
+    if (node->next == nullptr) return fail(*node, "the code runs past the function's end");
+    node = node->next;
     const auto number = RecordedProgram::number_of(*node);
-    if (!(number ? recorded_instruction(inst, *number, ends) : inserted_instruction(inst, ends))) return false;
+    if (node->is_label()) {
+      if (number && !advance(*number, *node)) return false;
+      return arrive(node->label_id(), state_->next);
+    }
+    if (!node->is_code()) continue;
+    if (!(number ? recorded_instruction(*node, *number, ends) : inserted_instruction(*node, ends))) return false;
   }
   return true;
 }
@@ -243,7 +226,7 @@ bool AllocationChecker::advance(uint32_t to, const Node& at) {
   while (state_->next != to) {
     const uint32_t number = state_->next;
     // The way to the exit passes labels of code that has been removed. Jumps to them do not arrive at the same instruction.
-    if (number == exit_ && at.isLabel()) return true;
+    if (number == exit_ && at.is_label()) return true;
     if (number >= program_.instructions.size() || present_[number])
       return fail(at, "instructions are not executed in the order that they had before");
     const RecordedInstruction& inst = program_.instructions[number];
@@ -255,7 +238,7 @@ bool AllocationChecker::advance(uint32_t to, const Node& at) {
       state_->define_as_copy(uses[0].reg, uses[1].reg, uses[0].written, uses[0].zeroed);
       ++state_->next;
     } else {
-      return fail(at, fmt::format("'{}' has been removed in front of it", program_.text(inst)));
+      return fail(at, fmt::format("'{}' has been removed in front of it", lir::print(function_, inst.node)));
     }
   }
   return true;
@@ -263,7 +246,7 @@ bool AllocationChecker::advance(uint32_t to, const Node& at) {
 
 // --- instructions that have been there before ---
 
-bool AllocationChecker::recorded_instruction(const InstNode& node, uint32_t number, bool& ends) {
+bool AllocationChecker::recorded_instruction(const Node& node, uint32_t number, bool& ends) {
   if (!advance(number, node)) return false;
   const Final inst{.node = node, .recorded = program_.instructions[number]};
   state_->next = number + 1;
@@ -273,12 +256,11 @@ bool AllocationChecker::recorded_instruction(const InstNode& node, uint32_t numb
     for (const RecordedUse& use : uses)
       if (use.read != 0 && !read(inst, use)) return false;
   }
-  if (inst.recorded.kind == RecordedInstruction::Kind::call && !clobber(*node.as<asmjit::InvokeNode>())) return false;
-  if (inst.recorded.id == I::kIdPush) state_->stack.offset -= static_cast<int32_t>(sizeof(void*));
-  if (inst.recorded.kind == RecordedInstruction::Kind::stub)
-    state_->stack.offset += static_cast<int32_t>(sizeof(void*));
+  if (inst.recorded.kind == RecordedInstruction::Kind::call && !call(node)) return false;
+  if (inst.recorded.node.id == I::kIdPush) state_->stack -= static_cast<int32_t>(sizeof(void*));
+  if (inst.recorded.kind == RecordedInstruction::Kind::stub) state_->stack += static_cast<int32_t>(sizeof(void*));
   // What AVX code leaves in the upper halves.
-  if (inst.recorded.id == I::kIdVzeroupper)
+  if (inst.recorded.node.id == I::kIdVzeroupper)
     for (uint32_t id = 0; id < 16; ++id) state_->forget(kHostGroupBegin[1] + id, 16, true);
   written_.clear();
   for (const RecordedUse& use : uses)
@@ -289,16 +271,15 @@ bool AllocationChecker::recorded_instruction(const InstNode& node, uint32_t numb
 
 bool AllocationChecker::compare(const Final& inst) {
   constexpr auto kIgnored = ~asmjit::InstOptions::kShortForm;
-  const RecordedInstruction& before = inst.recorded;
-  const auto operands = program_.operands(before);
-  if (!is_same_operation(before.id, inst.node.id()) || operands.size() != inst.node.opCount() ||
-      (before.options & kIgnored) != (inst.node.options() & kIgnored) ||
-      before.extra.signature() != inst.node.extraReg().signature())
+  const Node &before = inst.recorded.node, &behind = inst.node;
+  if (before.kind != behind.kind || !is_same_operation(before.id, behind.id) ||
+      before.operand_count != behind.operand_count || (before.options & kIgnored) != (behind.options & kIgnored) ||
+      before.mask.signature() != behind.mask.signature())
     return fail(inst.node, "it is another instruction than before");
   unsigned memory = 0;
-  for (uint32_t i = 0; i < operands.size(); ++i) {
-    const Operand& from = operands[i];
-    const Operand& to = inst.node.op(i);
+  for (uint32_t i = 0; i < before.operand_count; ++i) {
+    const Operand& from = before.operands[i];
+    const Operand& to = behind.operands[i];
     memory += to.isMem() ? 1 : 0;
     if (from.isReg()) continue;  // see place_of()
     if (from.isMem() && to.isMem()) {
@@ -328,10 +309,9 @@ bool AllocationChecker::compare_memory(const Final& inst, const BaseMem& before,
     return differs();
   // A variable of the emitters on the stack is in one place all the time.
   const uint32_t reg = Operand::virtIdToIndex(before.baseId());
-  StackPointer at = state_->stack;
-  at.offset += behind.offsetLo32() - before.offsetLo32();
-  const uint32_t bytes = compiler_.virtRegs()[reg]->virtSize();
-  if (at.offset < state_->stack.offset || at.offset + static_cast<int64_t>(bytes) > 0)
+  const int32_t at = state_->stack + behind.offsetLo32() - before.offsetLo32();
+  const uint32_t bytes = function_.registers[reg].bytes;
+  if (at < state_->stack || at + static_cast<int64_t>(bytes) > 0)
     return fail(inst.node, "a variable on the stack is outside of the frame");
   if (variable_of_[reg] == kNone) {
     variable_of_[reg] = static_cast<uint32_t>(variables_.size());
@@ -342,9 +322,8 @@ bool AllocationChecker::compare_memory(const Final& inst, const BaseMem& before,
 }
 
 bool AllocationChecker::jump(const Final& inst, bool& ends) {
-  const auto operands = program_.operands(inst.recorded);
-  const Operand& from = operands.back();
-  const Operand& to = inst.node.op(inst.node.opCount() - 1);
+  const Operand& from = inst.recorded.node.target();
+  const Operand& to = inst.node.target();
   if (inst.recorded.flow == InstControlFlow::kReturn || !from.isLabel() || !to.isLabel())
     return fail(inst.node, "its target is not understood");
   const auto target = program_.label(from.id());
@@ -362,30 +341,30 @@ bool AllocationChecker::place_of(const Final& inst, const RecordedUse& use, uint
   uint32_t id = kNone;
   switch (use.kind) {
     case Kind::operand: {
-      const Operand& op = inst.node.op(use.operand);
+      const Operand& op = inst.node.operands[use.operand];
       if (op.isMem()) {
         const uint32_t bytes = op.size();
         if (use.memory_size == 0 || bytes != use.memory_size || use.fixed != kAnyHost || use.read == 0 ||
             (use.read & ~low_bytes(bytes)) != 0)
           return fail(inst.node, fmt::format("operand {} must not be {} bytes in memory", use.operand, bytes));
-        StackPointer at;
+        int32_t at = 0;
         if (!stack_address(inst.node, op.as<BaseMem>(), bytes, at)) return false;
         place = state_->slot(at, bytes);
         return true;
       }
-      if (op.signature() != program_.operands(inst.recorded)[use.operand].signature())
+      if (op.signature() != inst.recorded.node.operands[use.operand].signature())
         return fail(inst.node, fmt::format("operand {} is another than before", use.operand));
       id = op.id();
       break;
     }
     case Kind::base:
-      id = inst.node.op(use.operand).as<BaseMem>().baseId();
+      id = inst.node.operands[use.operand].as<BaseMem>().baseId();
       break;
     case Kind::index:
-      id = inst.node.op(use.operand).as<BaseMem>().indexId();
+      id = inst.node.operands[use.operand].as<BaseMem>().indexId();
       break;
     case Kind::mask:
-      id = inst.node.extraReg().id();
+      id = inst.node.mask.id();
       if (id == 0) return fail(inst.node, "k0 is no mask");
       break;
     case Kind::fixed_in:
@@ -436,36 +415,42 @@ bool AllocationChecker::write(const Final& inst, const RecordedUse& use) {
   return true;
 }
 
-bool AllocationChecker::clobber(const asmjit::InvokeNode& call) {
-  const asmjit::FuncDetail& detail = call.detail();
+bool AllocationChecker::call(const Node& node) {
+  if (!is_aligned(state_->stack, kCallAlignment)) return fail(node, "the stack pointer is not aligned for a call");
   for (uint32_t host = 0; host < kHostRegisters; ++host) {
     const uint32_t group = group_of_host(host);
-    const auto of = static_cast<asmjit::RegGroup>(group);
-    const bool kept = (detail.preservedRegs(of) >> (host - kHostGroupBegin[group]) & 1) != 0;
-    state_->forget(host, kept ? detail.callConv().saveRestoreRegSize(of) : 0, false);
+    if ((Convention::kPreserved[group] >> (host - kHostGroupBegin[group]) & 1) == 0) state_->forget(host, 0, false);
   }
   return true;
+}
+
+bool AllocationChecker::is_aligned(int32_t at, uint32_t alignment) const {
+  return alignment <= function_.stack_alignment &&
+         (at - static_cast<int32_t>(sizeof(void*))) % static_cast<int32_t>(alignment) == 0;
 }
 
 bool AllocationChecker::check_stack_variables() {
   std::vector<CheckerState::Slot> all = state_->slots();
   const size_t slots = all.size();
-  for (const StackVariable& variable : variables_) all.push_back({.at = variable.at, .bytes = variable.bytes});
+  for (const StackVariable& variable : variables_) {
+    if (!is_aligned(variable.at, function_.registers[variable.reg].alignment))
+      return fail(*function_.begin(),
+                  fmt::format("the variable {} on the stack is not aligned", program_.name(variable.reg)));
+    all.push_back({.at = variable.at, .bytes = variable.bytes});
+  }
   std::vector<uint32_t> order(all.size());
   for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  const auto begin = [&](uint32_t i) { return std::pair(all[i].at.aligned, int64_t{all[i].at.offset}); };
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return begin(a) < begin(b); });
-  std::array<int64_t, 2> end_of_slots{INT64_MIN, INT64_MIN}, end_of_variables = end_of_slots;
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return all[a].at < all[b].at; });
+  int64_t end_of_slots = INT64_MIN, end_of_variables = INT64_MIN;
   for (const uint32_t i : order) {
-    const auto [aligned, offset] = begin(i);
+    const int64_t offset = all[i].at;
     const bool is_variable = i >= slots;
     // Slots are the same place only if that is so on purpose, which interpretation has checked.
-    const int64_t taken =
-        is_variable ? std::max(end_of_slots[aligned], end_of_variables[aligned]) : end_of_variables[aligned];
+    const int64_t taken = is_variable ? std::max(end_of_slots, end_of_variables) : end_of_variables;
     if (offset < taken)
-      return fail(function_,
+      return fail(*function_.begin(),
                   fmt::format("a variable on the stack shares its place at {:+} with something else", offset));
-    int64_t& end = (is_variable ? end_of_variables : end_of_slots)[aligned];
+    int64_t& end = is_variable ? end_of_variables : end_of_slots;
     end = std::max(end, offset + all[i].bytes);
   }
   return true;

@@ -25,27 +25,25 @@ namespace wavejit::backend {
 class AllocationChecker {
  public:
   // Before registers are allocated. The function stays until check() is called.
-  AllocationChecker(x86::Compiler& compiler, asmjit::FuncNode& function)
-      : compiler_(compiler), function_(function), program_(compiler, function) {}
+  explicit AllocationChecker(lir::Function& function) : function_(function), program_(function) {}
 
   // Behind the allocation: nothing, or what is wrong. The message names instruction, operand and virtual register, and where
   // its value has been last.
   [[nodiscard]] std::optional<std::string> check();
 
  private:
-  using Node = asmjit::BaseNode;
-  using InstNode = asmjit::InstNode;
+  using Node = lir::Node;
 
   // A label of the final code.
   struct Label {
-    Node* node = nullptr;
+    const Node* node = nullptr;
     uint32_t order = 0;
     bool visited = false, pending = false;
     KeptState state;
   };
   // An instruction of the emitters, in its final form.
   struct Final {
-    const InstNode& node;
+    const Node& node;
     const RecordedInstruction& recorded;
   };
 
@@ -53,43 +51,42 @@ class AllocationChecker {
   bool interpret();
   [[nodiscard]] KeptState entry_state() const;
   // From behind the node on, up to a label or the end of the way.
-  bool walk(Node* node);
+  bool walk(const Node* node);
   bool arrive(uint32_t label, uint32_t next);
   // Carries out what has been removed in front of the instruction.
   bool advance(uint32_t to, const Node& at);
 
-  bool recorded_instruction(const InstNode& node, uint32_t number, bool& ends);
+  bool recorded_instruction(const Node& node, uint32_t number, bool& ends);
   bool compare(const Final& inst);
   bool compare_memory(const Final& inst, const asmjit::BaseMem& before, const asmjit::BaseMem& behind);
   bool jump(const Final& inst, bool& ends);
   bool read(const Final& inst, const RecordedUse& use);
   bool write(const Final& inst, const RecordedUse& use);
   bool place_of(const Final& inst, const RecordedUse& use, uint32_t& place);
-  bool clobber(const asmjit::InvokeNode& call);
+  bool call(const Node& node);
 
-  bool inserted_instruction(const InstNode& node, bool& ends);
-  bool move(const InstNode& node, uint32_t bytes);
-  bool move_stack_pointer(const InstNode& node);
-  bool exchange(const InstNode& node);
-  bool frame_instruction(const InstNode& node);
-  bool leave(const InstNode& node);
-  bool stack_address(const InstNode& node, const asmjit::BaseMem& mem, uint32_t bytes, StackPointer& at);
+  bool inserted_instruction(const Node& node, bool& ends);
+  bool move(const Node& node, uint32_t bytes);
+  bool exchange(const Node& node);
+  bool frame_instruction(const Node& node);
+  bool leave(const Node& node);
+  bool stack_address(const Node& node, const asmjit::BaseMem& mem, uint32_t bytes, int32_t& at);
   bool check_stack_variables();
+  // `at` is relative to the stack pointer at the function's entry, which Function::stack_alignment is about.
+  [[nodiscard]] bool is_aligned(int32_t at, uint32_t alignment) const;
 
   bool fail(const Node& at, const std::string& why);
   bool fail_read(const Node& at, const std::string& what, uint32_t place, uint32_t reg, uint64_t bytes);
-  [[nodiscard]] std::string text(const Node& node) const;
   [[nodiscard]] std::string place_name(uint32_t place) const;
 
-  // Registers of the checker's own, behind the virtual ones: what host registers hold when the function is entered, what it
-  // returns, and the stack pointer that the frame keeps.
+  // Registers of the checker's own, behind the virtual ones: what host registers hold when the function is entered, and
+  // what it returns.
   [[nodiscard]] uint32_t entry_value(uint32_t host) const { return static_cast<uint32_t>(program_.registers()) + host; }
   [[nodiscard]] uint32_t returned() const { return entry_value(kHostRegisters); }
-  [[nodiscard]] uint32_t kept_stack_pointer() const { return returned() + 1; }
+  [[nodiscard]] size_t registers() const { return returned() + size_t{1}; }
   [[nodiscard]] bool at_exit() const { return state_->next == exit_ + 1; }
 
-  x86::Compiler& compiler_;
-  asmjit::FuncNode& function_;
+  const lir::Function& function_;
   RecordedProgram program_;
 
   uint32_t exit_ = 0;               // the label of the function's exit in the recorded program
@@ -102,10 +99,9 @@ class AllocationChecker {
   bool again_ = false;                   // registers have turned out to be undefined, maybe
   std::optional<CheckerState> state_;
   KeptState arriving_;
-  std::optional<StackPointer> kept_at_;  // what kept_stack_pointer() stands for
   struct StackVariable {
     uint32_t reg;
-    StackPointer at;
+    int32_t at;
     uint32_t bytes;
   };
   std::vector<StackVariable> variables_;

@@ -26,11 +26,11 @@ std::optional<uint32_t> host_of(const Operand& op) {
 }
 
 // Bytes that a move of the instruction's name and register copies; 0 if there is no such move.
-uint32_t moved_bytes(const asmjit::InstNode& node) {
-  if (node.opCount() != 2 || node.hasExtraReg()) return 0;
-  const Operand& reg = node.op(0).isReg() ? node.op(0) : node.op(1);
+uint32_t moved_bytes(const lir::Node& node) {
+  if (node.operand_count != 2 || node.has_mask()) return 0;
+  const Operand& reg = node.operands[0].isReg() ? node.operands[0] : node.operands[1];
   if (!reg.isReg()) return 0;
-  switch (node.id()) {
+  switch (node.id) {
     case I::kIdMov:
       return x86::Reg::isGp(reg) && reg.size() >= 4 ? reg.size() : 0;
     case I::kIdKmovb:
@@ -51,29 +51,43 @@ uint32_t moved_bytes(const asmjit::InstNode& node) {
   }
 }
 
+// Whether the instruction traps if its operand in memory is not aligned to its size.
+bool needs_alignment(asmjit::InstId id) {
+  switch (id) {
+    case I::kIdVmovaps:
+    case I::kIdVmovapd:
+    case I::kIdVmovdqa:
+    case I::kIdVmovdqa32:
+    case I::kIdVmovdqa64:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
-bool AllocationChecker::stack_address(const InstNode& node, const BaseMem& mem, uint32_t bytes, StackPointer& at) {
+bool AllocationChecker::stack_address(const Node& node, const BaseMem& mem, uint32_t bytes, int32_t& at) {
   const auto plain = OperandSignature::fromOpType(asmjit::OperandType::kMem) |
                      OperandSignature::fromMemBaseType(asmjit::RegType::kX86_Gpq) | OperandSignature::fromSize(bytes);
   OperandSignature signature = mem.signature();
   if (mem.size() == 0) signature |= OperandSignature::fromSize(bytes);
   if (signature != plain || mem.baseId() != x86::Gp::kIdSp || mem.hasIndex())
     return fail(node, "its operand in memory is no stack slot");
-  at = state_->stack;
-  at.offset += mem.offsetLo32();
-  if (at.offset < state_->stack.offset || at.offset + static_cast<int64_t>(bytes) > 0)
+  at = state_->stack + mem.offsetLo32();
+  if (at < state_->stack || at + static_cast<int64_t>(bytes) > 0)
     return fail(node, "its stack slot is outside of the frame");
+  if (needs_alignment(node.id) && !is_aligned(at, bytes)) return fail(node, "its stack slot is not aligned");
   return true;
 }
 
-bool AllocationChecker::inserted_instruction(const InstNode& node, bool& ends) {
+bool AllocationChecker::inserted_instruction(const Node& node, bool& ends) {
   if (const uint32_t bytes = moved_bytes(node); bytes != 0) return move(node, bytes);
-  switch (node.id()) {
+  switch (node.id) {
     case I::kIdXchg:
       return exchange(node);
     case I::kIdJmp: {
-      const Operand& to = node.op(0);
+      const Operand& to = node.operands[0];
       if (!to.isLabel() || to.id() >= labels_.size() || labels_[to.id()].node == nullptr)
         return fail(node, "its target is not in the function");
       const auto number = RecordedProgram::number_of(*labels_[to.id()].node);
@@ -89,11 +103,10 @@ bool AllocationChecker::inserted_instruction(const InstNode& node, bool& ends) {
   }
 }
 
-bool AllocationChecker::move(const InstNode& node, uint32_t bytes) {
-  const Operand &to = node.op(0), &from = node.op(1);
-  if (is_stack_pointer(to) || is_stack_pointer(from)) return move_stack_pointer(node);
+bool AllocationChecker::move(const Node& node, uint32_t bytes) {
+  const Operand &to = node.operands[0], &from = node.operands[1];
   const auto to_host = host_of(to), from_host = host_of(from);
-  StackPointer at;
+  int32_t at = 0;
   if (to_host && from_host) {
     if (to.signature() != from.signature()) return fail(node, "it moves between registers of different kinds");
     state_->copy(*to_host, *from_host, bytes, true);
@@ -109,34 +122,8 @@ bool AllocationChecker::move(const InstNode& node, uint32_t bytes) {
   return true;
 }
 
-// Frames that align the stack pointer keep what it has been before.
-bool AllocationChecker::move_stack_pointer(const InstNode& node) {
-  const Operand &to = node.op(0), &from = node.op(1);
-  if (to.size() == sizeof(void*) && !is_stack_pointer(to) && host_of(to)) {
-    if (kept_at_ && *kept_at_ != state_->stack) return fail(node, "the stack pointer has been kept before");
-    kept_at_ = state_->stack;
-    state_->define(kept_stack_pointer(), *host_of(to), bytes_of_group(0), 0);
-    return true;
-  }
-  if (!is_stack_pointer(to) || is_stack_pointer(from)) return fail(node, "it is not understood");
-  uint32_t place = 0;
-  if (from.isMem()) {
-    StackPointer at;
-    if (!stack_address(node, from.as<BaseMem>(), sizeof(void*), at)) return false;
-    place = state_->slot(at, sizeof(void*));
-  } else if (const auto host = host_of(from)) {
-    place = *host;
-  } else {
-    return fail(node, "it is not understood");
-  }
-  if (!kept_at_ || !state_->holds(place, kept_stack_pointer(), bytes_of_group(0)))
-    return fail_read(node, "the stack pointer", place, kept_stack_pointer(), bytes_of_group(0));
-  state_->stack = *kept_at_;
-  return true;
-}
-
-bool AllocationChecker::exchange(const InstNode& node) {
-  const Operand &a = node.op(0), &b = node.op(1);
+bool AllocationChecker::exchange(const Node& node) {
+  const Operand &a = node.operands[0], &b = node.operands[1];
   if (!host_of(a) || !host_of(b) || !x86::Reg::isGp(a) || a.size() < 4 || a.signature() != b.signature())
     return fail(node, "it is not understood");
   state_->exchange(*host_of(a), *host_of(b), a.size());
@@ -144,49 +131,38 @@ bool AllocationChecker::exchange(const InstNode& node) {
 }
 
 // Those of prologue and epilogue: they change flags, which nothing needs there.
-bool AllocationChecker::frame_instruction(const InstNode& node) {
+bool AllocationChecker::frame_instruction(const Node& node) {
   if (state_->next != 0 && !at_exit()) return fail(node, "it is not understood");
-  StackPointer& stack = state_->stack;
-  const Operand& first = node.op(0);
-  const auto by = [&] { return node.op(1).as<asmjit::Imm>().valueAs<int32_t>(); };
-  const bool immediate = node.opCount() == 2 && is_stack_pointer(first) && node.op(1).isImm();
-  if (node.id() == I::kIdPush && host_of(first) && first.size() == kPushed) {
-    stack.offset -= static_cast<int32_t>(kPushed);
+  int32_t& stack = state_->stack;
+  const Operand& first = node.operands[0];
+  const auto by = [&] { return node.operands[1].as<asmjit::Imm>().valueAs<int32_t>(); };
+  const bool immediate = node.operand_count == 2 && is_stack_pointer(first) && node.operands[1].isImm();
+  if (node.id == I::kIdPush && host_of(first) && first.size() == kPushed) {
+    stack -= static_cast<int32_t>(kPushed);
     state_->copy(state_->slot(stack, kPushed), *host_of(first), kPushed, false);
-  } else if (node.id() == I::kIdPop && host_of(first) && first.size() == kPushed) {
+  } else if (node.id == I::kIdPop && host_of(first) && first.size() == kPushed) {
     state_->copy(*host_of(first), state_->slot(stack, kPushed), kPushed, true);
-    stack.offset += static_cast<int32_t>(kPushed);
-  } else if (node.id() == I::kIdSub && immediate) {
-    stack.offset -= by();
-  } else if (node.id() == I::kIdAdd && immediate) {
-    stack.offset += by();
-  } else if (node.id() == I::kIdAnd && immediate && !stack.aligned && by() < 0) {
-    stack = {.aligned = true, .offset = 0};
-  } else if (node.id() == I::kIdVzeroupper) {
-    for (uint32_t id = 0; id < 16; ++id) state_->forget(kHostGroupBegin[1] + id, 16, true);
+    stack += static_cast<int32_t>(kPushed);
+  } else if (node.id == I::kIdSub && immediate) {
+    stack -= by();
+  } else if (node.id == I::kIdAdd && immediate) {
+    stack += by();
   } else {
     return fail(node, "it is not understood");
   }
   return true;
 }
 
-bool AllocationChecker::leave(const InstNode& node) {
-  if (node.opCount() != 0 || !at_exit()) return fail(node, "it is not at the function's exit");
-  if (state_->stack != StackPointer{}) return fail(node, "the stack pointer is not what it has been at the entry");
-  const asmjit::FuncDetail& detail = function_.detail();
+bool AllocationChecker::leave(const Node& node) {
+  if (node.operand_count != 0 || !at_exit()) return fail(node, "it is not at the function's exit");
+  if (state_->stack != 0) return fail(node, "the stack pointer is not what it has been at the entry");
   for (const KeptValue& value : entry_state().values) {
     if (value.reg < entry_value(0)) continue;
-    const uint32_t group = group_of_host(value.place);
-    const auto of = static_cast<asmjit::RegGroup>(group);
-    const uint64_t bytes = value.held & low_bytes(detail.callConv().saveRestoreRegSize(of));
-    if (!state_->holds(value.place, value.reg, bytes))
-      return fail_read(node, "a register that the caller keeps", value.place, value.reg, bytes);
+    if (!state_->holds(value.place, value.reg, value.held))
+      return fail_read(node, "a register that the caller keeps", value.place, value.reg, value.held);
   }
-  if (!detail.hasRet()) return true;
-  const asmjit::FuncValue& value = detail.ret(0);
-  if (!value.isReg()) return fail(node, "what it returns is not understood");
-  const uint32_t place = kHostGroupBegin[static_cast<uint32_t>(x86::Reg::groupOf(value.regType()))] + value.regId();
-  const uint64_t bytes = low_bytes(asmjit::TypeUtils::sizeOf(value.typeId()));
+  const uint32_t place = kHostGroupBegin[lir::kGpGroup] + lir::Convention::kResult;
+  const uint64_t bytes = program_.result_bytes();
   return state_->holds(place, returned(), bytes) || fail_read(node, "the result", place, returned(), bytes);
 }
 

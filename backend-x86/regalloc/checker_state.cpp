@@ -6,13 +6,8 @@
 namespace wavejit::backend {
 namespace {
 
-uint64_t address_of(StackPointer at) {
-  return static_cast<uint64_t>(at.aligned) << 32 | static_cast<uint32_t>(at.offset);
-}
-
 bool overlap(const CheckerState::Slot& a, const CheckerState::Slot& b) {
-  return a.at.aligned == b.at.aligned && a.at.offset < b.at.offset + static_cast<int32_t>(b.bytes) &&
-         b.at.offset < a.at.offset + static_cast<int32_t>(a.bytes);
+  return a.at < b.at + static_cast<int32_t>(b.bytes) && b.at < a.at + static_cast<int32_t>(a.bytes);
 }
 
 bool contains(const std::vector<uint32_t>& sorted, uint32_t reg) {
@@ -80,8 +75,8 @@ void CheckerState::save(KeptState& state, const RecordedProgram& program) {
     if (is_undefined(reg)) state.undefined.push_back(reg);
 }
 
-uint32_t CheckerState::slot(StackPointer at, uint32_t bytes) {
-  const auto [it, is_new] = by_address_.try_emplace(address_of(at), static_cast<uint32_t>(slots_.size()));
+uint32_t CheckerState::slot(int32_t at, uint32_t bytes) {
+  const auto [it, is_new] = by_address_.try_emplace(at, static_cast<uint32_t>(slots_.size()));
   const uint32_t index = it->second;
   if (is_new) {
     slots_.push_back({.at = at, .bytes = 0});

@@ -27,16 +27,9 @@ struct KeptValue {
   bool operator==(const KeptValue&) const = default;
 };
 
-// The stack pointer, relative to what it is at the function's entry or behind the instruction that aligns it.
-struct StackPointer {
-  bool aligned = false;
-  int32_t offset = 0;
-  bool operator==(const StackPointer&) const = default;
-};
-
 struct KeptState {
-  uint32_t next = 0;  // the instruction of the recorded program that is executed next
-  StackPointer stack;
+  uint32_t next = 0;                // the instruction of the recorded program that is executed next
+  int32_t stack = 0;                // the stack pointer, relative to what it is at the function's entry
   std::vector<KeptValue> values;    // sorted
   std::vector<uint32_t> undefined;  // sorted: registers that have never been written; any place holds what they have
 };
@@ -53,17 +46,19 @@ class CheckerState {
         undefined_(registers),
         last_places_(registers, kNowhere) {}
 
+  // Those of KeptState.
   uint32_t next = 0;
-  StackPointer stack;
+  int32_t stack = 0;
 
   void load(const KeptState& state);
   // Leaves out values that do not matter past the next label or branch.
   void save(KeptState& state, const RecordedProgram& program);
 
-  // A stack slot's place. It is known from then on which slots overlap.
-  uint32_t slot(StackPointer at, uint32_t bytes);
+  // The place of the stack slot at `at`, relative to the stack pointer at the function's entry. It is known from then on
+  // which slots overlap.
+  uint32_t slot(int32_t at, uint32_t bytes);
   struct Slot {
-    StackPointer at;
+    int32_t at;
     uint32_t bytes;
   };
   [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
@@ -112,7 +107,7 @@ class CheckerState {
   std::vector<uint32_t> copied_to_;
   std::vector<Slot> slots_;
   std::vector<std::vector<uint32_t>> overlaps_;  // by slot: places
-  std::unordered_map<uint64_t, uint32_t> by_address_;
+  std::unordered_map<int32_t, uint32_t> by_address_;
 };
 
 }  // namespace wavejit::backend

@@ -10,11 +10,10 @@
 namespace wavejit::backend {
 namespace {
 
-using asmjit::BaseNode;
 using asmjit::Error;
-using asmjit::FuncNode;
-using asmjit::InstNode;
 using asmjit::OperandSignature;
+using lir::Convention;
+using lir::Node;
 namespace I = x86::Inst;
 
 // The name of an instruction that can use host registers above 15.
@@ -57,10 +56,10 @@ asmjit::InstId wide_name(asmjit::InstId id) {
   }
 }
 
-bool next_is_exit(const FuncNode& function, const BaseNode* node) {
-  for (node = node->next(); node != nullptr; node = node->next()) {
-    if (node == function.exitNode()) return true;
-    if (node->isCode() || node->isData()) return false;
+bool next_is_exit(const lir::Function& function, const Node* node) {
+  for (node = node->next; node != nullptr; node = node->next) {
+    if (node == function.exit) return true;
+    if (node->is_code()) return false;
   }
   return false;
 }
@@ -118,8 +117,8 @@ class Places {
 
 }  // namespace
 
-StackFrame::StackFrame(x86::Compiler& compiler, FuncNode& function, Lives& lives)
-    : cc_(compiler), function_(function), lives_(lives), slot_of_(lives.lives.size(), kNoIndex) {
+StackFrame::StackFrame(lir::Builder& builder, Lives& lives)
+    : builder_(builder), function_(builder.function()), lives_(lives), slot_of_(lives.lives.size(), kNoIndex) {
   for (uint32_t reg = 0; reg < lives.lives.size(); ++reg)
     if (lives.lives[reg].on_stack) need(reg);
 }
@@ -135,19 +134,19 @@ x86::Mem StackFrame::slot(uint32_t reg, uint32_t size) {
   asmjit::BaseMem mem(OperandSignature::fromOpType(asmjit::OperandType::kMem) |
                           OperandSignature::fromMemBaseType(asmjit::RegType::kX86_Gpq) |
                           OperandSignature::fromBits(OperandSignature::kMemRegHomeFlag),
-                      lives_.lives[reg].virt->id(), 0, 0);
+                      lives_.lives[reg].virtual_id, 0, 0);
   mem.setSize(size);
   return mem.as<x86::Mem>();
 }
 
 std::pair<uint32_t, uint32_t> StackFrame::place_slots() {
   uint32_t size = 0, alignment = 1;
-  const auto add = [&](const asmjit::VirtReg& virt) {
-    const uint32_t align = std::max<uint32_t>(virt.alignment(), 1);
+  const auto add = [&](const lir::VirtualRegister& virt) {
+    const uint32_t align = virt.alignment;
     size = (size + align - 1) & ~(align - 1);
     alignment = std::max(alignment, align);
     const auto offset = static_cast<int32_t>(size);
-    size += virt.virtSize();
+    size += virt.bytes;
     return offset;
   };
   // Registers whose lives do not meet share places, so that the frame stays in the cache. By size: 64 places after 64.
@@ -158,7 +157,7 @@ std::pair<uint32_t, uint32_t> StackFrame::place_slots() {
       slot.offset = add(*life.virt);
       continue;
     }
-    auto& same_size = places[life.virt->virtSize()];
+    auto& same_size = places[life.virt->bytes];
     for (size_t i = 0;; ++i) {
       if (i == same_size.size()) same_size.emplace_back(lives_.positions);
       uint64_t free = ~uint64_t{0};
@@ -178,33 +177,65 @@ std::pair<uint32_t, uint32_t> StackFrame::place_slots() {
       break;
     }
   }
-  return {(size + alignment - 1) & ~(alignment - 1), alignment};
+  return {size, alignment};
 }
 
-Error StackFrame::finish(const std::array<uint32_t, kGroups>& changed, asmjit::FuncArgsAssignment& arguments) {
-  asmjit::FuncFrame& frame = function_.frame();
-  for (uint32_t group = 0; group < kGroups; ++group)
-    frame.addDirtyRegs(static_cast<asmjit::RegGroup>(group), changed[group]);
-  const auto [size, alignment] = place_slots();
-  frame.setLocalStackAlignment(alignment);
-  frame.setLocalStackSize(size);
-  WAVEJIT_TRY(arguments.updateFuncFrame(frame));
-  WAVEJIT_TRY(frame.finalize());
-  for (Slot& slot : slots_) slot.offset += static_cast<int32_t>(frame.localStackOffset());
-  cc_.setCursor(&function_);
-  WAVEJIT_TRY(cc_.emitProlog(frame));
-  WAVEJIT_TRY(cc_.emitArgsAssignment(frame, arguments));
-  cc_.setCursor(function_.exitNode());
-  WAVEJIT_TRY(cc_.emitEpilog(frame));
-  for (InstNode* node : lives_.on_stack) WAVEJIT_TRY(resolve(*node));
-  for (InstNode* node : nodes_) WAVEJIT_TRY(resolve(*node));
+Error StackFrame::finish(uint32_t changed_general, std::vector<Argument> arguments) {
+  constexpr uint32_t kWord = 8, kCallAlignment = 16;
+  auto [size, alignment] = place_slots();
+  alignment = std::max(alignment, lives_.has_calls ? kCallAlignment : kWord);
+  if (alignment > function_.stack_alignment) return kBroken;
+  for (const Argument& argument : arguments) changed_general |= 1u << argument.to;
+  const uint32_t saved = changed_general & Convention::kPreserved[kGpGroup];
+  // Where the function begins, the stack holds the address that it returns to.
+  const uint32_t pushed = kWord * (1 + static_cast<uint32_t>(std::popcount(saved)));
+  const uint32_t whole = (pushed + size + alignment - 1) & ~(alignment - 1);
+  const uint32_t bytes = size == 0 && !lives_.has_calls ? 0 : whole - pushed;
+
+  builder_.set_cursor(function_.begin());
+  for_each_bit(saved, [&](uint32_t id) { builder_.push(x86::gpq(id)); });
+  if (bytes != 0) builder_.sub(x86::rsp, bytes);
+  move_arguments(std::move(arguments));
+  builder_.set_cursor(function_.exit);
+  if (bytes != 0) builder_.add(x86::rsp, bytes);
+  for (uint32_t rest = saved; rest != 0; rest &= ~std::bit_floor(rest))
+    builder_.pop(x86::gpq(static_cast<uint32_t>(std::countr_zero(std::bit_floor(rest)))));
+  builder_.emit(I::kIdRet);
+
+  for (Node* node : lives_.on_stack) WAVEJIT_TRY(resolve(*node));
+  for (Node* node : nodes_) WAVEJIT_TRY(resolve(*node));
   return asmjit::kErrorOk;
 }
 
-Error StackFrame::resolve(InstNode& node) {
-  for (uint32_t i = 0; i < node.opCount(); ++i) {
-    if (!node.op(i).isMem()) continue;
-    auto& mem = node.op(i).as<asmjit::BaseMem>();
+// A parallel copy: no register is written before its old value has been moved.
+void StackFrame::move_arguments(std::vector<Argument> arguments) {
+  const auto gp = [&](const Argument& argument, uint32_t id) {
+    return lives_.lives[argument.reg].virt->bytes > 4 ? x86::Gp(x86::gpq(id)) : x86::Gp(x86::gpd(id));
+  };
+  std::erase_if(arguments, [](const Argument& a) { return a.from == a.to; });
+  while (!arguments.empty()) {
+    const auto free = std::find_if(arguments.begin(), arguments.end(), [&](const Argument& a) {
+      return std::none_of(arguments.begin(), arguments.end(), [&](const Argument& b) { return b.from == a.to; });
+    });
+    if (free != arguments.end()) {
+      builder_.mov(gp(*free, free->to), gp(*free, free->from));
+      arguments.erase(free);
+      continue;
+    }
+    // A cycle. The exchange puts the first argument in its place; the value that was there is in first.from now.
+    const Argument first = arguments.front();
+    builder_.xchg(x86::gpq(first.to), x86::gpq(first.from));
+    arguments.erase(arguments.begin());
+    for (Argument& other : arguments)
+      if (other.from == first.to) other.from = first.from;
+    std::erase_if(arguments, [](const Argument& a) { return a.from == a.to; });
+  }
+}
+
+Error StackFrame::resolve(Node& node) {
+  for (asmjit::Operand& op : node.ops()) {
+    if (!op.isMem()) continue;
+    auto& mem = op.as<asmjit::BaseMem>();
     if (!mem.isRegHome()) continue;
     const uint32_t reg = lives_.find_life(mem.baseId());
     if (reg == kNoIndex || slot_of_[reg] == kNoIndex) return kBroken;
@@ -215,13 +246,21 @@ Error StackFrame::resolve(InstNode& node) {
   return asmjit::kErrorOk;
 }
 
-Error rewrite_instructions(x86::Compiler& compiler, FuncNode& function, Lives& lives) {
+Error rewrite_instructions(lir::Builder& builder, Lives& lives) {
+  lir::Function& function = builder.function();
   const auto rewrite = [&](Instruction& inst) -> Error {
+    Node& node = *inst.node;
     uint32_t highest = 0;
     const auto write = [&](uint32_t places, uint32_t host) {
       for_each_bit(places, [&](uint32_t place) {
         highest = std::max(highest, host);
-        inst.node->rewriteIdAtIndex(place, host);
+        if (place == Place::kMask) {
+          node.mask._id = host;
+        } else if (place % 2 == 0) {
+          node.operands[place / 2]._baseId = host;
+        } else {
+          node.operands[place / 2]._data[asmjit::Operand::kDataMemIndexId] = host;
+        }
       });
     };
     for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
@@ -230,18 +269,17 @@ Error rewrite_instructions(x86::Compiler& compiler, FuncNode& function, Lives& l
       write(use.out_places, use.out_id);
     }
     if (inst.transformable && highest > 15) {
-      const asmjit::InstId name = wide_name(inst.node->id());
-      if (name == 0) return kBroken;
-      inst.node->setId(name);
+      node.id = wide_name(node.id);
+      if (node.id == 0) return kBroken;
     }
-    if (inst.is_move && inst.node->op(0) == inst.node->op(1)) {
-      compiler.removeNode(inst.node);
-    } else if (inst.node->isFuncRet()) {
-      if (!next_is_exit(function, inst.node)) {
-        compiler.setCursor(inst.node->prev());
-        WAVEJIT_TRY(compiler.jmp(function.exitNode()->label()));
+    if (inst.is_move && node.operands[0] == node.operands[1]) {
+      function.remove(&node);
+    } else if (node.is_result()) {
+      if (!next_is_exit(function, &node)) {
+        builder.set_cursor(node.prev);
+        builder.jmp(function.exit->operands[0].as<asmjit::Label>());
       }
-      compiler.removeNode(inst.node);
+      function.remove(&node);
     }
     return asmjit::kErrorOk;
   };

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "backend-x86/lir/builder.h"
 #include "backend-x86/regalloc/lives.h"
 
 namespace wavejit::backend {
@@ -14,16 +15,22 @@ void for_each_bit(uint32_t mask, Visit&& visit) {
   for (; mask != 0; mask &= mask - 1) visit(static_cast<uint32_t>(std::countr_zero(mask)));
 }
 
+// An argument: the host register that it arrives in, the one that it is wanted in, and its virtual register.
+struct Argument {
+  uint32_t from, to, reg;
+};
+
 class StackFrame {
  public:
-  StackFrame(x86::Compiler& compiler, asmjit::FuncNode& function, Lives& lives);
+  StackFrame(lir::Builder& builder, Lives& lives);
 
   // The spill slot of a register, as an operand of `size` bytes. Callers note() the instructions that use it.
   [[nodiscard]] x86::Mem slot(uint32_t reg, uint32_t size);
-  void note(asmjit::InstNode* node) { nodes_.push_back(node); }
+  void note(lir::Node* node) { nodes_.push_back(node); }
 
   // Lays out the frame, inserts prologue and epilogue, and resolves the addresses of all slot operands.
-  asmjit::Error finish(const std::array<uint32_t, kGroups>& changed, asmjit::FuncArgsAssignment& arguments);
+  // changed_general: the general host registers that the function writes.
+  asmjit::Error finish(uint32_t changed_general, std::vector<Argument> arguments);
 
  private:
   struct Slot {
@@ -33,17 +40,18 @@ class StackFrame {
   void need(uint32_t reg);
   // Returns the size of all slots and their alignment.
   [[nodiscard]] std::pair<uint32_t, uint32_t> place_slots();
-  asmjit::Error resolve(asmjit::InstNode& node);
+  void move_arguments(std::vector<Argument> arguments);
+  asmjit::Error resolve(lir::Node& node);
 
-  x86::Compiler& cc_;
-  asmjit::FuncNode& function_;
+  lir::Builder& builder_;
+  lir::Function& function_;
   Lives& lives_;
   std::vector<uint32_t> slot_of_;  // by register: index in slots_
   std::vector<Slot> slots_;
-  std::vector<asmjit::InstNode*> nodes_;  // instructions that got slot operands here
+  std::vector<lir::Node*> nodes_;  // instructions that got slot operands here
 };
 
 // Replaces virtual registers with their assigned host registers and deletes moves that became no-ops.
-asmjit::Error rewrite_instructions(x86::Compiler& compiler, asmjit::FuncNode& function, Lives& lives);
+asmjit::Error rewrite_instructions(lir::Builder& builder, Lives& lives);
 
 }  // namespace wavejit::backend

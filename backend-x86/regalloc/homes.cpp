@@ -48,21 +48,42 @@ bool assign_homes(Lives& lives, uint32_t group, uint32_t available) {
   for (Lifetime& life : lives.lives)
     if (life.group == group) order.push_back(&life);
   if (order.empty()) return true;
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Lifetime* a, const Lifetime* b) { return a->frequency > b->frequency; });
+  std::sort(order.begin(), order.end(), [](const Lifetime* a, const Lifetime* b) {
+    return a->frequency != b->frequency ? a->frequency > b->frequency : a < b;
+  });
   Occupied occupied(lives.positions);
-  const auto try_hosts = [&](Lifetime& life, uint32_t hosts) {
+  // Those of `hosts` that are free all through the register's life.
+  const auto free_hosts = [&](const Lifetime& life, uint32_t hosts) {
     lives.for_each_span(life, [&](const LiveSpan& span) {
       hosts = occupied.free(span, hosts);
       return hosts != 0;
     });
-    if (hosts == 0) return false;
-    if ((hosts & life.clobbers) != 0) hosts &= life.clobbers;
-    life.home = static_cast<uint8_t>(std::countr_zero(hosts));
+    return hosts;
+  };
+  const auto take = [&](Lifetime& life, uint8_t host) {
+    life.home = host;
     lives.for_each_span(life, [&](const LiveSpan& span) {
-      occupied.take(span, life.home);
+      occupied.take(span, host);
       return true;
     });
+  };
+  const auto home_of_partner = [&](const Lifetime& life) {
+    return life.partner == kNoIndex ? kNoRegister : lives.lives[life.partner].home;
+  };
+  const auto allowed = [&](const Lifetime& life) {
+    const uint32_t preferred = available & life.preferred;
+    return preferred != 0 ? preferred : available;
+  };
+  const auto try_hosts = [&](Lifetime& life, uint32_t hosts) {
+    hosts = free_hosts(life, hosts);
+    if (hosts == 0) return false;
+    const uint8_t partner = home_of_partner(life);
+    if (partner != kNoRegister && (hosts >> partner & 1) != 0) {
+      take(life, partner);
+      return true;
+    }
+    if ((hosts & life.clobbers) != 0) hosts &= life.clobbers;
+    take(life, static_cast<uint8_t>(std::countr_zero(hosts)));
     return true;
   };
   // What some instruction needs in a certain register first.
@@ -70,9 +91,13 @@ bool assign_homes(Lives& lives, uint32_t group, uint32_t available) {
     if (life->hint != kNoRegister && (available >> life->hint & 1) != 0) try_hosts(*life, 1u << life->hint);
   bool all = true;
   for (Lifetime* life : order) {
-    if (life->home != kNoRegister) continue;
-    const uint32_t preferred = available & life->preferred;
-    all &= try_hosts(*life, preferred != 0 ? preferred : available);
+    if (life->home == kNoRegister) all &= try_hosts(*life, allowed(*life));
+  }
+  // A register that got its home before its partner did moves to the partner's, if that is free. Its old home stays taken.
+  for (Lifetime* life : order) {
+    const uint8_t partner = home_of_partner(*life);
+    if (partner == kNoRegister || partner == life->home || life->home == life->hint) continue;
+    if ((allowed(*life) >> partner & 1) != 0 && free_hosts(*life, 1u << partner) != 0) take(*life, partner);
   }
   return all;
 }

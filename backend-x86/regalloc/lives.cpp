@@ -4,19 +4,16 @@
 #include <bit>
 #include <utility>
 
-#include "backend-x86/regalloc/instruction_access.h"
+#include "backend-x86/lir/instruction_access.h"
 
 namespace wavejit::backend {
 namespace {
 
-using asmjit::BaseNode;
 using asmjit::Error;
-using asmjit::FuncNode;
-using asmjit::FuncRetNode;
 using asmjit::InstControlFlow;
-using asmjit::InstNode;
-using asmjit::InvokeNode;
 using asmjit::Operand;
+using lir::Convention;
+using lir::Node;
 
 constexpr Error kUnknown = asmjit::kErrorInvalidState;
 
@@ -61,22 +58,11 @@ class BlockSet {
   std::vector<uint64_t> used_;  // a bit for each word that is not 0
 };
 
-// What a call may lead to: an address, or a place in memory that has one.
-bool is_fixed_place(const Operand& op) {
-  if (!op.isMem()) return op.isImm();
-  const auto& mem = op.as<asmjit::BaseMem>();
-  return !mem.isRegHome() && !(mem.hasBaseReg() && Operand::isVirtId(mem.baseId())) &&
-         !(mem.hasIndexReg() && Operand::isVirtId(mem.indexId()));
-}
-
 }  // namespace
 
-Lives::Lives(x86::Compiler& compiler, FuncNode& function, const std::array<uint32_t, kGroups>& available)
-    : compiler_(compiler),
-      function_(function),
-      available_(available),
-      life_by_virt_(compiler.virtRegs().size(), kNoIndex) {
-  const size_t registers = compiler.virtRegs().size();
+Lives::Lives(lir::Function& function, const std::array<uint32_t, kGroups>& available)
+    : function_(function), available_(available), life_by_virt_(function.registers.size(), kNoIndex) {
+  const size_t registers = function.registers.size();
   lives.reserve(registers);
   instructions.reserve(registers);
   uses.reserve(3 * registers);
@@ -100,11 +86,9 @@ uint32_t Lives::life_of(uint32_t virt_id) {
   uint32_t& life = life_by_virt_[Operand::virtIdToIndex(virt_id)];
   if (life == kNoIndex) {
     life = static_cast<uint32_t>(lives.size());
-    asmjit::VirtReg* virt = compiler_.virtRegById(virt_id);
-    const uint64_t bytes = virt->isStack()          ? 0
-                           : virt->virtSize() >= 64 ? ~uint64_t{0}
-                                                    : (uint64_t{1} << virt->virtSize()) - 1;
-    lives.push_back({.virt = virt, .bytes = bytes, .group = static_cast<uint32_t>(virt->group())});
+    const lir::VirtualRegister& virt = function_.of(virt_id);
+    const uint64_t bytes = virt.is_variable ? 0 : virt.bytes >= 64 ? ~uint64_t{0} : (uint64_t{1} << virt.bytes) - 1;
+    lives.push_back({.virt = &virt, .virtual_id = virt_id, .bytes = bytes, .group = virt.group});
   }
   return life;
 }
@@ -143,17 +127,17 @@ RegisterUse& Lives::add_use(uint32_t virt_id, uint16_t flags, uint32_t mask, uin
   return *known;
 }
 
-Error Lives::add_operands(InstNode& node, InstControlFlow& flow) {
-  const InstructionAccess* access = instruction_access(node);
+Error Lives::add_operands(Node& node, InstControlFlow& flow) {
+  const lir::InstructionAccess* access = lir::instruction_access(node);
   if (access == nullptr) return kUnknown;
   flow = access->flow;
   transformable_ = access->transformable;
   is_move_ = access->is_move;
-  forbid_memory_ = differs_in_memory(node);
-  bool registers_only = !node.hasExtraReg() || node.extraReg().id() == 0;
-  for (uint32_t i = 0; i < node.opCount(); ++i) {
-    Operand& op = node.op(i);
-    const OperandAccess& how = access->operands[i];
+  forbid_memory_ = lir::differs_in_memory(node);
+  bool registers_only = !node.has_mask() || node.mask.id() == 0;
+  for (uint32_t i = 0; i < node.operand_count; ++i) {
+    Operand& op = node.operands[i];
+    const lir::OperandAccess& how = access->operands[i];
     if (op.isReg()) {
       if (!Operand::isVirtId(op.id())) {
         registers_only = is_move_ = false;
@@ -171,8 +155,8 @@ Error Lives::add_operands(InstNode& node, InstControlFlow& flow) {
       if (how.fixed != kNoRegister &&
           (uses ? building_used_ : building_fixed_.clobbered)[lives[life_of(op.id())].group] >> how.fixed & 1)
         return asmjit::kErrorOverlappedRegs;
-      RegisterUse& use = add_use(op.id(), flags, access->vector_mask, node.getRewriteIndex(&op._baseId),
-                                 uses ? how.fixed : kNoRegister, uses ? kNoRegister : how.fixed);
+      RegisterUse& use = add_use(op.id(), flags, access->vector_mask, Place::base(i), uses ? how.fixed : kNoRegister,
+                                 uses ? kNoRegister : how.fixed);
       use.memory_size = std::max(use.memory_size, how.memory_size);
       // Copies that also clear what lies above are none.
       if (i == 0 && is_move_ && (bytes & ~how.written & how.zeroed) != 0) is_move_ = false;
@@ -185,40 +169,31 @@ Error Lives::add_operands(InstNode& node, InstControlFlow& flow) {
         on_stack.push_back(&node);
       } else if (mem.hasBaseReg() && Operand::isVirtId(mem.baseId())) {
         const bool uses = (how.base_flags & RegisterUse::use) != 0;
-        add_use(mem.baseId(), how.base_flags, ~0u, node.getRewriteIndex(&op._baseId), uses ? how.fixed : kNoRegister,
+        add_use(mem.baseId(), how.base_flags, ~0u, Place::base(i), uses ? how.fixed : kNoRegister,
                 uses ? kNoRegister : how.fixed);
       }
       if (mem.hasIndexReg() && Operand::isVirtId(mem.indexId()))
-        add_use(mem.indexId(), RegisterUse::read | RegisterUse::use, access->vector_mask,
-                node.getRewriteIndex(&op._data[Operand::kDataMemIndexId]));
+        add_use(mem.indexId(), RegisterUse::read | RegisterUse::use, access->vector_mask, Place::index(i));
     } else {
       registers_only = false;
     }
   }
-  if (node.hasExtraReg() && Operand::isVirtId(node.extraReg().id())) {
-    if (node.extraReg().group() != asmjit::RegGroup::kX86_K) return kUnknown;
-    add_use(node.extraReg().id(), RegisterUse::read | RegisterUse::use, ~0u,
-            node.getRewriteIndex(&node.extraReg()._id));
+  if (node.has_mask() && Operand::isVirtId(node.mask.id())) {
+    if (node.mask.group() != asmjit::RegGroup::kX86_K) return kUnknown;
+    add_use(node.mask.id(), RegisterUse::read | RegisterUse::use, ~0u, Place::kMask);
   }
-  if (building_.size() == 1 && registers_only && node.opCount() != 0) apply_hint(access->same_register, building_[0]);
+  if (building_.size() == 1 && registers_only && node.operand_count != 0)
+    apply_hint(access->same_register, building_[0]);
   return asmjit::kErrorOk;
 }
 
-// One integer or pointer goes in, one comes out, at most.
-Error Lives::add_call(InvokeNode& call) {
-  const asmjit::FuncDetail& detail = call.detail();
-  function_.frame().addAttributes(asmjit::FuncAttributes::kHasFuncCalls);
-  function_.frame().updateCallStackSize(detail.argStackSize());
-  if (detail.argStackSize() != 0) return kUnknown;
-  const auto general = [](const asmjit::FuncValue& value) {
-    return value.isReg() && !value.isIndirect() && x86::Reg::groupOf(value.regType()) == asmjit::RegGroup::kGp;
-  };
-  for (uint32_t i = 0; i < call.argCount(); ++i) {
-    const asmjit::FuncValue& value = detail.argPack(i)[0];
-    const Operand& op = call.arg(i, 0);
-    if (op.isNone()) continue;
-    if (detail.argPack(i)[1] || !general(value) || !x86::Reg::isGp(op) || !op.isVirtReg()) return kUnknown;
-    const auto id = static_cast<uint8_t>(value.regId());
+// The registers of arguments and result are those of the convention.
+Error Lives::add_call(const Node& call) {
+  has_calls = true;
+  for (uint32_t i = 2; i < call.operand_count; ++i) {
+    const Operand& op = call.operands[i];
+    if (!x86::Reg::isGp(op) || !op.isVirtReg()) return kUnknown;
+    const uint8_t id = Convention::kArguments[i - 2];
     const size_t before = building_.size();
     RegisterUse& use = add_use(op.id(), RegisterUse::read | RegisterUse::use, ~0u, kNoIndex);
     building_used_[kGpGroup] |= 1u << id;
@@ -230,41 +205,32 @@ Error Lives::add_call(InvokeNode& call) {
       use.use_mask = use.out_mask = 1u << id;
     }
   }
-  if (const asmjit::FuncValue& value = detail.ret(0)) {
-    const Operand& op = call.ret(0);
-    if (!op.isNone()) {
-      if (detail.ret(1) || !general(value) || !x86::Reg::isGp(op) || !op.isVirtReg()) return kUnknown;
-      const auto id = static_cast<uint8_t>(value.regId());
-      const size_t before = building_.size();
-      RegisterUse& use = add_use(op.id(), RegisterUse::write | RegisterUse::out, ~0u, kNoIndex);
-      use.out_id = id;
-      building_used_[kGpGroup] |= 1u << id;
-      if (building_.size() != before) {
-        use.use_mask = ~0u;
-        use.out_mask = 1u << id;
-      }
+  if (const Operand& op = call.operands[1]; !op.isNone()) {
+    if (!x86::Reg::isGp(op) || !op.isVirtReg()) return kUnknown;
+    const size_t before = building_.size();
+    RegisterUse& use = add_use(op.id(), RegisterUse::write | RegisterUse::out, ~0u, kNoIndex);
+    use.out_id = Convention::kResult;
+    building_used_[kGpGroup] |= 1u << Convention::kResult;
+    if (building_.size() != before) {
+      use.use_mask = ~0u;
+      use.out_mask = 1u << Convention::kResult;
     }
   }
-  constexpr std::array<uint32_t, kGroups> kCounts{16, 32, 8};
   for (uint32_t group = 0; group < kGroups; ++group) {
-    const uint32_t all = kCounts[group] == 32 ? ~0u : (1u << kCounts[group]) - 1;
-    building_fixed_.clobbered[group] = all & ~detail.preservedRegs(static_cast<asmjit::RegGroup>(group));
+    const uint32_t all = lir::kHostsOfGroup[group] == 32 ? ~0u : (1u << lir::kHostsOfGroup[group]) - 1;
+    building_fixed_.clobbered[group] = all & ~Convention::kPreserved[group];
   }
   return asmjit::kErrorOk;
 }
 
-Error Lives::add_return(FuncRetNode& node) {
-  for (uint32_t i = 0; i < node.opCount(); ++i) {
-    const Operand& op = node.op(i);
-    if (op.isNone()) continue;
-    const asmjit::FuncValue& value = function_.detail().ret(i);
-    if (i != 0 || !value.isReg() || !op.isVirtReg()) return kUnknown;
-    add_use(op.id(), RegisterUse::read | RegisterUse::use, ~0u, kNoIndex, static_cast<uint8_t>(value.regId()));
-  }
+Error Lives::add_result(const Node& node) {
+  const Operand& op = node.operands[0];
+  if (!op.isVirtReg()) return kUnknown;
+  add_use(op.id(), RegisterUse::read | RegisterUse::use, ~0u, kNoIndex, Convention::kResult);
   return asmjit::kErrorOk;
 }
 
-void Lives::finish_instruction(InstNode& node) {
+void Lives::finish_instruction(Node& node) {
   Instruction inst{.node = &node, .first_use = static_cast<uint32_t>(uses.size()), .count = {}};
   inst.is_move = is_move_ && building_.size() >= 1;
   inst.transformable = transformable_;
@@ -286,19 +252,19 @@ void Lives::finish_instruction(InstNode& node) {
   instructions.push_back(inst);
 }
 
-Error Lives::add_instruction(InstNode& node, InstControlFlow& flow) {
+Error Lives::add_instruction(Node& node, InstControlFlow& flow) {
   building_.clear();
   building_fixed_ = {};
   building_used_ = {};
   forbid_memory_ = is_move_ = transformable_ = false;
   flow = InstControlFlow::kRegular;
   Error error = asmjit::kErrorOk;
-  if (node.isFuncRet()) {
+  if (node.is_result()) {
     flow = InstControlFlow::kReturn;
-    error = add_return(*node.as<FuncRetNode>());
-  } else if (node.isInvoke()) {
-    if (!is_fixed_place(node.op(0))) return kUnknown;
-    error = add_call(*node.as<InvokeNode>());
+    error = add_result(node);
+  } else if (node.is_call()) {
+    if (!lir::is_fixed_target(node.operands[0])) return kUnknown;
+    error = add_call(node);
   } else {
     error = add_operands(node, flow);
   }
@@ -307,23 +273,24 @@ Error Lives::add_instruction(InstNode& node, InstControlFlow& flow) {
 }
 
 Error Lives::find_blocks() {
-  std::vector<uint32_t> block_of_label(compiler_.code()->labelCount(), kNoIndex);
+  std::vector<uint32_t> block_of_label(function_.label_count(), kNoIndex);
   uint32_t current = kNoIndex;
   bool has_code = false;
-  const auto begin = [&](BaseNode* node) {
+  const auto begin = [&](Node* node) {
     current = static_cast<uint32_t>(blocks.size());
     FlowBlock& block = blocks.emplace_back();
-    block.first = block.last = node;
+    block.last = node;
     block.begin = block.end = static_cast<uint32_t>(instructions.size());
     has_code = false;
   };
   const auto end = [&] { current = kNoIndex; };
-  begin(&function_);
-  const uint32_t exit_label = function_.exitNode()->labelId();
-  for (BaseNode* node = function_.next(); node != function_.endNode();) {
-    BaseNode* const next = node->next();
-    if (node->isLabel()) {
-      const uint32_t label = node->as<asmjit::LabelNode>()->labelId();
+  if (function_.exit == nullptr) return kUnknown;
+  begin(function_.begin());
+  const uint32_t exit_label = function_.exit->label_id();
+  for (Node* node = function_.begin()->next; node != nullptr;) {
+    Node* const next = node->next;
+    if (node->is_label()) {
+      const uint32_t label = node->label_id();
       if (current == kNoIndex) {
         begin(node);
       } else if (has_code || current == 0) {
@@ -336,12 +303,12 @@ Error Lives::find_blocks() {
         blocks[current].returns = true;
         end();
       }
-    } else if (node->isInst()) {
+    } else if (node->is_code()) {
       if (current == kNoIndex) {
-        compiler_.removeNode(node);  // nothing leads here
+        function_.remove(node);  // nothing leads here
       } else {
         InstControlFlow flow;
-        if (const Error error = add_instruction(*node->as<InstNode>(), flow)) return error;
+        if (const Error error = add_instruction(*node, flow)) return error;
         FlowBlock& block = blocks[current];
         block.last = node;
         block.end = static_cast<uint32_t>(instructions.size());
@@ -350,8 +317,7 @@ Error Lives::find_blocks() {
           block.target_label = exit_label;
           end();
         } else if (flow == InstControlFlow::kJump || flow == InstControlFlow::kBranch) {
-          const auto& inst = *node->as<InstNode>();
-          const Operand& target = inst.op(inst.opCount() - 1);
+          const Operand& target = node->target();
           if (!target.isLabel()) return kUnknown;
           block.target_label = target.id();
           block.ends_with_jump = flow == InstControlFlow::kJump;
@@ -359,6 +325,7 @@ Error Lives::find_blocks() {
           if (block.ends_with_jump) {
             end();
           } else {
+            if (next == nullptr) return kUnknown;
             block.next = static_cast<uint32_t>(blocks.size());
             begin(next);
           }
@@ -369,7 +336,7 @@ Error Lives::find_blocks() {
     }
     node = next;
   }
-  if (current != kNoIndex && has_code) return kUnknown;
+  if (current != kNoIndex) return kUnknown;  // code falls through behind the end
   for (FlowBlock& block : blocks) {
     if (block.target_label == kNoIndex) continue;
     block.target = block_of_label[block.target_label];
@@ -394,7 +361,7 @@ void Lives::remove_unreachable() {
   }
   for (FlowBlock& block : blocks) {
     if (block.reachable) continue;
-    for (uint32_t i = block.begin; i < block.end; ++i) compiler_.removeNode(instructions[i].node);
+    for (uint32_t i = block.begin; i < block.end; ++i) function_.remove(instructions[i].node);
     block.end = block.begin;
   }
 }
@@ -575,6 +542,13 @@ bool Lives::open(Lifetime& life, uint32_t begin, uint32_t end) {
   return false;
 }
 
+void Lives::note_copy(const RegisterUse& a, const RegisterUse& b) {
+  const RegisterUse &to = a.has(RegisterUse::out) ? a : b, &from = a.has(RegisterUse::out) ? b : a;
+  if (!to.has(RegisterUse::out) || !from.has(RegisterUse::kill)) return;
+  if (lives[to.reg].partner == kNoIndex) lives[to.reg].partner = from.reg;
+  if (lives[from.reg].partner == kNoIndex) lives[from.reg].partner = to.reg;
+}
+
 void Lives::find_spans() {
   positions = 2;
   for (FlowBlock& block : blocks) {
@@ -621,6 +595,7 @@ void Lives::find_spans() {
         if (use.out_mask != 0) life.preferred &= use.out_mask;
         if (!use.has(RegisterUse::out | RegisterUse::kill)) life.clobbers |= clobbered;
       }
+      if (inst.is_move && inst.uses() == 2) note_copy(uses[inst.first_use], uses[inst.first_use + 1]);
     }
   }
   for (Lifetime& life : lives) {

@@ -5,43 +5,52 @@
 // the analysis across blocks. For the others, liveness is kept as runs of blocks.
 #pragma once
 
-#include <asmjit/x86.h>
-
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "backend-x86/lir/function.h"
+#include "backend-x86/lir/instruction_access.h"
+
 namespace wavejit::backend {
 
-namespace x86 = asmjit::x86;
+using lir::kGpGroup;
+using lir::kGroups;
+using lir::kVecGroup;
 
-// Of host registers: asmjit's numbers of general, vector and mask registers.
-constexpr uint32_t kGpGroup = 0, kVecGroup = 1, kMaskGroup = 2, kGroups = 3;
 constexpr uint8_t kNoRegister = 0xff;
 constexpr uint32_t kNoIndex = UINT32_MAX;
+
+// The places of an instruction that name a register, as bit numbers: for each operand the register or the base, and the
+// index; then the mask.
+struct Place {
+  static constexpr uint32_t kMask = 2 * lir::Node::kMaxOperands;
+  static constexpr uint32_t base(uint32_t operand) { return 2 * operand; }
+  static constexpr uint32_t index(uint32_t operand) { return 2 * operand + 1; }
+};
 
 // One register of an instruction, whatever number of operands it is.
 struct RegisterUse {
   enum Flags : uint16_t {
-    read = 1,
-    write = 2,
-    use = 4,          // has a value before (read, or read and written)
-    out = 8,          // is given a value whatever it held
-    use_memory = 16,  // could be a memory operand
-    duplicate = 32,   // argument of a call more than once
-    last = 64,        // the last use or definition in the block
-    kill = 128,       // nothing reads it any more
-    done = 256,       // has its host register for the use
-    lives_on = 512,   // the last in its block, but the register is alive behind the block
+    read = lir::OperandAccess::read,
+    write = lir::OperandAccess::write,
+    use = lir::OperandAccess::use,
+    out = lir::OperandAccess::out,
+    use_memory = lir::OperandAccess::use_memory,
+    duplicate = 32,  // argument of a call more than once
+    last = 64,       // the last use or definition in the block
+    kill = 128,      // nothing reads it any more
+    done = 256,      // has its host register for the use
+    lives_on = 512,  // the last in its block, but the register is alive behind the block
   };
   uint32_t reg;  // index of the Lifetime
   uint16_t flags;
   uint8_t memory_size;              // of the memory operand that it could be
   uint8_t use_id, out_id;           // host registers, fixed or chosen
   uint32_t use_mask, out_mask;      // host registers allowed
-  uint32_t use_places, out_places;  // bit sets of words of the instruction to put the host register's number into
+  uint32_t use_places, out_places;  // where the host register's number goes: bits of Place
   uint32_t next = kNoIndex;         // the next instruction in the block that uses or defines the register
 
   [[nodiscard]] bool has(uint16_t flag) const { return (flags & flag) != 0; }
@@ -49,7 +58,7 @@ struct RegisterUse {
 };
 
 struct Instruction {
-  asmjit::InstNode* node;
+  lir::Node* node;
   uint32_t first_use;           // in uses; groups one after the other
   uint8_t count[kGroups];       // uses per group
   bool is_move = false;         // does nothing when both operands are the same register
@@ -64,7 +73,7 @@ struct FixedRegisters {
 };
 
 struct FlowBlock {
-  asmjit::BaseNode *first = nullptr, *last = nullptr;
+  lir::Node* last = nullptr;
   uint32_t begin = 0, end = 0;                  // instructions
   uint32_t next = kNoIndex, target = kNoIndex;  // blocks behind it: the one that follows, the one jumped to
   uint32_t target_label = kNoIndex;
@@ -80,7 +89,8 @@ struct LiveSpan {
 
 // A virtual register.
 struct Lifetime {
-  asmjit::VirtReg* virt;
+  const lir::VirtualRegister* virt;
+  uint32_t virtual_id;
   uint64_t bytes;  // mask
   uint32_t group;
   LiveSpan current{0, 0};       // the last span
@@ -88,9 +98,12 @@ struct Lifetime {
   float refs = 0;               // instructions that use or define it, weighted by their blocks
   float frequency = 0;          // refs by the length of its life
   uint32_t preferred = ~0u;     // host registers that all of its instructions allow
-  uint32_t clobbers = 0;        // host registers that calls destroy in its lifetime
+  uint32_t clobbers = 0;        // host registers destroyed by instructions that read it and leave it alive
   uint32_t entered = 0;         // host registers it is in where blocks begin
   uint8_t hint = kNoRegister, home = kNoRegister;
+  // A register that it is a copy of, or that is a copy of it, and dead behind the copy: if both have one home, the copy is
+  // no instruction.
+  uint32_t partner = kNoIndex;
   bool exposed = false;                  // alive where some block begins
   uint32_t first_run = 0, last_run = 0;  // the runs of such blocks: [first, last)
   bool on_stack = false;                 // its place on the stack is an operand
@@ -98,7 +111,7 @@ struct Lifetime {
 
 class Lives {
  public:
-  Lives(x86::Compiler& compiler, asmjit::FuncNode& function, const std::array<uint32_t, kGroups>& available);
+  Lives(lir::Function& function, const std::array<uint32_t, kGroups>& available);
 
   // All of the analysis. An error when the function has something that the allocator does not know.
   asmjit::Error run();
@@ -108,8 +121,9 @@ class Lives {
   std::vector<RegisterUse> uses;
   std::vector<FixedRegisters> fixed;
   std::vector<Lifetime> lives;
-  std::vector<asmjit::InstNode*> on_stack;  // instructions with stack slots as operands
+  std::vector<lir::Node*> on_stack;  // instructions with variables on the stack as operands
   uint32_t positions = 0;
+  bool has_calls = false;
 
   // Whether the register is alive where the block begins.
   [[nodiscard]] bool live_in(uint32_t block, uint32_t reg) const;
@@ -134,19 +148,20 @@ class Lives {
   };
 
   asmjit::Error find_blocks();
-  asmjit::Error add_instruction(asmjit::InstNode& node, asmjit::InstControlFlow& flow);
-  asmjit::Error add_operands(asmjit::InstNode& node, asmjit::InstControlFlow& flow);
-  asmjit::Error add_call(asmjit::InvokeNode& call);
-  asmjit::Error add_return(asmjit::FuncRetNode& node);
+  asmjit::Error add_instruction(lir::Node& node, asmjit::InstControlFlow& flow);
+  asmjit::Error add_operands(lir::Node& node, asmjit::InstControlFlow& flow);
+  asmjit::Error add_call(const lir::Node& call);
+  asmjit::Error add_result(const lir::Node& node);
   RegisterUse& add_use(uint32_t virt_id, uint16_t flags, uint32_t mask, uint32_t place, uint8_t use_id = kNoRegister,
                        uint8_t out_id = kNoRegister);
-  void finish_instruction(asmjit::InstNode& node);
+  void finish_instruction(lir::Node& node);
   void remove_unreachable();
   void weigh_blocks();
   void find_live_registers();
   // The touches of registers that are alive where some block begins, by register.
   [[nodiscard]] std::vector<Touch> find_touches();
   void find_spans();
+  void note_copy(const RegisterUse& a, const RegisterUse& b);
   bool open(Lifetime& life, uint32_t begin, uint32_t end);
 
   // Consecutive blocks at whose beginning a register is live. Only the last may use or define it.
@@ -158,8 +173,7 @@ class Lives {
     LiveSpan span;
     uint32_t before;
   };
-  x86::Compiler& compiler_;
-  asmjit::FuncNode& function_;
+  lir::Function& function_;
   const std::array<uint32_t, kGroups> available_;
   std::vector<uint32_t> life_by_virt_;
   std::vector<Run> runs_;  // by register

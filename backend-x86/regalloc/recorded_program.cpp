@@ -2,69 +2,48 @@
 
 #include <fmt/format.h>
 
-#include "backend-x86/regalloc/instruction_access.h"
+#include <algorithm>
+
+#include "backend-x86/lir/instruction_access.h"
+#include "backend-x86/lir/text.h"
 #include "backend-x86/regalloc/lives.h"
 
 namespace wavejit::backend {
 namespace {
 
-using asmjit::BaseNode;
 using asmjit::InstControlFlow;
 using asmjit::Operand;
+using lir::Convention;
+using lir::Node;
 using Kind = RecordedUse::Kind;
 namespace I = x86::Inst;
 
 constexpr uint8_t kAnyHost = 0xff;
 
-// Moves between registers. Which bytes they copy is in the facts of their operands.
-bool is_copy(asmjit::InstId id) {
-  switch (id) {
-    case I::kIdMov:
-    case I::kIdKmovb:
-    case I::kIdKmovw:
-    case I::kIdKmovd:
-    case I::kIdKmovq:
-    case I::kIdVmovaps:
-    case I::kIdVmovapd:
-    case I::kIdVmovups:
-    case I::kIdVmovupd:
-    case I::kIdVmovdqa:
-    case I::kIdVmovdqu:
-    case I::kIdVmovdqa32:
-    case I::kIdVmovdqa64:
-    case I::kIdVmovdqu8:
-    case I::kIdVmovdqu16:
-    case I::kIdVmovdqu32:
-    case I::kIdVmovdqu64:
-      return true;
-    default:
-      return false;
-  }
-}
-
-uint32_t bytes_of(asmjit::TypeId type) {
-  return asmjit::TypeUtils::sizeOf(type);
-}
-
 uint32_t bytes_of(asmjit::RegType type) {
   return asmjit::ArchTraits::byArch(asmjit::Arch::kX64).regTypeToSignature(type).size();
 }
 
+// What the calling convention passes in one register.
+bool is_passed(const Operand& op) {
+  return x86::Reg::isGp(op) && op.isVirtReg() && op.size() >= 4;
+}
+
 }  // namespace
 
-RecordedProgram::RecordedProgram(x86::Compiler& compiler, asmjit::FuncNode& function)
-    : compiler_(compiler), function_(function) {
-  const auto& registers = compiler.virtRegs();
-  groups_.resize(registers.size());
-  for (uint32_t i = 0; i < registers.size(); ++i) groups_[i] = static_cast<uint8_t>(registers[i]->group());
-  section_of_.assign(registers.size(), kNone);
-  for (uint32_t i = 0; i < function.argCount(); ++i)
-    if (const uint32_t id = function.argPack(i)[0].id(); Operand::isVirtId(id))
-      section_of_[Operand::virtIdToIndex(id)] = kMany;
-  labels_.assign(compiler.code()->labelCount(), kNone);
+RecordedProgram::RecordedProgram(lir::Function& function) : function_(function) {
+  groups_.reserve(function.registers.size());
+  for (const lir::VirtualRegister& reg : function.registers) groups_.push_back(static_cast<uint8_t>(reg.group));
+  section_of_.assign(groups_.size(), kNone);
+  labels_.assign(function.label_count(), kNone);
+  if (function.arguments.size() > Convention::kArguments.size() ||
+      !std::all_of(function.arguments.begin(), function.arguments.end(), is_passed)) {
+    problem = "an argument of the function is not understood";
+    return;
+  }
+  for (const Operand& argument : function.arguments) section_of_[Operand::virtIdToIndex(argument.id())] = kMany;
   uint32_t section = 0;
-  for (BaseNode* node = function.next(); node != nullptr && node != function.endNode(); node = node->next())
-    add(*node, section);
+  for (Node* node = function.begin()->next; node != nullptr; node = node->next) add(*node, section);
 }
 
 std::optional<uint32_t> RecordedProgram::label(uint32_t id) const {
@@ -72,46 +51,36 @@ std::optional<uint32_t> RecordedProgram::label(uint32_t id) const {
   return labels_[id];
 }
 
-void RecordedProgram::fail(const BaseNode& node, const char* why) {
-  if (problem) return;
-  std::string what;
-  if (node.isInst()) what = text(instructions.back());
-  problem = fmt::format("'{}' is not understood: {}", what, why);
+void RecordedProgram::fail(const Node& node, const char* why) {
+  if (!problem) problem = fmt::format("'{}' is not understood: {}", lir::print(function_, node), why);
 }
 
-void RecordedProgram::add(BaseNode& node, uint32_t& section) {
-  if (!node.isInst() && !node.isLabel()) {
-    node.setUserDataAsUInt64(0);
-    return;
-  }
-  node.setUserDataAsUInt64(instructions.size() + 1);
-  RecordedInstruction inst{.node = &node, .kind = RecordedInstruction::Kind::instruction};
-  inst.first_use = static_cast<uint32_t>(uses_.size());
-  inst.first_operand = static_cast<uint32_t>(operands_.size());
-  if (node.isLabel()) {
-    inst.kind = RecordedInstruction::Kind::label;
-    labels_[node.as<asmjit::LabelNode>()->labelId()] = static_cast<uint32_t>(instructions.size());
-    instructions.push_back(inst);
-    ++section;
-    return;
-  }
-  auto& host = *node.as<asmjit::InstNode>();
-  inst.id = host.id();
-  inst.options = host.options();
-  inst.extra = host.extraReg();
-  inst.operands = host.opCount();
-  for (uint32_t i = 0; i < host.opCount(); ++i) operands_.push_back(host.op(i));
-  instructions.push_back(inst);
-  RecordedInstruction& to = instructions.back();
-  if (node.isFuncRet()) {
-    to.kind = RecordedInstruction::Kind::result;
-    to.flow = InstControlFlow::kReturn;
-    add_result(*node.as<asmjit::FuncRetNode>());
-  } else if (node.isInvoke()) {
-    to.kind = RecordedInstruction::Kind::call;
-    add_call(*node.as<asmjit::InvokeNode>());
-  } else {
-    add_operands(host, to);
+void RecordedProgram::add(Node& node, uint32_t& section) {
+  node.recorded = 0;
+  if (node.kind == Node::Kind::comment) return;
+  const auto number = static_cast<uint32_t>(instructions.size());
+  node.recorded = number + 1;
+  RecordedInstruction& to =
+      instructions.emplace_back(RecordedInstruction{.node = node, .kind = RecordedInstruction::Kind::instruction});
+  to.node.prev = to.node.next = nullptr;
+  to.first_use = static_cast<uint32_t>(uses_.size());
+  switch (node.kind) {
+    case Node::Kind::label:
+      to.kind = RecordedInstruction::Kind::label;
+      labels_[node.label_id()] = number;
+      ++section;
+      return;
+    case Node::Kind::result:
+      to.kind = RecordedInstruction::Kind::result;
+      to.flow = InstControlFlow::kReturn;
+      add_result(node);
+      break;
+    case Node::Kind::call:
+      to.kind = RecordedInstruction::Kind::call;
+      add_call(node);
+      break;
+    default:
+      add_operands(node, to);
   }
   to.uses = static_cast<uint32_t>(uses_.size()) - to.first_use;
   note_sections(to, section);
@@ -131,26 +100,26 @@ void RecordedProgram::note_sections(const RecordedInstruction& inst, uint32_t se
   }
 }
 
-void RecordedProgram::add_operands(asmjit::InstNode& node, RecordedInstruction& to) {
-  const InstructionAccess* access = instruction_access(node);
+void RecordedProgram::add_operands(const Node& node, RecordedInstruction& to) {
+  const lir::InstructionAccess* access = lir::instruction_access(node);
   if (access == nullptr) return fail(node, "asmjit has no facts of it");
   to.flow = access->flow;
-  if (to.flow == InstControlFlow::kReturn || node.id() == I::kIdPop) return fail(node, "the stack pointer changes");
+  if (to.flow == InstControlFlow::kReturn || node.id == I::kIdPop) return fail(node, "the stack pointer changes");
   if (to.flow == InstControlFlow::kCall) {
-    if (!node.op(0).isMem()) return fail(node, "a call that is not the compiler's");
+    if (!node.operands[0].isMem()) return fail(node, "the target of a call");
     to.kind = RecordedInstruction::Kind::stub;
     to.flow = InstControlFlow::kRegular;
   }
-  bool registers_only = node.opCount() != 0, memory = false;
+  bool registers_only = node.operand_count != 0, memory = false;
   uint32_t first = UINT32_MAX;
   bool same = true;
   const auto index = [](uint32_t id) { return Operand::virtIdToIndex(id); };
-  for (uint32_t i = 0; i < node.opCount(); ++i) memory |= node.op(i).isMem();
+  for (uint32_t i = 0; i < node.operand_count; ++i) memory |= node.operands[i].isMem();
   // Of an address that is not used as such, only the bytes that the result has matter.
-  const uint64_t address_bytes = node.id() == I::kIdLea ? low_bytes(node.op(0).size()) : ~uint64_t{0};
-  for (uint32_t i = 0; i < node.opCount(); ++i) {
-    const Operand& op = node.op(i);
-    const OperandAccess& how = access->operands[i];
+  const uint64_t address_bytes = node.id == I::kIdLea ? low_bytes(node.operands[0].size()) : ~uint64_t{0};
+  for (uint32_t i = 0; i < node.operand_count; ++i) {
+    const Operand& op = node.operands[i];
+    const lir::OperandAccess& how = access->operands[i];
     RecordedUse use{.reg = 0,
                     .kind = Kind::operand,
                     .operand = static_cast<uint8_t>(i),
@@ -163,15 +132,15 @@ void RecordedProgram::add_operands(asmjit::InstNode& node, RecordedInstruction& 
       if (!op.isVirtReg()) return fail(node, "a host register by name");
       use.reg = index(op.id());
       use.fixed = how.fixed;
-      if ((how.flags & RegisterUse::read) != 0) use.read = how.read;
+      if ((how.flags & RegisterUse::read) != 0) use.read = how.read_bytes;
       // asmjit has all of the 8 bytes of a mask read, whatever number of lanes the instruction has.
       if (op.as<asmjit::BaseReg>().group() == asmjit::RegGroup::kX86_K)
-        use.read &= low_bytes(compiler_.virtRegs()[use.reg]->virtSize());
+        use.read &= low_bytes(function_.registers[use.reg].bytes);
       if ((how.flags & RegisterUse::write) != 0) {
         use.written = how.written;
         use.zeroed = how.zeroed & bytes_of_group(groups_[use.reg]);
       }
-      if ((how.flags & RegisterUse::use_memory) != 0 && !memory && !differs_in_memory(node))
+      if ((how.flags & RegisterUse::use_memory) != 0 && !memory && !lir::differs_in_memory(node))
         use.memory_size = how.memory_size;
       if (first == UINT32_MAX) first = use.reg;
       same &= use.reg == first;
@@ -182,7 +151,8 @@ void RecordedProgram::add_operands(asmjit::InstNode& node, RecordedInstruction& 
       if (((how.base_flags | how.index_flags) & RegisterUse::write) != 0) return fail(node, "an address that changes");
       use.fixed = how.fixed;
       if (mem.isRegHome()) {
-        if (!compiler_.virtRegById(mem.baseId())->isStack()) return fail(node, "a register's own stack slot");
+        if (!Operand::isVirtId(mem.baseId()) || !function_.of(mem.baseId()).is_variable)
+          return fail(node, "a register's own stack slot");
       } else if (mem.hasBaseReg()) {
         if (!Operand::isVirtId(mem.baseId())) return fail(node, "a host register as base");
         use.reg = index(mem.baseId());
@@ -202,98 +172,76 @@ void RecordedProgram::add_operands(asmjit::InstNode& node, RecordedInstruction& 
       registers_only = false;
     }
   }
-  if (node.hasExtraReg()) {
-    if (node.extraReg().group() != asmjit::RegGroup::kX86_K) return fail(node, "a counter of repetitions");
-    if (!Operand::isVirtId(node.extraReg().id())) return fail(node, "a host register as mask");
+  if (node.has_mask()) {
+    if (node.mask.group() != asmjit::RegGroup::kX86_K) return fail(node, "a counter of repetitions");
+    if (!Operand::isVirtId(node.mask.id())) return fail(node, "a host register as mask");
     registers_only = false;
-    const uint32_t reg = index(node.extraReg().id());
+    const uint32_t reg = index(node.mask.id());
     add_use({.reg = reg,
              .kind = Kind::mask,
              .operand = 0,
              .fixed = kAnyHost,
              .memory_size = 0,
-             .read = low_bytes(compiler_.virtRegs()[reg]->virtSize()),
+             .read = low_bytes(function_.registers[reg].bytes),
              .written = 0,
              .zeroed = 0});
   }
   if (registers_only && same) to.same_register = access->same_register;
-  to.copies =
-      is_copy(node.id()) && registers_only && node.opCount() == 2 && node.op(0).signature() == node.op(1).signature();
+  to.copies = lir::is_plain_move(node.id) && registers_only && node.operand_count == 2 &&
+              node.operands[0].signature() == node.operands[1].signature();
 }
 
-void RecordedProgram::add_call(asmjit::InvokeNode& node) {
-  const asmjit::FuncDetail& detail = node.detail();
-  if (node.op(0).isReg() || detail.argStackSize() != 0)
-    return fail(node, "the target of a call, or arguments in memory");
-  if (node.op(0).isMem()) {
-    const auto& mem = node.op(0).as<asmjit::BaseMem>();
-    if (mem.isRegHome() || (mem.hasBaseReg() && Operand::isVirtId(mem.baseId())) || mem.hasIndexReg())
-      return fail(node, "the target of a call");
+void RecordedProgram::add_call(const Node& node) {
+  const Operand &target = node.operands[0], &result = node.operands[1];
+  if (target.isMem()) {
+    const auto& mem = target.as<asmjit::BaseMem>();
+    if (mem.isRegHome() || mem.hasBaseReg() || mem.hasIndexReg()) return fail(node, "the target of a call");
+  } else if (!target.isImm()) {
+    return fail(node, "the target of a call");
   }
-  const auto in_register = [&](const asmjit::FuncValue& value, const Operand& op) {
-    return value.isReg() && !value.isIndirect() && op.isVirtReg() &&
-           x86::Reg::groupOf(value.regType()) ==
-               static_cast<asmjit::RegGroup>(groups_[Operand::virtIdToIndex(op.id())]);
-  };
-  for (uint32_t i = 0; i < node.argCount(); ++i) {
-    const Operand& op = node.arg(i, 0);
-    if (op.isNone()) continue;
-    const asmjit::FuncValue& value = detail.argPack(i)[0];
-    if (detail.argPack(i)[1] || !in_register(value, op)) return fail(node, "an argument");
+  for (uint32_t i = 2; i < node.operand_count; ++i) {
+    const Operand& op = node.operands[i];
+    if (!is_passed(op)) return fail(node, "an argument");
     add_use({.reg = Operand::virtIdToIndex(op.id()),
              .kind = Kind::fixed_in,
-             .operand = static_cast<uint8_t>(i),
-             .fixed = static_cast<uint8_t>(value.regId()),
+             .operand = static_cast<uint8_t>(i - 2),
+             .fixed = Convention::kArguments[i - 2],
              .memory_size = 0,
-             .read = low_bytes(bytes_of(value.typeId())),
+             .read = low_bytes(op.size()),
              .written = 0,
              .zeroed = 0});
   }
-  if (!detail.hasRet() || node.ret(0).isNone()) return;
-  const asmjit::FuncValue& value = detail.ret(0);
-  if (detail.ret(1) || !in_register(value, node.ret(0))) return fail(node, "a result");
-  add_use({.reg = Operand::virtIdToIndex(node.ret(0).id()),
+  if (result.isNone()) return;
+  if (!is_passed(result)) return fail(node, "a result");
+  add_use({.reg = Operand::virtIdToIndex(result.id()),
            .kind = Kind::result,
            .operand = 0,
-           .fixed = static_cast<uint8_t>(value.regId()),
+           .fixed = Convention::kResult,
            .memory_size = 0,
            .read = 0,
-           .written = low_bytes(bytes_of(value.typeId())),
+           .written = low_bytes(result.size()),
            .zeroed = 0});
 }
 
-void RecordedProgram::add_result(asmjit::FuncRetNode& node) {
-  for (uint32_t i = 0; i < node.opCount(); ++i) {
-    const Operand& op = node.op(i);
-    if (op.isNone()) continue;
-    const asmjit::FuncValue& value = function_.detail().ret(i);
-    if (i != 0 || !value.isReg() || !op.isVirtReg()) return fail(node, "a returned value");
-    add_use({.reg = Operand::virtIdToIndex(op.id()),
-             .kind = Kind::fixed_in,
-             .operand = 0,
-             .fixed = static_cast<uint8_t>(value.regId()),
-             .memory_size = 0,
-             .read = low_bytes(bytes_of(value.typeId())),
-             .written = 0,
-             .zeroed = 0});
-  }
-}
-
-std::string RecordedProgram::text(const RecordedInstruction& inst) const {
-  if (inst.kind == RecordedInstruction::Kind::label) return "label";
-  if (inst.kind == RecordedInstruction::Kind::result) return "return";
-  asmjit::String string;
-  const std::span<const Operand> ops = operands(inst);
-  const asmjit::BaseInst base(inst.id, inst.options, inst.extra);
-  asmjit::Formatter::formatInstruction(string, asmjit::FormatFlags::kNone, &compiler_, asmjit::Arch::kX64, base,
-                                       ops.data(), ops.size());
-  return string.data();
+void RecordedProgram::add_result(const Node& node) {
+  const Operand& op = node.operands[0];
+  if (!is_passed(op)) return fail(node, "a returned value");
+  const uint64_t bytes = low_bytes(op.size());
+  if (result_bytes_ != 0 && result_bytes_ != bytes) return fail(node, "it returns another number of bytes than before");
+  result_bytes_ = bytes;
+  add_use({.reg = Operand::virtIdToIndex(op.id()),
+           .kind = Kind::fixed_in,
+           .operand = 0,
+           .fixed = Convention::kResult,
+           .memory_size = 0,
+           .read = bytes,
+           .written = 0,
+           .zeroed = 0});
 }
 
 std::string RecordedProgram::name(uint32_t reg) const {
-  const asmjit::VirtReg& virt = *compiler_.virtRegs()[reg];
-  if (virt.nameSize() != 0) return fmt::format("v{} ({})", reg, virt.name());
-  return fmt::format("v{}", reg);
+  const char* name = function_.registers[reg].name;
+  return name != nullptr ? fmt::format("v{} ({})", reg, name) : fmt::format("v{}", reg);
 }
 
 }  // namespace wavejit::backend

@@ -4,8 +4,6 @@
 // The record shares nothing with the allocator but the facts of instruction_access.h.
 #pragma once
 
-#include <asmjit/x86.h>
-
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -13,9 +11,9 @@
 #include <string>
 #include <vector>
 
-namespace wavejit::backend {
+#include "backend-x86/lir/function.h"
 
-namespace x86 = asmjit::x86;
+namespace wavejit::backend {
 
 // Host registers of all groups under one number: general, vector and mask registers.
 constexpr std::array<uint32_t, 4> kHostGroupBegin{0, 16, 48, 56};
@@ -58,24 +56,20 @@ struct RecordedInstruction {
     label,
     result,
   };
-  asmjit::BaseNode* node;
+  lir::Node node;  // a copy of it as it was, in no list
   Kind kind;
-  bool copies =
-      false;  // moves a register to another of the type; needs no instruction if both are in one host register
+  // Moves a register to another of the type; needs no instruction if both are in one host register.
+  bool copies = false;
   asmjit::InstControlFlow flow = asmjit::InstControlFlow::kRegular;
   asmjit::InstSameRegHint same_register = asmjit::InstSameRegHint::kNone;
-  asmjit::InstId id = 0;
-  asmjit::InstOptions options{};
-  asmjit::RegOnly extra{};
-  uint32_t first_operand = 0, operands = 0;
   uint32_t first_use = 0, uses = 0;
 };
 
 class RecordedProgram {
  public:
-  // Marks the nodes of the function (user data), so that they are known again. `problem` says what the record has no
-  // notion of.
-  RecordedProgram(x86::Compiler& compiler, asmjit::FuncNode& function);
+  // Marks the nodes of the function (Node::recorded), so that they are known again. `problem` says what the record has
+  // no notion of. The function must outlive the record.
+  explicit RecordedProgram(lir::Function& function);
 
   std::optional<std::string> problem;
   std::vector<RecordedInstruction> instructions;  // labels included
@@ -83,14 +77,10 @@ class RecordedProgram {
   [[nodiscard]] std::span<const RecordedUse> uses(const RecordedInstruction& inst) const {
     return {uses_.data() + inst.first_use, inst.uses};
   }
-  [[nodiscard]] std::span<const asmjit::Operand> operands(const RecordedInstruction& inst) const {
-    return {operands_.data() + inst.first_operand, inst.operands};
-  }
   // The instruction's number if the node has been there before the allocation.
-  [[nodiscard]] static std::optional<uint32_t> number_of(const asmjit::BaseNode& node) {
-    const uint64_t mark = node.userDataAsUInt64();
-    if (mark == 0) return std::nullopt;
-    return static_cast<uint32_t>(mark - 1);
+  [[nodiscard]] static std::optional<uint32_t> number_of(const lir::Node& node) {
+    if (node.recorded == 0) return std::nullopt;
+    return node.recorded - 1;
   }
   // The number of a label that has been bound in the function.
   [[nodiscard]] std::optional<uint32_t> label(uint32_t id) const;
@@ -98,23 +88,23 @@ class RecordedProgram {
   [[nodiscard]] size_t registers() const { return groups_.size(); }
   // Whether the register's value may matter past a label or branch.
   [[nodiscard]] bool is_global(uint32_t reg) const { return reg >= section_of_.size() || section_of_[reg] == kMany; }
-  [[nodiscard]] std::string text(const RecordedInstruction& inst) const;
+  // Bytes of Convention::kResult that the function returns, as a mask; 0 if it returns nothing.
+  [[nodiscard]] uint64_t result_bytes() const { return result_bytes_; }
   [[nodiscard]] std::string name(uint32_t reg) const;
 
  private:
   static constexpr uint32_t kNone = UINT32_MAX, kMany = UINT32_MAX - 1;
-  void add(asmjit::BaseNode& node, uint32_t& section);
-  void add_operands(asmjit::InstNode& node, RecordedInstruction& to);
-  void add_call(asmjit::InvokeNode& node);
+  void add(lir::Node& node, uint32_t& section);
+  void add_operands(const lir::Node& node, RecordedInstruction& to);
+  void add_call(const lir::Node& node);
+  void add_result(const lir::Node& node);
   void note_sections(const RecordedInstruction& inst, uint32_t section);
-  void add_result(asmjit::FuncRetNode& node);
   void add_use(const RecordedUse& use) { uses_.push_back(use); }
-  void fail(const asmjit::BaseNode& node, const char* why);
+  void fail(const lir::Node& node, const char* why);
 
-  x86::Compiler& compiler_;
-  asmjit::FuncNode& function_;
+  const lir::Function& function_;
   std::vector<RecordedUse> uses_;
-  std::vector<asmjit::Operand> operands_;
+  uint64_t result_bytes_ = 0;
   std::vector<uint8_t> groups_;       // by register
   std::vector<uint32_t> section_of_;  // by register: where all of its uses are
   std::vector<uint32_t> labels_;      // by label: its instruction

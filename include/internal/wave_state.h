@@ -111,7 +111,7 @@ struct alignas(64) WaveState {
   uint32_t gpr_alloc;  // GPR_ALLOC register
 
   // Polls until the wave is left with kYield: backward jumps of the interpreter, and polls of translated code
-  // (backend-x86/parking.h). The interpreter takes 0 for no limit.
+  // (backend-x86/encode/parking.h). The interpreter takes 0 for no limit.
   uint32_t polls_left;
   uint64_t runner_stack;  // host stack pointer of the trampoline that has entered translated code
   uint64_t parked_waves;  // the address of the work-group's backend::ParkedWave, by wave_in_group; 0: polls do nothing

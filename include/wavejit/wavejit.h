@@ -482,14 +482,15 @@ typedef void (*wavejit_write_fn)(void* user, const char* text, size_t length);
 typedef enum WAVEJIT_ENUM(wavejit_dump_kind) {
   WAVEJIT_DUMP_GCN = 0, /* disassembly with addresses, encodings and labels */
   WAVEJIT_DUMP_IR = 1,
-  WAVEJIT_DUMP_X86 = 2,       /* annotated host assembly */
-  WAVEJIT_DUMP_PASS_STATS = 3 /* how often each rule of the IR passes fired, and each pass ran */
+  WAVEJIT_DUMP_X86 = 2,        /* annotated host assembly */
+  WAVEJIT_DUMP_PASS_STATS = 3, /* how often each rule of the IR passes fired, and each pass ran */
+  WAVEJIT_DUMP_LIR = 4         /* the backend's low-level IR before register allocation, annotated */
 } wavejit_dump_kind;
 
 typedef struct wavejit_dump_options {
   size_t size;
   wavejit_dump_kind kind;
-  wavejit_isa isa;             /* for X86 */
+  wavejit_isa isa;             /* for LIR and X86 */
   const char* stage;           /* for IR: "before:<pass>" or "after:<pass>"; NULL: after all passes */
   const char* disabled_passes; /* as for launches */
   /* All but GCN: the code for complete work-groups of this size (0 in y and z means 1), as launches use it; all 0: the

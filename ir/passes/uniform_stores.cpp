@@ -1,7 +1,7 @@
 // Where all lanes store to one place that only the private aperture could make several (a generic address, the same in
 // all lanes), the pass lets one lane store, with the last active lane's data. In the aperture each lane has its own memory:
 // there the store keeps its mask and data. Stores known to be global take the base_only form, and the backend stores once
-// (backend-x86/memory_uniform.cpp has the reason).
+// (backend-x86/lower/memory_uniform.cpp has the reason).
 #include "internal/wave_state.h"
 #include "ir/passes/passes.h"
 #include "ir/passes/rewriter.h"

@@ -69,7 +69,7 @@ wavejit_status report(Error error) {
 }
 
 wavejit_status report_exception() noexcept {
-  // Messages take memory, of which there may be none.
+  // Building a message may run out of memory, too.
   try {
     try {
       throw;

@@ -454,10 +454,12 @@ wavejit_status wavejit_kernel_dump(const wavejit_kernel* kernel, const wavejit_d
       case WAVEJIT_DUMP_PASS_STATS:
         text = runtime::dump_pass_stats(*kernel->module, *kernel->kernel, dump);
         break;
+      case WAVEJIT_DUMP_LIR:
       case WAVEJIT_DUMP_X86: {
         const auto tier = runtime::tier_for(opts.isa);
         if (!tier) return report(tier.error());
-        text = runtime::dump_x86(*kernel->module, *kernel->kernel, *tier, dump);
+        text = (opts.kind == WAVEJIT_DUMP_LIR ? runtime::dump_lir : runtime::dump_x86)(*kernel->module, *kernel->kernel,
+                                                                                       *tier, dump);
         break;
       }
       default:

@@ -235,17 +235,36 @@ Expected<std::string> dump_pass_stats(const Module& module, const Kernel& kernel
   return out;
 }
 
-Expected<std::string> dump_x86(const Module& module, const Kernel& kernel, backend::Tier tier,
-                               const DumpOptions& options) {
+namespace {
+using CompiledKernel = Expected<std::shared_ptr<const backend::CompiledCode>>;
+
+CompiledKernel compile(const Module& module, const Kernel& kernel, backend::Tier tier, const DumpOptions& options,
+                       backend::ListingKind listing) {
   if (Expected<void> ok = check(kernel, options); !ok) return tl::unexpected<Error>(ok.error());
   const lift::LiftOptions lifting = lift_options(module, kernel, options);
   Expected<lift::LiftResult> lifted = lift::lift(lifting);
   if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
   ir::optimise(*lifted->function, pass_context(lifting, options));
-  auto code = backend::compile(
+  CompiledKernel code = backend::compile(
       *lifted->function,
-      {.tier = tier, .keep_listing = true, .optimisations = backend_optimisations(options.disabled_passes)});
+      {.tier = tier, .listing = listing, .optimisations = backend_optimisations(options.disabled_passes)});
   if (!code) return with_kernel(std::move(code.error()), kernel);
+  return code;
+}
+}  // namespace
+
+Expected<std::string> dump_lir(const Module& module, const Kernel& kernel, backend::Tier tier,
+                               const DumpOptions& options) {
+  const CompiledKernel code = compile(module, kernel, tier, options, backend::ListingKind::lir);
+  if (!code) return tl::unexpected<Error>(code.error());
+  return fmt::format("; {} for {}, for the code at {:#x}\n{}", kernel.name, backend::to_string(tier),
+                     kernel.descriptor.entry, (*code)->listing());
+}
+
+Expected<std::string> dump_x86(const Module& module, const Kernel& kernel, backend::Tier tier,
+                               const DumpOptions& options) {
+  const CompiledKernel code = compile(module, kernel, tier, options, backend::ListingKind::x86);
+  if (!code) return tl::unexpected<Error>(code.error());
   return fmt::format("; {} for {}: {} instructions, {} bytes, for the code at {:#x}\n{}", kernel.name,
                      backend::to_string(tier), (*code)->host_instructions(), (*code)->code().size(),
                      kernel.descriptor.entry, (*code)->listing());

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "backend-x86/parking.h"
+#include "backend-x86/encode/parking.h"
 #include "internal/hash.h"
 
 namespace wavejit::runtime {

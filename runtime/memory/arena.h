@@ -13,7 +13,7 @@
 #include <span>
 #include <utility>
 
-#include "backend-x86/parking.h"
+#include "backend-x86/encode/parking.h"
 #include "internal/error.h"
 #include "internal/wave_state.h"
 

@@ -20,7 +20,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include "backend-x86/fault_decode.h"
+#include "backend-x86/encode/fault_decode.h"
 #include "frontend/interp/interpreter.h"
 #include "internal/check.h"
 #include "internal/host_address.h"
@@ -119,7 +119,7 @@ void describe_translated_fault(ThreadState& state, const ucontext_t& context) {
   WaveState& wave = *state.wave;
   const backend::FaultRange* range = find_range(*state.code, static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RIP]));
   if (!range) {
-    // Functions that translated code calls describe their accesses (backend-x86/calls.h).
+    // Functions that translated code calls describe their accesses (backend-x86/helpers/calls.h).
     if (wave.engine_private[0] == interp::kFaultLanes) return describe_interpreter_fault(state);
     wave.fault_lane = kWaveSize;
     return;

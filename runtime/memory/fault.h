@@ -19,7 +19,7 @@
 // nothing here may rely on protected pages.
 //
 // How the faulting lane is found: translated code has tables from host PC to guest PC and lanes
-// (backend-x86/fault_decode.h); the interpreter leaves a description in the wave (frontend/interp/interpreter.h).
+// (backend-x86/encode/fault_decode.h); the interpreter leaves a description in the wave (frontend/interp/interpreter.h).
 #pragma once
 
 #include <signal.h>

@@ -37,7 +37,7 @@ TranslationCache::~TranslationCache() = default;
 
 namespace {
 
-// Short enough for a std::string that takes no memory.
+// Fits into a std::string without an allocation.
 constexpr const char* kOutOfMemory = "Out of memory.";
 
 // Says which translation, if there is memory for that.

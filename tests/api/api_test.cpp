@@ -462,6 +462,9 @@ TEST(Api, Dumps) {
   EXPECT_EQ(status_of([&] { (void)kernel.dump(WAVEJIT_DUMP_IR, "nonsense"); }), WAVEJIT_INVALID_ARGUMENT);
   for (const wavejit_isa isa : {WAVEJIT_ISA_AVX2, WAVEJIT_ISA_AVX512}) {
     if (!wavejit_isa_supported(isa)) continue;
+    const std::string lir = kernel.dump(WAVEJIT_DUMP_LIR, nullptr, isa);
+    EXPECT_NE(lir.find("result v"), std::string::npos) << lir;
+    EXPECT_NE(lir.find(isa == WAVEJIT_ISA_AVX2 ? ":ymm" : ":zmm"), std::string::npos) << lir;
     const std::string x86 = kernel.dump(WAVEJIT_DUMP_X86, nullptr, isa);
     EXPECT_NE(x86.find("ret"), std::string::npos) << x86;
     EXPECT_NE(x86.find(isa == WAVEJIT_ISA_AVX2 ? "ymm" : "zmm"), std::string::npos) << x86;

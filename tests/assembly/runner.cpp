@@ -77,8 +77,8 @@ std::vector<Run> runs(uint64_t seed) {
   std::string disabled;
   const uint64_t one_in = 2 + random() % 4;
   for (size_t i = 0; const char* name = wavejit_optimisation_name(i); ++i) {
-    // asmjit's allocator takes minutes; without polls waves that spin never end.
-    if (random() % one_in == 0 && std::strcmp(name, "own-allocator") != 0 && std::strcmp(name, "polls") != 0)
+    // Without polls waves that spin never end.
+    if (random() % one_in == 0 && std::strcmp(name, "polls") != 0)
       disabled += (disabled.empty() ? "" : ",") + std::string(name);
   }
   for (const wavejit_isa isa : {WAVEJIT_ISA_AVX2, WAVEJIT_ISA_AVX512}) {

@@ -10,15 +10,15 @@
 #include <string>
 #include <utility>
 
+#include "backend-x86/lir/builder.h"
 #include "backend-x86/regalloc/allocation.h"
 #include "backend-x86/regalloc/checker.h"
 
 namespace wavejit::backend {
 namespace {
 
-using asmjit::BaseNode;
-using asmjit::FuncNode;
-using asmjit::InstNode;
+using lir::Builder;
+using lir::Node;
 using testing::HasSubstr;
 using x86::Gp;
 namespace I = x86::Inst;
@@ -30,25 +30,20 @@ uint64_t callee(const void* value) {
 // A function of one argument, allocated.
 class Allocated {
  public:
-  using Body = std::function<void(x86::Compiler& cc, const Gp& argument)>;
+  using Body = std::function<void(Builder& cc, const Gp& argument)>;
 
   explicit Allocated(const Body& body, bool avx512 = false) {
-    asmjit::Environment environment(asmjit::Arch::kX64);
-    environment.setPlatform(asmjit::Platform::kLinux);
-    EXPECT_EQ(code_.init(environment), asmjit::kErrorOk);
-    EXPECT_EQ(code_.attach(&cc), asmjit::kErrorOk);
-    function = cc.addFunc(asmjit::FuncSignatureT<uint64_t, void*>());
-    function->frame().setAvxEnabled();
-    if (avx512) function->frame().setAvx512Enabled();
-    const Gp argument = cc.newUInt64("argument");
-    function->setArg(0, argument);
+    function.avx512 = avx512;
+    function.stack_alignment = 64;
+    const Gp argument = cc.new_gp64("argument");
+    function.arguments = {argument};
     body(cc, argument);
-    cc.endFunc();
-    checker_.emplace(cc, *function);
+    cc.finish();
+    checker_.emplace(function);
   }
   // Nothing, or the fault that the checker reports.
   std::string check() {
-    EXPECT_EQ(asmjits_allocator ? cc.runPasses() : allocate_registers(cc, *function), asmjit::kErrorOk);
+    EXPECT_EQ(allocate_registers(function), asmjit::kErrorOk);
     return checker_->check().value_or("");
   }
   // The same of code into which `corrupt` has put a fault.
@@ -59,44 +54,42 @@ class Allocated {
   }
 
   // The first instruction for which `wanted` is true. The test fails if there is none.
-  InstNode* find(const std::function<bool(const InstNode&)>& wanted) const {
-    for (BaseNode* node = function->next(); node != function->endNode(); node = node->next())
-      if (node->isInst() && wanted(*node->as<InstNode>())) return node->as<InstNode>();
+  Node* find(const std::function<bool(const Node&)>& wanted) const {
+    for (Node* node = function.begin(); node != nullptr; node = node->next)
+      if (node->is_code() && wanted(*node)) return node;
     ADD_FAILURE() << "the code has no such instruction";
     std::abort();
   }
   // One that the allocator has inserted between prologue and epilogue.
-  InstNode* find_inserted(asmjit::InstId id, const std::function<bool(const InstNode&)>& wanted) const {
+  Node* find_inserted(asmjit::InstId id, const std::function<bool(const Node&)>& wanted) const {
     bool behind_prologue = false;
-    return find([&](const InstNode& node) {
+    return find([&](const Node& node) {
       behind_prologue |= RecordedProgram::number_of(node).has_value();
-      return behind_prologue && node.id() == id && !RecordedProgram::number_of(node) && wanted(node);
+      return behind_prologue && node.id == id && !RecordedProgram::number_of(node) && wanted(node);
     });
   }
-  InstNode* store() const {
-    return find_inserted(I::kIdMov, [](const InstNode& node) { return node.op(0).isMem(); });
+  Node* store() const {
+    return find_inserted(I::kIdMov, [](const Node& node) { return node.operands[0].isMem(); });
   }
-  InstNode* reload() const {
-    return find_inserted(I::kIdMov, [](const InstNode& node) { return node.op(1).isMem(); });
+  Node* reload() const {
+    return find_inserted(I::kIdMov, [](const Node& node) { return node.operands[1].isMem(); });
   }
 
-  x86::Compiler cc;
-  FuncNode* function = nullptr;
-  bool asmjits_allocator = false;
+  lir::Function function;
+  Builder cc{function};
 
  private:
-  asmjit::CodeHolder code_;
   std::optional<AllocationChecker> checker_;
 };
 
 // More values than there are registers, all of them read twice. The order lets none be an operand in memory every time.
-void many_values(x86::Compiler& cc, const Gp& argument) {
+void many_values(Builder& cc, const Gp& argument) {
   std::array<Gp, 20> values;
   for (size_t i = 0; i < values.size(); ++i) {
-    values[i] = cc.newUInt64();
+    values[i] = cc.new_gp64();
     cc.mov(values[i], x86::qword_ptr(argument, static_cast<int32_t>(8 * i)));
   }
-  const Gp sum = cc.newUInt64("sum");
+  const Gp sum = cc.new_gp64("sum");
   cc.xor_(sum, sum);
   for (const Gp& value : values) {
     cc.imul(value, value, 3);
@@ -106,8 +99,8 @@ void many_values(x86::Compiler& cc, const Gp& argument) {
   cc.ret(sum);
 }
 
-void remove(Allocated& code, InstNode* node) {
-  code.cc.removeNode(node);
+void remove(Allocated& code, Node* node) {
+  code.function.remove(node);
 }
 
 TEST(AllocationChecker, AcceptsWhatIsRight) {
@@ -127,46 +120,46 @@ TEST(AllocationChecker, AStoreThatIsMissing) {
 
 TEST(AllocationChecker, AReloadFromAnotherSlot) {
   Allocated code(many_values);
-  EXPECT_THAT(code.check_with([](Allocated& c) { c.reload()->op(1).as<x86::Mem>().addOffsetLo32(8); }),
+  EXPECT_THAT(code.check_with([](Allocated& c) { c.reload()->operands[1].as<x86::Mem>().addOffsetLo32(8); }),
               HasSubstr("its value is [stack"));
 }
 
 TEST(AllocationChecker, AReloadOfAPart) {
   Allocated code(many_values);
   const std::string wrong = code.check_with([](Allocated& c) {
-    InstNode* node = c.reload();
-    node->setOp(0, x86::gpd(node->op(0).id()));
-    node->op(1).as<x86::Mem>().setSize(4);
+    Node* node = c.reload();
+    node->operands[0] = x86::gpd(node->operands[0].id());
+    node->operands[1].as<x86::Mem>().setSize(4);
   });
   EXPECT_THAT(wrong, HasSubstr("(bytes 0xf)"));
 }
 
 TEST(AllocationChecker, ASlotThatOverlapsAnother) {
   Allocated code(many_values);
-  EXPECT_NE(code.check_with([](Allocated& c) { c.store()->op(0).as<x86::Mem>().addOffsetLo32(4); }), "");
+  EXPECT_NE(code.check_with([](Allocated& c) { c.store()->operands[0].as<x86::Mem>().addOffsetLo32(4); }), "");
 }
 
 TEST(AllocationChecker, ASlotOutsideOfTheFrame) {
   Allocated code(many_values);
-  EXPECT_THAT(code.check_with([](Allocated& c) { c.store()->op(0).as<x86::Mem>().addOffsetLo32(4096); }),
+  EXPECT_THAT(code.check_with([](Allocated& c) { c.store()->operands[0].as<x86::Mem>().addOffsetLo32(4096); }),
               HasSubstr("outside of the frame"));
 }
 
 TEST(AllocationChecker, AnOperandInAnotherRegister) {
   Allocated code(many_values);
   const std::string wrong = code.check_with([](Allocated& c) {
-    InstNode* node = c.find([](const InstNode& n) { return n.id() == I::kIdAdd && n.op(1).isReg(); });
-    node->op(1).as<Gp>().setId(node->op(0).id());
+    Node* node = c.find([](const Node& n) { return n.id == I::kIdAdd && n.operands[1].isReg(); });
+    node->operands[1].as<Gp>().setId(node->operands[0].id());
   });
-  EXPECT_THAT(wrong, HasSubstr("before 'add sum, "));
+  EXPECT_THAT(wrong, HasSubstr("before 'add v21, "));
   EXPECT_THAT(wrong, HasSubstr("operand 1 is read from"));
 }
 
 TEST(AllocationChecker, AnOperandInMemoryOfAnotherSize) {
   Allocated code(many_values);
   const std::string wrong = code.check_with([](Allocated& c) {
-    c.find([](const InstNode& n) { return n.id() == I::kIdImul && RecordedProgram::number_of(n) && n.op(1).isMem(); })
-        ->op(1)
+    c.find([](const Node& n) { return n.id == I::kIdImul && RecordedProgram::number_of(n) && n.operands[1].isMem(); })
+        ->operands[1]
         .as<x86::Mem>()
         .setSize(4);
   });
@@ -174,9 +167,9 @@ TEST(AllocationChecker, AnOperandInMemoryOfAnotherSize) {
 }
 
 // Two values that a loop exchanges: in one register each at its head.
-void loop(x86::Compiler& cc, const Gp& argument) {
-  const Gp a = cc.newUInt64("a"), b = cc.newUInt64("b"), t = cc.newUInt64("t"), count = cc.newUInt32("count");
-  const asmjit::Label head = cc.newLabel();
+void loop(Builder& cc, const Gp& argument) {
+  const Gp a = cc.new_gp64("a"), b = cc.new_gp64("b"), t = cc.new_gp64("t"), count = cc.new_gp32("count");
+  const asmjit::Label head = cc.new_label();
   cc.mov(a, 1);
   cc.mov(b, x86::qword_ptr(argument));
   cc.mov(count, 5);
@@ -195,9 +188,9 @@ TEST(AllocationChecker, AnotherRegisterWhereWaysMeet) {
   Allocated code(loop);
   // Behind the loop's last instruction but the jump, two of its registers are exchanged.
   const std::string wrong = code.check_with([](Allocated& c) {
-    const InstNode* add = c.find([](const InstNode& n) { return n.id() == I::kIdAdd; });
-    const Gp a = x86::gpq(add->op(0).id()), b = x86::gpq(add->op(1).id());
-    c.cc.setCursor(c.find([](const InstNode& n) { return n.id() == I::kIdJnz; })->prev());
+    const Node* add = c.find([](const Node& n) { return n.id == I::kIdAdd; });
+    const Gp a = x86::gpq(add->operands[0].id()), b = x86::gpq(add->operands[1].id());
+    c.cc.set_cursor(c.find([](const Node& n) { return n.id == I::kIdJnz; })->prev);
     c.cc.xchg(a, b);
   });
   EXPECT_THAT(wrong, HasSubstr("(a)"));
@@ -206,7 +199,7 @@ TEST(AllocationChecker, AnotherRegisterWhereWaysMeet) {
 TEST(AllocationChecker, AMoveThatIsMissingBeforeTheHead) {
   Allocated code(loop);
   EXPECT_THAT(code.check_with([](Allocated& c) {
-    remove(c, c.find([](const InstNode& n) { return n.id() == I::kIdMov && n.op(1).isImm(); }));
+    remove(c, c.find([](const Node& n) { return n.id == I::kIdMov && n.operands[1].isImm(); }));
   }),
               HasSubstr("has been removed"));
 }
@@ -214,7 +207,7 @@ TEST(AllocationChecker, AMoveThatIsMissingBeforeTheHead) {
 TEST(AllocationChecker, AJumpToAnotherLabel) {
   Allocated code(loop);
   EXPECT_THAT(code.check_with([](Allocated& c) {
-    c.find([](const InstNode& n) { return n.id() == I::kIdJnz; })->setOp(0, c.function->exitNode()->label());
+    c.find([](const Node& n) { return n.id == I::kIdJnz; })->operands[0] = c.function.exit->operands[0];
   }),
               HasSubstr("it goes to another target"));
 }
@@ -222,10 +215,13 @@ TEST(AllocationChecker, AJumpToAnotherLabel) {
 TEST(AllocationChecker, InstructionsInAnotherOrder) {
   Allocated code(loop);
   EXPECT_THAT(code.check_with([](Allocated& c) {
-    InstNode* add = c.find([](const InstNode& n) { return n.id() == I::kIdAdd; });
-    BaseNode* behind = add->next();
-    c.cc.removeNode(add);
-    c.cc.addAfter(add, behind);
+    Node* add = c.find([](const Node& n) { return n.id == I::kIdAdd; });
+    Node* moved = c.function.insert(add->next, Node::Kind::instruction);
+    Node copy = *add;
+    copy.prev = moved->prev;
+    copy.next = moved->next;
+    *moved = copy;
+    remove(c, add);
   }),
               HasSubstr("in the order that they had before"));
 }
@@ -233,18 +229,15 @@ TEST(AllocationChecker, InstructionsInAnotherOrder) {
 TEST(AllocationChecker, AnotherConstant) {
   Allocated code(loop);
   EXPECT_THAT(code.check_with([](Allocated& c) {
-    c.find([](const InstNode& n) { return n.id() == I::kIdMov && n.op(1).isImm(); })->setOp(1, asmjit::imm(2));
+    c.find([](const Node& n) { return n.id == I::kIdMov && n.operands[1].isImm(); })->operands[1] = asmjit::imm(2);
   }),
               HasSubstr("operand 1 is another than before"));
 }
 
-void with_call(x86::Compiler& cc, const Gp& argument) {
-  const Gp kept = cc.newUInt64("kept"), result = cc.newUInt64("result");
+void with_call(Builder& cc, const Gp& argument) {
+  const Gp kept = cc.new_gp64("kept"), result = cc.new_gp64("result");
   cc.mov(kept, x86::qword_ptr(argument));
-  asmjit::InvokeNode* call = nullptr;
-  cc.invoke(&call, asmjit::imm(reinterpret_cast<uintptr_t>(&callee)), asmjit::FuncSignatureT<uint64_t, const void*>());
-  call->setArg(0, argument);
-  call->setRet(0, result);
+  cc.call(asmjit::imm(reinterpret_cast<uintptr_t>(&callee)), std::array{argument}, &result);
   cc.add(result, kept);
   cc.ret(result);
 }
@@ -252,28 +245,37 @@ void with_call(x86::Compiler& cc, const Gp& argument) {
 TEST(AllocationChecker, ARegisterThatACallDestroys) {
   Allocated code(with_call);
   const std::string wrong = code.check_with([](Allocated& c) {
-    const InstNode* load =
-        c.find([](const InstNode& n) { return n.id() == I::kIdMov && RecordedProgram::number_of(n); });
-    InstNode* add = c.find([](const InstNode& n) { return n.id() == I::kIdAdd && RecordedProgram::number_of(n); });
-    add->setOp(1, x86::gpq(load->op(0).id()));
+    const Node* load = c.find([](const Node& n) { return n.id == I::kIdMov && RecordedProgram::number_of(n); });
+    Node* add = c.find([](const Node& n) { return n.id == I::kIdAdd && RecordedProgram::number_of(n); });
+    add->operands[1] = x86::gpq(load->operands[0].id());
   });
-  EXPECT_THAT(wrong, HasSubstr("which does not hold bytes 0xff of v1 (kept); its value is [stack-8]"));
+  EXPECT_THAT(wrong, HasSubstr("which does not hold bytes 0xff of v1 (kept); its value is [stack-"));
 }
 
 TEST(AllocationChecker, AnArgumentInAnotherRegister) {
   Allocated code(with_call);
   const std::string wrong = code.check_with([](Allocated& c) {
-    c.cc.setCursor(c.find([](const InstNode& n) { return n.isInvoke(); })->prev());
+    c.cc.set_cursor(c.find([](const Node& n) { return n.is_call(); })->prev);
     c.cc.xchg(x86::rdi, x86::rsi);
   });
   EXPECT_THAT(wrong, HasSubstr("argument 0 is read from rdi"));
 }
 
+TEST(AllocationChecker, ACallWithAStackPointerThatIsNotAligned) {
+  Allocated code(with_call);
+  EXPECT_THAT(code.check_with([](Allocated& c) {
+    for (Node* node = c.function.begin(); node != nullptr; node = node->next)
+      if (node->is_instruction() && node->operands[0] == x86::rsp)
+        node->operands[1].as<asmjit::Imm>().setValue(node->operands[1].as<asmjit::Imm>().value() + 8);
+  }),
+              HasSubstr("the stack pointer is not aligned for a call"));
+}
+
 TEST(AllocationChecker, ARegisterOfTheCallerThatIsNotRestored) {
   Allocated code(many_values);
   const std::string wrong = code.check_with([](Allocated& c) {
-    InstNode* pop = c.find([](const InstNode& n) { return n.id() == I::kIdPop; });
-    c.cc.setCursor(pop);
+    Node* pop = c.find([](const Node& n) { return n.id == I::kIdPop; });
+    c.cc.set_cursor(pop);
     c.cc.add(x86::rsp, 8);
     remove(c, pop);
   });
@@ -282,62 +284,74 @@ TEST(AllocationChecker, ARegisterOfTheCallerThatIsNotRestored) {
 
 TEST(AllocationChecker, AStackPointerThatIsNotRestored) {
   Allocated code(many_values);
-  EXPECT_THAT(
-      code.check_with([](Allocated& c) { remove(c, c.find([](const InstNode& n) { return n.id() == I::kIdPop; })); }),
-      HasSubstr("the stack pointer is not what it has been"));
+  EXPECT_THAT(code.check_with([](Allocated& c) { remove(c, c.find([](const Node& n) { return n.id == I::kIdPop; })); }),
+              HasSubstr("the stack pointer is not what it has been"));
 }
 
 TEST(AllocationChecker, AResultInAnotherRegister) {
   Allocated code(loop);
   const std::string wrong = code.check_with([](Allocated& c) {
-    c.cc.setCursor(c.function->exitNode());
+    c.cc.set_cursor(c.function.exit);
     c.cc.xchg(x86::rax, x86::rcx);
   });
   EXPECT_THAT(wrong, HasSubstr("the result is read from rax"));
 }
 
 TEST(AllocationChecker, TheFixedRegisterOfAShift) {
-  Allocated code([](x86::Compiler& cc, const Gp& argument) {
-    const Gp value = cc.newUInt64("value"), count = cc.newUInt64("count");
+  Allocated code([](Builder& cc, const Gp& argument) {
+    const Gp value = cc.new_gp64("value"), count = cc.new_gp64("count");
     cc.mov(value, x86::qword_ptr(argument));
     cc.mov(count, x86::qword_ptr(argument, 8));
     cc.shl(value, count.r8());
     cc.ret(value);
   });
   const std::string wrong = code.check_with([](Allocated& c) {
-    c.find([](const InstNode& n) { return n.id() == I::kIdShl; })->op(1).as<Gp>().setId(x86::Gp::kIdBx);
+    c.find([](const Node& n) { return n.id == I::kIdShl; })->operands[1].as<Gp>().setId(x86::Gp::kIdBx);
   });
   EXPECT_THAT(wrong, HasSubstr("operand 1 is not in the host register that it must be in"));
 }
 
+void many_vectors(Builder& cc, const Gp& argument) {
+  std::array<x86::Ymm, 20> values;
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = cc.new_ymm();
+    cc.vmovdqu(values[i], x86::ymmword_ptr(argument, static_cast<int32_t>(32 * i)));
+  }
+  for (const x86::Ymm& value : values) cc.vpaddd(value, value, value);
+  for (size_t i = 0; i < values.size(); ++i)
+    cc.vmovdqu(x86::ymmword_ptr(argument, static_cast<int32_t>(32 * i)), values[i]);
+  cc.ret(argument);
+}
+
 // A vector's copy of half of its bytes clears the others.
 TEST(AllocationChecker, AVectorThatIsMovedInPart) {
-  Allocated code([](x86::Compiler& cc, const Gp& argument) {
-    std::array<x86::Ymm, 20> values;
-    for (size_t i = 0; i < values.size(); ++i) {
-      values[i] = cc.newYmm();
-      cc.vmovdqu(values[i], x86::ymmword_ptr(argument, static_cast<int32_t>(32 * i)));
-    }
-    for (const x86::Ymm& value : values) cc.vpaddd(value, value, value);
-    for (size_t i = 0; i < values.size(); ++i)
-      cc.vmovdqu(x86::ymmword_ptr(argument, static_cast<int32_t>(32 * i)), values[i]);
-    cc.ret(argument);
-  });
+  Allocated code(many_vectors);
   const std::string wrong = code.check_with([](Allocated& c) {
-    InstNode* store = c.find_inserted(I::kIdVmovdqa, [](const InstNode& n) { return n.op(0).isMem(); });
-    store->setOp(1, x86::xmm(store->op(1).id()));
-    store->op(0).as<x86::Mem>().setSize(16);
+    Node* store = c.find_inserted(I::kIdVmovdqa, [](const Node& n) { return n.operands[0].isMem(); });
+    store->operands[1] = x86::xmm(store->operands[1].id());
+    store->operands[0].as<x86::Mem>().setSize(16);
   });
   EXPECT_THAT(wrong, HasSubstr("bytes 0xffffffff of v"));
   EXPECT_THAT(wrong, HasSubstr("(bytes 0xffff)"));
 }
 
+// All vectors of the frame are 16 bytes further up.
+TEST(AllocationChecker, AVectorInASlotThatIsNotAligned) {
+  Allocated code(many_vectors);
+  EXPECT_THAT(code.check_with([](Allocated& c) {
+    for (Node* node = c.function.begin(); node != nullptr; node = node->next)
+      for (asmjit::Operand& op : node->ops())
+        if (op.isMem() && op.as<x86::Mem>().baseId() == x86::Gp::kIdSp) op.as<x86::Mem>().addOffsetLo32(16);
+  }),
+              HasSubstr("its stack slot is not aligned"));
+}
+
 // Under a mask, a lane keeps what the register of the result had before.
 TEST(AllocationChecker, TheRegisterThatMergingKeeps) {
   Allocated code(
-      [](x86::Compiler& cc, const Gp& argument) {
-        const x86::Zmm to = cc.newZmm("to"), from = cc.newZmm("from");
-        const x86::KReg mask = cc.newKw("mask");
+      [](Builder& cc, const Gp& argument) {
+        const x86::Zmm to = cc.new_zmm(), from = cc.new_zmm();
+        const x86::KReg mask = cc.new_mask16();
         cc.vmovdqu32(to, x86::zmmword_ptr(argument));
         cc.vmovdqu32(from, x86::zmmword_ptr(argument, 64));
         cc.kmovw(mask, x86::word_ptr(argument, 128));
@@ -348,10 +362,10 @@ TEST(AllocationChecker, TheRegisterThatMergingKeeps) {
       true);
   const std::string wrong = code.check_with([](Allocated& c) {
     bool behind = false;
-    InstNode* add = c.find([](const InstNode& n) { return n.id() == I::kIdVpaddd; });
-    add->op(0).as<x86::Zmm>().setId(9);
-    c.find([&](const InstNode& n) { return std::exchange(behind, behind || &n == add); })
-        ->op(1)
+    Node* add = c.find([](const Node& n) { return n.id == I::kIdVpaddd; });
+    add->operands[0].as<x86::Zmm>().setId(9);
+    c.find([&](const Node& n) { return std::exchange(behind, behind || &n == add); })
+        ->operands[1]
         .as<x86::Zmm>()
         .setId(9);
   });
@@ -359,12 +373,12 @@ TEST(AllocationChecker, TheRegisterThatMergingKeeps) {
 }
 
 TEST(AllocationChecker, VariablesOnTheStackKeepTheirPlaces) {
-  const auto body = [](x86::Compiler& cc, const Gp& argument) {
-    x86::Mem variable = cc.newStack(64, 16);
+  const auto body = [](Builder& cc, const Gp& argument) {
+    x86::Mem variable = cc.new_variable(64, 16);
     variable.setSize(8);
     std::array<Gp, 20> values;
     for (size_t i = 0; i < values.size(); ++i) {
-      values[i] = cc.newUInt64();
+      values[i] = cc.new_gp64();
       cc.mov(values[i], x86::qword_ptr(argument, static_cast<int32_t>(8 * i)));
     }
     cc.mov(variable, argument);
@@ -373,14 +387,13 @@ TEST(AllocationChecker, VariablesOnTheStackKeepTheirPlaces) {
     cc.ret(argument);
   };
   const auto move = [](Allocated& c, int32_t by, bool all) {
-    for (BaseNode* node = c.function->next(); node != c.function->endNode(); node = node->next()) {
-      const auto number = RecordedProgram::number_of(*node);
-      if (!node->isInst() || !number) continue;
-      auto& inst = *node->as<InstNode>();
-      const bool is_variable =
-          inst.id() == I::kIdMov && inst.op(0).isMem() && inst.op(0).as<x86::Mem>().baseId() == x86::Gp::kIdSp;
-      if (is_variable) inst.op(0).as<x86::Mem>().addOffsetLo32(by);
-      if (all && inst.id() == I::kIdAdd && inst.op(1).isMem()) inst.op(1).as<x86::Mem>().addOffsetLo32(by);
+    for (Node* node = c.function.begin(); node != nullptr; node = node->next) {
+      if (!node->is_instruction() || !RecordedProgram::number_of(*node)) continue;
+      Node& inst = *node;
+      const bool is_variable = inst.id == I::kIdMov && inst.operands[0].isMem() &&
+                               inst.operands[0].as<x86::Mem>().baseId() == x86::Gp::kIdSp;
+      if (is_variable) inst.operands[0].as<x86::Mem>().addOffsetLo32(by);
+      if (all && inst.id == I::kIdAdd && inst.operands[1].isMem()) inst.operands[1].as<x86::Mem>().addOffsetLo32(by);
     }
   };
   EXPECT_THAT(Allocated(body).check_with([&](Allocated& c) { move(c, 8, false); }),
@@ -389,11 +402,29 @@ TEST(AllocationChecker, VariablesOnTheStackKeepTheirPlaces) {
               HasSubstr("on the stack shares its place"));
 }
 
+TEST(AllocationChecker, VariablesOnTheStackAreAligned) {
+  const auto body = [](Builder& cc, const Gp& argument) {
+    x86::Mem variable = cc.new_variable(64, 16);
+    variable.setSize(8);
+    cc.mov(variable, argument);
+    cc.ret(argument);
+  };
+  EXPECT_THAT(Allocated(body).check_with([](Allocated& c) {
+    // 8 bytes more before the frame and behind it.
+    const auto is_frame = [](asmjit::InstId id) {
+      return [id](const Node& n) { return n.id == id && n.operands[0] == x86::rsp; };
+    };
+    c.find(is_frame(I::kIdSub))->operands[1] = asmjit::imm(80);
+    c.find(is_frame(I::kIdAdd))->operands[1] = asmjit::imm(80);
+  }),
+              HasSubstr("the variable v1 on the stack is not aligned"));
+}
+
 // Of a register that only one of two ways writes, the other way's value does not matter.
 TEST(AllocationChecker, RegistersThatAreUndefinedOnOneWay) {
-  const auto body = [](x86::Compiler& cc, const Gp& argument) {
-    const Gp value = cc.newUInt64("value");
-    const asmjit::Label skip = cc.newLabel();
+  const auto body = [](Builder& cc, const Gp& argument) {
+    const Gp value = cc.new_gp64("value");
+    const asmjit::Label skip = cc.new_label();
     cc.test(argument, argument);
     cc.jz(skip);
     cc.mov(value, x86::qword_ptr(argument));
@@ -402,18 +433,18 @@ TEST(AllocationChecker, RegistersThatAreUndefinedOnOneWay) {
     cc.ret(value);
   };
   const std::string wrong = Allocated(body).check_with([](Allocated& c) {
-    InstNode* load = c.find([](const InstNode& n) { return n.id() == I::kIdMov && RecordedProgram::number_of(n); });
-    load->op(0).as<Gp>().setId(x86::Gp::kIdR11);
+    Node* load = c.find([](const Node& n) { return n.id == I::kIdMov && RecordedProgram::number_of(n); });
+    load->operands[0].as<Gp>().setId(x86::Gp::kIdR11);
   });
   EXPECT_THAT(wrong, HasSubstr("of v1 (value); its value is r11"));
 }
 
 // The loop is interpreted twice: `other` gets the register of `before`, which nothing reads any more.
 TEST(AllocationChecker, ReadsOfAnUndefinedRegisterInALoop) {
-  const auto body = [](x86::Compiler& cc, const Gp& argument) {
-    const Gp value = cc.newUInt64("value"), sum = cc.newUInt64("sum");
-    const Gp before = cc.newUInt64("before"), other = cc.newUInt64("other");
-    const asmjit::Label loop = cc.newLabel();
+  const auto body = [](Builder& cc, const Gp& argument) {
+    const Gp value = cc.new_gp64("value"), sum = cc.new_gp64("sum");
+    const Gp before = cc.new_gp64("before"), other = cc.new_gp64("other");
+    const asmjit::Label loop = cc.new_label();
     cc.mov(before, x86::qword_ptr(argument, 8));
     cc.mov(sum, argument);
     cc.test(argument, argument);
@@ -432,20 +463,19 @@ TEST(AllocationChecker, ReadsOfAnUndefinedRegisterInALoop) {
               HasSubstr("is read from [stack-8], which does not hold bytes 0xff of v1 (value)"));
 }
 
-// asmjit's allocator removes the code behind the first return and leaves the label, which the way to the exit then passes.
+// The allocator removes the code behind the first return and leaves the label, which the way to the exit then passes.
 TEST(AllocationChecker, ALabelOfRemovedCodeBeforeTheExit) {
-  Allocated code([](x86::Compiler& cc, const Gp& argument) {
-    const Gp value = cc.newUInt64("value");
+  Allocated code([](Builder& cc, const Gp& argument) {
+    const Gp value = cc.new_gp64("value");
     cc.mov(value, x86::qword_ptr(argument));
     cc.ret(value);
-    cc.bind(cc.newLabel());
+    cc.bind(cc.new_label());
     cc.mov(x86::qword_ptr(argument), argument);
     cc.ret(argument);
   });
-  code.asmjits_allocator = true;
   const std::string wrong = code.check_with([](Allocated& c) {
-    InstNode* load = c.find([](const InstNode& n) { return n.id() == I::kIdMov && RecordedProgram::number_of(n); });
-    load->op(0).as<Gp>().setId(x86::Gp::kIdR11);
+    Node* load = c.find([](const Node& n) { return n.id == I::kIdMov && RecordedProgram::number_of(n); });
+    load->operands[0].as<Gp>().setId(x86::Gp::kIdR11);
   });
   EXPECT_THAT(wrong, HasSubstr("the result is read from rax"));
 }
@@ -453,11 +483,11 @@ TEST(AllocationChecker, ALabelOfRemovedCodeBeforeTheExit) {
 TEST(AllocationChecker, WhatItDoesNotUnderstandIsAFault) {
   Allocated inserted(loop);
   EXPECT_THAT(inserted.check_with([](Allocated& c) {
-    c.cc.setCursor(c.find([](const InstNode& n) { return n.id() == I::kIdJnz; })->prev());
+    c.cc.set_cursor(c.find([](const Node& n) { return n.id == I::kIdJnz; })->prev);
     c.cc.bswap(x86::r9);
   }),
               HasSubstr("'bswap r9': it is not understood"));
-  Allocated named([](x86::Compiler& cc, const Gp& argument) {
+  Allocated named([](Builder& cc, const Gp& argument) {
     cc.mov(x86::r9, argument);
     cc.ret(argument);
   });

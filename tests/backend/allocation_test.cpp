@@ -9,28 +9,47 @@
 #include <optional>
 #include <random>
 
-#include "backend-x86/code_memory.h"
+#include "aligned_call.h"
 #include "backend-x86/compiler.h"
+#include "backend-x86/encode/code_memory.h"
+#include "backend-x86/encode/encode.h"
+#include "backend-x86/lir/builder.h"
 #include "backend-x86/regalloc/checker.h"
 #include "backend-x86/regalloc/lives.h"
 
 namespace wavejit::backend {
 namespace {
 
-using asmjit::FuncNode;
+using lir::Builder;
 using x86::Gp;
 using x86::Ymm;
 
+class Errors : public asmjit::ErrorHandler {
+ public:
+  void handleError(asmjit::Error, const char* message, asmjit::BaseEmitter*) override { ADD_FAILURE() << message; }
+};
+
 // Allocates the registers of a complete function, has the checker look at it, and places the code.
-void finish(asmjit::CodeHolder& code, x86::Compiler& cc, FuncNode& function, std::optional<CodeBlock>& block) {
-  AllocationChecker checker(cc, function);
-  ASSERT_EQ(allocate_registers(cc, function), asmjit::kErrorOk);
-  EXPECT_EQ(checker.check(), std::nullopt);
+void place(lir::Function& function, std::optional<CodeBlock>& block) {
+  AllocationChecker checker(function);
+  ASSERT_EQ(allocate_registers(function), asmjit::kErrorOk);
+  ASSERT_EQ(checker.check(), std::nullopt);
+  asmjit::Environment environment(asmjit::Arch::kX64);
+  environment.setPlatform(asmjit::Platform::kLinux);
+  asmjit::CodeHolder code;
+  ASSERT_EQ(code.init(environment), asmjit::kErrorOk);
+  Errors errors;
+  code.setErrorHandler(&errors);
   x86::Assembler assembler(&code);
-  ASSERT_EQ(cc.serializeTo(&assembler), asmjit::kErrorOk);
+  static_cast<void>(encode(function, assembler));
   auto placed = CodeBlock::create(code);
   ASSERT_TRUE(placed);
   block.emplace(std::move(*placed));
+}
+
+// Calls it with the stack pointer aligned.
+uint64_t call(const CodeBlock& block, const void* first, uint64_t second) {
+  return call_aligned(block.begin(), reinterpret_cast<uintptr_t>(first), second);
 }
 
 constexpr unsigned kNumbers = 24, kVectors = 44, kLanes = 8;
@@ -150,33 +169,24 @@ void evaluate(const Program& program, State& state) {
   }
 }
 
-asmjit::Environment linux_x64() {
-  asmjit::Environment environment(asmjit::Arch::kX64);
-  environment.setPlatform(asmjit::Platform::kLinux);
-  return environment;
-}
-
 class Emission {
  public:
-  Emission(x86::Compiler& cc, bool avx512) : cc_(cc), avx512_(avx512) {
-    function_ = cc.addFunc(asmjit::FuncSignatureT<uint32_t, void*, uint32_t>());
-    function_->frame().setAvxEnabled();
-    if (avx512) function_->frame().setAvx512Enabled();
-    state_ = cc.newUInt64();
-    second_ = cc.newUInt32();
-    function_->setArg(0, state_);
-    function_->setArg(1, second_);
-    for (Gp& n : numbers_) n = cc.newUInt64();
-    for (Ymm& v : vectors_) v = cc.newYmm();
-    for (unsigned i = 0; i < kNumbers; ++i) cc.mov(numbers_[i], number(i));
-    for (unsigned i = 0; i < kVectors; ++i) cc.vmovdqu(vectors_[i], vector(i));
+  Emission(lir::Function& function, bool avx512) : cc_(function), avx512_(avx512) {
+    function.avx512 = avx512;
+    function.stack_alignment = 64;
+    state_ = cc_.new_gp64();
+    second_ = cc_.new_gp32();
+    function.arguments = {state_, second_};
+    for (Gp& n : numbers_) n = cc_.new_gp64();
+    for (Ymm& v : vectors_) v = cc_.new_ymm();
+    for (unsigned i = 0; i < kNumbers; ++i) cc_.mov(numbers_[i], number(i));
+    for (unsigned i = 0; i < kVectors; ++i) cc_.vmovdqu(vectors_[i], vector(i));
   }
-  FuncNode& finish() {
+  void finish() {
     for (unsigned i = 0; i < kNumbers; ++i) cc_.mov(number(i), numbers_[i]);
     for (unsigned i = 0; i < kVectors; ++i) cc_.vmovdqu(vector(i), vectors_[i]);
     cc_.ret(second_);
-    cc_.endFunc();
-    return *function_;
+    cc_.finish();
   }
   void emit(const Program& program) {
     for (const Statement& s : program) emit(s);
@@ -195,7 +205,7 @@ class Emission {
         cc_.add(numbers_[s.a], numbers_[s.b]);
         break;
       case Kind::subtract: {
-        const Gp t = cc_.newUInt64();
+        const Gp t = cc_.new_gp64();
         cc_.mov(t, numbers_[s.b]);
         cc_.sub(t, numbers_[s.c]);
         cc_.mov(numbers_[s.a], t);
@@ -205,7 +215,7 @@ class Emission {
         cc_.imul(numbers_[s.a], numbers_[s.b]);
         break;
       case Kind::wide: {
-        const Gp low = cc_.newUInt64(), by = cc_.newUInt64();
+        const Gp low = cc_.new_gp64(), by = cc_.new_gp64();
         cc_.mov(low, numbers_[s.b]);
         cc_.mov(by, numbers_[s.c]);
         cc_.mul(numbers_[s.a], low, by);
@@ -213,26 +223,21 @@ class Emission {
         break;
       }
       case Kind::shift: {
-        const Gp count = cc_.newUInt64();
+        const Gp count = cc_.new_gp64();
         cc_.mov(count, numbers_[s.b]);
         cc_.shl(numbers_[s.a], count.r8());
         break;
       }
       case Kind::exchange: {
-        const Gp t = cc_.newUInt64();
+        const Gp t = cc_.new_gp64();
         cc_.mov(t, numbers_[s.a]);
         cc_.mov(numbers_[s.a], numbers_[s.b]);
         cc_.mov(numbers_[s.b], t);
         break;
       }
-      case Kind::call: {
-        asmjit::InvokeNode* call = nullptr;
-        cc_.invoke(&call, asmjit::imm(reinterpret_cast<uintptr_t>(&mix)),
-                   asmjit::FuncSignatureT<uint64_t, const void*>());
-        call->setArg(0, numbers_[s.b]);
-        call->setRet(0, numbers_[s.a]);
+      case Kind::call:
+        cc_.call(asmjit::imm(reinterpret_cast<uintptr_t>(&mix)), std::array{numbers_[s.b]}, &numbers_[s.a]);
         break;
-      }
       case Kind::low:
         cc_.mov(numbers_[s.a].r8(), numbers_[s.b].r8());
         break;
@@ -246,7 +251,7 @@ class Emission {
         cc_.vmovdqa(vectors_[s.a], vectors_[s.b]);
         break;
       case Kind::vector_put: {
-        const x86::Xmm t = cc_.newXmm();
+        const x86::Xmm t = cc_.new_xmm();
         cc_.vmovd(t, numbers_[s.b].r32());
         cc_.vpbroadcastd(vectors_[s.a], t);
         break;
@@ -255,7 +260,7 @@ class Emission {
         emit_merge(s);
         break;
       case Kind::when: {
-        const asmjit::Label end = cc_.newLabel();
+        const asmjit::Label end = cc_.new_label();
         cc_.test(numbers_[s.a].r32(), 1);
         cc_.jz(end);
         emit(s.body);
@@ -263,8 +268,8 @@ class Emission {
         break;
       }
       case Kind::loop: {
-        const Gp count = cc_.newUInt32();
-        const asmjit::Label head = cc_.newLabel();
+        const Gp count = cc_.new_gp32();
+        const asmjit::Label head = cc_.new_label();
         cc_.mov(count, s.b);
         cc_.bind(head);
         emit(s.body);
@@ -276,14 +281,14 @@ class Emission {
   }
   void emit_merge(const Statement& s) {
     if (avx512_) {
-      const x86::KReg lanes = cc_.newKd();
+      const x86::KReg lanes = cc_.new_mask32();
       cc_.kmovd(lanes, numbers_[s.b].r32());
       cc_.k(lanes).vmovdqa32(vectors_[s.a], vectors_[s.c]);
       return;
     }
     // In the stack: a bit per lane, as a lane of ones.
-    const x86::Mem row = cc_.newStack(4 * kLanes, 32);
-    const Gp bits = cc_.newUInt32();
+    const x86::Mem row = cc_.new_variable(4 * kLanes, 32);
+    const Gp bits = cc_.new_gp32();
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       cc_.mov(bits, numbers_[s.b].r32());
       cc_.shl(bits, 31 - lane);
@@ -292,16 +297,15 @@ class Emission {
       at.setSize(4);
       cc_.mov(at, bits);
     }
-    const Ymm lanes = cc_.newYmm();
+    const Ymm lanes = cc_.new_ymm();
     x86::Mem whole = row;
     whole.setSize(4 * kLanes);
     cc_.vmovdqu(lanes, whole);
     cc_.vpblendvb(vectors_[s.a], vectors_[s.a], vectors_[s.c], lanes);
   }
 
-  x86::Compiler& cc_;
+  Builder cc_;
   const bool avx512_;
-  FuncNode* function_ = nullptr;
   Gp state_, second_;
   std::array<Gp, kNumbers> numbers_;
   std::array<Ymm, kVectors> vectors_;
@@ -329,48 +333,38 @@ TEST_P(Allocation, RandomFunctions) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     Generator generator(seed);
     const Program program = generator.make(10 + generator.below(60), 3);
-    asmjit::CodeHolder code;
-    ASSERT_EQ(code.init(linux_x64()), asmjit::kErrorOk);
-    x86::Compiler compiler(&code);
-    Emission emission(compiler, GetParam() == Tier::avx512);
+    lir::Function function;
+    Emission emission(function, GetParam() == Tier::avx512);
     emission.emit(program);
-    FuncNode& allocated = emission.finish();
-    AllocationChecker checker(compiler, allocated);
-    ASSERT_EQ(allocate_registers(compiler, allocated), asmjit::kErrorOk);
-    ASSERT_EQ(checker.check(), std::nullopt);
-    x86::Assembler assembler(&code);
-    ASSERT_EQ(compiler.serializeTo(&assembler), asmjit::kErrorOk);
-    const auto block = CodeBlock::create(code);
-    ASSERT_TRUE(block);
-    const auto function = reinterpret_cast<uint32_t (*)(State*, uint32_t)>(reinterpret_cast<uintptr_t>(block->begin()));
+    emission.finish();
+    std::optional<CodeBlock> block;
+    ASSERT_NO_FATAL_FAILURE(place(function, block));
     const State start = random_state(generator);
     State expected = start, actual = start;
     evaluate(program, expected);
-    EXPECT_EQ(function(&actual, seed), seed);
+    EXPECT_EQ(static_cast<uint32_t>(call(*block, &actual, seed)), seed);
     ASSERT_TRUE(actual == expected);
   }
 }
 
 // A move between lower halves clears the upper one: it is no copy that could be left out.
 TEST_P(Allocation, MovesOfHalvesAreNoCopies) {
-  asmjit::CodeHolder code;
-  ASSERT_EQ(code.init(linux_x64()), asmjit::kErrorOk);
-  x86::Compiler cc(&code);
-  FuncNode* function = cc.addFunc(asmjit::FuncSignatureT<uint64_t, uint64_t>());
-  const Gp argument = cc.newUInt64(), low = cc.newUInt64();
-  function->setArg(0, argument);
+  lir::Function function;
+  Builder cc(function);
+  const Gp argument = cc.new_gp64(), low = cc.new_gp64();
+  function.arguments = {argument};
   std::array<Gp, 14> others;  // all other registers, so that the result takes the argument's
   for (Gp& other : others) {
-    other = cc.newUInt64();
+    other = cc.new_gp64();
     cc.mov(other, argument);
     cc.add(other, 1);
   }
   cc.mov(low.r32(), argument.r32());
   for (const Gp& other : others) cc.add(low, other);
   cc.ret(low);
-  cc.endFunc();
+  cc.finish();
   std::optional<CodeBlock> block;
-  ASSERT_NO_FATAL_FAILURE(finish(code, cc, *function, block));
+  ASSERT_NO_FATAL_FAILURE(place(function, block));
   const auto run = reinterpret_cast<uint64_t (*)(uint64_t)>(reinterpret_cast<uintptr_t>(block->begin()));
   constexpr uint64_t kNumber = 0x1234567800000005;
   EXPECT_EQ(run(kNumber), 5 + others.size() * (kNumber + 1));
@@ -378,24 +372,22 @@ TEST_P(Allocation, MovesOfHalvesAreNoCopies) {
 
 // Operations on lower halves clear the upper ones, also of registers that wait on the stack.
 TEST_P(Allocation, OperationsOnHalvesOfSpilledRegisters) {
-  asmjit::CodeHolder code;
-  ASSERT_EQ(code.init(linux_x64()), asmjit::kErrorOk);
-  x86::Compiler cc(&code);
-  FuncNode* function = cc.addFunc(asmjit::FuncSignatureT<uint64_t, uint64_t>());
-  const Gp argument = cc.newUInt64(), sum = cc.newUInt64();
-  function->setArg(0, argument);
+  lir::Function function;
+  Builder cc(function);
+  const Gp argument = cc.new_gp64(), sum = cc.new_gp64();
+  function.arguments = {argument};
   std::array<Gp, 20> values;
   for (Gp& value : values) {
-    value = cc.newUInt64();
+    value = cc.new_gp64();
     cc.mov(value, argument);
   }
   for (const Gp& value : values) cc.add(value.r32(), 1);
   cc.xor_(sum, sum);
   for (const Gp& value : values) cc.add(sum, value);
   cc.ret(sum);
-  cc.endFunc();
+  cc.finish();
   std::optional<CodeBlock> block;
-  ASSERT_NO_FATAL_FAILURE(finish(code, cc, *function, block));
+  ASSERT_NO_FATAL_FAILURE(place(function, block));
   const auto run = reinterpret_cast<uint64_t (*)(uint64_t)>(reinterpret_cast<uintptr_t>(block->begin()));
   EXPECT_EQ(run(0x1234567800000005), 6 * values.size());
 }
@@ -403,35 +395,31 @@ TEST_P(Allocation, OperationsOnHalvesOfSpilledRegisters) {
 // With a register, bt counts bits modulo the operand's size, and vinsertps chooses one of four elements. In memory, both
 // are something else.
 TEST_P(Allocation, OperandsThatMeanSomethingElseInMemory) {
-  asmjit::CodeHolder code;
-  ASSERT_EQ(code.init(linux_x64()), asmjit::kErrorOk);
-  x86::Compiler cc(&code);
-  FuncNode* function = cc.addFunc(asmjit::FuncSignatureT<uint64_t, void*, uint64_t>());
-  function->frame().setAvxEnabled();
-  if (GetParam() == Tier::avx512) function->frame().setAvx512Enabled();
-  const Gp memory = cc.newUInt64(), bit = cc.newUInt64(), sum = cc.newUInt64();
-  function->setArg(0, memory);
-  function->setArg(1, bit);
+  lir::Function function;
+  Builder cc(function);
+  function.avx512 = GetParam() == Tier::avx512;
+  const Gp memory = cc.new_gp64(), bit = cc.new_gp64(), sum = cc.new_gp64();
+  function.arguments = {memory, bit};
   std::array<Gp, 20> values;
   std::array<x86::Xmm, 40> vectors;
-  for (Gp& value : values) cc.mov(value = cc.newUInt64(), x86::qword_ptr(memory));
-  for (x86::Xmm& vector : vectors) cc.vmovdqu(vector = cc.newXmm(), x86::xmmword_ptr(memory));
+  for (Gp& value : values) cc.mov(value = cc.new_gp64(), x86::qword_ptr(memory));
+  for (x86::Xmm& vector : vectors) cc.vmovdqu(vector = cc.new_xmm(), x86::xmmword_ptr(memory));
   cc.xor_(sum, sum);
   for (const Gp& value : values) {
     cc.bt(value, bit);
     cc.adc(sum, 0);
   }
   for (const Gp& value : values) cc.mov(x86::qword_ptr(memory, 64), value);
-  const x86::Xmm to = cc.newXmm();
+  const x86::Xmm to = cc.new_xmm();
   cc.vpxor(to, to, to);
   for (const x86::Xmm& vector : vectors) {
     cc.vinsertps(to, to, vector, 0xc0);
     cc.vmovd(x86::dword_ptr(memory, 72), to);
   }
   cc.ret(sum);
-  cc.endFunc();
+  cc.finish();
   std::optional<CodeBlock> block;
-  ASSERT_NO_FATAL_FAILURE(finish(code, cc, *function, block));
+  ASSERT_NO_FATAL_FAILURE(place(function, block));
   const auto run = reinterpret_cast<uint64_t (*)(void*, uint64_t)>(reinterpret_cast<uintptr_t>(block->begin()));
   std::array<uint32_t, 20> data{1u << 5, 0, 0, 77};
   EXPECT_EQ(run(data.data(), 64 * 3 + 5), values.size());
@@ -440,13 +428,11 @@ TEST_P(Allocation, OperandsThatMeanSomethingElseInMemory) {
 
 // What is alive where: at the beginning of blocks, across back edges, up to the last use and not further.
 TEST(AllocationLives, Spans) {
-  asmjit::CodeHolder code;
-  ASSERT_EQ(code.init(linux_x64()), asmjit::kErrorOk);
-  x86::Compiler cc(&code);
-  FuncNode* function = cc.addFunc(asmjit::FuncSignatureT<uint32_t, uint32_t>());
-  const Gp argument = cc.newUInt32(), sum = cc.newUInt32(), inside = cc.newUInt32(), one = cc.newUInt32();
-  function->setArg(0, argument);
-  const asmjit::Label head = cc.newLabel(), dead = cc.newLabel();
+  lir::Function function;
+  Builder cc(function);
+  const Gp argument = cc.new_gp32(), sum = cc.new_gp32(), inside = cc.new_gp32(), one = cc.new_gp32();
+  function.arguments = {argument};
+  const asmjit::Label head = cc.new_label(), dead = cc.new_label();
   cc.mov(one, 1);     // 2
   cc.xor_(sum, sum);  // 4: does not read it
   cc.bind(head);
@@ -458,8 +444,8 @@ TEST(AllocationLives, Spans) {
   cc.bind(dead);
   cc.add(one, one);  // not reachable
   cc.jmp(dead);
-  cc.endFunc();
-  Lives lives(cc, *function, {0xffef, 0xffff, 0xfe});
+  cc.finish();
+  Lives lives(function, {0xffef, 0xffff, 0xfe});
   ASSERT_EQ(lives.run(), asmjit::kErrorOk);
   const auto span = [&](const Gp& reg) {
     const uint32_t life = lives.find_life(reg.id());
@@ -473,15 +459,13 @@ TEST(AllocationLives, Spans) {
 }
 
 TEST(AllocationLives, WhatItDoesNotKnowIsAnError) {
-  asmjit::CodeHolder code;
-  ASSERT_EQ(code.init(linux_x64()), asmjit::kErrorOk);
-  x86::Compiler cc(&code);
-  FuncNode* function = cc.addFunc(asmjit::FuncSignatureT<uint32_t, void*>());
-  const Gp target = cc.newUInt64();
-  function->setArg(0, target);
+  lir::Function function;
+  Builder cc(function);
+  const Gp target = cc.new_gp64();
+  function.arguments = {target};
   cc.jmp(target);  // anywhere
-  cc.endFunc();
-  EXPECT_NE(allocate_registers(cc, *function), asmjit::kErrorOk);
+  cc.finish();
+  EXPECT_NE(allocate_registers(function), asmjit::kErrorOk);
 }
 
 }  // namespace

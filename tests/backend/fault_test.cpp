@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstring>
 
-#include "backend-x86/fault_decode.h"
+#include "backend-x86/encode/fault_decode.h"
 #include "runner.h"
 
 namespace wavejit::backend {

@@ -1,5 +1,5 @@
 // The decoder of memory operands against asmjit's encoder, and the addresses it finds in the context of a real fault.
-#include "backend-x86/memory_operand.h"
+#include "backend-x86/encode/memory_operand.h"
 
 #include <asmjit/x86.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backend-x86/address_audit.h"
+#include "backend-x86/encode/address_audit.h"
 #include "runner.h"
 
 namespace wavejit::backend {

@@ -404,7 +404,7 @@ TEST(Division, FoldedGivesTheBitsOfTheSteps) {
   ASSERT_EQ(ir::verify(code.function), "");
   for (const Tier tier : kTiers) {
     if (!host_supports(tier)) continue;
-    CompileOptions options{.tier = tier, .keep_listing = true};
+    CompileOptions options{.tier = tier, .listing = ListingKind::x86};
     const auto folded = compile(code.function, options);
     options.optimisations.remove(Optimisation::folded_divisions);
     const auto steps = compile(code.function, options);

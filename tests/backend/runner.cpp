@@ -116,7 +116,7 @@ void TestWave::randomise(std::mt19937_64& random) {
 std::shared_ptr<const CompiledCode> compile_or_fail(const ir::Function& function, Tier tier, bool listing) {
   const std::string problem = ir::verify(function);
   if (!problem.empty()) ADD_FAILURE() << problem << "\n" << ir::print(function);
-  auto code = compile(function, {.tier = tier, .keep_listing = listing});
+  auto code = compile(function, {.tier = tier, .listing = listing ? ListingKind::x86 : ListingKind::none});
   if (!code) {
     ADD_FAILURE() << code.error().message << "\n" << ir::print(function);
     return nullptr;

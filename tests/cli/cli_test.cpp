@@ -326,6 +326,9 @@ TEST_F(Cli, Disasm) {
   EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--pass-stats", "--x86"}), kBadInput);
   EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vector_add", "--x86", "--isa", "avx2"}), kOk);
   EXPECT_NE(out_.find("ymm"), std::string::npos);
+  EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vector_add", "--lir", "--isa", "avx2"}), kOk);
+  EXPECT_NE(out_.find(":ymm"), std::string::npos);
+  EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--lir", "--x86"}), kBadInput);
   EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vector_add", "--x86", "--isa", "sse2"}), kBadInput);
   EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vecter_add"}), kBadInput);
   EXPECT_NE(err_.find("vector_add"), std::string::npos) << err_;

@@ -116,8 +116,6 @@ class Trial {
       std::erase_if(engines, [chosen = std::array{rng() % 3 != 0, rng() % 3 != 0}](const EngineConfig& engine) {
         return engine.kind != EngineKind::interp && engine.optimise != chosen[engine.kind == EngineKind::avx2];
       });
-    // asmjit's allocator takes minutes for indexed registers.
-    const bool may_lack_allocator = rng() % 8 == 0 && !has_indices(code);
     for (EngineConfig& engine : engines) {
       engine.count_instructions = count_;
       // With both kinds of code it is the unoptimised one that gets the rest of the optimisations.
@@ -127,7 +125,7 @@ class Trial {
         engine.optimise = true;
         const uint64_t one_in = rng() % 2 == 0 ? 8 : 2;  // few off, or half of them
         for (const std::string& name : switch_names())
-          if (rng() % one_in == 0 && (name != "own-allocator" || may_lack_allocator)) engine.disabled.push_back(name);
+          if (rng() % one_in == 0) engine.disabled.push_back(name);
       }
       runners_.push_back(std::make_unique<SnippetRunner>(engine, snippet_));
     }
@@ -191,16 +189,6 @@ class Trial {
     wave.lds_size = kLdsBytes;
     wave.gds_base = reinterpret_cast<uint64_t>(memory.gds);
     wave.gds_size = kGdsBytes;
-  }
-
-  [[nodiscard]] bool has_indices(const Words& code) const {
-    if ((mode_ & mode::kGprIdxEn) != 0) return true;
-    bool found = false;
-    for_each_instruction(code, options_.target, [&](const isa::Instruction& inst, size_t, size_t) {
-      const std::string_view name = isa::info(inst.opcode).name;
-      found |= name.starts_with("s_set_gpr_idx") || name.find("movrel") != name.npos;
-    });
-    return found;
   }
 
   std::string run(SnippetRunner& runner, WaveState& wave) {

@@ -233,7 +233,7 @@ class Caller {
       case 20: {
         size_t text = 0;
         wavejit_dump_options dump{};
-        dump.kind = static_cast<wavejit_dump_kind>(input_.below(4));
+        dump.kind = static_cast<wavejit_dump_kind>(input_.below(5));
         dump.isa = static_cast<wavejit_isa>(input_.below(4));
         dump.stage = input_.below(4) ? nullptr : input_.flag() ? "after:gvn" : "sometimes:gvn";
         dump.disabled_passes = input_.below(4) ? nullptr : "gvn,nothing";

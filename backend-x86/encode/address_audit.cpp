@@ -1,0 +1,44 @@
+#include "backend-x86/encode/address_audit.h"
+
+#include <sys/mman.h>
+
+#include <cstring>
+
+namespace wavejit::backend {
+namespace {
+
+// Linux puts position-independent programs, libraries, stacks and heaps far above this; programs that are not
+// position-independent are in the same place in every process. Pairs of small numbers, as in tables of lanes, are
+// below.
+constexpr uint64_t kLowest = uint64_t{1} << 44, kHighest = uint64_t{1} << 47;
+constexpr uint64_t kPage = 4096;
+
+bool is_mapped(uint64_t page) {
+  unsigned char resident;
+  return mincore(reinterpret_cast<void*>(page), kPage, &resident) == 0;
+}
+
+}  // namespace
+
+void AddressAudit::look_at(uint64_t value) {
+  if (value < kLowest || value >= kHighest || found_) return;
+  if (value >= fixed_.begin && value < fixed_.end) return;
+  if (value >> 32 == (value & 0xffffffff)) return;  // one dword for all lanes
+  const uint64_t page = value & ~(kPage - 1);
+  if (pages_.contains(page)) return;
+  if (is_mapped(page))
+    found_ = true;
+  else
+    pages_.insert(page);
+}
+
+void AddressAudit::look_at_data(const void* bytes, size_t size) {
+  const auto* begin = static_cast<const uint8_t*>(bytes);
+  for (size_t i = 0; i + sizeof(uint64_t) <= size; i += sizeof(uint64_t)) {
+    uint64_t value;
+    std::memcpy(&value, begin + i, sizeof value);
+    look_at(value);
+  }
+}
+
+}  // namespace wavejit::backend

@@ -1,0 +1,177 @@
+#include "backend-x86/lir/passes/fold_loads.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "backend-x86/lir/instruction_access.h"
+
+namespace wavejit::backend::lir {
+namespace {
+
+using asmjit::BaseMem;
+using asmjit::Operand;
+
+constexpr uint32_t kMaxCounted = 2;  // more definitions or uses make no difference
+constexpr size_t kMaxWaiting = 32;   // loads looked at together; bounds the time for long blocks
+
+bool is_virtual(const Operand& op) {
+  return op.isReg() && Operand::isVirtId(op.id());
+}
+
+class LoadFolder {
+ public:
+  explicit LoadFolder(Function& function) : function_(function), uses_(function.registers.size()) {}
+
+  uint32_t run() {
+    if (!count()) return 0;
+    uint32_t folded = 0;
+    for (Node* node = function_.begin(); node != nullptr;) {
+      Node* const next = node->next;
+      if (node->is_label() || node->is_call() || node->is_result()) {
+        waiting_.clear();
+      } else if (node->is_instruction()) {
+        folded += visit(*node) ? 1 : 0;
+      }
+      node = next;
+    }
+    return folded;
+  }
+
+ private:
+  struct Uses {
+    uint8_t definitions = 0, uses = 0;
+  };
+  // A candidate whose use has not been reached.
+  struct Waiting {
+    Node* load;
+    uint32_t reg;  // virtual id of what it loads
+  };
+
+  void note(uint32_t virtual_id, bool definition) {
+    Uses& counts = uses_[Operand::virtIdToIndex(virtual_id)];
+    uint8_t& number = definition ? counts.definitions : counts.uses;
+    number = static_cast<uint8_t>(std::min<uint32_t>(number + 1U, kMaxCounted));
+  }
+
+  // False if there is an instruction without facts.
+  bool count() {
+    for (const Operand& argument : function_.arguments) note(argument.id(), true);
+    for (const Node* node = function_.begin(); node != nullptr; node = node->next) {
+      if (!node->is_code()) continue;
+      const InstructionAccess* access = node->is_instruction() ? instruction_access(*node) : nullptr;
+      if (node->is_instruction() && access == nullptr) return false;
+      for (uint32_t i = 0; i < node->operand_count; ++i) {
+        const Operand& op = node->operands[i];
+        if (is_virtual(op)) {
+          // Operands of calls and results count as read and written.
+          constexpr uint16_t kBoth = OperandAccess::read | OperandAccess::write;
+          const uint16_t flags = access != nullptr ? access->operands[i].flags : kBoth;
+          if ((flags & OperandAccess::write) != 0) note(op.id(), true);
+          if ((flags & OperandAccess::read) != 0) note(op.id(), false);
+        } else if (op.isMem()) {
+          const auto& mem = op.as<BaseMem>();
+          if (mem.hasBaseReg() && Operand::isVirtId(mem.baseId())) note(mem.baseId(), false);
+          if (mem.hasIndexReg() && Operand::isVirtId(mem.indexId())) note(mem.indexId(), false);
+        }
+      }
+      if (node->has_mask() && Operand::isVirtId(node->mask.id())) note(node->mask.id(), false);
+    }
+    return true;
+  }
+
+  // Whether a load has become one of the instruction's operands.
+  bool visit(Node& node) {
+    const InstructionAccess* access = instruction_access(node);
+    const bool folded = fold(node, *access);
+    if (folded) access = instruction_access(node);
+    const bool is_fence = node.id == x86::Inst::kIdMfence;
+    if (access == nullptr || is_fence || access->flow != asmjit::InstControlFlow::kRegular) {
+      waiting_.clear();
+      return folded;
+    }
+    for (uint32_t i = 0; i < node.operand_count; ++i) {
+      const Operand& op = node.operands[i];
+      if (is_virtual(op) && (access->operands[i].flags & OperandAccess::write) != 0) {
+        std::erase_if(waiting_,
+                      [&](const Waiting& w) { return depends_on(w.load->operands[1].as<BaseMem>(), op.id()); });
+      } else if (op.isMem() && access->writes_memory) {
+        std::erase_if(waiting_, [&](const Waiting& w) {
+          return may_overlap(w.load->operands[1].as<BaseMem>(), op.as<BaseMem>());
+        });
+      }
+    }
+    if (is_candidate(node)) {
+      if (waiting_.size() == kMaxWaiting) waiting_.erase(waiting_.begin());
+      waiting_.push_back({.load = &node, .reg = node.operands[0].id()});
+    }
+    return folded;
+  }
+
+  [[nodiscard]] bool is_candidate(const Node& node) const {
+    if (!is_plain_move(node.id) || node.operand_count != 2 || node.has_mask() || node.mark != 0) return false;
+    const Operand& to = node.operands[0];
+    if (!is_virtual(to) || !node.operands[1].isMem() || node.options != asmjit::InstOptions::kNone) return false;
+    if (to.signature() != function_.of(to.id()).signature) return false;
+    const Uses& uses = uses_[Operand::virtIdToIndex(to.id())];
+    return uses.definitions == 1 && uses.uses == 1;
+  }
+
+  bool fold(Node& node, const InstructionAccess& access) {
+    if (waiting_.empty() || is_plain_move(node.id)) return false;
+    if (std::any_of(node.ops().begin(), node.ops().end(), [](const Operand& op) { return op.isMem(); })) return false;
+    for (uint32_t i = 0; i < node.operand_count; ++i) {
+      if (!is_virtual(node.operands[i])) continue;
+      const uint32_t id = node.operands[i].id();
+      const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& w) { return w.reg == id; });
+      if (found == waiting_.end()) continue;
+      const OperandAccess& how = access.operands[i];
+      Node* const load = found->load;
+      waiting_.erase(found);
+      if ((how.flags & OperandAccess::use_memory) == 0 || (how.flags & OperandAccess::write) != 0) continue;
+      if (differs_in_memory(node) || how.fixed != 0xff || how.memory_size != function_.of(id).bytes) continue;
+      BaseMem mem = load->operands[1].as<BaseMem>();
+      mem.setSize(how.memory_size);
+      node.operands[i] = mem;
+      function_.remove(load);
+      return true;
+    }
+    return false;
+  }
+
+  static bool depends_on(const BaseMem& mem, uint32_t id) {
+    return (mem.hasBaseReg() && mem.baseId() == id) || (mem.hasIndexReg() && mem.indexId() == id);
+  }
+
+  // Whether the base is an argument that never changes: such pointers lead outside of the frame.
+  [[nodiscard]] bool is_elsewhere(const BaseMem& pointer) const {
+    return std::any_of(function_.arguments.begin(), function_.arguments.end(),
+                       [&](const Operand& argument) { return argument.id() == pointer.baseId(); }) &&
+           uses_[Operand::virtIdToIndex(pointer.baseId())].definitions == 1;
+  }
+
+  // Data behind labels is never written. Otherwise places are known to be different if they have the same base, if they are in
+  // two variables of the frame, or if one is in a variable and the other is what an argument points to.
+  [[nodiscard]] bool may_overlap(const BaseMem& load, const BaseMem& store) const {
+    if (load.hasBaseLabel()) return false;
+    if (load.hasIndexReg() || store.hasIndexReg() || !load.hasBaseReg() || !store.hasBaseReg()) return true;
+    if (load.baseId() == store.baseId()) {
+      constexpr int64_t kLargest = 64;
+      const auto bytes = [](const BaseMem& mem) { return mem.size() == 0 ? kLargest : int64_t{mem.size()}; };
+      return load.offset() < store.offset() + bytes(store) && store.offset() < load.offset() + bytes(load);
+    }
+    if (load.isRegHome() && store.isRegHome()) return false;
+    return !(load.isRegHome() ? is_elsewhere(store) : store.isRegHome() && is_elsewhere(load));
+  }
+
+  Function& function_;
+  std::vector<Uses> uses_;  // by register
+  std::vector<Waiting> waiting_;
+};
+
+}  // namespace
+
+uint32_t fold_loads(Function& function) {
+  return LoadFolder(function).run();
+}
+
+}  // namespace wavejit::backend::lir

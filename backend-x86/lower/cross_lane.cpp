@@ -1,0 +1,383 @@
+// Operations in which lanes see each other.
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "backend-x86/lower/emitter.h"
+
+namespace wavejit::backend {
+
+using asmjit::imm;
+using ir::ICmp;
+
+namespace {
+
+using LaneMap = std::array<int, kWaveSize>;  // source lane, or -1
+
+// DPP_CTRL (Vega ISA manual, "DPP_CTRL Enumeration"; row_newbcast: MI200).
+LaneMap dpp_lanes(unsigned control) {
+  LaneMap map;
+  const int n = static_cast<int>(control & 15);
+  for (int l = 0; l < static_cast<int>(kWaveSize); ++l) {
+    const int row = l & ~15, in_row = l & 15;
+    int source = -1;
+    if (control <= 0xff) {
+      source = (l & ~3) | static_cast<int>(control >> (2 * (l & 3)) & 3);
+    } else if (control >= 0x101 && control <= 0x10f) {  // row_shl
+      if (in_row + n < 16) source = l + n;
+    } else if (control >= 0x111 && control <= 0x11f) {  // row_shr
+      if (in_row >= n) source = l - n;
+    } else if (control >= 0x121 && control <= 0x12f) {  // row_ror
+      source = row | ((in_row - n) & 15);
+    } else if (control == 0x130) {  // wave_shl:1
+      if (l < 63) source = l + 1;
+    } else if (control == 0x134) {  // wave_rol:1
+      source = (l + 1) & 63;
+    } else if (control == 0x138) {  // wave_shr:1
+      if (l > 0) source = l - 1;
+    } else if (control == 0x13c) {  // wave_ror:1
+      source = (l - 1) & 63;
+    } else if (control == 0x140) {  // row_mirror
+      source = row | (15 - in_row);
+    } else if (control == 0x141) {  // row_half_mirror
+      source = (l & ~7) | (7 - (l & 7));
+    } else if (control == 0x142) {  // row_bcast:15
+      if (row > 0) source = row - 1;
+    } else if (control == 0x143) {  // row_bcast:31
+      if (l >= 32) source = 31;
+    } else if (control >= 0x150 && control <= 0x15f) {  // row_newbcast
+      source = row | n;
+    }
+    map[static_cast<size_t>(l)] = source;
+  }
+  return map;
+}
+
+// ds_swizzle_b32 (GCN3 and Vega ISA manuals): quad permutation, GFX9's rotation, or and/or/xor masks within 32 lanes.
+LaneMap swizzle_lanes(unsigned offset) {
+  LaneMap map;
+  for (unsigned l = 0; l < kWaveSize; ++l) {
+    unsigned source;
+    if (offset >= 0xe000) {  // FFT: bits reversed, of which some stay as they are
+      const unsigned kept = offset & 31;
+      unsigned reversed = 0;
+      for (unsigned bit = 0; bit < 5; ++bit) reversed |= (l >> bit & 1) << (4 - bit);
+      source = (l & 32) | (l & kept) | reversed >> std::popcount(kept);
+    } else if (offset >= 0xc000) {
+      const unsigned amount = offset >> 5 & 31, kept = offset & 31;
+      const unsigned rotated = (offset >> 10 & 1 ? l - amount : l + amount) & 31;
+      source = (l & 32) | (l & kept) | (rotated & ~kept & 31);
+    } else if (offset & 0x8000) {
+      source = (l & ~3u) | (offset >> (2 * (l & 3)) & 3);
+    } else {
+      source = (l & 32) | ((((l & 31) & (offset & 31)) | (offset >> 5 & 31)) ^ (offset >> 10 & 31));
+    }
+    map[l] = static_cast<int>(source);
+  }
+  return map;
+}
+
+// Whether the lanes where it holds all have a source that `dpp` may read; `exist` are those that have a source.
+bool implies_valid(const ir::Inst* condition, const ir::Inst& dpp, uint64_t exist, unsigned depth = 4) {
+  if (condition->is_const()) return dpp.operands[1]->is_const(~uint64_t{0}) && (condition->imm & ~exist) == 0;
+  const auto implied_by = [&](unsigned i) { return implies_valid(condition->operands[i], dpp, exist, depth - 1); };
+  switch (condition->op) {
+    case ir::Op::dpp_valid:
+      return condition->attr == dpp.attr && condition->operands[0] == dpp.operands[1];
+    case ir::Op::and_:
+      return depth > 0 && (implied_by(0) || implied_by(1));
+    case ir::Op::andn:
+      return depth > 0 && implied_by(0);
+    default:
+      return false;
+  }
+}
+
+// Whether whatever the other lanes hold is merged away by all who use it.
+bool only_valid_lanes_matter(const ir::Inst& dpp, const LaneMap& map) {
+  uint64_t exist = 0;
+  for (unsigned l = 0; l < kWaveSize; ++l) exist |= uint64_t{map[l] >= 0} << l;
+  return std::all_of(dpp.users.begin(), dpp.users.end(), [&](const ir::Inst* user) {
+    return user->op == ir::Op::select && user->operands[0]->type == ir::kMask && user->operands[0] != &dpp &&
+           user->operands[1] == &dpp && user->operands[2] != &dpp && implies_valid(user->operands[0], dpp, exist);
+  });
+}
+
+}  // namespace
+
+// All 64 lanes of a v32 in a stack row.
+void Emitter::store_vector_row(const Mem& slot, const std::vector<Vec>& value) {
+  for (unsigned c = 0; c < chunks_; ++c) isa_->store(slot.cloneAdjusted(c * isa_->bytes()), value[c], nullptr);
+}
+
+std::vector<Vec> Emitter::all_chunks(const Inst* value) {
+  std::vector<Vec> v(chunks_);
+  for (unsigned c = 0; c < chunks_; ++c) v[c] = v32(value, c);
+  return v;
+}
+
+Gp Emitter::address_of(const Mem& slot) {
+  Gp d = cc_.new_gp64();
+  cc_.lea(d, slot);
+  return d;
+}
+
+// out lane l = value lane map[l]; where there is none, 0, or whatever it is if `any_elsewhere`. `value` holds one
+// register per chunk.
+std::vector<Vec> Emitter::move_lanes(const std::vector<Vec>& value, std::span<const int> map, bool any_elsewhere) {
+  constexpr size_t kMostSources = 4;
+  std::vector<Vec> result(chunks_);
+  std::optional<Gp> row;
+  for (unsigned c = 0; c < chunks_; ++c) {
+    const auto own = map.subspan(c * isa_->lanes, isa_->lanes);
+    uint32_t valid = 0, offsets[16] = {};
+    uint8_t from[16];
+    std::vector<size_t> chunks;
+    std::vector<Vec> sources;
+    for (unsigned l = 0; l < isa_->lanes; ++l) {
+      from[l] = VectorIsa::kAnyLane;
+      if (own[l] < 0) continue;
+      const auto lane = static_cast<unsigned>(own[l]);
+      valid |= 1u << l;
+      offsets[l] = lane * 4;
+      const size_t chunk = lane / isa_->lanes;
+      const auto at = static_cast<size_t>(std::find(chunks.begin(), chunks.end(), chunk) - chunks.begin());
+      if (at == chunks.size()) {
+        chunks.push_back(chunk);
+        sources.push_back(value[chunk]);
+      }
+      from[l] = static_cast<uint8_t>(at * isa_->lanes + lane % isa_->lanes);
+    }
+    Vec moved = isa_->vec();
+    if (sources.size() <= kMostSources) {
+      isa_->shuffle(moved, sources, std::span(from, isa_->lanes));
+    } else {
+      if (!row) {
+        const Mem slot = scratch_row(wave_row_, tile_ * 4);
+        store_vector_row(slot, value);
+        row = address_of(slot);
+      }
+      Vec where = isa_->vec();
+      isa_->mov(where, pool_.get(offsets, isa_->bytes()));
+      isa_->gather(moved, *row, {where}, 0, nullptr, {});
+    }
+    if (any_elsewhere || valid == 0 || valid == (1u << isa_->lanes) - 1) {
+      result[c] = moved;
+    } else {
+      MaskReg k = isa_->mask();
+      isa_->set_mask_const(k, valid);
+      result[c] = isa_->vec();
+      isa_->zero_unless(result[c], k, moved);
+    }
+  }
+  return result;
+}
+
+// The same for a mask, by shifts: false, and nothing done, where that takes more than two a chunk.
+bool Emitter::move_mask(const Inst* lanes, std::span<const int> map, std::span<const MaskReg> out) {
+  struct Piece {
+    unsigned chunk;
+    int by;
+    uint32_t lanes;
+  };
+  const uint32_t all = (1u << isa_->lanes) - 1;
+  std::vector<std::vector<Piece>> pieces(chunks_);
+  for (unsigned c = 0; c < chunks_; ++c) {
+    for (unsigned l = 0; l < isa_->lanes; ++l) {
+      const int lane = map[c * isa_->lanes + l];
+      if (lane < 0) continue;
+      const unsigned chunk = static_cast<unsigned>(lane) / isa_->lanes;
+      const int by = static_cast<int>(l) - lane % static_cast<int>(isa_->lanes);
+      const auto same = std::find_if(pieces[c].begin(), pieces[c].end(),
+                                     [&](const Piece& p) { return p.chunk == chunk && p.by == by; });
+      if (same != pieces[c].end())
+        same->lanes |= 1u << l;
+      else
+        pieces[c].push_back({chunk, by, 1u << l});
+    }
+    if (!isa_->shifts_masks() || pieces[c].size() > 2) return false;
+  }
+  std::vector<MaskReg> result(chunks_);  // `out` may be the registers of `lanes`
+  for (unsigned c = 0; c < chunks_; ++c) {
+    if (pieces[c].empty()) isa_->set_mask_const(result[c] = isa_->mask(), 0);
+    for (size_t i = 0; i < pieces[c].size(); ++i) {
+      const Piece& p = pieces[c][i];
+      MaskReg moved = isa_->mask();
+      isa_->shift_mask(moved, mask(lanes, p.chunk), p.by);
+      if (p.lanes != (p.by < 0 ? all >> -p.by : all << p.by & all)) {
+        MaskReg wanted = isa_->mask();
+        isa_->set_mask_const(wanted, p.lanes);
+        isa_->mask_and(moved, moved, wanted);
+      }
+      if (i == 0)
+        result[c] = moved;
+      else
+        isa_->mask_or(result[c], result[c], moved);
+    }
+  }
+  for (unsigned c = 0; c < chunks_; ++c) isa_->mov_mask(out[c], result[c]);
+  return true;
+}
+
+// The lanes of a value, those outside the mask zero.
+std::vector<Vec> Emitter::masked_chunks(const Inst* value, const Inst* lanes) {
+  std::vector<Vec> v = all_chunks(value);
+  if (is_full(lanes)) return v;
+  for (unsigned c = 0; c < chunks_; ++c) {
+    Vec d = isa_->vec();
+    isa_->zero_unless(d, mask(lanes, c), v[c]);
+    v[c] = d;
+  }
+  return v;
+}
+
+// One lane, known or computed (taken modulo 64), as a scalar.
+void Emitter::read_lane(const Gp& d, const Inst* value, const Operand& lane) {
+  if (lane.isImm()) {
+    const auto l = static_cast<unsigned>(lane.as<asmjit::Imm>().value()) % tile_;
+    Vec v = v32(value, l / isa_->lanes);
+    const unsigned in_chunk = l % isa_->lanes;
+    if (in_chunk == 0) {
+      isa_->low32(d, v);
+    } else if (in_chunk < 4) {
+      cc_.vpextrd(d, v.xmm(), in_chunk);
+    } else {
+      Vec moved = isa_->vec(), where = isa_->vec();
+      isa_->mov(where, isa_->full32(in_chunk));
+      isa_->permute32(moved, v, where);
+      isa_->low32(d, moved);
+    }
+    return;
+  }
+  Mem slot = scratch_row(wave_row_, tile_ * 4);
+  store_vector_row(slot, all_chunks(value));
+  Gp index = cc_.new_gp64();
+  cc_.mov(index.r32(), lane.as<Gp>().r32());
+  cc_.and_(index.r32(), tile_ - 1);
+  slot.setIndex(index, 2);
+  slot.setSize(4);
+  cc_.mov(d, slot);
+}
+
+bool Emitter::emit_cross_lane(const Inst& inst) {
+  const auto operand = [&](unsigned i) { return inst.operands[i]; };
+  const auto define = [&](const std::vector<Vec>& value) {
+    for (unsigned c = 0; c < chunks_; ++c) isa_->mov(dst(inst, c), value[c]);
+    return true;
+  };
+  switch (inst.op) {
+    case Op::readlane: {
+      const Inst* lane = operand(1);
+      read_lane(dst_gp(inst), operand(0), lane->is_const() ? Operand(imm(lane->imm & 63)) : Operand(gp(lane)));
+      return true;
+    }
+    case Op::readfirstlane: {
+      if (is_full(operand(1)) || operand(1)->is_const(0)) {
+        read_lane(dst_gp(inst), operand(0), imm(0));
+        return true;
+      }
+      const Gp bits = mask_to_number(operand(1));
+      Gp lane = cc_.new_gp64();
+      cc_.tzcnt(lane, bits);  // 64 when there is none: lane 0 by the modulus
+      read_lane(dst_gp(inst), operand(0), lane);
+      return true;
+    }
+    case Op::writelane: {
+      Vec value = isa_->vec();
+      isa_->splat32(value, gp(operand(1)));
+      if (operand(2)->is_const()) {
+        const unsigned lane = operand(2)->imm & 63;
+        for (unsigned c = 0; c < chunks_; ++c) {
+          if (c == lane / isa_->lanes) {
+            MaskReg k = isa_->mask();
+            isa_->set_mask_const(k, 1u << lane % isa_->lanes);
+            isa_->select32(dst(inst, c), k, value, v32(operand(0), c));
+          } else {
+            isa_->mov(dst(inst, c), v32(operand(0), c));
+          }
+        }
+        return true;
+      }
+      Gp lane = cc_.new_gp32();
+      cc_.mov(lane, gp(operand(2)));
+      cc_.and_(lane, tile_ - 1);
+      Vec wanted = isa_->vec();
+      isa_->splat32(wanted, lane);
+      for (unsigned c = 0; c < chunks_; ++c) {
+        const MaskReg k = cmp(ICmp::eq, wanted, isa_->lane_table(c * isa_->lanes, 1));
+        isa_->select32(dst(inst, c), k, value, v32(operand(0), c));
+      }
+      return true;
+    }
+    case Op::bpermute: {
+      const Mem slot = scratch_row(wave_row_, tile_ * 4);
+      store_vector_row(slot, masked_chunks(operand(1), operand(2)));
+      const Gp row = address_of(slot);
+      std::vector<Vec> result(chunks_);
+      for (unsigned c = 0; c < chunks_; ++c) {
+        Vec address = v32(operand(0), c);
+        if (inst.imm != 0) address = isa_->make(I::kIdVpaddd, address, isa_->c32(static_cast<uint32_t>(inst.imm)));
+        result[c] = isa_->vec();
+        isa_->gather(result[c], row, {isa_->and_(address, isa_->c32((tile_ - 1) * 4))}, 0, nullptr, {});
+      }
+      return define(result);
+    }
+    case Op::permute: {
+      Mem addresses = scratch_row(wave_row_, tile_ * 4), values = scratch_row(second_row_, tile_ * 4);
+      Mem out = scratch_row(third_row_, tile_ * 4);
+      store_vector_row(addresses, all_chunks(operand(0)));
+      store_vector_row(values, all_chunks(operand(1)));
+      store_vector_row(out, std::vector<Vec>(chunks_, isa_->const32(0)));
+      for (unsigned c = 0; c < chunks_; ++c) {
+        MaskReg holder;
+        const MaskReg* lanes = mask_or_full(operand(2), c, holder);
+        for_each_lane(lanes, c * isa_->lanes, [&](const Gp& lane) {
+          Gp to = cc_.new_gp64(), value = cc_.new_gp32();
+          Mem a = addresses.cloneAdjusted(c * isa_->bytes()), v = values.cloneAdjusted(c * isa_->bytes()), o = out;
+          for (Mem* m : {&a, &v}) {
+            m->setIndex(lane, 2);
+            m->setSize(4);
+          }
+          cc_.mov(to.r32(), a);
+          if (inst.imm != 0) cc_.add(to.r32(), static_cast<uint32_t>(inst.imm));
+          cc_.and_(to.r32(), (tile_ - 1) * 4);
+          cc_.mov(value, v);
+          o.setIndex(to, 0);
+          o.setSize(4);
+          cc_.mov(o, value);
+        });
+      }
+      for (unsigned c = 0; c < chunks_; ++c) isa_->load(dst(inst, c), out.cloneAdjusted(c * isa_->bytes()), nullptr);
+      return true;
+    }
+    case Op::dpp: {
+      const LaneMap map = dpp_lanes(inst.attr & 0x1ff);
+      if (only_valid_lanes_matter(inst, map)) return define(move_lanes(all_chunks(operand(0)), map, true));
+      std::vector<MaskReg> valid(chunks_);
+      for (MaskReg& m : valid) m = isa_->mask();
+      if (is_full(operand(1)) || !move_mask(operand(1), map, valid))
+        return define(move_lanes(masked_chunks(operand(0), operand(1)), map));
+      const std::vector<Vec> moved = move_lanes(all_chunks(operand(0)), map, true);
+      for (unsigned c = 0; c < chunks_; ++c) isa_->zero_unless(dst(inst, c), valid[c], moved[c]);
+      return true;
+    }
+    case Op::dpp_valid: {
+      const LaneMap map = dpp_lanes(inst.attr & 0x1ff);
+      std::vector<MaskReg> valid(chunks_);
+      for (unsigned c = 0; c < chunks_; ++c) valid[c] = dst_mask(inst, c);
+      if (move_mask(operand(0), map, valid)) return true;
+      std::vector<Vec> lanes(chunks_);
+      for (unsigned c = 0; c < chunks_; ++c) lanes[c] = isa_->mask_vec(mask(operand(0), c));
+      const std::vector<Vec> moved = move_lanes(lanes, map);
+      for (unsigned c = 0; c < chunks_; ++c) isa_->mask_from_vec(valid[c], moved[c]);
+      return true;
+    }
+    case Op::swizzle: {
+      return define(move_lanes(masked_chunks(operand(0), operand(1)), swizzle_lanes(inst.attr & 0xffff)));
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace wavejit::backend

@@ -1,0 +1,255 @@
+// The path that serves any addresses: gathers, scatters, and loops over the active lanes.
+#include "backend-x86/lower/memory_access.h"
+
+namespace wavejit::backend {
+
+using asmjit::imm;
+using ir::ICmp;
+using ir::Op;
+using ir::Space;
+using x86::CondCode;
+
+Vec64 Emitter::host_addresses(const Gp& base, const GatherIndex& index) {
+  Vec64 d = isa_->vec64();
+  index.is_signed ? isa_->sext64(d, index.index) : isa_->zext64(d, index.index);
+  Vec splat = isa_->vec();
+  isa_->splat64(splat, base);
+  for (Vec& part : d.part) {
+    if (index.shift != 0) cc_.emit(I::kIdVpsllq, part, part, imm(index.shift));
+    cc_.emit(I::kIdVpaddq, part, part, splat);
+  }
+  return d;
+}
+
+Vec64 Emitter::resolve_flat(const Vec64& address, unsigned access_bytes, unsigned first_lane, MaskReg& lanes) {
+  Vec lo = isa_->vec(), hi = isa_->vec();
+  isa_->lo32(lo, address);
+  isa_->hi32(hi, address);
+  const MaskReg shared = cmp(ICmp::eq, hi, isa_->c32(kSharedApertureHi));
+  const MaskReg private_ = cmp(ICmp::eq, hi, isa_->c32(kPrivateApertureHi));
+  // LDS: accesses that reach beyond its size do nothing.
+  Gp limit = cc_.new_gp32(), zero = cc_.new_gp32(), base = cc_.new_gp64();
+  cc_.xor_(zero, zero);
+  cc_.mov(limit, wave_field(offsetof(WaveState, lds_size), 4));
+  cc_.sub(limit, access_bytes - 1);
+  cc_.emit(x86::Inst::cmovccFromCond(CondCode::kC), limit, zero);
+  Vec bound = isa_->vec();
+  isa_->splat32(bound, limit);
+  MaskReg out = isa_->mask(), kept = isa_->mask();
+  isa_->cmp32(out, ICmp::uge, lo, bound, &shared);
+  isa_->mask_andn(kept, lanes, out);
+  lanes = kept;
+  cc_.mov(base, wave_field(offsetof(WaveState, lds_base), 8));
+  const Vec64 in_lds = host_addresses(base, {lo});
+  Gp scratch = cc_.new_gp64();
+  cc_.mov(scratch, wave_field(offsetof(WaveState, scratch_base), 8));
+  const Vec64 in_scratch = host_addresses(scratch, {swizzle_scratch(lo, first_lane)});
+  const Mask64 shared64 = isa_->split(shared), private64 = isa_->split(private_);
+  Vec64 d;
+  for (unsigned i = 0; i < 2; ++i) {
+    const Vec t = isa_->sel64(shared64.part[i], in_lds.part[i], address.part[i]);
+    d.part[i] = isa_->sel64(private64.part[i], in_scratch.part[i], t);
+  }
+  return d;
+}
+
+void MemoryAccess::slow() {
+  const Label done = cc_.new_label();
+  // A gather or scatter without lanes costs as much as one with few.
+  if (!active_.full && !fixed_lanes()) skip_without_lanes(done);
+  serve_all();
+  finish_wide();
+  cc_.bind(done);
+}
+
+void MemoryAccess::serve_all() {
+  if (mem_.space == Space::flat) return slow_flat();
+  if (!scratch_swizzled_ && serve_lanes()) return;
+  GatherIndex index = index_;
+  Kind kind = kind_;
+  if (kind_ == Kind::uniform) {
+    kind = Kind::indexed;
+    index = {isa_.const32(0)};
+  }
+  for (unsigned element = 0; element < mem_.count; ++element) {
+    const Lanes lanes = active_;
+    if (scratch_swizzled_) {
+      if (mem_.bytes == 1) {
+        const Vec byte = scratch_place(element, 0);
+        slow_element(element, Kind::indexed, {e_.swizzle_scratch(byte, first_lane())}, {}, 0, lanes);
+      } else {
+        slow_scratch_unaligned(element, base_, scratch_place(element, 0), lanes);
+      }
+      continue;
+    }
+    slow_element(element, kind, index, address_, static_cast<int32_t>(disp_ + element * element_stride_), lanes);
+  }
+}
+
+// base_ is the base of the index.
+void MemoryAccess::slow_element(unsigned element, Kind kind, const GatherIndex& index, const Vec64& address,
+                                int32_t disp, const Lanes& lanes) {
+  if (mem_.bytes == 4 && load_) {
+    if (kind == Kind::indexed) {
+      isa_.gather(result(element), base_, index, disp, lanes.get(), range(false));
+    } else {
+      isa_.gather(result(element), address, disp, lanes.get(), range(false));
+    }
+  } else if (mem_.bytes == 4 && isa_.has_scatter()) {
+    if (kind == Kind::indexed) {
+      isa_.scatter(data(element), base_, index, disp, lanes.get(), range(false));
+    } else {
+      isa_.scatter(data(element), address, disp, lanes.get(), range(false));
+    }
+  } else {
+    const Vec64 at = kind == Kind::indexed ? e_.host_addresses(base_, index) : address;
+    if (load_) {
+      load_narrow_lanes(element, {.row = stage_addresses(at, disp, lanes), .disp = disp}, lanes);
+    } else {
+      store_lanes_of(data(element), mem_.bytes, at, disp, lanes);
+    }
+  }
+}
+
+void MemoryAccess::slow_flat() {
+  Vec64 address = address_;
+  if (kind_ == Kind::indexed) {
+    address = e_.host_addresses(base_, index_);
+  } else if (kind_ == Kind::uniform) {
+    address = isa_.vec64();
+    for (Vec& part : address.part) isa_.splat64(part, base_);
+  }
+  const auto element_at = [&](unsigned element) {
+    Gp delta = cc_.new_gp64();
+    cc_.mov(delta, disp_ + element * mem_.bytes);
+    Vec splat = isa_.vec();
+    isa_.splat64(splat, delta);
+    Vec64 own;
+    for (unsigned i = 0; i < 2; ++i) own.part[i] = isa_.make(I::kIdVpaddq, address.part[i], splat);
+    return own;
+  };
+  // What reaches beyond the LDS in part does nothing as a whole: up to the end of the last element.
+  const auto resolve = [&](unsigned element, const Vec64& own, MaskReg& lanes) {
+    if (active_.full) {
+      isa_.set_mask_const(lanes, ~0u);
+    } else {
+      isa_.mov_mask(lanes, active_.mask);
+    }
+    return e_.resolve_flat(own, (mem_.count - element) * mem_.bytes, first_lane(), lanes);
+  };
+  const Label by_element = cc_.new_label(), done = cc_.new_label();
+  if (mem_.bytes == 4 && mem_.count >= 2 && mem_.count <= 4) {
+    // All of a lane at once, unless the chunk has lanes in scratch, where dwords are in rows of their own.
+    const Vec64 own = element_at(0);
+    const Vec high = isa_.vec();
+    isa_.hi32(high, own);
+    MaskReg in_scratch = isa_.mask();
+    isa_.cmp32(in_scratch, ICmp::eq, high, isa_.c32(kPrivateApertureHi), active_.get());
+    cc_.j(isa_.test_any({&in_scratch, 1}), by_element);
+    const Lanes active = active_;
+    MaskReg lanes = isa_.mask();
+    const Vec64 host = resolve(0, own, lanes);
+    active_ = {.full = false, .mask = lanes};
+    lanes_at({.row = stage_addresses(host, 0, active_), .first = {}});
+    active_ = active;
+    cc_.jmp(done);
+  }
+  cc_.bind(by_element);
+  for (unsigned element = 0; element < mem_.count; ++element) {
+    MaskReg lanes = isa_.mask();
+    const Vec64 own = element_at(element);
+    const Vec64 host = resolve(element, own, lanes);
+    if (mem_.bytes == 1) {
+      slow_element(element, Kind::address64, {}, host, 0, {.full = false, .mask = lanes});
+    } else {
+      flat_element(element, own, host, lanes);
+    }
+  }
+  cc_.bind(done);
+}
+
+// An element of two or four bytes; of lanes in scratch it may lie in two rows.
+void MemoryAccess::flat_element(unsigned element, const Vec64& own, const Vec64& host, const MaskReg& lanes) {
+  const Vec low = isa_.vec(), high = isa_.vec();
+  isa_.lo32(low, own);
+  isa_.hi32(high, own);
+  MaskReg in_scratch = isa_.mask(), split = isa_.mask(), whole = isa_.mask();
+  isa_.cmp32(in_scratch, ICmp::eq, high, isa_.c32(kPrivateApertureHi), &lanes);
+  isa_.cmp32(split, ICmp::ugt, isa_.and_(low, isa_.c32(3)), isa_.c32(4 - mem_.bytes), &in_scratch);
+  isa_.mask_andn(whole, lanes, split);
+  slow_element(element, Kind::address64, {}, host, 0, {.full = false, .mask = whole});
+  const Label done = cc_.new_label();
+  cc_.j(x86::negateCond(isa_.test_any({&split, 1})), done);
+  const Gp base = cc_.new_gp64();
+  cc_.mov(base, e_.wave_field(offsetof(WaveState, scratch_base), 8));
+  slow_scratch_unaligned(element, base, low, {.full = false, .mask = split});
+  cc_.bind(done);
+}
+
+// Byte `byte` of element `element`, as an offset in the lane's scratch.
+Vec MemoryAccess::scratch_place(unsigned element, unsigned byte) {
+  const Vec start =
+      scratch_byte_.isValid() ? scratch_byte_ : isa_.const32(static_cast<uint32_t>((disp_ - first_lane() * 4) / 64));
+  const unsigned more = element * mem_.bytes + byte;
+  return more == 0 ? start : isa_.make(I::kIdVpaddd, start, isa_.c32(more));
+}
+
+// Elements of two and four bytes in swizzled scratch, `start` their offsets in the lanes' scratch, aligned or not: the
+// bytes of an unaligned one lie in two rows.
+void MemoryAccess::slow_scratch_unaligned(unsigned element, const Gp& base, const Vec& start, const Lanes& lanes) {
+  if (load_) {
+    const Vec aligned = isa_.and_(start, isa_.c32(~3u));
+    Vec low = isa_.vec(), high = isa_.vec();
+    isa_.gather(low, base, {e_.swizzle_scratch(aligned, first_lane())}, 0, lanes.get(), range(false));
+    const Vec shift = isa_.shl32(isa_.and_(start, isa_.c32(3)), 3);
+    MaskReg second = isa_.mask();  // lanes that reach into the next row
+    isa_.cmp32(second, ICmp::ugt, shift, isa_.c32(32 - 8 * mem_.bytes), lanes.get());
+    const Vec next = isa_.make(I::kIdVpaddd, aligned, isa_.c32(4));
+    isa_.gather(high, base, {e_.swizzle_scratch(next, first_lane())}, 0, &second, range(false));
+    const Vec down = isa_.make(I::kIdVpsrlvd, low, shift);
+    const Vec up = isa_.make(I::kIdVpsllvd, high, isa_.make(I::kIdVpsubd, isa_.const32(32), shift));
+    Vec whole = isa_.or_(down, up);  // shifts by 32 give 0
+    if (mem_.bytes == 2) {
+      whole = isa_.shl32(whole, 16);
+      whole = mem_.sign_extend ? isa_.sar32(whole, 16) : isa_.shr32(whole, 16);
+    }
+    if (mem_.space == Space::flat)
+      whole = isa_.sel(lanes.mask, whole, result(element));  // others' lanes are loaded already
+    isa_.mov(result(element), whole);
+    return;
+  }
+  const Vec v = data(element);
+  for (unsigned i = 0; i < mem_.bytes; ++i) {
+    const Vec place = i == 0 ? start : isa_.make(I::kIdVpaddd, start, isa_.c32(i));
+    store_lanes_of(i == 0 ? v : isa_.shr32(v, 8 * i), 1,
+                   e_.host_addresses(base, {e_.swizzle_scratch(place, first_lane())}), 0, lanes);
+  }
+}
+
+// Active lanes of a chunk in ascending order; `body` gets the lane's number in the chunk. The wave's lane number is
+// kept in WaveState::fault_lane for the fault handler.
+void Emitter::for_each_lane(const MaskReg* lanes, unsigned first_lane, const std::function<void(const Gp&)>& body) {
+  Gp left = cc_.new_gp32(), lane = cc_.new_gp64(), number = cc_.new_gp32();
+  if (lanes != nullptr) {
+    cc_.mov(left, isa_->mask_bits(*lanes));
+  } else {
+    cc_.mov(left, (1u << isa_->lanes) - 1);
+  }
+  const Label top = cc_.new_label(), done = cc_.new_label();
+  cc_.test(left, left);
+  cc_.jz(done);
+  cc_.bind(top);
+  cc_.tzcnt(lane.r32(), left);
+  if (first_lane == 0) {
+    cc_.mov(wave_field(offsetof(WaveState, fault_lane), 4), lane.r32());
+  } else {
+    cc_.lea(number, x86::ptr(lane, static_cast<int32_t>(first_lane)));
+    cc_.mov(wave_field(offsetof(WaveState, fault_lane), 4), number);
+  }
+  body(lane);
+  cc_.blsr(left, left);
+  cc_.jnz(top);
+  cc_.bind(done);
+}
+
+}  // namespace wavejit::backend

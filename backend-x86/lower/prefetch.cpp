@@ -1,0 +1,425 @@
+// Software prefetches for access patterns that the processor's prefetchers do not detect.
+//
+// Lanes that each read their own memory sequentially, as in the rows of a sparse matrix, are too many streams. At the
+// entry of such a loop, each lane's first lines are prefetched. Lanes mostly end where their neighbours begin, so these
+// are the lines of all of them.
+//
+// Waves that go through an array together in strides of the whole grid leave the page with each step. There each access
+// prefetches for the next iteration.
+//
+// Loops around matrix products load much at once and then compute for a long time. There the loads of factors prefetch
+// for the next iteration.
+//
+// Tiles of two-dimensional arrays are short pieces of many rows, and so are records that a three-dimensional grid
+// writes. There the accesses of a work-group prefetch for the next one, if the address determines how far that is.
+#include <algorithm>
+#include <set>
+
+#include "backend-x86/lower/emitter.h"
+#include "ir/analysis/loops.h"
+#include "ir/matrix.h"
+
+namespace wavejit::backend {
+
+namespace {
+constexpr int64_t kLine = 64;
+constexpr int32_t kLines = 4;
+
+// The lanes' number in a loop that they leave one by one: compared with a bound, and advanced by the same everywhere.
+bool counts_lanes(const ir::Inst& phi, const ir::Inst& next) {
+  const auto compared = [](const ir::Inst& value) {
+    return std::any_of(value.users.begin(), value.users.end(),
+                       [](const ir::Inst* user) { return user->op == ir::Op::icmp; });
+  };
+  return compared(phi) || compared(next);
+}
+
+// By how many bytes an address grows with an iteration of a loop of one block; 0 if that is not known.
+uint64_t step_of(const ir::Block& loop, const ir::Inst& address, unsigned depth = 6) {
+  if (address.parent != &loop || depth == 0) return 0;
+  switch (address.op) {
+    case ir::Op::phi: {
+      const auto& from = loop.predecessors;
+      const auto latch = static_cast<size_t>(std::find(from.begin(), from.end(), &loop) - from.begin());
+      const ir::Inst* next = address.operands[latch];
+      const bool steps = next->op == ir::Op::add && next->operands[0] == &address && next->operands[1]->is_const();
+      return steps ? next->operands[1]->imm : 0;
+    }
+    case ir::Op::add:
+      return step_of(loop, *address.operands[0], depth - 1) + step_of(loop, *address.operands[1], depth - 1);
+    case ir::Op::splat64:
+      return step_of(loop, *address.operands[0], depth - 1);
+    default:
+      return 0;
+  }
+}
+}  // namespace
+
+void Emitter::plan_prefetches() {
+  const ir::Dominators dominators(function_);
+  const std::vector<ir::Loop> loops = ir::find_loops(dominators);
+  plan_group_prefetches(loops);
+  for (const ir::Loop& loop : loops) {
+    plan_streams(loop);
+    plan_matrix_prefetches(loop);
+    const ir::Block* header = loop.header;
+    if (header->predecessors.size() != loop.latches.size() + 1) continue;
+    const auto entry = std::find_if(header->predecessors.begin(), header->predecessors.end(),
+                                    [&](const ir::Block* b) { return !loop.body.contains(b); });
+    if (entry == header->predecessors.end() || (*entry)->terminator()->op != Op::br || regions_.of(*entry) != nullptr)
+      continue;
+    const auto from = static_cast<size_t>(entry - header->predecessors.begin());
+    for (const Inst* phi : header->insts) {
+      if (phi->op != Op::phi || phi->type != ir::kV64 || lane_addresses_.is_scalar(phi)) continue;
+      if (shapes_.of(phi).group >= isa_->lanes || phi->operands[from]->is_const()) continue;
+      const bool loaded = std::any_of(phi->users.begin(), phi->users.end(), [&](const Inst* user) {
+        return user->op == Op::load && user->mem.form == ir::AddressForm::vector64 &&
+               user->mem.space == ir::Space::global && loop.body.contains(user->parent);
+      });
+      // Small steps: a line lasts for several iterations.
+      int64_t step = 0;
+      for (size_t i = 0; i < phi->operands.size() && loaded; ++i) {
+        const Inst* next = phi->operands[i];
+        if (i == from) continue;
+        step = next->op == Op::add && next->operands[0] == phi && next->operands[1]->is_const()
+                   ? static_cast<int64_t>(next->operands[1]->imm)
+                   : 0;
+      }
+      if (step == 0 || step >= kLine || step <= -kLine) continue;
+      prefetches_[(*entry)->id].push_back({phi->operands[from], static_cast<int32_t>(step > 0 ? kLine : -kLine)});
+    }
+  }
+  plan_round_prefetches();
+}
+
+// How far `value` gets from one iteration of the loop to the next, if that is one scalar, shifted.
+std::optional<Emitter::Stream> Emitter::stream_step(const ir::Loop& loop, const Inst* value) const {
+  if (!loop.body.contains(value->parent)) return Stream{};
+  const auto of = [&](unsigned i) { return stream_step(loop, value->operands[i]); };
+  switch (value->op) {
+    case Op::phi: {
+      if (value->parent != loop.header || loop.latches.size() != 1) return std::nullopt;
+      const auto& from = loop.header->predecessors;
+      const auto latch = static_cast<size_t>(std::find(from.begin(), from.end(), loop.latches[0]) - from.begin());
+      const Inst* next = value->operands[latch];
+      if (next->op != Op::add || !counts_lanes(*value, *next)) return std::nullopt;
+      const Inst* step = next->operands[next->operands[0] == value];
+      if (next->operands[0] != value && next->operands[1] != value) return std::nullopt;
+      if (loop.body.contains(step->parent)) return std::nullopt;
+      if (step->type == ir::kI32) return Stream{.step = step};
+      if (step->op != Op::splat && step->op != Op::splat64) return std::nullopt;
+      return Stream{.step = step->operands[0]};
+    }
+    case Op::splat64:
+      return of(0);
+    case Op::zext64:
+    case Op::sext64: {
+      std::optional<Stream> stream = of(0);
+      if (stream && stream->step) {
+        if (stream->shift != 0) return std::nullopt;
+        stream->is_signed = value->op == Op::sext64;
+      }
+      return stream;
+    }
+    case Op::shl: {
+      if (!value->operands[1]->is_const()) return std::nullopt;
+      std::optional<Stream> stream = of(0);
+      if (stream && stream->step) stream->shift += static_cast<unsigned>(value->operands[1]->imm);
+      return stream;
+    }
+    case Op::add: {
+      std::optional<Stream> a = of(0), b = of(1);
+      if (!a || !b || (a->step && b->step)) return std::nullopt;
+      return a->step ? a : b;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+void Emitter::plan_streams(const ir::Loop& loop) {
+  std::vector<std::pair<const Inst*, Stream>> found;
+  unsigned bytes = 0;  // a lane's, of an iteration
+  for (const ir::Block* block : loop.body) {
+    for (const Inst* inst : block->insts) {
+      if ((inst->op != Op::load && inst->op != Op::store) || inst->mem.space != ir::Space::global) continue;
+      if (!lane_addresses_.serves(*inst)) continue;
+      const std::optional<Stream> stream = stream_step(loop, lane_operand(*inst));
+      if (!stream || !stream->step || stream->shift >= 32) continue;
+      found.emplace_back(inst, *stream);
+      bytes += inst->mem.bytes * inst->mem.count;
+    }
+  }
+  // So many bytes of the wave are to be under way.
+  constexpr unsigned kAhead = 4096;
+  unsigned iterations = 0;
+  while (bytes != 0 && bytes * tile_ << iterations < kAhead && iterations < 2) ++iterations;
+  for (auto& [inst, stream] : found) {
+    stream.shift += iterations;
+    streams_.emplace(inst, stream);
+  }
+}
+
+void Emitter::plan_matrix_prefetches(const ir::Loop& loop) {
+  if (loop.body.size() != 1) return;
+  const auto& insts = loop.header->insts;
+  if (std::none_of(insts.begin(), insts.end(), [](const Inst* inst) { return ir::is_matrix_op(inst->op); })) return;
+  for (const Inst* inst : insts) {
+    if (inst->op != Op::load || inst->mem.space != ir::Space::global || lane_operand(*inst) == nullptr) continue;
+    const auto step = static_cast<int64_t>(step_of(*loop.header, *lane_operand(*inst)));
+    constexpr int64_t kFar = 1 << 24;
+    if (step != 0 && step < kFar && step > -kFar) advances_.emplace(inst, Advance{step});
+  }
+}
+
+// From an address to that of the next iteration, in bytes. Null: there is none.
+Gp Emitter::stream_distance(const Inst& access) {
+  const auto found = streams_.find(&access);
+  if (found == streams_.end()) return {};
+  const Stream& stream = found->second;
+  const auto [entry, inserted] = stream_distances_.try_emplace({stream.step, stream.shift, stream.is_signed});
+  if (!inserted) return entry->second;
+  const Gp d = entry->second = cc_.new_gp64();
+  const Gp step = gp(stream.step);
+  if (step.size() == 8) {
+    cc_.mov(d, step);
+  } else if (stream.is_signed) {
+    cc_.movsxd(d, step);
+  } else {
+    cc_.mov(d.r32(), step);
+  }
+  if (stream.shift != 0) cc_.shl(d, stream.shift);
+  return d;
+}
+
+std::optional<Emitter::Advance> Emitter::advance_of(const Inst* value, AdvanceMemo& memo, bool through_phis) const {
+  if (const auto known = memo.find(value); known != memo.end()) return known->second;
+  if (through_phis) memo[value] = Advance{};  // the way round a loop
+  const std::optional<Advance> found = find_advance(value, memo, through_phis);
+  memo[value] = found;
+  return found;
+}
+
+// By how much the value grows from one work-group to the next, taking it that nothing wraps around. Zero for what does
+// not depend on the work-group, as far as is looked: this decides about prefetches only.
+std::optional<Emitter::Advance> Emitter::find_advance(const Inst* value, AdvanceMemo& memo, bool through_phis) const {
+  if (value->op == Op::get_sgpr && static_cast<int>(value->imm) == function_.group_id_sgpr) return Advance{1, nullptr};
+  if (value->op == Op::phi && through_phis) {
+    for (const Inst* operand : value->operands) {
+      const std::optional<Advance> advance = advance_of(operand, memo, true);
+      if (advance && advance->factor != 0) return advance;
+    }
+  }
+  if (value->op == Op::phi || !ir::is_pure(value->op)) return Advance{};
+  std::vector<Advance> operands;
+  for (const Inst* operand : value->operands) {
+    const std::optional<Advance> advance = advance_of(operand, memo, through_phis);
+    if (!advance) return std::nullopt;
+    operands.push_back(*advance);
+  }
+  if (std::all_of(operands.begin(), operands.end(), [](const Advance& a) { return a.factor == 0; })) return Advance{};
+  const auto is_const = [&](unsigned i) { return value->operands[i]->is_const(); };
+  switch (value->op) {
+    case Op::splat:
+    case Op::splat64:
+    case Op::zext64:
+    case Op::sext64:
+    case Op::lo32:
+    case Op::readlane:
+      return operands[0];
+    case Op::pack64:  // a carry is as rare as the wrapping around
+      return operands[0];
+    case Op::hi32:
+      return Advance{};
+    case Op::and_:  // a bound
+    case Op::umin:
+      if (is_const(1)) return operands[0];
+      return std::nullopt;
+    case Op::add:
+    case Op::or_: {
+      if (operands[0].factor == 0) return operands[1];
+      if (operands[1].factor == 0) return operands[0];
+      if (!operands[0].same_scale(operands[1])) return std::nullopt;
+      return Advance{operands[0].factor + operands[1].factor, operands[0].scale, operands[0].sgpr};
+    }
+    case Op::shl:
+      if (is_const(1) && value->operands[1]->imm < 32)
+        return Advance{operands[0].factor << value->operands[1]->imm, operands[0].scale, operands[0].sgpr};
+      return std::nullopt;
+    case Op::mul: {
+      const unsigned grows = operands[0].factor == 0;
+      if (operands[!grows].factor != 0) return std::nullopt;
+      const Inst* by = value->operands[!grows];
+      if (by->is_const())
+        return Advance{operands[grows].factor * static_cast<int64_t>(by->imm), operands[grows].scale,
+                       operands[grows].sgpr};
+      if (by->op == Op::splat) by = by->operands[0];
+      if (by->type != ir::kI32 || operands[grows].scale != nullptr || operands[grows].sgpr >= 0) return std::nullopt;
+      return Advance{operands[grows].factor, by};
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+// The same for what is accessed.
+std::optional<Emitter::Advance> Emitter::access_advance(const Inst& access, AdvanceMemo& memo,
+                                                        bool through_phis) const {
+  std::optional<Advance> advance = advance_of(lane_operand(access), memo, through_phis);
+  if (!advance || access.mem.form != ir::AddressForm::base_offset) return advance;
+  const std::optional<Advance> base = advance_of(access.operands[1], memo, through_phis);
+  if (!base || (base->factor != 0 && advance->factor != 0 && !base->same_scale(*advance))) return std::nullopt;
+  if (base->factor != 0) advance = Advance{advance->factor + base->factor, base->scale, base->sgpr};
+  return advance;
+}
+
+// Where a wave's lanes are one row the processor sees what comes. What a loop loads is mostly more than there is room
+// for until the next work-group wants it.
+void Emitter::plan_group_prefetches(const std::vector<ir::Loop>& loops) {
+  if (function_.group_id_sgpr < 0) return;
+  AdvanceMemo memo;
+  for (const auto& block : function_.blocks) {
+    if (std::any_of(loops.begin(), loops.end(), [&](const ir::Loop& loop) { return loop.body.contains(block.get()); }))
+      continue;
+    std::vector<const Inst*> seen;
+    for (const Inst* inst : block->insts) {
+      if ((inst->op != Op::load && inst->op != Op::store) || inst->mem.space != ir::Space::global) continue;
+      if (lane_operand(*inst) == nullptr) continue;
+      if (lane_addresses_.serves(*inst)) {
+        const LaneAddress& address = lane_addresses_.of(lane_operand(*inst));
+        if (address.stride == 0 || address.wave) continue;
+      } else {
+        // Lane by lane: the members of a lane's structure are one line.
+        const bool near = std::any_of(seen.begin(), seen.end(), [&](const Inst* other) {
+          const int64_t distance = inst->mem.imm - other->mem.imm;
+          return lane_operand(*other) == lane_operand(*inst) && distance < kLine && distance > -kLine;
+        });
+        if (near) continue;
+        seen.push_back(inst);
+      }
+      const std::optional<Advance> advance = access_advance(*inst, memo, false);
+      constexpr int64_t kFar = 1 << 24;
+      if (!advance || advance->factor == 0 || advance->factor > kFar || advance->factor < -kFar) continue;
+      if (advance->scale != nullptr && (advance->scale->is_const() || classes_.is_shared(advance->scale))) continue;
+      advances_.emplace(inst, *advance);
+    }
+  }
+}
+
+// By how much a register, or the lower one of a pair, grows from one time that a wave comes back from the barrier to the
+// next.
+Emitter::Advance Emitter::round_advance(const Inst* read, const RegisterWrites& writes) {
+  const auto origin = [](const Inst* value) {
+    for (unsigned depth = 0; depth < 16; ++depth) {
+      if (value->op == Op::select && value->type == ir::kI32) {
+        // A step that is another one at the end of a row: the last operand is the usual one.
+        value = value->operands[2];
+      } else if (value->op == Op::splat || value->op == Op::readlane || value->op == Op::lo32 || value->op == Op::phi ||
+                 (value->op == Op::and_ && value->operands[1]->is_const())) {
+        value = value->operands[0];
+      } else {
+        break;
+      }
+    }
+    return value;
+  };
+  const auto found = writes.find({read->op == Op::get_vgpr ? Op::set_vgpr : Op::set_sgpr, read->imm});
+  if (found == writes.end()) return {};
+  for (const Inst* write : found->second) {
+    const Inst* sum = origin(write->operands[0]);
+    if (sum->op != Op::add) continue;
+    for (unsigned i = 0; i < 2; ++i) {
+      const Inst* before = origin(sum->operands[i]);
+      const Inst* step = origin(sum->operands[1 - i]);
+      if (before->op != read->op || before->imm != read->imm) continue;
+      if (step->is_const()) return Advance{static_cast<int32_t>(step->imm)};
+      int64_t factor = 1;
+      if (step->op == Op::shl && step->operands[1]->is_const() && step->operands[1]->imm < 16) {
+        factor <<= step->operands[1]->imm;
+        step = origin(step->operands[0]);
+      }
+      if (step->op == Op::get_sgpr) return Advance{factor, nullptr, static_cast<int>(step->imm)};
+    }
+  }
+  return {};
+}
+
+// Tiles that a work-group goes through with barriers in between: loads ask for what the next round will load.
+void Emitter::plan_round_prefetches() {
+  std::vector<const ir::Block*> work;
+  for (const ir::Entry& entry : function_.entries)
+    if (entry.resumed_only) work.push_back(entry.block);
+  if (work.empty()) return;
+  RegisterWrites writes;
+  for (const auto& block : function_.blocks)
+    for (const Inst* inst : block->insts)
+      if (inst->op == Op::set_sgpr || inst->op == Op::set_vgpr) writes[{inst->op, inst->imm}].push_back(inst);
+  AdvanceMemo memo;
+  bool any = false;
+  for (const auto& block : function_.blocks) {
+    for (const Inst* inst : block->insts) {
+      if (inst->op != Op::get_sgpr && inst->op != Op::get_sgpr64 && inst->op != Op::get_vgpr) continue;
+      const Advance advance = round_advance(inst, writes);
+      memo[inst] = advance;
+      any |= advance.factor != 0;
+    }
+  }
+  if (!any) return;
+  std::set<const ir::Block*> reached(work.begin(), work.end());
+  while (!work.empty()) {
+    const ir::Block* block = work.back();
+    work.pop_back();
+    for (const ir::Block* next : block->successors)
+      if (reached.insert(next).second) work.push_back(next);
+    for (const Inst* inst : block->insts) {
+      if (inst->op != Op::load || inst->mem.space != ir::Space::global || lane_operand(*inst) == nullptr ||
+          inst->mem.bytes != 4)
+        continue;
+      const std::optional<Advance> advance = access_advance(*inst, memo, true);
+      constexpr int64_t kFar = 1 << 24;
+      // A scale behind a phi need not have been computed on the way here.
+      if (!advance || advance->scale != nullptr || advance->factor == 0 || advance->factor > kFar ||
+          advance->factor < -kFar)
+        continue;
+      if (!streams_.contains(inst)) advances_.emplace(inst, *advance);
+    }
+  }
+}
+
+// From what is accessed to what the next work-group or round does, in bytes: a number, or a register. None: no idea.
+Operand Emitter::advance_distance(const Inst& access) {
+  const auto found = advances_.find(&access);
+  if (found == advances_.end()) return {};
+  const auto [factor, scale, sgpr] = found->second;
+  if (scale == nullptr && sgpr < 0) return asmjit::imm(factor);
+  const auto [entry, inserted] = advance_distances_.try_emplace({factor, scale, sgpr});
+  if (inserted) {
+    entry->second = cc_.new_gp64();
+    if (scale != nullptr) {
+      cc_.mov(entry->second.r32(), gp(scale));
+    } else {
+      cc_.movsxd(entry->second, wave_field(offsetof(WaveState, sgpr) + 4 * static_cast<size_t>(sgpr), 4));
+    }
+    cc_.imul(entry->second, entry->second, asmjit::imm(factor));
+  }
+  return entry->second;
+}
+
+// Prefetches do not fault: that goes for lanes that are off, too.
+void Emitter::emit_prefetches(const ir::Block& block) {
+  const auto found = prefetches_.find(block.id);
+  if (found == prefetches_.end()) return;
+  for (const Prefetch& prefetch : found->second) {
+    const Mem row = scratch_row(address_row_, 2 * isa_->bytes());
+    for (unsigned chunk = first_chunk(); chunk < end_chunk(); ++chunk) {
+      isa_->store_row64(row, v64(prefetch.address, chunk));
+      for (unsigned lane = 0; lane < isa_->lanes; ++lane) {
+        const Gp pointer = cc_.new_gp64();
+        cc_.mov(pointer, row.cloneAdjusted(lane * 8).cloneResized(8));
+        for (int32_t line = 0; line < kLines; ++line) cc_.prefetcht0(x86::ptr(pointer, line * prefetch.distance));
+      }
+    }
+  }
+}
+
+}  // namespace wavejit::backend

@@ -1,0 +1,293 @@
+// Segments that are emitted once, as a loop over the chunks of the wave.
+//
+// Chunk after chunk, the code of an unrolled matrix product is larger than the first-level instruction cache, and waits
+// for the second level: a block of 500 multiply-adds is 100 KB for the eight chunks of AVX2. As a loop it is a chunk's
+// code, which stays in the cache of decoded instructions, and takes an eighth of the time to translate.
+//
+// In the loop, values have registers of their own for one chunk, and `Rolled::offset` is the distance in bytes of the
+// chunk's part of a row of 32-bit lanes from the first chunk's. What the loop shares with other code goes through tables
+// on the stack, a row for each register: stored for all chunks in front of it, or loaded behind it. The wave state's rows
+// are such tables by themselves.
+#include <algorithm>
+#include <iterator>
+
+#include "backend-x86/lower/emitter.h"
+#include "backend-x86/lower/simple_forms.h"
+#include "ir/matrix.h"
+
+namespace wavejit::backend {
+namespace {
+
+// Host instructions of all chunks, about, from which the loop pays for its tables.
+constexpr size_t kMinInstructions = 800;
+// One in so many of them may be of a register that goes through a table.
+constexpr size_t kMaxCopied = 8;
+}  // namespace
+
+// Whether a chunk's code differs from another one's by registers, addresses of rows and the pointer of the access only.
+bool Emitter::is_rollable(const Inst& inst) const {
+  if (is_invariant(&inst) || lane_addresses_.is_scalar(&inst) || wanted_chunks_[inst.id] != 0xff) return false;
+  if (made_rows_.contains(&inst)) return false;
+  if (ternaries_.contains(inst.id) || divisions_.contains(inst.id)) return false;
+  const auto plain = [&](const Inst* operand) {
+    if (operand->op == Op::lane_id) return false;
+    if (operand->type.is_mask() || operand->type.is_scalar() || lane_addresses_.is_scalar(operand)) return false;
+    return operand->op == Op::phi || !is_left_out(*operand) || is_rollable(*operand);
+  };
+  const auto all_plain = [&] { return std::all_of(inst.operands.begin(), inst.operands.end(), plain); };
+  switch (inst.op) {
+    case Op::get_vgpr:
+      return true;
+    case Op::set_vgpr:
+      return all_plain();
+    case Op::extract:
+      return inst.operands[0]->type.is_tuple();
+    case Op::fma_f32:
+    case Op::fma_f64:
+    case Op::pack64:
+    case Op::lo32:
+    case Op::hi32:
+      return inst.type.is_vector() && all_plain();
+    case Op::load:
+      return is_rollable_load(inst);
+    default: {
+      const SimpleForm* form = find_simple_form(inst);
+      if (form == nullptr || (options_.tier == Tier::avx512 ? form->avx512 : form->avx2) == I::kIdNone) return false;
+      return all_plain();
+    }
+  }
+}
+
+// From the LDS, by all lanes, at addresses a known distance apart: no guard, no fault, no code that knows the chunk.
+bool Emitter::is_rollable_load(const Inst& load) const {
+  const ir::MemAttr& mem = load.mem;
+  if (mem.form != ir::AddressForm::lds_offset || mem.bytes != 4) return false;
+  if (!is_full(load.operands[0]) || (mem.glc && mem.count > 1)) return false;
+  if (streams_.contains(&load) || advances_.contains(&load) || walks_.contains(load.id)) return false;
+  const std::optional<int64_t> stride = chunk_stride(load);
+  if (!stride) return false;
+  if (*stride == 0 || *stride == 4) return true;
+  return *stride == 4 * mem.count && mem.count <= 4 && isa_->can_interleave(mem.count) && on(Optimisation::interleaved);
+}
+
+// The distance from lane to lane inside each chunk, if it is known and no address wraps around there.
+std::optional<int64_t> Emitter::chunk_stride(const Inst& load) const {
+  const Inst* address = lane_operand(load);
+  const unsigned wrap_free = shapes_.extended(address, false).group;
+  if (lane_addresses_.serves(load)) {
+    const LaneAddress& fact = lane_addresses_.of(address);
+    const bool good = fact.guards.empty() && (fact.stride == 0 || wrap_free >= (fact.wave ? kWaveSize : isa_->lanes));
+    return good ? std::optional(fact.stride) : std::nullopt;
+  }
+  const ir::LaneShape shape = shapes_.of(address);
+  if (!on(Optimisation::known_strides) || address->is_const() || address->op == Op::lane_id) return std::nullopt;
+  if (shape.group < isa_->lanes || (shape.stride != 0 && wrap_free < isa_->lanes)) return std::nullopt;
+  return shape.stride;
+}
+
+// Takes the instructions of the segment apart. None if the loop would be too small.
+std::optional<Emitter::RolledParts> Emitter::rolled_parts(std::span<const schedule::Node> nodes,
+                                                          std::span<const uint32_t> order) const {
+  if (pass_ != nullptr || !on(Optimisation::rolled_segments)) return std::nullopt;
+  enum class Part : uint8_t { front, loop, behind };
+  std::vector<Part> part(nodes.size(), Part::front);
+  size_t host_instructions = 0;
+  // The loop contains sums, their operands, and instructions that depend on these alone. Address computations stay
+  // outside: the loop loads pointers that are stored in front of it.
+  std::vector<bool> wanted(nodes.size()), addressing(nodes.size());
+  for (size_t i = nodes.size(); i-- > 0;) {
+    if (nodes[i].adds) wanted[i] = true;
+    for (const uint32_t b : nodes[i].before) {
+      if (wanted[i]) wanted[b] = true;
+      if (addressing[i] || segment_[i]->op == Op::load) addressing[b] = true;
+    }
+  }
+  for (uint32_t i = 0; i < nodes.size(); ++i) {
+    const bool after_loop =
+        std::any_of(nodes[i].before.begin(), nodes[i].before.end(), [&](uint32_t b) { return part[b] != Part::front; });
+    const bool after_behind = std::any_of(nodes[i].before.begin(), nodes[i].before.end(),
+                                          [&](uint32_t b) { return part[b] == Part::behind; });
+    if (!after_behind && !addressing[i] && (wanted[i] || after_loop) && is_rollable(*segment_[i])) {
+      part[i] = Part::loop;
+      host_instructions += std::max(1U, nodes[i].registers);
+    } else if (after_loop) {
+      part[i] = Part::behind;
+    }
+  }
+  if (host_instructions * chunks_ < kMinInstructions) return std::nullopt;
+
+  RolledParts parts;
+  std::vector<bool> placed(nodes.size());
+  for (const uint32_t i : order) {
+    const Inst* inst = segment_[i];
+    if (part[i] != Part::loop && placed[i]) continue;
+    placed[i] = true;
+    (part[i] == Part::front ? parts.front : part[i] == Part::loop ? parts.loop : parts.behind).push_back(inst);
+  }
+  std::unordered_set<const Inst*> in_loop(parts.loop.begin(), parts.loop.end());
+  for (const Inst* inst : parts.loop) for_each_result(*inst, [&](const Inst* result) { in_loop.insert(result); });
+  std::unordered_set<uint32_t> written;
+  size_t copied = 0;  // registers
+  for (const Inst* inst : parts.loop) {
+    if (inst->op != Op::load)
+      for_each_read(*inst, [&](const Inst* place) {
+        const bool vector = place->type.is_vector() && !place->is_const() && place->op != Op::undef;
+        if (!vector || is_invariant(place) || lane_addresses_.is_scalar(place)) return;
+        parts.local.insert(place->id);
+        if (written.contains(place->id) || row_home(place) != nullptr || !parts.imports.insert(place->id).second)
+          return;
+        copied += place->type.count * this->parts(place);
+      });
+    for_each_result(*inst, [&](const Inst* result) {
+      if (!result->type.is_vector() || (result->op == Op::extract && !classes_.is_shared(result))) return;
+      const Inst* place = classes_.representative(result);
+      written.insert(place->id);
+      parts.local.insert(place->id);
+      if (row_home(place) != nullptr) return;
+      // A tuple's elements are its own registers, whoever reads them.
+      const std::function<bool(const Inst*)> read_in_loop = [&](const Inst* user) {
+        if (user->op == Op::extract && !classes_.is_shared(user))
+          return std::all_of(user->users.begin(), user->users.end(), read_in_loop);
+        if (in_loop.contains(user)) return true;
+        return user->op != Op::phi && is_left_out(*user) && !user->users.empty() &&
+               std::all_of(user->users.begin(), user->users.end(), read_in_loop);
+      };
+      if (classes_.is_shared(result) || !std::all_of(result->users.begin(), result->users.end(), read_in_loop)) {
+        copied += parts.exports.emplace(place->id, result).second ? place->type.count * this->parts(place) : 0;
+        parts.exports[place->id] = result;
+      }
+    });
+  }
+  if (copied * kMaxCopied > host_instructions) return std::nullopt;
+  return parts;
+}
+
+// A row of the table that has a register of the place for each chunk.
+Mem Emitter::rolled_row(RolledTables& tables, const Inst* place, unsigned element, unsigned part) {
+  const auto [entry, inserted] = tables.try_emplace({place->id, element, part});
+  if (inserted) entry->second = stack_row(chunks_ * isa_->bytes());
+  return entry->second;
+}
+
+void Emitter::for_each_register(const Inst* place,
+                                const std::function<void(unsigned element, unsigned part)>& visit) const {
+  for (unsigned element = 0; element < place->type.count; ++element)
+    for (unsigned part = 0; part < parts(place); ++part) visit(element, part);
+}
+
+void Emitter::emit_rolled(const RolledParts& parts) {
+  emit_chunks(parts.front);
+  if (error_) return;
+  RolledTables tables;
+  std::unordered_map<uint32_t, const Inst*> place_of_id;
+  for (const Inst* inst : parts.loop) {
+    for_each_read(*inst, [&](const Inst* place) { place_of_id[place->id] = place; });
+    for_each_result(*inst, [&](const Inst* result) {
+      const Inst* place = classes_.representative(result);
+      place_of_id[place->id] = place;
+    });
+  }
+  for (const uint32_t id : parts.imports) {
+    const Inst* place = place_of_id.at(id);
+    for_each_register(place, [&](unsigned element, unsigned part) {
+      const Mem row = rolled_row(tables, place, element, part);
+      for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+        isa_->store(row.cloneAdjusted(chunk * isa_->bytes()), reg(place, element, chunk, part).as<Vec>(), nullptr);
+    });
+  }
+  std::map<const Inst*, Mem> pointers;
+  for (const Inst* inst : parts.loop)
+    if (inst->op == Op::load) store_pointers(pointers, *inst);
+
+  Rolled rolled{.offset = cc_.new_gp64(),
+                .values = std::vector<Storage>(values_.size()),
+                .local = parts.local,
+                .pointers = std::move(pointers),
+                .loaded_pointers = {}};
+  const Label start = cc_.new_label();
+  uniform_pointers_.clear();
+  cc_.xor_(rolled.offset.r32(), rolled.offset.r32());
+  cc_.bind(start);
+  rolled_ = &rolled;
+  const auto at = [&](const Mem& row) {
+    Mem m = row;
+    m.setIndex(rolled.offset);
+    return m;
+  };
+  std::unordered_set<uint32_t> there;
+  const auto import = [&](const Inst* place) {
+    if (!parts.imports.contains(place->id) || !there.insert(place->id).second) return;
+    for_each_register(place, [&](unsigned element, unsigned part) {
+      isa_->load(reg(place, element, 0, part).as<Vec>(), at(rolled_row(tables, place, element, part)), nullptr);
+    });
+  };
+  for (const Inst* inst : parts.loop) {
+    if (error_) break;
+    annotate(*inst);
+    for_each_read(*inst, import);
+    emit_chunk(*inst, 0);
+    store_home(*inst, 0);
+    for_each_result(*inst, [&](const Inst* result) {
+      const Inst* place = classes_.representative(result);
+      const auto exported = parts.exports.find(place->id);
+      if (exported == parts.exports.end() || exported->second != result) return;
+      for_each_register(place, [&](unsigned element, unsigned part) {
+        isa_->store(at(rolled_row(tables, place, element, part)), reg(place, element, 0, part).as<Vec>(), nullptr);
+      });
+    });
+  }
+  rolled_ = nullptr;
+  uniform_pointers_.clear();
+  cc_.add(rolled.offset, isa_->bytes());
+  cc_.cmp(rolled.offset, chunks_ * isa_->bytes());
+  cc_.jb(start);
+  for (const auto& [id, inst] : parts.exports) {
+    const Inst* place = place_of_id.at(id);
+    for_each_register(place, [&](unsigned element, unsigned part) {
+      const Mem row = rolled_row(tables, place, element, part);
+      for (unsigned chunk = 0; chunk < chunks_; ++chunk)
+        isa_->load(reg(place, element, chunk, part).as<Vec>(), row.cloneAdjusted(chunk * isa_->bytes()), nullptr);
+    });
+  }
+  emit_chunks(parts.behind);
+}
+
+// The addresses of the first lanes of all chunks, in the LDS, for a load in the loop.
+void Emitter::store_pointers(std::map<const Inst*, Mem>& pointers, const Inst& load) {
+  const Inst* address = lane_operand(load);
+  const auto [entry, inserted] = pointers.try_emplace(address);
+  if (!inserted) return;
+  entry->second = stack_row(chunks_ * isa_->bytes());
+  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
+    const Gp pointer = cc_.new_gp64();
+    int64_t advance = 0;
+    if (lane_addresses_.serves(load)) {
+      const LaneAddress& fact = lane_addresses_.of(address);
+      cc_.emit(I::kIdMov, pointer.r32(), lane_base(address, chunk, fact.wave));
+      if (fact.wave) advance = fact.stride * int64_t{chunk * isa_->lanes};
+    } else {
+      isa_->low32(pointer, v32(address, chunk));
+    }
+    cc_.add(pointer, wave_field(offsetof(WaveState, lds_base), 8));
+    if (advance != 0) cc_.add(pointer, static_cast<int32_t>(advance));
+    Mem place = entry->second.cloneAdjusted(chunk * isa_->bytes());
+    place.setSize(8);
+    cc_.mov(place, pointer);
+  }
+}
+
+// The same for the chunk of this iteration.
+Gp Emitter::rolled_pointer(const Inst& load) {
+  const Inst* address = lane_operand(load);
+  const auto [entry, inserted] = rolled_->loaded_pointers.try_emplace(address);
+  if (inserted) {
+    entry->second = cc_.new_gp64();
+    Mem place = rolled_->pointers.at(address);
+    place.setIndex(rolled_->offset);
+    place.setSize(8);
+    cc_.mov(entry->second, place);
+  }
+  return entry->second;
+}
+
+}  // namespace wavejit::backend

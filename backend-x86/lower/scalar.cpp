@@ -1,0 +1,310 @@
+// Scalar arithmetic on general-purpose registers.
+#include "backend-x86/lower/emitter.h"
+
+namespace wavejit::backend {
+
+using asmjit::imm;
+
+bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
+  const unsigned bits = inst.type == ir::kI64 ? 64 : 32;
+  const auto operand = [&](unsigned i) { return inst.operands[i]; };
+  const auto fresh = [&] { return new_gp(bits); };
+  const auto copy_of = [&](const Inst* value) {
+    Gp t = fresh();
+    cc_.emit(I::kIdMov, t, gp_operand(value));
+    return t;
+  };
+  const auto done = [&](const Gp& result) {
+    cc_.mov(dst_gp(inst), result);
+    return true;
+  };
+  // result = a op b in two-address form; the destination may be one of the sources.
+  const auto binary = [&](InstId id, const Inst* a, const Inst* b, bool commutes) {
+    const Gp d = dst_gp(inst);
+    if (commutes && a->is_const()) std::swap(a, b);
+    const Operand y = gp_operand(b);
+    if (y.isReg() && y.id() == d.id() && (a->is_const() || gp(a).id() != d.id())) {
+      if (commutes) {
+        cc_.emit(id, d, gp_operand(a));
+        return true;
+      }
+      Gp t = copy_of(a);
+      cc_.emit(id, t, y);
+      cc_.mov(d, t);
+      return true;
+    }
+    const Operand x = gp_operand(a);
+    if (!x.isReg() || x.id() != d.id()) cc_.emit(I::kIdMov, d, x);
+    cc_.emit(id, d, y);
+    return true;
+  };
+  const auto setcc = [&](x86::CondCode condition) {
+    Gp t = cc_.new_gp8();  // a wider one would count as read, too
+    cc_.emit(x86::Inst::setccFromCond(condition), t);
+    cc_.movzx(dst_gp(inst), t);
+    return true;
+  };
+  // CF = carry-in (an i1).
+  const auto set_carry = [&](const Inst* carry) {
+    Gp t = cc_.new_gp32();
+    cc_.emit(I::kIdMov, t, gp_operand(carry));
+    cc_.add(t, -1);
+  };
+  const auto min_max = [&](x86::CondCode take_b) {
+    Gp t = copy_of(operand(0));
+    const Gp b = gp(operand(1));
+    cc_.cmp(t, b);
+    cc_.emit(x86::Inst::cmovccFromCond(take_b), t, b);
+    return done(t);
+  };
+  const auto or_minus_one = [&](InstId id) {  // tzcnt, lzcnt: CF when the source is zero
+    Gp t = fresh(), minus_one = fresh();
+    cc_.mov(minus_one, -1);
+    cc_.emit(id, t, gp(operand(0)));
+    cc_.emit(x86::Inst::cmovccFromCond(x86::CondCode::kC), t, minus_one);
+    return done(t);
+  };
+  // Field operands modulo the width, in 32-bit registers wide enough for bzhi and shifts.
+  const auto modulo = [&](const Inst* value) {
+    Gp t = fresh();
+    cc_.emit(I::kIdMov, t, gp_operand(value));
+    cc_.and_(t, bits - 1);
+    return t;
+  };
+
+  switch (inst.op) {
+    case Op::add:
+      if (const Operand b = gp_operand(operand(1));
+          !operand(0)->is_const() && gp(operand(0)).id() != dst_gp(inst).id()) {
+        const Gp a = gp(operand(0)), d = dst_gp(inst);
+        if (b.isImm()) {
+          cc_.lea(d, bits == 64 ? x86::ptr(a, static_cast<int32_t>(b.as<asmjit::Imm>().value()))
+                                : x86::ptr(a.r64(), static_cast<int32_t>(b.as<asmjit::Imm>().value())));
+        } else {
+          cc_.lea(d, x86::ptr(a.r64(), b.as<Gp>().r64()));
+        }
+        return true;
+      }
+      return binary(I::kIdAdd, operand(0), operand(1), true);
+    case Op::sub:
+      return binary(I::kIdSub, operand(0), operand(1), false);
+    case Op::and_:
+      return binary(I::kIdAnd, operand(0), operand(1), true);
+    case Op::or_:
+      return binary(I::kIdOr, operand(0), operand(1), true);
+    case Op::xor_:
+      return binary(I::kIdXor, operand(0), operand(1), true);
+    case Op::mul: {
+      Gp t = copy_of(operand(0));
+      cc_.imul(t, gp(operand(1)));
+      return done(t);
+    }
+    case Op::andn: {
+      Gp t = fresh();
+      cc_.andn(t, gp(operand(1)), gp(operand(0)));
+      return done(t);
+    }
+    case Op::not_: {
+      Gp t = copy_of(operand(0));
+      if (inst.type == ir::kI1) {
+        cc_.xor_(t, 1);
+      } else {
+        cc_.not_(t);
+      }
+      return done(t);
+    }
+    case Op::addc:
+    case Op::subb: {
+      Gp t = copy_of(operand(0));
+      Gp carry = fresh();
+      cc_.emit(I::kIdMov, carry.r32(), gp_operand(operand(2)));
+      cc_.emit(inst.op == Op::addc ? I::kIdAdd : I::kIdSub, t, gp_operand(operand(1)));
+      cc_.emit(inst.op == Op::addc ? I::kIdAdd : I::kIdSub, t, carry);
+      return done(t);
+    }
+    case Op::addc_carry:
+    case Op::subb_borrow: {
+      const unsigned width = operand(0)->type == ir::kI64 ? 64 : 32;
+      Gp t = new_gp(width);
+      cc_.emit(I::kIdMov, t, gp_operand(operand(0)));
+      const Operand b = gp_operand(operand(1));
+      set_carry(operand(2));
+      cc_.emit(inst.op == Op::addc_carry ? I::kIdAdc : I::kIdSbb, t, b);
+      return setcc(x86::CondCode::kC);
+    }
+    case Op::mulhi_u:
+    case Op::mulhi_s:
+    case Op::mul_wide_u:
+    case Op::mul_wide_s: {
+      const bool is_signed = inst.op == Op::mulhi_s || inst.op == Op::mul_wide_s;
+      Gp a = cc_.new_gp64(), b = cc_.new_gp64();
+      if (is_signed) {
+        cc_.movsxd(a, gp(operand(0)));
+        cc_.movsxd(b, gp(operand(1)));
+      } else {
+        cc_.mov(a.r32(), gp(operand(0)));
+        cc_.mov(b.r32(), gp(operand(1)));
+      }
+      cc_.imul(a, b);
+      if (inst.type == ir::kI64) return done(a);
+      cc_.shr(a, 32);
+      return done(a.r32());
+    }
+    case Op::shl:
+    case Op::lshr:
+    case Op::ashr: {
+      if (operand(1)->is_const()) {
+        Gp t = copy_of(operand(0));
+        const InstId id = inst.op == Op::shl ? I::kIdShl : inst.op == Op::lshr ? I::kIdShr : I::kIdSar;
+        cc_.emit(id, t, imm(operand(1)->imm & (bits - 1)));
+        return done(t);
+      }
+      const InstId id = inst.op == Op::shl ? I::kIdShlx : inst.op == Op::lshr ? I::kIdShrx : I::kIdSarx;
+      Gp t = fresh();
+      cc_.emit(id, t, gp(operand(0)), gp(operand(1)));
+      return done(t);
+    }
+    case Op::smin:
+      return min_max(x86::CondCode::kG);
+    case Op::smax:
+      return min_max(x86::CondCode::kL);
+    case Op::umin:
+      return min_max(x86::CondCode::kA);
+    case Op::umax:
+      return min_max(x86::CondCode::kB);
+    case Op::sabs: {
+      Gp t = copy_of(operand(0)), negated = copy_of(operand(0));
+      cc_.neg(negated);
+      cc_.emit(x86::Inst::cmovccFromCond(x86::CondCode::kNS), t, negated);
+      return done(t);
+    }
+    case Op::popcount: {
+      Gp t = fresh();
+      cc_.popcnt(t, gp(operand(0)));
+      return done(t);
+    }
+    case Op::ctz:
+      return or_minus_one(I::kIdTzcnt);
+    case Op::clz:
+      return or_minus_one(I::kIdLzcnt);
+    case Op::bitrev: {
+      Gp t = copy_of(operand(0)), u = fresh(), m = fresh();
+      static constexpr uint64_t kMasks[3] = {0x5555555555555555, 0x3333333333333333, 0x0f0f0f0f0f0f0f0f};
+      for (unsigned i = 0; i < 3; ++i) {
+        if (bits == 64) {
+          cc_.mov(m, kMasks[i]);
+        } else {
+          cc_.mov(m, static_cast<uint32_t>(kMasks[i]));
+        }
+        cc_.mov(u, t);
+        cc_.shr(u, 1u << i);
+        cc_.and_(u, m);
+        cc_.and_(t, m);
+        cc_.shl(t, 1u << i);
+        cc_.or_(t, u);
+      }
+      cc_.bswap(t);
+      return done(t);
+    }
+    case Op::bfe_u: {
+      Gp t = fresh();
+      const Gp width = modulo(operand(2));
+      cc_.shrx(t, gp(operand(0)), modulo(operand(1)));
+      cc_.bzhi(t, t, width);
+      return done(t);
+    }
+    case Op::bfe_s: {
+      Gp t = fresh(), zero = fresh();
+      const Gp width = modulo(operand(2));
+      cc_.sarx(t, gp(operand(0)), modulo(operand(1)));
+      Gp up = fresh();
+      cc_.mov(up, width);
+      cc_.neg(up);  // width of the register minus width of the field, modulo the former
+      cc_.shlx(t, t, up);
+      cc_.sarx(t, t, up);
+      cc_.xor_(zero.r32(), zero.r32());
+      cc_.test(width, width);
+      cc_.emit(x86::Inst::cmovccFromCond(x86::CondCode::kE), t, zero);
+      return done(t);
+    }
+    case Op::bfi: {
+      Gp t = copy_of(operand(1));
+      const Operand c = gp_operand(operand(2));
+      cc_.emit(I::kIdXor, t, c);
+      cc_.emit(I::kIdAnd, t, gp_operand(operand(0)));
+      cc_.emit(I::kIdXor, t, c);
+      return done(t);
+    }
+    case Op::alignbit: {
+      Gp t = cc_.new_gp64(), low = cc_.new_gp64(), count = cc_.new_gp64();
+      cc_.emit(I::kIdMov, t.r32(), gp_operand(operand(0)));
+      cc_.shl(t, 32);
+      cc_.emit(I::kIdMov, low.r32(), gp_operand(operand(1)));
+      cc_.or_(t, low);
+      cc_.emit(I::kIdMov, count.r32(), gp_operand(operand(2)));
+      cc_.and_(count.r32(), 31);
+      cc_.shrx(t, t, count);
+      return done(t.r32());
+    }
+    case Op::perm: {
+      Vec v[3];
+      for (unsigned i = 0; i < 3; ++i) {
+        v[i] = isa_->vec();
+        isa_->splat32(v[i], gp(operand(i)));
+      }
+      const Vec r = perm32(v[0], v[1], v[2]);
+      isa_->low32(dst_gp(inst), r);
+      return true;
+    }
+    case Op::icmp: {
+      const Operand b = gp_operand(operand(1));
+      cc_.emit(I::kIdCmp, gp(operand(0)), b);
+      return setcc(scalar_condition(static_cast<ir::ICmp>(inst.attr)));
+    }
+    case Op::select: {
+      Gp t = copy_of(operand(2));
+      const Gp a = gp(operand(1));
+      const Gp c = gp(operand(0));
+      cc_.test(c, c);
+      cc_.emit(x86::Inst::cmovccFromCond(x86::CondCode::kNZ), t, a);
+      return done(t);
+    }
+    case Op::pack64: {
+      Gp t = cc_.new_gp64(), low = cc_.new_gp64();
+      cc_.emit(I::kIdMov, t.r32(), gp_operand(operand(1)));
+      cc_.shl(t, 32);
+      cc_.emit(I::kIdMov, low.r32(), gp_operand(operand(0)));
+      cc_.or_(t, low);
+      return done(t);
+    }
+    case Op::lo32:
+      cc_.mov(dst_gp(inst), gp(operand(0)).r32());
+      return true;
+    case Op::hi32: {
+      Gp t = cc_.new_gp64();
+      cc_.mov(t, gp(operand(0)));
+      cc_.shr(t, 32);
+      return done(t.r32());
+    }
+    case Op::zext64:
+      cc_.emit(I::kIdMov, dst_gp(inst).r32(), gp(operand(0)));
+      return true;
+    case Op::sext64:
+      cc_.movsxd(dst_gp(inst), gp(operand(0)));
+      return true;
+    case Op::zext_i1:
+      cc_.emit(I::kIdMov, dst_gp(inst), gp(operand(0)));
+      return true;
+    case Op::extract:
+      cc_.emit(I::kIdMov, dst_gp(inst), reg(operand(0), static_cast<unsigned>(inst.imm), 0, 0));
+      return true;
+    case Op::tuple:
+      for (unsigned i = 0; i < inst.operands.size(); ++i) cc_.emit(I::kIdMov, dst_gp(inst, i), gp_operand(operand(i)));
+      return true;
+    default:
+      break;
+  }
+  return false;
+}
+
+}  // namespace wavejit::backend

@@ -1,0 +1,192 @@
+// The order in which a segment's instructions are emitted for a chunk: the graph of what depends on what, for the
+// schedulers of backend-x86/schedule/.
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "backend-x86/lower/emitter.h"
+#include "backend-x86/schedule/sums.h"
+
+namespace wavejit::backend {
+namespace {
+
+// What instructions read and write besides values: numbers behind those of the function's values.
+enum OtherPlace : uint32_t { kMemory, kState, kRows };
+
+bool is_access(const ir::Inst& inst) {
+  using ir::Op;
+  return inst.op == Op::load || inst.op == Op::load_edges || inst.op == Op::store || inst.op == Op::store_edges;
+}
+
+}  // namespace
+
+// Calls visit(place) for each value whose registers the instruction reads, or one that is emitted with it.
+void Emitter::for_each_read(const Inst& inst, const std::function<void(const Inst*)>& visit) const {
+  for (const Inst* operand : inst.operands) {
+    const bool of_load = operand->op == Op::pack64 && with_access_[operand->id];
+    if (operand->op != Op::phi && is_left_out(*operand) && !of_load) {
+      for_each_read(*operand, visit);
+      if (is_fused(operand)) continue;
+    }
+    visit(resolve(operand).inst);
+  }
+  if (inst.op == Op::store && wide_[inst.id].any()) visit(resolve(wide_[inst.id].pairs[0]).inst);
+}
+
+// Calls visit(value) for each value that the emitted instruction makes: itself, or 64-bit values that a load takes as wholes.
+void Emitter::for_each_result(const Inst& inst, const std::function<void(const Inst*)>& visit) const {
+  if (inst.op == Op::load && wide_[inst.id].any()) {
+    for (const Inst* whole : wide_[inst.id].pairs)
+      if (whole != nullptr) visit(whole);
+  } else if (inst.type.kind != ir::TypeKind::none) {
+    visit(&inst);
+  }
+}
+
+// The same instructions, with reads of VGPRs in front of their first users: a value that waits does so in its row of the wave
+// state, not in a spill slot.
+std::vector<const ir::Inst*> Emitter::with_late_reads(std::span<const Inst* const> insts) const {
+  std::vector<const Inst*> order;
+  std::map<uint64_t, std::vector<const Inst*>> waiting;  // by row
+  order.reserve(insts.size());
+  const auto emit_row = [&](uint64_t row) {
+    const auto it = waiting.find(row);
+    if (it == waiting.end()) return;
+    order.insert(order.end(), it->second.begin(), it->second.end());
+    waiting.erase(it);
+  };
+  for (const Inst* inst : insts) {
+    if (inst->op == Op::get_vgpr && !classes_.is_shared(inst) && !lane_addresses_.is_scalar(inst)) {
+      waiting[inst->imm].push_back(inst);
+      continue;
+    }
+    if (!waiting.empty()) {
+      for_each_read(*inst, [&](const Inst* place) {
+        if (place->op == Op::get_vgpr) emit_row(place->imm);
+      });
+      if (inst->op == Op::set_vgpr) emit_row(inst->imm);
+    }
+    order.push_back(inst);
+  }
+  for (const auto& [row, reads] : waiting) order.insert(order.end(), reads.begin(), reads.end());
+  return order;
+}
+
+// The operand to which the instruction adds a term in place, or none.
+const ir::Inst* Emitter::sum_operand(const Inst& inst) const {
+  const auto in_place = [&](const Inst* operand) {
+    return operand->users.size() == 1 && operand->type == inst.type && !operand->is_const() && !is_fused(operand) &&
+           !is_invariant(operand) && !lane_addresses_.is_scalar(operand);
+  };
+  switch (inst.op) {
+    case Op::fma_f32:
+    case Op::fma_f64:
+    case Op::fma_f16:
+      return in_place(inst.operands[2]) ? inst.operands[2] : nullptr;
+    case Op::fadd_f32:
+    case Op::fadd_f64:
+      for (const Inst* operand : inst.operands)
+        if (in_place(operand) && (operand->op == inst.op || operand->op == Op::phi || operand->op == Op::get_vgpr))
+          return operand;
+      return nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+// Numbered as the segment's instructions.
+std::vector<schedule::Node> Emitter::segment_nodes() const {
+  std::vector<schedule::Node> nodes(segment_.size());
+  std::unordered_map<const Inst*, uint32_t> number;
+  struct Place {
+    uint32_t written = schedule::kNoNode;
+    std::vector<uint32_t> read;  // since then
+  };
+  std::unordered_map<uint32_t, Place> places;
+  std::vector<std::pair<LdsAccess, uint32_t>> lds;
+  const uint32_t other = function_.num_values();
+  for (uint32_t i = 0; i < segment_.size(); ++i) {
+    const Inst& inst = *segment_[i];
+    schedule::Node& node = nodes[i];
+    const auto reads = [&](uint32_t place) {
+      Place& p = places[place];
+      if (p.written != schedule::kNoNode) node.before.push_back(p.written);
+      p.read.push_back(i);
+    };
+    const auto writes = [&](uint32_t place) {
+      Place& p = places[place];
+      if (p.written != schedule::kNoNode) node.before.push_back(p.written);
+      for (const uint32_t reader : p.read)
+        if (reader != i) node.before.push_back(reader);
+      p.read.clear();
+      p.written = i;
+    };
+    for_each_read(inst, [&](const Inst* place) { reads(place->id); });
+    if (inst.op == Op::get_vgpr) {
+      reads(other + kRows + static_cast<uint32_t>(inst.imm));
+    } else if (inst.op == Op::set_vgpr) {
+      writes(other + kRows + static_cast<uint32_t>(inst.imm));
+    } else if (is_access(inst)) {
+      // In the guest's order, so that the first of several faults is reported. In the LDS there are none, as no lane is
+      // beyond its end.
+      if (inst.mem.space != ir::Space::lds) {
+        writes(other + kMemory);
+        node.early = true;
+      }
+      if (accesses_lds(inst)) {
+        const LdsAccess access = lds_access(inst);
+        for (const auto& [earlier, index] : lds)
+          if (access.conflicts(earlier)) node.before.push_back(index);
+        lds.emplace_back(access, i);
+      }
+    } else if (!ir::is_pure(inst.op)) {
+      writes(other + kState);
+    }
+    if (inst.type.kind != ir::TypeKind::none) writes(classes_.representative(&inst)->id);
+    if (inst.op == Op::load && wide_[inst.id].any())
+      for_each_result(inst, [&](const Inst* whole) { writes(classes_.representative(whole)->id); });
+
+    const bool is_element = inst.op == Op::extract && !classes_.is_shared(&inst);  // in a register of the tuple
+    if (inst.type.is_vector() && !is_element && !is_invariant(&inst) && !lane_addresses_.is_scalar(&inst))
+      node.registers = inst.type.count * parts(&inst);
+    if (const Inst* sum = sum_operand(inst)) {
+      node.adds = true;
+      node.factor = inst.operands[0]->id;
+      if (const auto it = number.find(sum); it != number.end()) node.sum = it->second;
+    }
+    std::sort(node.before.begin(), node.before.end());
+    node.before.erase(std::unique(node.before.begin(), node.before.end()), node.before.end());
+    number[&inst] = i;
+  }
+  const auto is_written_behind = [&](const Inst* place, uint32_t i) {
+    const auto it = places.find(place->id);
+    return it != places.end() && it->second.written != schedule::kNoNode && it->second.written > i;
+  };
+  for (uint32_t i = 0; i < segment_.size(); ++i) {
+    const Inst& inst = *segment_[i];
+    if (inst.op == Op::extract) {
+      const auto it = number.find(inst.operands[0]);
+      nodes[i].again = it != number.end() && nodes[it->second].again && !classes_.is_shared(&inst);
+    } else if (inst.op == Op::load && is_rollable_load(inst) && chunk_stride(inst) == 0) {
+      const LdsAccess access = lds_access(inst);
+      bool same = true;
+      for_each_result(inst, [&](const Inst* result) { same = same && !classes_.is_shared(result); });
+      for_each_read(inst, [&](const Inst* place) { same = same && !is_written_behind(place, i); });
+      for (const auto& [other_access, index] : lds) same = same && (index < i || !access.conflicts(other_access));
+      nodes[i].again = same;
+    }
+  }
+  // Sums are grouped by the factor that costs more to make.
+  for (uint32_t i = 0; i < segment_.size(); ++i) {
+    if (!nodes[i].adds) continue;
+    const auto is_cheap = [&](const Inst* factor) {
+      const auto it = number.find(resolve(factor).inst);
+      return it != number.end() && nodes[it->second].again;
+    };
+    const std::vector<const Inst*> factors(segment_[i]->operands.begin(), segment_[i]->operands.end());
+    if (is_cheap(factors[0]) && !is_cheap(factors[1])) nodes[i].factor = factors[1]->id;
+  }
+  return nodes;
+}
+
+}  // namespace wavejit::backend

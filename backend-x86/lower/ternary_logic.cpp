@@ -1,0 +1,179 @@
+// Trees of bitwise operations on up to three values as one vpternlogd each.
+#include <algorithm>
+#include <set>
+
+#include "backend-x86/lower/emitter.h"
+
+namespace wavejit::backend {
+namespace {
+
+using ir::Inst;
+using ir::Op;
+
+constexpr size_t kMaxNodes = 8;  // of one tree
+
+bool is_bitwise(const Inst& inst) {
+  if (inst.type != ir::kV32 && inst.type != ir::kV64) return false;
+  switch (inst.op) {
+    case Op::and_:
+    case Op::or_:
+    case Op::xor_:
+    case Op::andn:
+    case Op::not_:
+    case Op::bfi:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The values of a leaf for all combinations of the three operands' bits.
+constexpr uint8_t kLeafTables[3] = {0xf0, 0xcc, 0xaa};
+
+struct Tree {
+  std::set<const Inst*> nodes;      // the root and what is computed with it
+  std::vector<const Inst*> leaves;  // at most three
+
+  // Which operand a leaf is. The second of two is the last, which may be in memory.
+  [[nodiscard]] size_t place(size_t leaf) const { return leaf == 1 && leaves.size() == 2 ? 2 : leaf; }
+
+  [[nodiscard]] uint8_t table(const Inst* value) const {
+    if (!nodes.contains(value)) {
+      const auto at = static_cast<size_t>(std::find(leaves.begin(), leaves.end(), value) - leaves.begin());
+      return kLeafTables[place(at)];
+    }
+    const auto operand = [&](unsigned i) { return table(value->operands[i]); };
+    unsigned bits = 0;
+    switch (value->op) {
+      case Op::and_:
+        bits = operand(0) & operand(1);
+        break;
+      case Op::or_:
+        bits = operand(0) | operand(1);
+        break;
+      case Op::xor_:
+        bits = operand(0) ^ operand(1);
+        break;
+      case Op::andn:
+        bits = operand(0) & ~operand(1);
+        break;
+      case Op::not_:
+        bits = ~operand(0);
+        break;
+      default: {
+        const unsigned choice = operand(0);
+        bits = (choice & operand(1)) | (~choice & operand(2));
+        break;
+      }
+    }
+    return static_cast<uint8_t>(bits);
+  }
+
+  // With some of the leaves as nodes; empty if that makes too many leaves.
+  [[nodiscard]] std::vector<const Inst*> leaves_without(std::initializer_list<const Inst*> inner) const {
+    std::vector<const Inst*> all;
+    const auto add = [&](const Inst* value) {
+      if (nodes.contains(value) || std::find(inner.begin(), inner.end(), value) != inner.end()) return;
+      if (std::find(all.begin(), all.end(), value) == all.end()) all.push_back(value);
+    };
+    for (const Inst* value : leaves) add(value);
+    for (const Inst* node : inner) {
+      for (const Inst* value : node->operands) add(value);
+    }
+    return all.size() <= 3 ? all : std::vector<const Inst*>{};
+  }
+
+  // Makes nodes of leaves for which `absorbs` holds: one, or two that have their operands in common, as in the majority
+  // (a & (b ^ c)) ^ (b & c).
+  template <typename Absorbs>
+  bool grow(Absorbs&& absorbs) {
+    for (const Inst* first : leaves) {
+      if (!absorbs(first)) continue;
+      for (const Inst* second : leaves) {
+        if (first != second && !absorbs(second)) continue;
+        std::vector<const Inst*> with = leaves_without({first, second});
+        if (with.empty()) continue;
+        nodes.insert({first, second});
+        leaves = std::move(with);
+        return true;
+      }
+    }
+    return false;
+  }
+};
+
+}  // namespace
+
+void Emitter::plan_ternary_logic() {
+  if (!isa_->has_ternary_logic()) return;
+  const auto eligible = [&](const Inst& inst) {
+    return is_bitwise(inst) && !is_fused(&inst) && !lane_addresses_.is_scalar(&inst) &&
+           !indexed_addresses_.is_absorbed(&inst);
+  };
+  for (const auto& block : function_.blocks) {
+    for (auto at = block->insts.rbegin(); at != block->insts.rend(); ++at) {
+      const Inst& root = **at;
+      if (!eligible(root)) continue;
+      Tree tree{.nodes = {&root}, .leaves = {}};
+      for (const Inst* value : root.operands) {
+        if (std::find(tree.leaves.begin(), tree.leaves.end(), value) == tree.leaves.end()) tree.leaves.push_back(value);
+      }
+      const auto absorbs = [&](const Inst* leaf) {
+        if (!eligible(*leaf) || leaf->type != root.type || !can_sink(*leaf, root)) return false;
+        return std::all_of(leaf->users.begin(), leaf->users.end(),
+                           [&](const Inst* user) { return tree.nodes.contains(user); });
+      };
+      while (tree.nodes.size() < kMaxNodes && tree.grow(absorbs)) {
+      }
+      // One operation has an instruction of its own, unless it is a choice.
+      if (tree.nodes.size() == 1 && root.op != Op::bfi) continue;
+      Ternary plan;
+      // A value that nothing else uses comes first, as its register is written, and a constant last, where it can be in
+      // memory.
+      std::stable_sort(tree.leaves.begin(), tree.leaves.end(), [](const Inst* one, const Inst* other) {
+        const auto rank = [](const Inst* leaf) { return leaf->is_const() ? 2 : leaf->users.size() == 1 ? 0 : 1; };
+        return rank(one) < rank(other);
+      });
+      if (tree.leaves.empty() || tree.leaves[0]->is_const()) continue;
+      plan.table = tree.table(&root);
+      plan.operands.fill(tree.leaves[0]);
+      for (size_t i = 0; i < tree.leaves.size(); ++i) plan.operands[tree.place(i)] = tree.leaves[i];
+      for (const Inst* node : tree.nodes) {
+        if (node != &root) fused_[node->id] = true;
+      }
+      ternaries_.emplace(root.id, plan);
+    }
+  }
+}
+
+bool Emitter::emit_ternary(const Inst& inst, unsigned chunk) {
+  const auto found = ternaries_.find(inst.id);
+  if (found == ternaries_.end()) return false;
+  const auto& [a, b, c] = found->second.operands;
+  const uint8_t table = found->second.table;
+  take_over(inst, a, chunk);
+  // d is the first operand as well. It takes the place of the one it shares registers with, if there is one.
+  const auto emit = [&](const Vec& d, const Vec& x, const Vec& y, const Operand& z) {
+    if (d.id() == x.id()) return isa_->ternary_logic(d, y, z, table);
+    if (d.id() == y.id() || (z.isReg() && d.id() == z.id())) {
+      const Vec t = isa_->vec();
+      isa_->mov(t, x);
+      isa_->ternary_logic(t, y, z, table);
+      return isa_->mov(d, t);
+    }
+    isa_->mov(d, x);
+    isa_->ternary_logic(d, y, z, table);
+  };
+  if (inst.type == ir::kV32) {
+    emit(dst(inst, chunk), v32(a, chunk), v32(b, chunk), v32_operand(c, chunk));
+    return true;
+  }
+  const Vec64 d = dst64(inst, chunk), x = v64(a, chunk), y = v64(b, chunk);
+  for (unsigned i = 0; i < 2; ++i) {
+    const Operand z = c->is_const() && c->imm != 0 ? Operand(full64(c->imm)) : Operand(v64(c, chunk).part[i]);
+    emit(d.part[i], x.part[i], y.part[i], z);
+  }
+  return true;
+}
+
+}  // namespace wavejit::backend

@@ -1,0 +1,181 @@
+// f16 in the low words of 32-bit lanes, computed in f32. The f32 result of one operation on f16 values rounds to the
+// same f16 as the exact result (24 >= 2 * 11 + 2 bits), in every rounding mode as long as both roundings use it.
+#include "backend-x86/lower/emitter.h"
+#include "internal/semantics/rounding.h"
+
+namespace wavejit::backend {
+
+using asmjit::imm;
+using ir::ICmp;
+namespace fpenv = ir::fpenv;
+
+namespace {
+constexpr unsigned kUnordered = 3, kNotEqualOrdered = 0x0c;
+}  // namespace
+
+Vec Emitter::to_f32(const Vec& half, uint32_t env) {
+  const Vec x = isa_->f16_to_f32(half);
+  return env & fpenv::kKeepInputDenorm ? x : isa_->flush_f16(x, half);
+}
+
+Vec Emitter::to_f16(const Vec& single, uint32_t env) {
+  Vec h = isa_->f32_to_f16(single, rounding::on_host(env & fpenv::kRoundMask));
+  if (!(env & fpenv::kKeepOutputDenorm)) {
+    const MaskReg tiny = cmp(ICmp::ult, isa_->and_(h, isa_->c32(0x7fff)), isa_->c32(0x0400));
+    h = isa_->sel(tiny, isa_->and_(h, isa_->c32(0x8000)), h);
+  }
+  if (env & fpenv::kFp16Ovfl) {
+    const MaskReg inf = cmp(ICmp::eq, isa_->and_(h, isa_->c32(0x7fff)), isa_->c32(0x7c00));
+    MaskReg overflow = isa_->mask();
+    isa_->cmp32(overflow, ICmp::ne, isa_->and_(single, isa_->c32(0x7fffffff)), isa_->c32(0x7f800000), &inf);
+    const Vec largest = isa_->or_(isa_->and_(h, isa_->c32(0x8000)), isa_->c32(0x7bff));
+    h = isa_->sel(overflow, largest, h);
+  }
+  return h;
+}
+
+bool Emitter::emit_float16(const Inst& inst, unsigned chunk) {
+  const uint32_t env = inst.attr;
+  const auto raw = [&](unsigned i) { return v32(inst.operands[i], chunk); };
+  const auto single = [&](unsigned i) { return to_f32(raw(i), env); };
+  const auto done = [&](const Vec& r) {
+    isa_->mov(dst(inst, chunk), r);
+    return true;
+  };
+  const auto binary = [&](InstId id) { return done(to_f16(isa_->make(id, single(0), single(1)), env)); };
+  // Exact results: integers, comparisons' winners.
+  const auto exact = [&](const Vec& x) { return done(isa_->f32_to_f16(x, 0)); };
+  const auto signalling = [&](const Vec& h) {
+    const Vec magnitude = isa_->and_(h, isa_->c32(0x7fff));
+    const MaskReg nan = cmp(ICmp::ugt, magnitude, isa_->c32(0x7c00));
+    MaskReg d = isa_->mask();
+    isa_->cmp32(d, ICmp::ult, magnitude, isa_->c32(0x7e00), &nan);
+    return d;
+  };
+
+  switch (inst.op) {
+    case Op::fadd_f16:
+      return binary(I::kIdVaddps);
+    case Op::fsub_f16:
+      return binary(I::kIdVsubps);
+    case Op::fmul_f16:
+      return binary(I::kIdVmulps);
+    case Op::fma_f16: {
+      // The f32 product is exact. The sum is rounded to odd in f32 (two-sum, then the last bit set if something was
+      // lost), so that the second rounding sees on which side of a tie the exact sum lies.
+      const Vec p = isa_->make(I::kIdVmulps, single(0), single(1)), c = single(2);
+      const Vec sum = isa_->make(I::kIdVaddps, p, c);
+      const Vec c_part = isa_->make(I::kIdVsubps, sum, p);
+      const Vec p_part = isa_->make(I::kIdVsubps, sum, c_part);
+      const Vec lost =
+          isa_->make(I::kIdVaddps, isa_->make(I::kIdVsubps, p, p_part), isa_->make(I::kIdVsubps, c, c_part));
+      const MaskReg inexact = fcmp(kNotEqualOrdered, lost, isa_->const32(0));
+      const MaskReg even = cmp(ICmp::eq, isa_->and_(sum, isa_->c32(1)), isa_->const32(0));
+      // Away from zero when the lost part has the sum's sign.
+      const Vec away = isa_->sar32(isa_->xor_(sum, lost), 31);  // 0: same sign, -1: opposite
+      const Vec odd = isa_->make(I::kIdVpaddd, sum, isa_->or_(away, isa_->c32(1)));
+      Vec rounded = isa_->sel(both(inexact, even), odd, sum);
+      if ((env & fpenv::kRoundMask) == 2) {
+        // An exact zero is negative when rounding down, unless both addends are +0.
+        const MaskReg zero = fcmp(0, sum, isa_->const32(0));
+        rounded = isa_->sel(zero, isa_->and_(isa_->or_(p, c), isa_->c32(0x80000000)), rounded);
+      }
+      return done(to_f16(rounded, env));
+    }
+    case Op::fmin_f16:
+    case Op::fmax_f16: {
+      const Vec a = raw(0), b = raw(1);
+      Vec r = isa_->vec();
+      const uint32_t plain = (env & ~fpenv::kIeee) | fpenv::kKeepInputDenorm;  // flushed by the conversion, sNaN below
+      fminmax(plain, r, to_f32(a, env), to_f32(b, env), 32, inst.op == Op::fmax_f16,
+              false);  // converting makes NaNs quiet
+      Vec h = isa_->f32_to_f16(r, 0);
+      if (env & fpenv::kIeee) {
+        h = isa_->sel(signalling(b), isa_->or_(isa_->and_(b, isa_->c32(0xffff)), isa_->c32(0x0200)), h);
+        h = isa_->sel(signalling(a), isa_->or_(isa_->and_(a, isa_->c32(0xffff)), isa_->c32(0x0200)), h);
+      }
+      return done(h);
+    }
+    case Op::fclamp_f16: {
+      const Vec x = single(0);
+      const Vec r = clamp32(x);
+      if (env & fpenv::kDx10Clamp) return exact(r);
+      return exact(isa_->sel(fcmp(kUnordered, x, x), x, r));
+    }
+    case Op::fcanon_f16:
+      return done(to_f16(single(0), env));
+    case Op::fcmp_f16: {
+      const Vec a = single(0), b = single(1);
+      emit_fcmp32(inst.attr, dst_mask(inst, chunk), a, b);
+      return true;
+    }
+    case Op::fclass_f16: {
+      const Vec x = raw(0);
+      if (inst.operands[1]->is_const()) {
+        known_class_test(dst_mask(inst, chunk), isa_->and_(x, isa_->c32(0xffff)),
+                         static_cast<uint32_t>(inst.operands[1]->imm), {0, 1, 0x0400, 0x7c00, 0x7c01, 0x7e00, 0x8000});
+        return true;
+      }
+      const Vec magnitude = isa_->and_(x, isa_->c32(0x7fff));
+      class_test(dst_mask(inst, chunk), raw(1),
+                 {.negative = cmp(ICmp::ne, isa_->and_(x, isa_->c32(0x8000)), isa_->const32(0)),
+                  .nonzero = cmp(ICmp::ne, magnitude, isa_->const32(0)),
+                  .normal_up = cmp(ICmp::uge, magnitude, isa_->c32(0x0400)),
+                  .inf_up = cmp(ICmp::uge, magnitude, isa_->c32(0x7c00)),
+                  .nan = cmp(ICmp::ugt, magnitude, isa_->c32(0x7c00)),
+                  .quiet = cmp(ICmp::uge, magnitude, isa_->c32(0x7e00))});
+      return true;
+    }
+    case Op::ftrunc_f16:
+      return exact(isa_->round_ps(single(0), 11));
+    case Op::fceil_f16:
+      return exact(isa_->round_ps(single(0), 10));
+    case Op::ffloor_f16:
+      return exact(isa_->round_ps(single(0), 9));
+    case Op::frndne_f16:
+      return exact(isa_->round_ps(single(0), 8));
+    case Op::ffract_f16: {
+      const Vec x = single(0);
+      const Vec h = to_f16(isa_->make(I::kIdVsubps, x, isa_->round_ps(x, 9)), env);
+      // Rounding may reach 1.0.
+      return done(isa_->sel(cmp(ICmp::eq, h, isa_->c32(0x3c00)), isa_->const32(0x3bff), h));
+    }
+    case Op::fldexp_f16: {
+      // Exact in f32 for the exponents that matter; one rounding to f16.
+      const Vec n = isa_->sar32(isa_->shl32(raw(1), 16), 16);
+      const Vec limited = isa_->make(
+          I::kIdVpminsd, isa_->make(I::kIdVpmaxsd, n, isa_->const32(static_cast<uint32_t>(-60))), isa_->const32(60));
+      const Vec power = isa_->shl32(isa_->make(I::kIdVpaddd, limited, isa_->c32(127)), 23);
+      return done(to_f16(isa_->make(I::kIdVmulps, single(0), power), env));
+    }
+    case Op::ffrexp_mant_f16:
+      return exact(frexp_mantissa32(to_f32(raw(0), fpenv::kKeepInputDenorm)));
+    case Op::ffrexp_exp_f16:
+      return done(isa_->and_(frexp_exponent32(to_f32(raw(0), fpenv::kKeepInputDenorm)), isa_->c32(0xffff)));
+    case Op::cvt_f32_f16:
+      return done(single(0));
+    case Op::cvt_f16_f32:
+      return done(to_f16(raw(0), env));
+    case Op::cvt_pkrtz_f16_f32: {
+      const Vec low = isa_->f32_to_f16(raw(0), 3), high = isa_->f32_to_f16(raw(1), 3);
+      return done(isa_->or_(low, isa_->shl32(high, 16)));
+    }
+    case Op::cvt_f16_i16:
+      return done(to_f16(isa_->make(I::kIdVcvtdq2ps, isa_->sar32(isa_->shl32(raw(0), 16), 16)), env));
+    case Op::cvt_f16_u16:
+      return done(to_f16(isa_->make(I::kIdVcvtdq2ps, isa_->and_(raw(0), isa_->c32(0xffff))), env));
+    case Op::cvt_i16_f16:
+    case Op::cvt_u16_f16: {
+      const bool is_signed = inst.op == Op::cvt_i16_f16;
+      const Vec x = single(0);
+      const float low = is_signed ? -32768.0f : 0.0f, high = is_signed ? 32767.0f : 65535.0f;
+      const Vec limited = isa_->make(I::kIdVminps, isa_->make(I::kIdVmaxps, x, isa_->cf(low)), isa_->cf(high));
+      const Vec number = isa_->and_(isa_->make(I::kIdVcvttps2dq, limited), isa_->c32(0xffff));
+      return done(isa_->sel(fcmp(kUnordered, x, x), isa_->const32(0), number));
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace wavejit::backend
