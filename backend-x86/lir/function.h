@@ -40,6 +40,12 @@ struct Convention {
       0, 0};
 };
 
+// Bytes of a register or of an operand in memory; 0 if the operand does not say. asmjit's own size() is deprecated from
+// version 1.11 on, which Debian 13 has.
+[[nodiscard]] inline uint32_t bytes_of(const asmjit::Operand_& operand) {
+  return operand.signature().size();
+}
+
 struct VirtualRegister {
   asmjit::OperandSignature signature{};  // of the whole register
   asmjit::TypeId type{};                 // what it holds, which decides how it is moved

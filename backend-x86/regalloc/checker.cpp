@@ -156,7 +156,7 @@ KeptState AllocationChecker::entry_state() const {
     const Operand& argument = function_.arguments[i];
     state.values.push_back({.place = kHostGroupBegin[lir::kGpGroup] + Convention::kArguments[i],
                             .reg = Operand::virtIdToIndex(argument.id()),
-                            .held = low_bytes(argument.size()),
+                            .held = low_bytes(lir::bytes_of(argument)),
                             .zero = 0});
   }
   for (uint32_t reg = 0; reg < maybe_undefined_.size(); ++reg) {
@@ -343,7 +343,7 @@ bool AllocationChecker::place_of(const Final& inst, const RecordedUse& use, uint
     case Kind::operand: {
       const Operand& op = inst.node.operands[use.operand];
       if (op.isMem()) {
-        const uint32_t bytes = op.size();
+        const uint32_t bytes = lir::bytes_of(op);
         if (use.memory_size == 0 || bytes != use.memory_size || use.fixed != kAnyHost || use.read == 0 ||
             (use.read & ~low_bytes(bytes)) != 0)
           return fail(inst.node, fmt::format("operand {} must not be {} bytes in memory", use.operand, bytes));

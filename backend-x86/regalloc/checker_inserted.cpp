@@ -32,7 +32,7 @@ uint32_t moved_bytes(const lir::Node& node) {
   if (!reg.isReg()) return 0;
   switch (node.id) {
     case I::kIdMov:
-      return x86::Reg::isGp(reg) && reg.size() >= 4 ? reg.size() : 0;
+      return x86::Reg::isGp(reg) && lir::bytes_of(reg) >= 4 ? lir::bytes_of(reg) : 0;
     case I::kIdKmovb:
       return x86::Reg::isKReg(reg) ? 1 : 0;
     case I::kIdKmovw:
@@ -45,7 +45,7 @@ uint32_t moved_bytes(const lir::Node& node) {
     case I::kIdVmovapd:
     case I::kIdVmovdqa:
     case I::kIdVmovdqa32:
-      return x86::Reg::isVec(reg) ? reg.size() : 0;
+      return x86::Reg::isVec(reg) ? lir::bytes_of(reg) : 0;
     default:
       return 0;
   }
@@ -71,7 +71,7 @@ bool AllocationChecker::stack_address(const Node& node, const BaseMem& mem, uint
   const auto plain = OperandSignature::fromOpType(asmjit::OperandType::kMem) |
                      OperandSignature::fromMemBaseType(asmjit::RegType::kX86_Gpq) | OperandSignature::fromSize(bytes);
   OperandSignature signature = mem.signature();
-  if (mem.size() == 0) signature |= OperandSignature::fromSize(bytes);
+  if (lir::bytes_of(mem) == 0) signature |= OperandSignature::fromSize(bytes);
   if (signature != plain || mem.baseId() != x86::Gp::kIdSp || mem.hasIndex())
     return fail(node, "its operand in memory is no stack slot");
   at = state_->stack + mem.offsetLo32();
@@ -124,9 +124,9 @@ bool AllocationChecker::move(const Node& node, uint32_t bytes) {
 
 bool AllocationChecker::exchange(const Node& node) {
   const Operand &a = node.operands[0], &b = node.operands[1];
-  if (!host_of(a) || !host_of(b) || !x86::Reg::isGp(a) || a.size() < 4 || a.signature() != b.signature())
+  if (!host_of(a) || !host_of(b) || !x86::Reg::isGp(a) || lir::bytes_of(a) < 4 || a.signature() != b.signature())
     return fail(node, "it is not understood");
-  state_->exchange(*host_of(a), *host_of(b), a.size());
+  state_->exchange(*host_of(a), *host_of(b), lir::bytes_of(a));
   return true;
 }
 
@@ -137,10 +137,10 @@ bool AllocationChecker::frame_instruction(const Node& node) {
   const Operand& first = node.operands[0];
   const auto by = [&] { return node.operands[1].as<asmjit::Imm>().valueAs<int32_t>(); };
   const bool immediate = node.operand_count == 2 && is_stack_pointer(first) && node.operands[1].isImm();
-  if (node.id == I::kIdPush && host_of(first) && first.size() == kPushed) {
+  if (node.id == I::kIdPush && host_of(first) && lir::bytes_of(first) == kPushed) {
     stack -= static_cast<int32_t>(kPushed);
     state_->copy(state_->slot(stack, kPushed), *host_of(first), kPushed, false);
-  } else if (node.id == I::kIdPop && host_of(first) && first.size() == kPushed) {
+  } else if (node.id == I::kIdPop && host_of(first) && lir::bytes_of(first) == kPushed) {
     state_->copy(*host_of(first), state_->slot(stack, kPushed), kPushed, true);
     stack += static_cast<int32_t>(kPushed);
   } else if (node.id == I::kIdSub && immediate) {

@@ -26,7 +26,7 @@ uint32_t bytes_of(asmjit::RegType type) {
 
 // What the calling convention passes in one register.
 bool is_passed(const Operand& op) {
-  return x86::Reg::isGp(op) && op.isVirtReg() && op.size() >= 4;
+  return x86::Reg::isGp(op) && op.isVirtReg() && lir::bytes_of(op) >= 4;
 }
 
 }  // namespace
@@ -116,7 +116,7 @@ void RecordedProgram::add_operands(const Node& node, RecordedInstruction& to) {
   const auto index = [](uint32_t id) { return Operand::virtIdToIndex(id); };
   for (uint32_t i = 0; i < node.operand_count; ++i) memory |= node.operands[i].isMem();
   // Of an address that is not used as such, only the bytes that the result has matter.
-  const uint64_t address_bytes = node.id == I::kIdLea ? low_bytes(node.operands[0].size()) : ~uint64_t{0};
+  const uint64_t address_bytes = node.id == I::kIdLea ? low_bytes(lir::bytes_of(node.operands[0])) : ~uint64_t{0};
   for (uint32_t i = 0; i < node.operand_count; ++i) {
     const Operand& op = node.operands[i];
     const lir::OperandAccess& how = access->operands[i];
@@ -207,7 +207,7 @@ void RecordedProgram::add_call(const Node& node) {
              .operand = static_cast<uint8_t>(i - 2),
              .fixed = Convention::kArguments[i - 2],
              .memory_size = 0,
-             .read = low_bytes(op.size()),
+             .read = low_bytes(lir::bytes_of(op)),
              .written = 0,
              .zeroed = 0});
   }
@@ -219,14 +219,14 @@ void RecordedProgram::add_call(const Node& node) {
            .fixed = Convention::kResult,
            .memory_size = 0,
            .read = 0,
-           .written = low_bytes(result.size()),
+           .written = low_bytes(lir::bytes_of(result)),
            .zeroed = 0});
 }
 
 void RecordedProgram::add_result(const Node& node) {
   const Operand& op = node.operands[0];
   if (!is_passed(op)) return fail(node, "a returned value");
-  const uint64_t bytes = low_bytes(op.size());
+  const uint64_t bytes = low_bytes(lir::bytes_of(op));
   if (result_bytes_ != 0 && result_bytes_ != bytes) return fail(node, "it returns another number of bytes than before");
   result_bytes_ = bytes;
   add_use({.reg = Operand::virtIdToIndex(op.id()),

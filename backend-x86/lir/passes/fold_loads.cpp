@@ -156,7 +156,7 @@ class LoadFolder {
     if (load.hasIndexReg() || store.hasIndexReg() || !load.hasBaseReg() || !store.hasBaseReg()) return true;
     if (load.baseId() == store.baseId()) {
       constexpr int64_t kLargest = 64;
-      const auto bytes = [](const BaseMem& mem) { return mem.size() == 0 ? kLargest : int64_t{mem.size()}; };
+      const auto bytes = [](const BaseMem& mem) { return bytes_of(mem) == 0 ? kLargest : int64_t{bytes_of(mem)}; };
       return load.offset() < store.offset() + bytes(store) && store.offset() < load.offset() + bytes(load);
     }
     if (load.isRegHome() && store.isRegHome()) return false;
