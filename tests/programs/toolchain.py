@@ -94,6 +94,8 @@ def compile_device(source: pathlib.Path, output: pathlib.Path, combination: Comb
         flags += ["-mllvm", "-disable-machine-cse"]
         # Loops around calls by pointer lose the upper half of a 64-bit argument.
         flags += ["-mllvm", "-amdgpu-opt-vgpr-liverange=0"]
+    if c.compiler == 19 and c.target == "gfx908":  # A private array kept in AGPRs loses an element's new value.
+        flags += ["-mllvm", "-disable-copyprop"]
     if c.compiler < 19:  # LLVM would keep calls of memcpy, for which there is no function
         flags += ["-mllvm", f"-amdgpu-mem-intrinsic-expand-size={16 if c.level == 'Os' else 64}"]
         # Arrays of bytes in registers: it writes 16 bits where an element has 8.
