@@ -76,11 +76,16 @@ class Emitter {
   void emit_chunks_in_any_order(std::span<const Inst* const> insts);
   [[nodiscard]] std::vector<const Inst*> with_late_reads(std::span<const Inst* const> insts) const;
   // Segments emitted as a loop over chunks (rolled_segment.cpp).
+  struct RolledAddress {
+    const Inst* base = nullptr;
+    int32_t offset = 0;  // the sum does not wrap around
+  };
   struct RolledParts {
-    std::vector<const Inst*> front, loop, behind;  // in the order of emission; only `loop` is in the loop
-    std::unordered_set<uint32_t> local;            // ids of values that live in registers of the loop
-    std::set<uint32_t> imports;                    // `local` values defined outside of the loop
-    std::map<uint32_t, const Inst*> exports;       // values read outside of the loop, with their last definition
+    std::vector<const Inst*> front, loop, behind;    // in the order of emission; only `loop` is in the loop
+    std::unordered_set<uint32_t> local;              // ids of values that live in registers of the loop
+    std::set<uint32_t> imports;                      // `local` values defined outside of the loop
+    std::map<uint32_t, const Inst*> exports;         // values read outside of the loop, with their last definition
+    std::map<const Inst*, RolledAddress> addresses;  // by the address of a load in the loop
   };
   [[nodiscard]] bool is_rollable(const Inst& inst) const;
   [[nodiscard]] bool is_rollable_load(const Inst& load) const;
@@ -91,8 +96,10 @@ class Emitter {
   [[nodiscard]] Mem rolled_row(RolledTables& tables, const Inst* place, unsigned element, unsigned part);
   void for_each_register(const Inst* place, const std::function<void(unsigned element, unsigned part)>& visit) const;
   void emit_rolled(const RolledParts& parts);
-  void store_pointers(std::map<const Inst*, Mem>& pointers, const Inst& load);
-  [[nodiscard]] Gp rolled_pointer(const Inst& load);
+  [[nodiscard]] RolledAddress rolled_address(const Inst& load, std::span<const Inst* const> front) const;
+  void fold_offsets(RolledParts& parts) const;
+  void store_pointers(std::map<const Inst*, Mem>& pointers, const Inst* base);
+  [[nodiscard]] std::pair<Gp, int32_t> rolled_pointer(const Inst& load);
   [[nodiscard]] unsigned chunks_side_by_side(std::span<const Inst* const> insts) const;  // interleaving.cpp
   [[nodiscard]] bool is_deferred(const Inst& inst) const;
   void plan_idle_chunks();  // idle_chunks.cpp
@@ -327,8 +334,9 @@ class Emitter {
     Gp offset;                                  // bytes from the first chunk's part of a row to this one's
     std::vector<Storage> values;                // by instruction id
     std::unordered_set<uint32_t> local;         // which instructions' values are in `values`
-    std::map<const Inst*, Mem> pointers;        // by address, for all chunks
+    std::map<const Inst*, Mem> pointers;        // by the base of addresses, for all chunks
     std::map<const Inst*, Gp> loaded_pointers;  // pointers of the current iteration
+    const std::map<const Inst*, RolledAddress>& addresses;
   };
   struct Place {
     const Inst* inst;

@@ -113,10 +113,11 @@ void MemoryAccess::prepare() {
   join_ = cc_.new_label();
   if (e_.rolled_ != nullptr) {
     first_data_ = 2;
-    base_ = e_.rolled_pointer(inst_);
+    const auto [pointer, offset] = e_.rolled_pointer(inst_);
+    base_ = pointer;
     known_stride_ = e_.chunk_stride(inst_);
     kind_ = *known_stride_ == 0 ? Kind::uniform : Kind::strided;
-    return add_immediate(mem_.imm);
+    return add_immediate(mem_.imm + offset);
   }
   if (e_.lane_addresses_.serves(inst_)) return prepare_served();
   e_.advance_distance(inst_);  // in front of all branches, as other chunks use it, too

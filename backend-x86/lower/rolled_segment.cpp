@@ -10,6 +10,7 @@
 // are such tables by themselves.
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 
 #include "backend-x86/lower/emitter.h"
 #include "backend-x86/lower/simple_forms.h"
@@ -22,6 +23,9 @@ namespace {
 constexpr size_t kMinInstructions = 800;
 // One in so many of them may be of a register that goes through a table.
 constexpr size_t kMaxCopied = 8;
+// What loads add to a pointer at most.
+constexpr uint64_t kFarthest = 1 << 20;
+
 }  // namespace
 
 // Whether a chunk's code differs from another one's by registers, addresses of rows and the pointer of the access only.
@@ -159,6 +163,7 @@ std::optional<Emitter::RolledParts> Emitter::rolled_parts(std::span<const schedu
     });
   }
   if (copied * kMaxCopied > host_instructions) return std::nullopt;
+  fold_offsets(parts);
   return parts;
 }
 
@@ -197,16 +202,18 @@ void Emitter::emit_rolled(const RolledParts& parts) {
   }
   std::map<const Inst*, Mem> pointers;
   for (const Inst* inst : parts.loop)
-    if (inst->op == Op::load) store_pointers(pointers, *inst);
+    if (inst->op == Op::load) store_pointers(pointers, parts.addresses.at(lane_operand(*inst)).base);
 
   Rolled rolled{.offset = cc_.new_gp64(),
                 .values = std::vector<Storage>(values_.size()),
                 .local = parts.local,
                 .pointers = std::move(pointers),
-                .loaded_pointers = {}};
+                .loaded_pointers = {},
+                .addresses = parts.addresses};
   const Label start = cc_.new_label();
   uniform_pointers_.clear();
   cc_.xor_(rolled.offset.r32(), rolled.offset.r32());
+  isa_->keep_tables(cc_.cursor());
   cc_.bind(start);
   rolled_ = &rolled;
   const auto at = [&](const Mem& row) {
@@ -237,6 +244,7 @@ void Emitter::emit_rolled(const RolledParts& parts) {
     });
   }
   rolled_ = nullptr;
+  isa_->keep_tables(nullptr);
   uniform_pointers_.clear();
   cc_.add(rolled.offset, isa_->bytes());
   cc_.cmp(rolled.offset, chunks_ * isa_->bytes());
@@ -252,42 +260,82 @@ void Emitter::emit_rolled(const RolledParts& parts) {
   emit_chunks(parts.behind);
 }
 
-// The addresses of the first lanes of all chunks, in the LDS, for a load in the loop.
-void Emitter::store_pointers(std::map<const Inst*, Mem>& pointers, const Inst& load) {
-  const Inst* address = lane_operand(load);
-  const auto [entry, inserted] = pointers.try_emplace(address);
+// The address of a load in the loop as a sum of a value and a constant. Behind the instructions of `front` the value is
+// still what the sum was made of.
+Emitter::RolledAddress Emitter::rolled_address(const Inst& load, std::span<const Inst* const> front) const {
+  RolledAddress found{.base = lane_operand(load)};
+  while (found.base->op == Op::add && found.base->operands[1]->is_const()) {
+    const Inst* sum = found.base;
+    const Inst* base = sum->operands[0];
+    const uint64_t by = sum->operands[1]->imm;
+    if (base->is_const() || (is_left_out(*base) && base->op != Op::phi)) break;
+    if (lane_addresses_.is_scalar(base) && !lane_addresses_.of(base).guards.empty()) break;
+    if (shapes_.bits().of(base).maximum + by > UINT32_MAX || by + static_cast<uint64_t>(found.offset) > kFarthest)
+      break;
+    if (classes_.is_shared(base)) {
+      const Inst* place = classes_.representative(base);
+      const auto writes = [&](const Inst* inst) {
+        bool any = false;
+        for_each_result(*inst, [&](const Inst* result) { any |= classes_.representative(result) == place; });
+        return any && inst != base;
+      };
+      if (sum->parent != load.parent || classes_.rewritten_between(base, *sum, load)) break;
+      if (std::any_of(front.begin(), front.end(), writes)) break;
+    }
+    found = {.base = base, .offset = found.offset + static_cast<int32_t>(by)};
+  }
+  return found;
+}
+
+// Loads whose addresses are known distances apart share a pointer. The sums that only they read are not made.
+void Emitter::fold_offsets(RolledParts& parts) const {
+  for (const Inst* load : parts.loop)
+    if (load->op == Op::load) parts.addresses.try_emplace(lane_operand(*load), rolled_address(*load, parts.front));
+  const std::unordered_set<const Inst*> in_loop(parts.loop.begin(), parts.loop.end());
+  std::unordered_set<const Inst*> sums, dropped;
+  for (const auto& [address, found] : parts.addresses)
+    for (const Inst* sum = address; sum != found.base; sum = sum->operands[0]) sums.insert(sum);
+  for (const Inst* inst : parts.front | std::views::reverse) {
+    if (!sums.contains(inst) || classes_.is_shared(inst)) continue;
+    const bool unread = std::all_of(inst->users.begin(), inst->users.end(), [&](const Inst* user) {
+      return dropped.contains(user) || (user->op == Op::load && in_loop.contains(user));
+    });
+    if (unread) dropped.insert(inst);
+  }
+  std::erase_if(parts.front, [&](const Inst* inst) { return dropped.contains(inst); });
+}
+
+// The addresses of the first lanes of all chunks, in the LDS, for loads in the loop.
+void Emitter::store_pointers(std::map<const Inst*, Mem>& pointers, const Inst* base) {
+  const auto [entry, inserted] = pointers.try_emplace(base);
   if (!inserted) return;
   entry->second = stack_row(chunks_ * isa_->bytes());
   for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
     const Gp pointer = cc_.new_gp64();
-    int64_t advance = 0;
-    if (lane_addresses_.serves(load)) {
-      const LaneAddress& fact = lane_addresses_.of(address);
-      cc_.emit(I::kIdMov, pointer.r32(), lane_base(address, chunk, fact.wave));
-      if (fact.wave) advance = fact.stride * int64_t{chunk * isa_->lanes};
+    if (lane_addresses_.is_scalar(base)) {
+      cc_.emit(I::kIdMov, pointer.r32(), lane_base(base, chunk, false));
     } else {
-      isa_->low32(pointer, v32(address, chunk));
+      isa_->low32(pointer, v32(base, chunk));
     }
     cc_.add(pointer, wave_field(offsetof(WaveState, lds_base), 8));
-    if (advance != 0) cc_.add(pointer, static_cast<int32_t>(advance));
     Mem place = entry->second.cloneAdjusted(chunk * isa_->bytes());
     place.setSize(8);
     cc_.mov(place, pointer);
   }
 }
 
-// The same for the chunk of this iteration.
-Gp Emitter::rolled_pointer(const Inst& load) {
-  const Inst* address = lane_operand(load);
-  const auto [entry, inserted] = rolled_->loaded_pointers.try_emplace(address);
+// The pointer of the chunk of this iteration, and what the load adds to it.
+std::pair<Gp, int32_t> Emitter::rolled_pointer(const Inst& load) {
+  const RolledAddress& address = rolled_->addresses.at(lane_operand(load));
+  const auto [entry, inserted] = rolled_->loaded_pointers.try_emplace(address.base);
   if (inserted) {
     entry->second = cc_.new_gp64();
-    Mem place = rolled_->pointers.at(address);
+    Mem place = rolled_->pointers.at(address.base);
     place.setIndex(rolled_->offset);
     place.setSize(8);
     cc_.mov(entry->second, place);
   }
-  return entry->second;
+  return {entry->second, address.offset};
 }
 
 }  // namespace wavejit::backend

@@ -7,6 +7,7 @@
 // full32/full64 are full vectors for everything else.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 
@@ -77,6 +78,12 @@ class VectorIsa {
   [[nodiscard]] Mem lane_table(uint32_t first, uint32_t stride);   // dword i: first + i * stride
   [[nodiscard]] Mem lane_table64(unsigned part, uint64_t stride);  // qword i: stride * lane_of64(part, i)
   [[nodiscard]] virtual unsigned lane_of64(unsigned part, unsigned i) const = 0;
+  // In a loop, the tables of shuffles are loaded in front of it, behind the node, and keep their registers. Null: the loop
+  // is over.
+  void keep_tables(lir::Node* front) {
+    tables_front_ = front;
+    kept_tables_.clear();
+  }
 
   // --- bitwise and shifts by immediates ---
   Vec and_(const Vec& a, const Operand_& b) { return make(f.and_, a, b); }
@@ -223,7 +230,8 @@ class VectorIsa {
   virtual void load_row64(const Vec64& d, const Mem& m) = 0;
   // Converts a row of 64-bit lanes between the order of memory and that of Vec64, in either direction.
   virtual void swap_row64(const Vec64& d, const Vec64& a) = 0;
-  // De-interleaving of `count` (2..4) consecutive registers: out[e] lane l = element l * count + e; and back.
+  // De-interleaving of `count` (2..4) consecutive registers: out[e] lane l = element l * count + e; and back. deinterleave()
+  // may overwrite `in`.
   [[nodiscard]] virtual bool can_interleave(unsigned count) const = 0;
   virtual void deinterleave(std::span<const Vec> in, std::span<const Vec> out) = 0;
   // Loads four elements of each lane from consecutive memory that does not fault. False if plain loads and
@@ -259,6 +267,8 @@ class VectorIsa {
   lir::Builder& cc_;
   DataPool& pool_;
   FaultLog& faults_;
+  lir::Node* tables_front_ = nullptr;
+  std::map<uint32_t, Vec> kept_tables_;  // by label
 };
 
 [[nodiscard]] std::unique_ptr<VectorIsa> make_avx2(lir::Builder& cc, DataPool& pool, FaultLog& faults);

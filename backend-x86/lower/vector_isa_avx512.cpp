@@ -7,6 +7,9 @@ namespace {
 
 using asmjit::imm;
 
+// Tables of shuffles in registers.
+constexpr size_t kMostKept = 4;
+
 constexpr VectorIsa::Forms kForms = {
     .and_ = I::kIdVpandd,
     .or_ = I::kIdVpord,
@@ -428,14 +431,14 @@ class Avx512 final : public VectorIsa {
       }
       if (used == 0) continue;
       const MaskReg k = begun ? const_mask(used) : MaskReg();
-      Vec r = load_index(index);
       if (both == 3) {
-        cc_.emit(I::kIdVpermi2d, r, sources[first], sources[first + 1]);
+        const Vec r = permute_pair(index, sources[first], sources[first + 1], false);
         if (begun) set_mask(&k);
         cc_.emit(I::kIdVmovdqa32, d, r);
       } else {
+        const Vec table = load_index(index);
         if (begun) set_mask(&k);
-        cc_.emit(I::kIdVpermd, d, r, sources[first + (both == 2 ? 1 : 0)]);
+        cc_.emit(I::kIdVpermd, d, table, sources[first + (both == 2 ? 1 : 0)]);
       }
       begun = true;
     }
@@ -446,9 +449,8 @@ class Avx512 final : public VectorIsa {
     for (unsigned e = 0; e < 4; e += 2) {
       uint32_t index[16];
       for (unsigned l = 0; l < 16; ++l) index[l] = l % 8 * 4 + l / 8 + e;
-      const Vec low = load_index(index), high = load_index(index);
-      cc_.emit(I::kIdVpermi2d, low, in[0], in[1]);
-      cc_.emit(I::kIdVpermi2d, high, in[2], in[3]);
+      const bool last = e == 2;
+      const Vec low = permute_pair(index, in[0], in[1], last), high = permute_pair(index, in[2], in[3], last);
       cc_.emit(I::kIdVinserti64x4, out[e], low, high.ymm(), imm(1));
       cc_.emit(I::kIdVshufi64x2, out[e + 1], low, high, imm(0xee));
     }
@@ -574,6 +576,28 @@ class Avx512 final : public VectorIsa {
   Vec load_index(const uint32_t (&index)[16]) {
     Vec d = vec();
     cc_.emit(I::kIdVmovdqu32, d, pool_.table(index));
+    return d;
+  }
+  // Null if there is none.
+  const Vec* kept_table(const uint32_t (&index)[16]) {
+    if (tables_front_ == nullptr) return nullptr;
+    const Mem table = pool_.table(index);
+    const auto known = kept_tables_.find(table.baseId());
+    if (known != kept_tables_.end()) return &known->second;
+    if (kept_tables_.size() == kMostKept) return nullptr;
+    lir::Node* const behind = cc_.set_cursor(tables_front_);
+    const Vec d = vec();
+    cc_.emit(I::kIdVmovdqu32, d, table);
+    tables_front_ = cc_.cursor();
+    cc_.set_cursor(behind);
+    return &kept_tables_.emplace(table.baseId(), d).first->second;
+  }
+  // Dword i of the result is that number index[i] of both registers. `spent`: a may be overwritten.
+  Vec permute_pair(const uint32_t (&index)[16], const Vec& a, const Vec& b, bool spent) {
+    const Vec* table = kept_table(index);
+    if (table == nullptr) return permute2(index, a, b);
+    const Vec d = spent ? a : make(I::kIdVmovdqa32, a);
+    cc_.emit(I::kIdVpermt2d, d, *table, b);
     return d;
   }
   Vec permute2(const uint32_t (&index)[16], const Vec& a, const Vec& b) {

@@ -24,6 +24,7 @@ struct Product {
   // To the second half of the LDS: lanes in rows of six, whose numbers take a division; the last ones are beyond its end.
   bool tiles = false;
   bool begin_in_lds = false;  // two sums begin with what one instruction loads
+  bool moving = false;        // the places of the factors are others in the next round
 };
 
 // v18 and v19 are the places of the factors: 16 bytes a lane, and 16 bytes for each sixteen lanes.
@@ -128,6 +129,7 @@ LockstepCase product(const Product& p) {
   } else {
     body += "  s_mov_b32 s10, 3\n.Lagain:\n" + (p.shape == Shape::ahead ? terms_ahead(p) : terms(p));
     if (barriers) body += "  s_waitcnt lgkmcnt(0)\n  s_barrier\n";
+    if (p.moving) body += "  v_xor_b32_e32 v58, 0x400, v58\n  v_xor_b32_e32 v59, 0x80, v59\n";
     body += "  s_sub_u32 s10, s10, 1\n  s_cmp_lg_u32 s10, 0\n  s_cbranch_scc1 .Lagain\n";
     if (p.shape == Shape::ahead)
       body += ".Lend:\n  s_waitcnt lgkmcnt(0)\n  s_barrier\n  ds_read_b32 v55, v57 offset:5120\n";
@@ -154,6 +156,8 @@ std::vector<LockstepCase> sum_cases() {
       product({"f32_straight", Shape::straight, 5, false, false}),
       product({"f32_between_stores", Shape::straight, 6, false, true}),
       product({"f32_loop", Shape::loop, 5, false, false}),
+      product({"f32_moving", Shape::loop, 5, false, false, false, false, true}),
+      product({"f32_moving_between_barriers", Shape::barriers, 5, false, true, false, false, true}),
       product({"f32_barriers", Shape::barriers, 5, false, true}),
       product({"f32_ahead", Shape::ahead, 9, false, false}),
       product({"f64_loop_between_stores", Shape::loop, 4, true, true}),
