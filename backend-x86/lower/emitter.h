@@ -487,6 +487,7 @@ class Emitter {
   void known_class_test(const MaskReg& d, const Vec& bits, uint32_t wanted, const ClassLimits& limits);
   void emit_fcmp32(uint32_t attr, const MaskReg& d, const Vec& a, const Operand_& b, const MaskReg* under = nullptr);
   Vec f32_to_i32(const Vec& x);
+  static constexpr uint32_t kLastScratchByte = 0x03ffffff;  // of a lane; larger offsets count as this one
   Vec swizzle_scratch(const Vec& byte, unsigned first_lane);
   Vec64 host_addresses(const Gp& base, const GatherIndex& index);
   // Generic addresses -> host addresses. Removes lanes beyond the size of the LDS from `lanes`.

@@ -280,7 +280,7 @@ void MemoryAccess::prepare_scratch() {
 
 // Offset of each lane's byte in the wave's swizzled scratch; offsets too large for 32 bits end up far beyond it.
 Vec Emitter::swizzle_scratch(const Vec& byte, unsigned first_lane) {
-  const Vec b = isa_->make(I::kIdVpminud, byte, isa_->c32(0x03ffffff));
+  const Vec b = isa_->make(I::kIdVpminud, byte, isa_->c32(kLastScratchByte));
   const Vec rows = isa_->shl32(isa_->shr32(b, 2), 8);
   const Vec rest = isa_->and_(b, isa_->c32(3));
   return isa_->make(I::kIdVpaddd, isa_->make(I::kIdVpaddd, rows, rest), isa_->lane_table(first_lane * 4, 4));

@@ -76,6 +76,7 @@ class MemoryAccess {
   [[nodiscard]] Vec scratch_place(unsigned element, unsigned byte);
   void flat_element(unsigned element, const Vec64& own, const Vec64& host, const MaskReg& lanes);
   void slow_scratch_unaligned(unsigned element, const Gp& base, const Vec& start, const Lanes& lanes);
+  void store_scratch_bytes(const Vec& v, const Gp& base, const Vec& start, const Lanes& lanes);
 
   // Lanes one by one, without a loop (memory_lanes.cpp): addresses in a row, or `stride` apart from `first`.
   struct LaneAddresses {

@@ -218,12 +218,46 @@ void MemoryAccess::slow_scratch_unaligned(unsigned element, const Gp& base, cons
     isa_.mov(result(element), whole);
     return;
   }
-  const Vec v = data(element);
-  for (unsigned i = 0; i < mem_.bytes; ++i) {
-    const Vec place = i == 0 ? start : isa_.make(I::kIdVpaddd, start, isa_.c32(i));
-    store_lanes_of(i == 0 ? v : isa_.shr32(v, 8 * i), 1,
-                   e_.host_addresses(base, {e_.swizzle_scratch(place, first_lane())}), 0, lanes);
-  }
+  store_scratch_bytes(data(element), base, start, lanes);
+}
+
+// A loop over the lanes and one over the bytes: this is rare, and its code is not.
+void MemoryAccess::store_scratch_bytes(const Vec& v, const Gp& base, const Vec& start, const Lanes& lanes) {
+  const Mem starts = e_.scratch_row(e_.address_row_, 2 * isa_.bytes()),
+            values = e_.scratch_row(e_.result_row_, 2 * isa_.bytes());
+  isa_.store(starts, start, nullptr);
+  isa_.store(values, v, nullptr);
+  const Gp first_start = e_.address_of(starts), first_value = e_.address_of(values), last = cc_.new_gp32();
+  cc_.mov(last, Emitter::kLastScratchByte);
+  e_.for_each_lane(lanes.get(), first_lane(), [&](const Gp& lane) {
+    const Gp place = cc_.new_gp32(), value = cc_.new_gp32(), left = cc_.new_gp32(), at = cc_.new_gp64(),
+             rest = cc_.new_gp32(), column = cc_.new_gp64();
+    const Label next = cc_.new_label();
+    cc_.mov(place, x86::dword_ptr(first_start, lane, 2));
+    cc_.mov(value, x86::dword_ptr(first_value, lane, 2));
+    cc_.lea(column, x86::ptr(base, lane, 2, static_cast<int32_t>(first_lane() * 4)));
+    cc_.mov(left, mem_.bytes);
+    cc_.bind(next);
+    cc_.mov(at.r32(), place);
+    cc_.cmp(at.r32(), last);
+    cc_.cmova(at.r32(), last);
+    cc_.mov(rest, at.r32());
+    cc_.and_(rest, 3);
+    cc_.shr(at.r32(), 2);
+    cc_.shl(at.r32(), 8);
+    cc_.add(at.r32(), rest);
+    e_.faults_.mark({.guest_pc = guest_pc_,
+                     .first_lane = static_cast<uint8_t>(first_lane()),
+                     .lanes = static_cast<uint8_t>(isa_.lanes),
+                     .element_bytes = 1,
+                     .write = true,
+                     .lane_in_state = true});
+    cc_.mov(x86::byte_ptr(column, at), value.r8());
+    cc_.shr(value, 8);
+    cc_.add(place, 1);
+    cc_.sub(left, 1);
+    cc_.jnz(next);
+  });
 }
 
 // Active lanes of a chunk in ascending order; `body` gets the lane's number in the chunk. The wave's lane number is

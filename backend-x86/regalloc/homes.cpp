@@ -44,13 +44,16 @@ class Occupied {
 }  // namespace
 
 bool assign_homes(Lives& lives, uint32_t group, uint32_t available) {
+  // The most frequent first; floats that are not negative compare like their bits.
+  std::vector<uint64_t> keys;
+  for (size_t i = 0; i < lives.lives.size(); ++i)
+    if (lives.lives[i].group == group)
+      keys.push_back(uint64_t{~std::bit_cast<uint32_t>(lives.lives[i].frequency)} << 32 | i);
+  if (keys.empty()) return true;
+  std::sort(keys.begin(), keys.end());
   std::vector<Lifetime*> order;
-  for (Lifetime& life : lives.lives)
-    if (life.group == group) order.push_back(&life);
-  if (order.empty()) return true;
-  std::sort(order.begin(), order.end(), [](const Lifetime* a, const Lifetime* b) {
-    return a->frequency != b->frequency ? a->frequency > b->frequency : a < b;
-  });
+  order.reserve(keys.size());
+  for (const uint64_t key : keys) order.push_back(&lives.lives[key & UINT32_MAX]);
   Occupied occupied(lives.positions);
   // Those of `hosts` that are free all through the register's life.
   const auto free_hosts = [&](const Lifetime& life, uint32_t hosts) {

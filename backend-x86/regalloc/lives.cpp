@@ -1,8 +1,6 @@
 #include "backend-x86/regalloc/lives.h"
 
 #include <algorithm>
-#include <bit>
-#include <utility>
 
 #include "backend-x86/lir/instruction_access.h"
 
@@ -29,34 +27,6 @@ void apply_hint(asmjit::InstSameRegHint hint, RegisterUse& use) {
     use.use_places = 0;
   }
 }
-
-// A set that is listed in order.
-class BlockSet {
- public:
-  explicit BlockSet(size_t blocks) : words_(blocks / 64 + 1), used_(words_.size() / 64 + 1) {}
-  // Whether it is new.
-  bool add(uint32_t block) {
-    uint64_t& word = words_[block / 64];
-    const uint64_t bit = uint64_t{1} << block % 64;
-    used_[block / 4096] |= uint64_t{1} << block / 64 % 64;
-    return (std::exchange(word, word | bit) & bit) == 0;
-  }
-  // Calls visit(block) for each, in ascending order, and leaves none.
-  template <typename Visit>
-  void take(Visit&& visit) {
-    for (size_t u = 0; u < used_.size(); ++u) {
-      for (; used_[u] != 0; used_[u] &= used_[u] - 1) {
-        const size_t w = u * 64 + static_cast<size_t>(std::countr_zero(used_[u]));
-        for (; words_[w] != 0; words_[w] &= words_[w] - 1)
-          visit(static_cast<uint32_t>(w * 64) + static_cast<uint32_t>(std::countr_zero(words_[w])));
-      }
-    }
-  }
-
- private:
-  std::vector<uint64_t> words_;
-  std::vector<uint64_t> used_;  // a bit for each word that is not 0
-};
 
 }  // namespace
 
@@ -392,139 +362,7 @@ void Lives::weigh_blocks() {
   }
 }
 
-// --- where registers are alive ---
-
-std::vector<Lives::Touch> Lives::find_touches() {
-  // Backwards through each block: what the next instruction that speaks of a register does to it. Most registers are
-  // spoken of in one block only, and not alive where it begins.
-  struct Next {
-    uint32_t block = kNoIndex, last_use = 0, instruction = 0;
-    bool overwrites = false;
-  };
-  std::vector<Next> next(lives.size());
-  std::vector<Touch> first(lives.size(), Touch{.reg = 0, .block = kNoIndex, .last_use = 0, .reads_first = false});
-  std::vector<Touch> touches;
-  std::vector<uint32_t> touched;
-  for (uint32_t b = 0; b < blocks.size(); ++b) {
-    const FlowBlock& block = blocks[b];
-    if (!block.reachable) continue;
-    touched.clear();
-    for (uint32_t i = block.end; i-- > block.begin;) {
-      const Instruction& inst = instructions[i];
-      for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
-        RegisterUse& use = uses[u];
-        Next& n = next[use.reg];
-        if (n.block != b) {
-          use.flags |= RegisterUse::last;
-          touched.push_back(use.reg);
-          n.block = b;
-          n.last_use = u;
-        } else {
-          use.next = n.instruction;
-          if (n.overwrites) use.flags |= RegisterUse::kill;
-        }
-        n.instruction = i;
-        n.overwrites = use.write_only();
-      }
-    }
-    for (const uint32_t reg : touched) {
-      const Touch touch{.reg = reg, .block = b, .last_use = next[reg].last_use, .reads_first = !next[reg].overwrites};
-      lives[reg].exposed |= touch.reads_first;
-      if (first[reg].block == kNoIndex) {
-        first[reg] = touch;
-      } else {
-        touches.push_back(touch);
-      }
-    }
-  }
-  // By register.
-  std::vector<uint32_t> place(lives.size() + 1);
-  for (const Touch& touch : touches) place[touch.reg + 1] += lives[touch.reg].exposed ? 1 : 0;
-  for (uint32_t reg = 0; reg < lives.size(); ++reg) place[reg + 1] += place[reg] + (lives[reg].exposed ? 1 : 0);
-  std::vector<Touch> sorted(place.back());
-  for (uint32_t reg = 0; reg < lives.size(); ++reg)
-    if (lives[reg].exposed) sorted[place[reg]++] = first[reg];
-  for (const Touch& touch : touches)
-    if (lives[touch.reg].exposed) sorted[place[touch.reg]++] = touch;
-  return sorted;
-}
-
-void Lives::find_live_registers() {
-  const std::vector<Touch> touches = find_touches();
-  if (touches.empty()) return;
-
-  // Predecessors, as lists one behind the other.
-  std::vector<uint32_t> first_predecessor(blocks.size() + 1), predecessors;
-  const auto each_edge = [&](auto&& visit) {
-    for (uint32_t b = 0; b < blocks.size(); ++b) {
-      const FlowBlock& block = blocks[b];
-      if (!block.reachable) continue;
-      if (block.next != kNoIndex) visit(b, block.next);
-      if (block.target != kNoIndex && block.target != block.next) visit(b, block.target);
-    }
-  };
-  each_edge([&](uint32_t, uint32_t to) { ++first_predecessor[to + 1]; });
-  for (size_t b = 0; b < blocks.size(); ++b) first_predecessor[b + 1] += first_predecessor[b];
-  predecessors.resize(first_predecessor.back());
-  std::vector<uint32_t> fill = first_predecessor;
-  each_edge([&](uint32_t from, uint32_t to) { predecessors[fill[to]++] = from; });
-
-  // Register by register, from the blocks that read it first backwards to those that write it.
-  struct Seen {
-    uint32_t touched_by = kNoIndex, live_out = kNoIndex;  // the last register for which
-    uint32_t last_use = 0;
-  };
-  std::vector<Seen> seen(blocks.size());
-  BlockSet live(blocks.size());  // at whose beginning the register is alive
-  std::vector<uint32_t> work;
-  for (size_t begin = 0; begin < touches.size();) {
-    const uint32_t reg = touches[begin].reg;
-    size_t end = begin;
-    for (; end < touches.size() && touches[end].reg == reg; ++end) {
-      Seen& s = seen[touches[end].block];
-      s.touched_by = reg;
-      s.last_use = touches[end].last_use;
-      if (!touches[end].reads_first) continue;
-      live.add(touches[end].block);
-      work.push_back(touches[end].block);
-    }
-    while (!work.empty()) {
-      const uint32_t b = work.back();
-      work.pop_back();
-      for (uint32_t p = first_predecessor[b]; p < first_predecessor[b + 1]; ++p) {
-        const uint32_t from = predecessors[p];
-        Seen& s = seen[from];
-        if (s.live_out == reg) continue;
-        s.live_out = reg;
-        if (s.touched_by == reg) {
-          uses[s.last_use].flags |= RegisterUse::lives_on;
-        } else if (live.add(from)) {
-          work.push_back(from);
-        }
-      }
-    }
-    lives[reg].first_run = static_cast<uint32_t>(runs_.size());
-    bool open = false;  // nothing in the last block speaks of the register
-    live.take([&](uint32_t b) {
-      if (open && runs_.back().last + 1 == b) {
-        runs_.back().last = b;
-      } else {
-        runs_.push_back({.first = b, .last = b});
-      }
-      open = seen[b].touched_by != reg;
-    });
-    lives[reg].last_run = static_cast<uint32_t>(runs_.size());
-    begin = end;
-  }
-}
-
-bool Lives::live_in(uint32_t block, uint32_t reg) const {
-  const Lifetime& life = lives[reg];
-  if (!life.exposed) return false;
-  const auto begin = runs_.begin() + life.first_run, end = runs_.begin() + life.last_run;
-  const auto behind = std::upper_bound(begin, end, block, [](uint32_t b, const Run& run) { return b < run.first; });
-  return behind != begin && block <= std::prev(behind)->last;
-}
+// --- live ranges ---
 
 // Returns whether it was alive already.
 bool Lives::open(Lifetime& life, uint32_t begin, uint32_t end) {
