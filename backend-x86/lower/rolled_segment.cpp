@@ -269,6 +269,8 @@ Emitter::RolledAddress Emitter::rolled_address(const Inst& load, std::span<const
     const Inst* base = sum->operands[0];
     const uint64_t by = sum->operands[1]->imm;
     if (base->is_const() || (is_left_out(*base) && base->op != Op::phi)) break;
+    // Only in the load's block are all values that its instructions read at hand.
+    if (sum->parent != load.parent || regions_.of(base->parent) != regions_.of(load.parent)) break;
     if (lane_addresses_.is_scalar(base) && !lane_addresses_.of(base).guards.empty()) break;
     if (shapes_.bits().of(base).maximum + by > UINT32_MAX || by + static_cast<uint64_t>(found.offset) > kFarthest)
       break;
@@ -279,7 +281,7 @@ Emitter::RolledAddress Emitter::rolled_address(const Inst& load, std::span<const
         for_each_result(*inst, [&](const Inst* result) { any |= classes_.representative(result) == place; });
         return any && inst != base;
       };
-      if (sum->parent != load.parent || classes_.rewritten_between(base, *sum, load)) break;
+      if (classes_.representative(sum) == place || classes_.rewritten_between(base, *sum, load)) break;
       if (std::any_of(front.begin(), front.end(), writes)) break;
     }
     found = {.base = base, .offset = found.offset + static_cast<int32_t>(by)};
@@ -295,6 +297,7 @@ void Emitter::fold_offsets(RolledParts& parts) const {
   std::unordered_set<const Inst*> sums, dropped;
   for (const auto& [address, found] : parts.addresses)
     for (const Inst* sum = address; sum != found.base; sum = sum->operands[0]) sums.insert(sum);
+  for (const auto& [address, found] : parts.addresses) sums.erase(found.base);
   for (const Inst* inst : parts.front | std::views::reverse) {
     if (!sums.contains(inst) || classes_.is_shared(inst)) continue;
     const bool unread = std::all_of(inst->users.begin(), inst->users.end(), [&](const Inst* user) {

@@ -148,7 +148,7 @@ void Lives::find_live_registers() {
     return std::tuple(b.length, a.first_block, a.begin) < std::tuple(a.length, b.first_block, b.begin);
   });
   std::vector<BlockWords> words(blocks.size());
-  BlockSet visited(blocks.size());  // blocks whose words are not 0
+  BlockSet visited(blocks.size());  // by the current 64
   BlockSet work(blocks.size());
   std::array<std::vector<Run>, 64> runs;
   const auto words_of = [&](uint32_t block) -> BlockWords& {

@@ -176,7 +176,7 @@ class Lives {
   lir::Function& function_;
   const std::array<uint32_t, kGroups> available_;
   std::vector<uint32_t> life_by_virt_;
-  std::vector<Run> runs_;  // by register
+  std::vector<Run> runs_;  // those of a register one after the other
   std::vector<EarlierSpan> spans_;
   // The instruction being built.
   std::vector<RegisterUse> building_;

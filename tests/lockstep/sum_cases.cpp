@@ -32,6 +32,11 @@ std::string terms(const Product& p) {
   std::string text;
   for (unsigned step = 0; step < p.steps; ++step) {
     const unsigned a = 256 * step, b = 64 * step;
+    if (p.moving && step == 2)  // the old place lives on, 64 bytes further
+      text +=
+          "  v_mov_b32_e32 v61, 64\n  addu v60, v58, v61\n  ds_read_b128 v[12:15], v60\n  s_waitcnt lgkmcnt(0)\n"
+          "  v_fma_f32 v20, v12, v13, v20\n  v_xor_b32_e32 v58, 0x400, v58\n  ds_read_b128 v[4:7], v60 offset:192\n"
+          "  s_waitcnt lgkmcnt(0)\n  v_fma_f32 v21, v4, v5, v21\n";
     if (p.doubles) {
       text += fmt::format("  ds_read_b128 v[4:7], v58 offset:{}\n  ds_read_b128 v[8:11], v58 offset:{}\n", a, a + 1024);
       text +=
@@ -129,7 +134,7 @@ LockstepCase product(const Product& p) {
   } else {
     body += "  s_mov_b32 s10, 3\n.Lagain:\n" + (p.shape == Shape::ahead ? terms_ahead(p) : terms(p));
     if (barriers) body += "  s_waitcnt lgkmcnt(0)\n  s_barrier\n";
-    if (p.moving) body += "  v_xor_b32_e32 v58, 0x400, v58\n  v_xor_b32_e32 v59, 0x80, v59\n";
+    if (p.moving) body += "  v_xor_b32_e32 v59, 0x80, v59\n";
     body += "  s_sub_u32 s10, s10, 1\n  s_cmp_lg_u32 s10, 0\n  s_cbranch_scc1 .Lagain\n";
     if (p.shape == Shape::ahead)
       body += ".Lend:\n  s_waitcnt lgkmcnt(0)\n  s_barrier\n  ds_read_b32 v55, v57 offset:5120\n";
