@@ -10,7 +10,6 @@
 // are such tables by themselves.
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 
 #include "backend-x86/lower/emitter.h"
 #include "backend-x86/lower/simple_forms.h"
@@ -298,7 +297,8 @@ void Emitter::fold_offsets(RolledParts& parts) const {
   for (const auto& [address, found] : parts.addresses)
     for (const Inst* sum = address; sum != found.base; sum = sum->operands[0]) sums.insert(sum);
   for (const auto& [address, found] : parts.addresses) sums.erase(found.base);
-  for (const Inst* inst : parts.front | std::views::reverse) {
+  for (size_t i = parts.front.size(); i-- > 0;) {
+    const Inst* inst = parts.front[i];
     if (!sums.contains(inst) || classes_.is_shared(inst)) continue;
     const bool unread = std::all_of(inst->users.begin(), inst->users.end(), [&](const Inst* user) {
       return dropped.contains(user) || (user->op == Op::load && in_loop.contains(user));
