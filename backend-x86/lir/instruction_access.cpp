@@ -64,6 +64,12 @@ bool replaces_result(const Node& node) {
                              x86::Reg::isKReg(node.operands[0]));
 }
 
+// Whether the result depends on what has been there is up to the table, an immediate. asmjit says from version 1.11 on that
+// of some tables it does not; no table is part of the form.
+bool has_table(const Node& node) {
+  return node.id == x86::Inst::kIdVpternlogd || node.id == x86::Inst::kIdVpternlogq;
+}
+
 bool look_up(const Node& node, InstructionAccess& access) {
   asmjit::BaseInst inst = node.base();
   if (replaces_result(node)) inst.addOptions(asmjit::InstOptions::kX86_ZMask);
@@ -85,7 +91,7 @@ bool look_up(const Node& node, InstructionAccess& access) {
       if (x86::Reg::isGpbHi(op) || from.consecutiveLeadCount() != 0 || from.hasOpFlag(OpRWFlags::kConsecutive))
         return false;
       registers = true;
-      to.flags = accesses(from.isRead(), from.isWrite());
+      to.flags = accesses(from.isRead() || has_table(node), from.isWrite());
       if (from.hasOpFlag(OpRWFlags::kRegMem) && from.isRead() && rw.rmFeature() == 0 &&
           !asmjit::Support::test(node.options, kOwnRounding))
         to.flags |= OperandAccess::use_memory;

@@ -117,9 +117,16 @@ class Verifier {
     return true;
   }
 
+  static bool is_prefetch(asmjit::InstId id) {
+    return id == x86::Inst::kIdPrefetcht0 || id == x86::Inst::kIdPrefetcht1 || id == x86::Inst::kIdPrefetcht2 ||
+           id == x86::Inst::kIdPrefetchnta || id == x86::Inst::kIdPrefetchw;
+  }
+
   static bool is_encodable(const Node& node) {
     auto operands = node.operands;
-    if (node.id == x86::Inst::kIdLea) operands[1].as<asmjit::BaseMem>().setSize(0);  // it accesses no memory
+    // They access no memory, and newer versions of asmjit take no size for it.
+    if (node.id == x86::Inst::kIdLea) operands[1].as<asmjit::BaseMem>().setSize(0);
+    if (is_prefetch(node.id)) operands[0].as<asmjit::BaseMem>().setSize(0);
     return asmjit::InstAPI::validate(asmjit::Arch::kX64, node.base(), operands.data(), node.operand_count,
                                      asmjit::ValidationFlags::kEnableVirtRegs) == asmjit::kErrorOk;
   }
