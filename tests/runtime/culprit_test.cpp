@@ -93,7 +93,7 @@ KernelSource all_sorts() {
   ds_write_b32 v2, v1
   s_waitcnt lgkmcnt(0)
   s_barrier
-  v_xor_b32_e32 v8, 0x100, v2
+  v_and_b32_e32 v8, 0xff, v2
   ds_read_b32 v9, v8
   s_waitcnt lgkmcnt(0)
   v_add_u32_e32 v1, v1, v9
