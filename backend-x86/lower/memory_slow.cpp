@@ -5,7 +5,6 @@ namespace wavejit::backend {
 
 using asmjit::imm;
 using ir::ICmp;
-using ir::Op;
 using ir::Space;
 using x86::CondCode;
 
