@@ -64,8 +64,8 @@ bool replaces_result(const Node& node) {
                              x86::Reg::isKReg(node.operands[0]));
 }
 
-// Whether the result depends on what has been there is up to the table, an immediate. asmjit says from version 1.11 on that
-// of some tables it does not; no table is part of the form.
+// vpternlog's truth table is an immediate. From version 1.11 on, asmjit reports that the first operand is not read if the
+// table ignores it. A Form does not contain immediates, so the operand counts as read for all tables.
 bool has_table(const Node& node) {
   return node.id == x86::Inst::kIdVpternlogd || node.id == x86::Inst::kIdVpternlogq;
 }

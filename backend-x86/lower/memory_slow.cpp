@@ -220,7 +220,7 @@ void MemoryAccess::slow_scratch_unaligned(unsigned element, const Gp& base, cons
   store_scratch_bytes(data(element), base, start, lanes);
 }
 
-// A loop over the lanes and one over the bytes: this is rare, and its code is not.
+// Emits a loop over the lanes around a loop over the bytes. Unaligned stores are rare, but most accesses need code for them.
 void MemoryAccess::store_scratch_bytes(const Vec& v, const Gp& base, const Vec& start, const Lanes& lanes) {
   const Mem starts = e_.scratch_row(e_.address_row_, 2 * isa_.bytes()),
             values = e_.scratch_row(e_.result_row_, 2 * isa_.bytes());

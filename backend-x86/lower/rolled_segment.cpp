@@ -308,7 +308,7 @@ void Emitter::fold_offsets(RolledParts& parts) const {
   std::erase_if(parts.front, [&](const Inst* inst) { return dropped.contains(inst); });
 }
 
-// The addresses of the first lanes of all chunks, in the LDS, for loads in the loop.
+// Stores the host address that `base` stands for, an offset in the LDS, for each chunk's first lane. The loop loads it.
 void Emitter::store_pointers(std::map<const Inst*, Mem>& pointers, const Inst* base) {
   const auto [entry, inserted] = pointers.try_emplace(base);
   if (!inserted) return;

@@ -578,7 +578,7 @@ class Avx512 final : public VectorIsa {
     cc_.emit(I::kIdVmovdqu32, d, pool_.table(index));
     return d;
   }
-  // Null if there is none.
+  // The register that holds the table during the loop (keep_tables()); null outside of loops and if there are too many.
   const Vec* kept_table(const uint32_t (&index)[16]) {
     if (tables_front_ == nullptr) return nullptr;
     const Mem table = pool_.table(index);

@@ -1,4 +1,4 @@
-// Where registers are alive that live in more than one block.
+// Liveness of the registers that live in more than one block.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -17,7 +17,7 @@ class BlockSet {
     words_[block / 64] |= uint64_t{1} << block % 64;
     used_[block / 4096] |= uint64_t{1} << block / 64 % 64;
   }
-  // The highest, which leaves the set, or kNoIndex.
+  // Removes the highest block and returns it; kNoIndex if the set is empty.
   uint32_t take_highest() {
     for (size_t u = used_.size(); u-- > 0;) {
       if (used_[u] == 0) continue;
@@ -30,7 +30,7 @@ class BlockSet {
     }
     return kNoIndex;
   }
-  // Calls visit(block) for each, in ascending order, and leaves none.
+  // Removes all blocks and calls visit(block) for each, in ascending order.
   template <typename Visit>
   void take(Visit&& visit) {
     for (size_t u = 0; u < used_.size(); ++u) {
@@ -47,7 +47,8 @@ class BlockSet {
   std::vector<uint64_t> used_;  // a bit for each word that is not 0
 };
 
-// Where up to 64 registers are alive, a bit for each.
+// Facts of a block about up to 64 registers, a bit for each: which are alive at its beginning, and which its instructions
+// name.
 struct BlockWords {
   uint64_t live_in = 0, touched = 0;
 };
@@ -55,8 +56,8 @@ struct BlockWords {
 }  // namespace
 
 std::vector<Lives::Touch> Lives::find_touches() {
-  // Backwards through each block: what the next instruction that speaks of a register does to it. Most registers are
-  // spoken of in one block only, and not alive where it begins.
+  // Walks each block backwards and keeps, for each register, what the next instruction that names it does. Most registers
+  // are named in one block only and are not alive at its beginning.
   struct Next {
     uint32_t block = kNoIndex, last_use = 0, instruction = 0;
     bool overwrites = false;
@@ -148,7 +149,7 @@ void Lives::find_live_registers() {
     return std::tuple(b.length, a.first_block, a.begin) < std::tuple(a.length, b.first_block, b.begin);
   });
   std::vector<BlockWords> words(blocks.size());
-  BlockSet visited(blocks.size());  // by the current 64
+  BlockSet visited(blocks.size());  // blocks that have facts about the current 64 registers
   BlockSet work(blocks.size());
   std::array<std::vector<Run>, 64> runs;
   const auto words_of = [&](uint32_t block) -> BlockWords& {
@@ -185,7 +186,7 @@ void Lives::find_live_registers() {
       for (uint32_t t = batch[r].begin; t < batch[r].end; ++t)
         if ((live_behind(blocks[touches[t].block]) >> r & 1) != 0)
           uses[touches[t].last_use].flags |= RegisterUse::lives_on;
-    // A run goes on behind a block that does not speak of the register.
+    // A run extends to the next block if the register is alive there and this block does not name it.
     uint64_t open = 0;
     uint32_t last = 0;
     const auto each = [](uint64_t bits, auto&& visit) {
