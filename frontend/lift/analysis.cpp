@@ -311,7 +311,8 @@ std::vector<ScratchDescriptor> analyse_scratch_descriptor(const Cfg& cfg, const 
   } else {
     return at_start;
   }
-  // Barriers and yields resume with the registers they left; what a call leaves in them is not known.
+  // Barriers and yields resume with the registers they left; what a call leaves in them is known by assumption only.
+  const ScratchDescriptor behind_calls = options.scratch_srd_behind_calls ? ScratchDescriptor(0) : ScratchDescriptor();
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t i = 0; i < cfg.blocks.size(); ++i) {
@@ -322,7 +323,7 @@ std::vector<ScratchDescriptor> analyse_scratch_descriptor(const Cfg& cfg, const 
       std::vector<uint32_t> next = cfg.successors(i);
       if (!options.scratch_srd_at_entries && block.next[1] != kNoBlock && block.ending != Ending::cond_branch)
         next.push_back(block.next[1]);
-      if (block.ending == Ending::call) state = {};
+      if (block.ending == Ending::call) state = behind_calls;
       for (const uint32_t n : next) {
         if (!reached[n]) {
           reached[n] = changed = true;

@@ -51,6 +51,8 @@ struct LiftOptions {
   // s[0:3] hold the descriptor of the wave's private segment, as functions are called with it, at every entry (the
   // runtime checks before entering).
   bool scratch_srd_at_entries = false;
+  // The same at entries behind calls only; the kernel's entry has it by `scratch_srd_sgpr`.
+  bool scratch_srd_behind_calls = false;
   // Set when every wave that enters at entry_pc does so at its start and in a complete work-group of this shape
   // (specialisation), and is resumed after a barrier or yield where this code let it go.
   std::optional<DispatchShape> shape = {};

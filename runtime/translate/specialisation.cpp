@@ -64,12 +64,17 @@ uint64_t last_wave_exec(const std::array<uint32_t, 3>& workgroup) {
   return lanes == 0 ? ~uint64_t{0} : (uint64_t{1} << lanes) - 1;
 }
 
+bool has_scratch_srd_behind_calls(const codeobject::KernelDescriptor& descriptor) {
+  return descriptor.private_segment_size != 0 && sgpr_layout(descriptor).private_segment_buffer == 0;
+}
+
 void specialise(lift::LiftOptions& options, const Specialisation& specialisation, isa::Target target) {
   const Kernel& kernel = *specialisation.kernel;
   const SgprLayout layout = sgpr_layout(kernel.descriptor);
   options.is_kernel_entry = true;
   // The private segment buffer, where a kernel has it, is in the first user SGPRs.
   options.scratch_srd_sgpr = layout.private_segment_buffer;
+  options.scratch_srd_behind_calls = has_scratch_srd_behind_calls(kernel.descriptor);
   options.lds_size = specialisation.lds_size;
   if (!specialisation.workgroup) return;
   lift::DispatchShape& shape = options.shape.emplace();

@@ -35,6 +35,10 @@ struct Specialisation {
 [[nodiscard]] Specialisation specialisation_of(const codeobject::Kernel& kernel, const Shape& shape, uint32_t lds_bytes,
                                                uint64_t kernarg);
 
+// Whether the code that starts the kernel takes s[0:3] for the descriptor of the wave's private segment behind calls. A
+// wave that comes back with another one goes on in general code.
+[[nodiscard]] bool has_scratch_srd_behind_calls(const codeobject::KernelDescriptor& descriptor);
+
 // Completes the options for lifting the kernel from its entry.
 void specialise(lift::LiftOptions& options, const Specialisation& specialisation, isa::Target target);
 

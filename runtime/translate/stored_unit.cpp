@@ -155,8 +155,8 @@ std::vector<uint8_t> identity_of(const lift::LiftOptions& options, backend::Tier
   if (build_id().empty()) return {};
   // A field more does not compile: it belongs here. The name is for messages only.
   const auto& [target, ecc_off, name, entry_pc, code, code_base, mode, exec_full, exec_at_entries, is_kernel_entry,
-               count_instructions, block_counter, lds_size, scratch_srd_sgpr, scratch_srd_at_entries, shape, part] =
-      options;
+               count_instructions, block_counter, lds_size, scratch_srd_sgpr, scratch_srd_at_entries,
+               scratch_srd_behind_calls, shape, part] = options;
   static_cast<void>(name);
   if (block_counter) return {};           // the code holds addresses of counters
   if (part != lift::kAllCode) return {};  // nobody asks for it again
@@ -184,6 +184,7 @@ std::vector<uint8_t> identity_of(const lift::LiftOptions& options, backend::Tier
   w.put(lds_size.value_or(0));
   w.put(scratch_srd_sgpr);
   w.put(scratch_srd_at_entries);
+  w.put(scratch_srd_behind_calls);
   w.put(shape.has_value());
   if (shape) put_shape(w, *shape);
   return w.take();

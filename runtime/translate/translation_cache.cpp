@@ -198,7 +198,10 @@ std::optional<TranslationCache::Work> TranslationCache::work_for(Unit& unit, con
     options.exec_full = false;
     if (exec_full) options.exec_at_entries = last_wave_exec(*specialisation.workgroup);
   }
-  if (!is_on(work.config.disabled_passes, kScratchDescriptors)) options.scratch_srd_sgpr = -1;
+  if (!is_on(work.config.disabled_passes, kScratchDescriptors)) {
+    options.scratch_srd_sgpr = -1;
+    options.scratch_srd_behind_calls = false;
+  }
   // Code objects that are in a place of chance would fill the disk with what nobody finds again.
   if (work.config.profile || object_->lasting_addresses().second == 0 || !(work.disk = DiskCache::of_process()))
     return work;
@@ -352,7 +355,11 @@ Expected<TranslationCache::Entry> TranslationCache::find(const Query& query, Tra
   if (query.arrival != Arrival::start) {
     const std::shared_lock lock(mutex_);
     const codeobject::KernelDescriptor& kernel = specialisations_[query.specialisation].kernel->descriptor;
-    if (query.arrival == Arrival::jump) in_start_unit = jump_entries_.contains({query.specialisation, query.pc});
+    if (query.arrival == Arrival::jump) {
+      in_start_unit = jump_entries_.contains({query.specialisation, query.pc});
+      if (!query.scratch_srd && has_scratch_srd_behind_calls(kernel))
+        in_start_unit &= !is_on(configs_[query.config].disabled_passes, kScratchDescriptors);
+    }
     // What the unit knows about registers holds for the MODE that its kernel starts with. Whether exceptions are recorded is
     // the same for all of a launch.
     const uint32_t mode = query.mode & ~exceptions::kRecords;

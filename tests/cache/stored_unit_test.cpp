@@ -222,6 +222,7 @@ TEST(StoredUnit, EverythingTellsIdentitiesApart) {
       [](Given& g) { g.options.lds_size = 8; },
       [](Given& g) { g.options.scratch_srd_sgpr = 8; },
       [](Given& g) { g.options.scratch_srd_at_entries = true; },
+      [](Given& g) { g.options.scratch_srd_behind_calls = true; },
       shape([](Shape&) {}),
       shape([](Shape& s) { s.workgroup = {1, 8, 1}; }),
       shape([](Shape& s) { s.workgroup = {8, 1, 1}; }),

@@ -337,6 +337,27 @@ TEST_F(LiftTest, ScratchDescriptorOfFunctions) {
   EXPECT_EQ(all(Op::load)[0]->mem.space, ir::Space::global);
 }
 
+// In kernels s[0:3] behind calls is what the runtime sees there, if that is asked for.
+TEST_F(LiftTest, ScratchDescriptorBehindCalls) {
+  const std::string source = R"(
+    s_add_u32 s0, s0, s9
+    s_addc_u32 s1, s1, 0
+    buffer_store_dword v1, off, s[0:3], s32 offset:4
+    s_mov_b32 s3, 0
+    s_swappc_b64 s[30:31], s[4:5]
+    buffer_load_dword v2, off, s[0:3], s32 offset:8
+    s_endpgm)";
+  options.scratch_srd_sgpr = 0;
+  for (const bool known : {false, true}) {
+    options.scratch_srd_behind_calls = known;
+    lift(source);
+    ASSERT_EQ(all(Op::store).size(), 1u);
+    ASSERT_EQ(all(Op::load).size(), 1u) << text();
+    EXPECT_EQ(all(Op::store)[0]->mem.space, ir::Space::scratch);
+    EXPECT_EQ(all(Op::load)[0]->mem.space, known ? ir::Space::scratch : ir::Space::global);
+  }
+}
+
 TEST_F(LiftTest, OptionsThatMakeNoSenseAreErrors) {
   lift::LiftOptions bad{.name = "bad", .entry_pc = 0x5000, .code_base = kBase, .mode = kMode};
   const std::vector<uint8_t> code(16);
