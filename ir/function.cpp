@@ -213,22 +213,25 @@ size_t Function::sweep() {
     }
   }
   size_t removed = 0;
+  std::vector<Inst*> used;  // by what is dead
   for (const auto& block : blocks) {
-    for (Inst* inst : block->insts) {
-      if (live[inst->id]) {
-        // Dead users disappear as a whole, without one search per use.
-        std::erase_if(inst->users, [&](const Inst* user) { return !live[user->id]; });
-      } else {
-        ++removed;
-        inst->users.clear();
-        inst->operands.clear();
-        inst->parent = kNoBlock;
-      }
-    }
+    const size_t before = block->insts.size();
+    std::erase_if(block->insts, [&](Inst* inst) {
+      if (live[inst->id]) return false;
+      used.insert(used.end(), inst->operands.begin(), inst->operands.end());
+      inst->users.clear();
+      inst->operands.clear();
+      inst->parent = kNoBlock;
+      return true;
+    });
+    removed += before - block->insts.size();
   }
-  if (removed == 0) return 0;
-  for (const auto& block : blocks) {
-    std::erase_if(block->insts, [&](const Inst* inst) { return !live[inst->id]; });
+  // Dead users disappear as a whole, without one search per use.
+  std::vector<bool> done(next_id_, false);
+  for (Inst* inst : used) {
+    if (!live[inst->id] || done[inst->id]) continue;
+    done[inst->id] = true;
+    std::erase_if(inst->users, [&](const Inst* user) { return !live[user->id]; });
   }
   return removed;
 }

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "backend-x86/encode/saved_registers.h"
 #include "internal/check.h"
 
 // The frame of the code: from `sp`, where the stub has pushed the general registers, to where the code was entered.
@@ -22,15 +23,6 @@ constexpr size_t kAvx512Bytes = 32 * 64 + 8 * 8 + 8, kAvx2Bytes = 16 * 32 + 8;
 // The offsets of WaveState's fields, for assembly.
 constexpr int kRunner = offsetof(WaveState, runner_stack), kParked = offsetof(WaveState, parked_waves);
 
-#define EACH_16(m) m(0) m(1) m(2) m(3) m(4) m(5) m(6) m(7) m(8) m(9) m(10) m(11) m(12) m(13) m(14) m(15)
-#define EACH_UPPER_16(m) m(16) m(17) m(18) m(19) m(20) m(21) m(22) m(23) m(24) m(25) m(26) m(27) m(28) m(29) m(30) m(31)
-#define EACH_MASK(m) m(0) m(1) m(2) m(3) m(4) m(5) m(6) m(7)
-#define SAVE_YMM(n) "vmovdqu %%ymm" #n ", 32*" #n "(%%rsp)\n"
-#define LOAD_YMM(n) "vmovdqu 32*" #n "(%%r8), %%ymm" #n "\n"
-#define SAVE_ZMM(n) "vmovdqu64 %%zmm" #n ", 64*" #n "(%%rsp)\n"
-#define LOAD_ZMM(n) "vmovdqu64 64*" #n "(%%r8), %%zmm" #n "\n"
-#define SAVE_MASK(n) "kmovq %%k" #n ", 2048+8*" #n "(%%rsp)\n"
-#define LOAD_MASK(n) "kmovq 2048+8*" #n "(%%r8), %%k" #n "\n"
 #define POP_GENERAL                                                                               \
   "pop %%r15\n pop %%r14\n pop %%r13\n pop %%r12\n pop %%r11\n pop %%r10\n pop %%r9\n pop %%r8\n" \
   "pop %%rdi\n pop %%rsi\n pop %%rbp\n pop %%rbx\n pop %%rdx\n pop %%rcx\n pop %%rax\n"
@@ -86,16 +78,16 @@ constexpr int kRunner = offsetof(WaveState, runner_stack), kParked = offsetof(Wa
   "ret"
 
 __attribute__((naked)) void poll_avx512() {
-  __asm__(POLL(EACH_16(SAVE_ZMM) EACH_UPPER_16(SAVE_ZMM) EACH_MASK(SAVE_MASK), "2112")::"i"(kParked));
+  __asm__(POLL(SAVE_AVX512, "2112")::"i"(kParked));
 }
 __attribute__((naked)) void poll_avx2() {
-  __asm__(POLL(EACH_16(SAVE_YMM), "512")::"i"(kParked));
+  __asm__(POLL(SAVE_AVX2, "512")::"i"(kParked));
 }
 __attribute__((naked)) uint32_t go_on_avx512(WaveState*, const std::byte*, const std::byte*, size_t) {
-  __asm__(GO_ON(EACH_16(LOAD_ZMM) EACH_UPPER_16(LOAD_ZMM) EACH_MASK(LOAD_MASK), "2112")::"i"(kRunner));
+  __asm__(GO_ON(LOAD_AVX512, "2112")::"i"(kRunner));
 }
 __attribute__((naked)) uint32_t go_on_avx2(WaveState*, const std::byte*, const std::byte*, size_t) {
-  __asm__(GO_ON(EACH_16(LOAD_YMM), "512")::"i"(kRunner));
+  __asm__(GO_ON(LOAD_AVX2, "512")::"i"(kRunner));
 }
 
 bool has_avx512() {

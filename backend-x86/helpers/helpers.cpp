@@ -6,6 +6,7 @@
 
 #include "backend-x86/encode/parking.h"
 #include "backend-x86/helpers/calls.h"
+#include "backend-x86/helpers/flat_lanes.h"
 #include "backend-x86/helpers/helpers_float.h"
 #include "internal/interrupt.h"
 #include "internal/semantics/clock.h"
@@ -93,7 +94,7 @@ std::span<const uintptr_t> callable_functions() {
   // Never destroyed: threads that translate may outlive static destruction.
   static const std::vector<uintptr_t>& functions = *new std::vector<uintptr_t>([] {
     std::vector<uintptr_t> all{reinterpret_cast<uintptr_t>(&realtime), reinterpret_cast<uintptr_t>(&raise_interrupt),
-                               poll_stub()};
+                               poll_stub(), flat_stub(Tier::avx2), flat_stub(Tier::avx512)};
     const auto add = [&](HelperFn function) { all.push_back(reinterpret_cast<uintptr_t>(function)); };
 #define HELPER(name, ...) add(name);
 #include "ir/helpers.def"

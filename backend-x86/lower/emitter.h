@@ -487,7 +487,6 @@ class Emitter {
   void known_class_test(const MaskReg& d, const Vec& bits, uint32_t wanted, const ClassLimits& limits);
   void emit_fcmp32(uint32_t attr, const MaskReg& d, const Vec& a, const Operand_& b, const MaskReg* under = nullptr);
   Vec f32_to_i32(const Vec& x);
-  static constexpr uint32_t kLastScratchByte = 0x03ffffff;  // of a lane; larger offsets count as this one
   Vec swizzle_scratch(const Vec& byte, unsigned first_lane);
   Vec64 host_addresses(const Gp& base, const GatherIndex& index);
   // Generic addresses -> host addresses. Removes lanes beyond the size of the LDS from `lanes`.
@@ -533,6 +532,7 @@ class Emitter {
 
   // Rows used by the loops over lanes. None is live across two loops.
   std::optional<Mem> address_row_, data_row_, compare_row_, result_row_;                // a chunk of 64-bit lanes
+  std::optional<Mem> flat_lanes_;                                                       // FlatLanes
   std::optional<Mem> atomic_addresses_, atomic_data_, atomic_second_, atomic_results_;  // all lanes, 64 bits each
   std::optional<Mem> wave_row_, second_row_, third_row_, helper_args_, helper_rows_, call_args_,
       call_rows_;  // all lanes

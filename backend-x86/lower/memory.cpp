@@ -1,4 +1,5 @@
 // Vector loads and stores: choice of path and the hot paths. The cold path is in memory_slow.cpp.
+#include "backend-x86/helpers/flat_lanes.h"
 #include "backend-x86/lower/memory_access.h"
 
 namespace wavejit::backend {

@@ -74,7 +74,7 @@ class MemoryAccess {
                     const Lanes& lanes);
   void slow_flat();
   [[nodiscard]] Vec scratch_place(unsigned element, unsigned byte);
-  void flat_element(unsigned element, const Vec64& own, const Vec64& host, const MaskReg& lanes);
+  void call_for_flat_lanes();
   void slow_scratch_unaligned(unsigned element, const Gp& base, const Vec& start, const Lanes& lanes);
   void store_scratch_bytes(const Vec& v, const Gp& base, const Vec& start, const Lanes& lanes);
 

@@ -1,4 +1,7 @@
 // The path that serves any addresses: gathers, scatters, and loops over the active lanes.
+#include <bit>
+
+#include "backend-x86/helpers/flat_lanes.h"
 #include "backend-x86/lower/memory_access.h"
 
 namespace wavejit::backend {
@@ -110,79 +113,76 @@ void MemoryAccess::slow_element(unsigned element, Kind kind, const GatherIndex& 
   }
 }
 
+// Chunks without a lane in LDS or scratch are served as in global memory; others by a function, which keeps this short.
 void MemoryAccess::slow_flat() {
-  Vec64 address = address_;
   if (kind_ == Kind::indexed) {
-    address = e_.host_addresses(base_, index_);
+    address_ = e_.host_addresses(base_, index_);
   } else if (kind_ == Kind::uniform) {
-    address = isa_.vec64();
-    for (Vec& part : address.part) isa_.splat64(part, base_);
+    address_ = e_.host_addresses(base_, {isa_.const32(0)});
   }
-  const auto element_at = [&](unsigned element) {
+  kind_ = Kind::address64;
+  if (disp_ != 0) {
     Gp delta = cc_.new_gp64();
-    cc_.mov(delta, disp_ + element * mem_.bytes);
+    cc_.mov(delta, disp_);
     Vec splat = isa_.vec();
     isa_.splat64(splat, delta);
-    Vec64 own;
-    for (unsigned i = 0; i < 2; ++i) own.part[i] = isa_.make(I::kIdVpaddq, address.part[i], splat);
-    return own;
-  };
-  // What reaches beyond the LDS in part does nothing as a whole: up to the end of the last element.
-  const auto resolve = [&](unsigned element, const Vec64& own, MaskReg& lanes) {
-    if (active_.full) {
-      isa_.set_mask_const(lanes, ~0u);
-    } else {
-      isa_.mov_mask(lanes, active_.mask);
-    }
-    return e_.resolve_flat(own, (mem_.count - element) * mem_.bytes, first_lane(), lanes);
-  };
-  const Label by_element = cc_.new_label(), done = cc_.new_label();
-  if (mem_.bytes == 4 && mem_.count >= 2 && mem_.count <= 4) {
-    // All of a lane at once, unless the chunk has lanes in scratch, where dwords are in rows of their own.
-    const Vec64 own = element_at(0);
-    const Vec high = isa_.vec();
-    isa_.hi32(high, own);
-    MaskReg in_scratch = isa_.mask();
-    isa_.cmp32(in_scratch, ICmp::eq, high, isa_.c32(kPrivateApertureHi), active_.get());
-    cc_.j(isa_.test_any({&in_scratch, 1}), by_element);
-    const Lanes active = active_;
-    MaskReg lanes = isa_.mask();
-    const Vec64 host = resolve(0, own, lanes);
-    active_ = {.full = false, .mask = lanes};
-    lanes_at({.row = stage_addresses(host, 0, active_), .first = {}});
-    active_ = active;
-    cc_.jmp(done);
+    Vec64 moved;
+    for (unsigned i = 0; i < 2; ++i) moved.part[i] = isa_.make(I::kIdVpaddq, address_.part[i], splat);
+    address_ = moved;
+    disp_ = 0;
   }
-  cc_.bind(by_element);
-  for (unsigned element = 0; element < mem_.count; ++element) {
-    MaskReg lanes = isa_.mask();
-    const Vec64 own = element_at(element);
-    const Vec64 host = resolve(element, own, lanes);
-    if (mem_.bytes == 1) {
-      slow_element(element, Kind::address64, {}, host, 0, {.full = false, .mask = lanes});
-    } else {
-      flat_element(element, own, host, lanes);
-    }
+  const Label by_function = cc_.new_label(), done = cc_.new_label();
+  // Upper halves from one aperture to the other; the function looks closer.
+  static_assert(kPrivateApertureHi == 2 * kSharedApertureHi);
+  const Vec high = isa_.vec();
+  isa_.hi32(high, address_);
+  MaskReg in_aperture = isa_.mask();
+  isa_.cmp32(in_aperture, ICmp::ule, isa_.make(I::kIdVpsubd, high, isa_.c32(kSharedApertureHi)),
+             isa_.c32(kPrivateApertureHi - kSharedApertureHi), active_.get());
+  cc_.j(isa_.test_any({&in_aperture, 1}), by_function);
+  if (!serve_lanes()) {
+    for (unsigned element = 0; element < mem_.count; ++element)
+      slow_element(element, kind_, {}, address_, static_cast<int32_t>(element * mem_.bytes), active_);
   }
+  cc_.jmp(done);
+  cc_.bind(by_function);
+  call_for_flat_lanes();
   cc_.bind(done);
 }
 
-// An element of two or four bytes; of lanes in scratch it may lie in two rows.
-void MemoryAccess::flat_element(unsigned element, const Vec64& own, const Vec64& host, const MaskReg& lanes) {
-  const Vec low = isa_.vec(), high = isa_.vec();
-  isa_.lo32(low, own);
-  isa_.hi32(high, own);
-  MaskReg in_scratch = isa_.mask(), split = isa_.mask(), whole = isa_.mask();
-  isa_.cmp32(in_scratch, ICmp::eq, high, isa_.c32(kPrivateApertureHi), &lanes);
-  isa_.cmp32(split, ICmp::ugt, isa_.and_(low, isa_.c32(3)), isa_.c32(4 - mem_.bytes), &in_scratch);
-  isa_.mask_andn(whole, lanes, split);
-  slow_element(element, Kind::address64, {}, host, 0, {.full = false, .mask = whole});
-  const Label done = cc_.new_label();
-  cc_.j(x86::negateCond(isa_.test_any({&split, 1})), done);
-  const Gp base = cc_.new_gp64();
-  cc_.mov(base, e_.wave_field(offsetof(WaveState, scratch_base), 8));
-  slow_scratch_unaligned(element, base, low, {.full = false, .mask = split});
-  cc_.bind(done);
+void MemoryAccess::call_for_flat_lanes() {
+  const Mem access = e_.scratch_row(e_.flat_lanes_, sizeof(FlatLanes));
+  const auto field = [&](size_t offset, uint32_t size) {
+    Mem m = access.cloneAdjusted(static_cast<int64_t>(offset));
+    m.setSize(size);
+    return m;
+  };
+  const auto row = [&](unsigned element) {
+    return access.cloneAdjusted(offsetof(FlatLanes, values) + element * sizeof(FlatLanes::values[0]));
+  };
+  if (mem_.count > FlatLanes::kMaxCount) return e_.fail(inst_, "elements of a flat access");
+  isa_.store_row64(access.cloneAdjusted(offsetof(FlatLanes, addresses)), address_);
+  for (unsigned element = 0; !load_ && element < mem_.count; ++element)
+    isa_.store(row(element), data(element), nullptr);
+  if (active_.full) {
+    cc_.mov(field(offsetof(FlatLanes, lanes), 4), all_lanes());
+  } else {
+    cc_.mov(field(offsetof(FlatLanes, lanes), 4), isa_.mask_bits(active_.mask));
+  }
+  const Gp pc = cc_.new_gp64();
+  cc_.mov(pc, guest_pc_);
+  cc_.mov(field(offsetof(FlatLanes, guest_pc), 8), pc);
+  cc_.mov(field(offsetof(FlatLanes, wave), 8), e_.wave_);
+  cc_.mov(field(offsetof(FlatLanes, shape), 4),
+          std::bit_cast<uint32_t>(FlatShape{.bytes = static_cast<uint8_t>(mem_.bytes),
+                                            .count = static_cast<uint8_t>(mem_.count),
+                                            .first_lane = static_cast<uint8_t>(first_lane()),
+                                            .load = load_,
+                                            .sign_extend = mem_.sign_extend}));
+  cc_.push(e_.address_of(access));
+  cc_.emit(I::kIdCall, e_.pool_.function(flat_stub(isa_.lanes == 16 ? Tier::avx512 : Tier::avx2)));
+  for (unsigned element = 0; load_ && element < mem_.count; ++element)
+    isa_.load(result(element), row(element), nullptr);
 }
 
 // Byte `byte` of element `element`, as an offset in the lane's scratch.
@@ -212,8 +212,6 @@ void MemoryAccess::slow_scratch_unaligned(unsigned element, const Gp& base, cons
       whole = isa_.shl32(whole, 16);
       whole = mem_.sign_extend ? isa_.sar32(whole, 16) : isa_.shr32(whole, 16);
     }
-    if (mem_.space == Space::flat)
-      whole = isa_.sel(lanes.mask, whole, result(element));  // others' lanes are loaded already
     isa_.mov(result(element), whole);
     return;
   }
@@ -227,7 +225,7 @@ void MemoryAccess::store_scratch_bytes(const Vec& v, const Gp& base, const Vec& 
   isa_.store(starts, start, nullptr);
   isa_.store(values, v, nullptr);
   const Gp first_start = e_.address_of(starts), first_value = e_.address_of(values), last = cc_.new_gp32();
-  cc_.mov(last, Emitter::kLastScratchByte);
+  cc_.mov(last, kLastScratchByte);
   e_.for_each_lane(lanes.get(), first_lane(), [&](const Gp& lane) {
     const Gp place = cc_.new_gp32(), value = cc_.new_gp32(), left = cc_.new_gp32(), at = cc_.new_gp64(),
              rest = cc_.new_gp32(), column = cc_.new_gp64();

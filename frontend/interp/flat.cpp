@@ -157,6 +157,8 @@ Step store(Context& c, const Op& op) {
       }
     } else if (!is_host_address(address)) {
       outcome = memory_fault(c, op, address, one_place ? first : l, true);
+    } else if (shape == Shape::dwordx2 && address % 8 == 0) {
+      if (b == 0) store_whole_pair(c, l, rows);
     } else {
       lane_part_to_memory<shape>(rows, l, b, reinterpret_cast<void*>(address + b));
     }

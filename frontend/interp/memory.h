@@ -197,6 +197,12 @@ inline bool is_host_address(uint64_t address) {
   return address >> 47 == 0;
 }
 
+// A pair of dwords of a lane, at an address that is a multiple of 8, as one access.
+inline void store_whole_pair(const Context& c, unsigned l, const uint32_t* rows) {
+  auto& place = *reinterpret_cast<uint64_t*>(c.addresses[l]);
+  std::atomic_ref(place).store(uint64_t{rows[kWaveSize + l]} << 32 | rows[l], std::memory_order_relaxed);
+}
+
 // Pairs that are aligned, as atomic accesses are, in one access each. They are disjoint or the same, so that memory
 // ends up with what it does dword by dword. False where there is anything else, and nothing stored.
 inline bool store_whole_pairs(const Context& c, uint64_t lanes, const uint32_t* rows) {
@@ -205,9 +211,7 @@ inline bool store_whole_pairs(const Context& c, uint64_t lanes, const uint32_t* 
     if (address % 8 != 0 || !is_host_address(address)) return false;
   }
   for (uint64_t m = lanes; m != 0; m &= m - 1) {
-    const auto l = static_cast<unsigned>(std::countr_zero(m));
-    auto& place = *reinterpret_cast<uint64_t*>(c.addresses[l]);
-    std::atomic_ref(place).store(uint64_t{rows[kWaveSize + l]} << 32 | rows[l], std::memory_order_relaxed);
+    store_whole_pair(c, static_cast<unsigned>(std::countr_zero(m)), rows);
   }
   return true;
 }

@@ -16,12 +16,14 @@ constexpr unsigned kLanes = 64, kRounds = 3000;
 struct Shape {
   std::string_view target;
   std::string_view space;
-  unsigned step;  // bytes from lane to lane
-  bool known;     // in the code; else an argument
+  unsigned step;             // bytes from lane to lane
+  bool known;                // in the code; else an argument
+  bool one_private = false;  // the last lane's place is in its scratch
 };
 
 std::string name_of(const Shape& shape) {
-  return fmt::format("{}_{}_{}", shape.space, shape.step, shape.known ? "known" : "argument");
+  return fmt::format("{}_{}_{}{}", shape.space, shape.step, shape.known ? "known" : "argument",
+                     shape.one_private ? "_one_private" : "");
 }
 
 std::vector<std::pair<std::string_view, std::vector<Shape>>> shapes_of_targets() {
@@ -35,7 +37,9 @@ std::vector<std::pair<std::string_view, std::vector<Shape>>> shapes_of_targets()
     std::vector<Shape>& shapes = all.emplace_back(target, std::vector<Shape>()).second;
     for (const std::string_view space : of_target)
       for (const unsigned step : {0u, 8u, 24u})
-        for (const bool known : {false, true}) shapes.push_back({target, space, step, known});
+        for (const bool known : {false, true})
+          for (const bool one_private : {false, true})
+            if (!one_private || space == "flat") shapes.push_back({target, space, step, known, one_private});
   }
   return all;
 }
@@ -52,12 +56,25 @@ std::string place_of(const Shape& shape) {
 KernelSource pairs(const Shape& shape, bool loads) {
   const bool buffer = shape.space == "buffer", wide = !buffer || shape.target == "gfx701";
   const std::string_view address = wide ? "v[8:9]" : "v1", off = shape.space == "global" ? ", off" : "";
+  const std::string_view to_scratch = R"(
+  v_cmp_eq_u32_e32 vcc, 63, v0
+  v_mov_b32_e32 v4, 16
+  v_cndmask_b32_e32 v8, v8, v4, vcc
+  v_mov_b32_e32 v4, 0x20000
+  v_cndmask_b32_e32 v9, v9, v4, vcc
+  v_mov_b32_e32 v10, 0
+  v_mov_b32_e32 v11, 0
+  s_mov_b64 s[16:17], exec
+  s_mov_b64 exec, vcc
+  flat_store_dwordx2 v[8:9], v[10:11]
+  s_mov_b64 exec, s[16:17])";
   std::string access =
       loads    ? fmt::format("{}_load_dwordx2 v[10:11], {}{}{} glc", shape.space, address, off, place_of(shape))
       : buffer ? fmt::format("buffer_store_dwordx2 v[10:11], {}{}", address, place_of(shape))
                : fmt::format("{}_store_dwordx2 {}, v[10:11]{}", shape.space, address, off);
-  return {.name = name_of(shape),
-          .body = fmt::format(R"(
+  return {
+      .name = name_of(shape),
+      .body = fmt::format(R"(
   s_load_dwordx4 s[4:7], s[0:1], 0x0
   s_load_dword s9, s[0:1], {}
   s_waitcnt lgkmcnt(0)
@@ -65,7 +82,7 @@ KernelSource pairs(const Shape& shape, bool loads) {
   v_mov_b32_e32 v3, 0
   v_mov_b32_e32 v4, s7
   add_co v8, s6, v1
-  addc v9, v4, v3
+  addc v9, v4, v3{}
   v_mov_b32_e32 v12, 0
   s_mov_b32 s12, {}
   s_mov_b32 s13, {}
@@ -89,9 +106,10 @@ KernelSource pairs(const Shape& shape, bool loads) {
   addc v7, v4, v3
   store v[6:7], v12
 )",
-                              shape.target == "gfx701" ? 4 : 16, shape.known ? fmt::format("{}", shape.step) : "s9",
-                              wide ? "0" : "s6", wide ? "0" : "s7", kRounds, access),
-          .args = {{"out"}, {"data"}, {"step", 4, "by_value"}}};
+                          shape.target == "gfx701" ? 4 : 16, shape.known ? fmt::format("{}", shape.step) : "s9",
+                          shape.one_private ? to_scratch : "", wide ? "0" : "s6", wide ? "0" : "s7", kRounds, access),
+      .args = {{"out"}, {"data"}, {"step", 4, "by_value"}},
+      .scratch = shape.one_private ? 64U : 0U};
 }
 
 class WholePairs : public testing::TestWithParam<TestEngine> {};
