@@ -26,9 +26,9 @@ source=$(realpath "$(dirname "$0")/..")
 if [[ ! -d $dir/root/wavejit ]]; then
   [[ ! -e $dir || -z $(ls -A "$dir") ]] || fail "$dir is not empty and has no clone"
   mmdebstrap --quiet --mode=root --variant=minbase --include=ca-certificates,git "$release" "$dir" \
-    ${WAVEJIT_MIRROR:+"$WAVEJIT_MIRROR"}
-  cp -L /etc/resolv.conf "$dir/etc/resolv.conf"
-  git clone --quiet "$source" "$dir/root/wavejit"
+    ${WAVEJIT_MIRROR:+"$WAVEJIT_MIRROR"} || { rm -rf "$dir"; fail "mmdebstrap cannot make $release"; }
+  cp -L /etc/resolv.conf "$dir/etc/resolv.conf" || true
+  git clone --quiet "$source" "$dir/root/wavejit" || { rm -rf "$dir"; fail "$source cannot be cloned"; }
 fi
 
 began=$SECONDS status=0
@@ -40,7 +40,8 @@ unshare --mount --propagation private sh -c '
   mount --rbind /sys "$root/sys"
   mount --rbind /dev "$root/dev"
   mount -t tmpfs tmpfs "$root/tmp"
-  exec chroot "$root" env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb \
+  exec chroot "$root" env -i ${WAVEJIT_MIRROR:+"WAVEJIT_MIRROR=$WAVEJIT_MIRROR"} \
+    ${http_proxy:+"http_proxy=$http_proxy"} ${https_proxy:+"https_proxy=$https_proxy"} HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb \
     sh -c "cd /root/wavejit && $command"' sh "$dir" "$command" || status=$?
 echo "fresh: $release, $(git -C "$dir/root/wavejit" rev-parse --short HEAD 2>/dev/null || echo "?"): $command: status $status, $((SECONDS - began)) seconds"
 exit "$status"

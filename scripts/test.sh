@@ -32,12 +32,17 @@ build() { cmake --preset "$@" && cmake --build --preset "$1" -j "$jobs"; }
 # has Debian 13's if the mirror serves it, so that each change is tested with both.
 build_with_clang() {
   local root=$PWD/build/asmjit-trixie options=()
-  if dpkg --compare-versions "$(dpkg-query -W -f='${Version}' libasmjit-dev)" lt 0.0~git2023; then
-    if [[ -d $root ]] || mmdebstrap --quiet --variant=extract --include=libasmjit-dev trixie "$root" ${WAVEJIT_MIRROR:+"$WAVEJIT_MIRROR"}; then
-      options+=(-Dasmjit_DIR="$root/usr/lib/x86_64-linux-gnu/cmake/asmjit")
-    else
+  local folder=$root/usr/lib/x86_64-linux-gnu/cmake/asmjit
+  if dpkg --compare-versions "$(dpkg-query -W -f='${Version}' libasmjit-dev)" lt 0.0~git20230101; then
+    if [[ ! -f $folder/asmjit-config.cmake ]]; then
       rm -rf "$root"
-      echo "test: Debian 13's asmjit is not to be had; clang's build has this system's (reported only)"
+      mmdebstrap --quiet --variant=extract --include=libasmjit-dev trixie "$root" ${WAVEJIT_MIRROR:+"$WAVEJIT_MIRROR"} || true
+    fi
+    if [[ -f $folder/asmjit-config.cmake ]]; then
+      echo "test: clang's build has the asmjit of Debian 13"
+      options+=(-Dasmjit_DIR="$folder")
+    else
+      echo "test: the asmjit of Debian 13 is not to be had; clang's build has this system's (reported only)"
     fi
   fi
   build ci-clang "${options[@]}"

@@ -6,135 +6,183 @@
 #include <cstring>
 
 #include "backend-x86/encode/saved_registers.h"
+#include "internal/check.h"
 
 extern "C" [[gnu::visibility("hidden"), gnu::used]] void wavejit_flat_lanes(wavejit::backend::FlatLanes* access);
 
 namespace wavejit::backend {
 namespace {
 
-// Like translated code, what accesses guest memory is not instrumented.
-#define GUEST_ACCESS __attribute__((no_sanitize("address"), no_sanitize("null")))
+// Like translated code, what accesses guest memory is not instrumented: its addresses and races are the guest's.
+#define GUEST_ACCESS __attribute__((no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined")))
 
-// Two or four dwords may be one access for the guest.
-GUEST_ACCESS inline void copy_bytes(void* to, const void* from, unsigned bytes) {
-  switch (bytes) {
-    case 1:
-      std::memcpy(to, from, 1);
-      break;
-    case 2:
-      std::memcpy(to, from, 2);
-      break;
-    case 4:
-      std::memcpy(to, from, 4);
-      break;
-    case 8:
-      std::memcpy(to, from, 8);
-      break;
-    case 12:
-      std::memcpy(to, from, 8);
-      std::memcpy(static_cast<char*>(to) + 8, static_cast<const char*>(from) + 8, 4);
-      break;
-    default:
-      std::memcpy(to, from, 16);
+template <typename T>
+GUEST_ACCESS inline void copy_whole(std::byte* to, const std::byte* from) {
+  T value;
+  __builtin_memcpy(&value, from, sizeof value);
+  __builtin_memcpy(to, &value, sizeof value);
+}
+
+// Two dwords of a lane may be one access for the guest, so they are moved together.
+template <unsigned kBytes>
+GUEST_ACCESS inline void copy_bytes(std::byte* to, const std::byte* from) {
+  using Quad [[gnu::vector_size(16)]] = uint64_t;
+  if constexpr (kBytes == 1) copy_whole<uint8_t>(to, from);
+  if constexpr (kBytes == 2) copy_whole<uint16_t>(to, from);
+  if constexpr (kBytes == 4) copy_whole<uint32_t>(to, from);
+  if constexpr (kBytes == 8) copy_whole<uint64_t>(to, from);
+  if constexpr (kBytes == 16) copy_whole<Quad>(to, from);
+  if constexpr (kBytes == 12) {
+    copy_whole<uint64_t>(to, from);
+    copy_whole<uint32_t>(to + 8, from + 8);
   }
 }
 
+template <typename F>
+void for_each_lane(uint32_t lanes, F&& function) {
+  for (; lanes != 0; lanes &= lanes - 1) function(static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
+// The access of elements of kElement bytes, kCount of each lane.
+template <unsigned kElement, unsigned kCount>
 class Access {
  public:
   explicit Access(FlatLanes& access)
-      : access_(access),
-        wave_(*access.wave),
-        shape_(access.shape),
-        bytes_(static_cast<unsigned>(shape_.bytes) * shape_.count) {}
+      : access_(access), wave_(*access.wave), load_((access.shape.flags & FlatShape::kLoad) != 0) {}
 
   void run() {
     wave_.pc = access_.guest_pc;
-    wave_.fault_write = !shape_.load;
-    if (shape_.load)
-      for (unsigned i = 0; i < shape_.count; ++i) std::fill_n(access_.values[i], FlatLanes::kMaxLanes, 0);
-    if (run_rows()) return;
-    for (uint32_t lanes = access_.lanes; lanes != 0; lanes &= lanes - 1)
-      run_lane(static_cast<unsigned>(std::countr_zero(lanes)));
+    wave_.fault_write = !load_;
+    if (load_)
+      for (unsigned i = 0; i < kCount; ++i) std::fill_n(access_.values[i], FlatLanes::kMaxLanes, 0);
+    if (kElement == 4 && is_row()) return run_row();
+    // The host's addresses of the lanes that are not in scratch; of those beyond the end of LDS there is none: what
+    // reaches there in part does nothing as a whole.
+    uint32_t in_scratch = 0, active = 0;
+    for_each_lane(access_.lanes, [&](unsigned lane) {
+      uint64_t& at = access_.addresses[lane];
+      const uint64_t high = at >> 32;
+      const auto offset = static_cast<uint32_t>(at);
+      const bool shared = high == kSharedApertureHi;
+      in_scratch |= uint32_t{high == kPrivateApertureHi} << lane;
+      active |= uint32_t{!shared || uint64_t{offset} + kBytes <= wave_.lds_size} << lane;
+      if (shared) at = wave_.lds_base + offset;
+    });
+    describe(active & ~in_scratch, reinterpret_cast<uint64_t>(access_.addresses), kBytes);
+    // In ascending order, so that the first lane that faults is the first one that would.
+    for_each_lane(active, [&](unsigned lane) {
+      const uint64_t at = access_.addresses[lane];
+      if (in_scratch >> lane & 1) {
+        run_in_scratch(lane, static_cast<uint32_t>(at));
+        describe(active & ~in_scratch, reinterpret_cast<uint64_t>(access_.addresses), kBytes);
+      } else if (load_) {
+        std::byte data[kBytes];
+        copy_bytes<kBytes>(data, reinterpret_cast<const std::byte*>(at));
+        put(lane, data);
+      } else {
+        std::byte data[16];
+        get(lane, data);
+        copy_bytes<kBytes>(reinterpret_cast<std::byte*>(at), data);
+      }
+    });
   }
 
  private:
-  [[nodiscard]] std::byte* scratch_byte(unsigned lane, uint32_t offset) const {
-    offset = std::min(offset, kLastScratchByte);
-    const unsigned column = (shape_.first_lane + lane) * 4 + offset % 4;
-    return reinterpret_cast<std::byte*>(wave_.scratch_base + uint64_t{offset / 4} * (4 * kWaveSize) + column);
-  }
+  static constexpr unsigned kBytes = kElement * kCount;
 
   // The fault handler finds the lane by these (kFaultLanes of frontend/interp/interpreter.h).
-  void describe(unsigned lane, const std::byte* place, unsigned bytes) {
-    const unsigned number = shape_.first_lane + lane;
-    place_ = reinterpret_cast<uint64_t>(place);
+  // `addresses`: where that of the chunk's first lane is, the others behind it.
+  void describe(uint32_t lanes, uint64_t addresses, unsigned bytes) {
+    const unsigned first = access_.shape.first_lane;
     wave_.engine_private[0] = 1;
-    wave_.engine_private[1] = reinterpret_cast<uint64_t>(&place_) - number * sizeof place_;
+    wave_.engine_private[1] = addresses - first * sizeof(uint64_t);
     wave_.engine_private[2] = bytes;
-    wave_.engine_private[3] = uint64_t{1} << number;
+    wave_.engine_private[3] = uint64_t{lanes} << first;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
 
-  void move(unsigned lane, std::byte* place, std::byte* data, unsigned bytes) {
-    describe(lane, place, bytes);
-    shape_.load ? copy_bytes(data, place, bytes) : copy_bytes(place, data, bytes);
+  [[nodiscard]] std::byte* scratch_byte(unsigned lane, uint32_t offset) const {
+    offset = std::min(offset, kLastScratchByte);
+    const unsigned column = (access_.shape.first_lane + lane) * 4 + offset % 4;
+    return reinterpret_cast<std::byte*>(wave_.scratch_base + uint64_t{offset / 4} * (4 * kWaveSize) + column);
   }
 
-  // All lanes access the same aligned place of their scratch: rows of memory.
-  bool run_rows() {
-    const uint32_t lanes = access_.lanes;
-    if (lanes == 0 || shape_.bytes != 4) return false;
-    const uint64_t first = access_.addresses[std::countr_zero(lanes)];
-    const auto offset = static_cast<uint32_t>(first);
-    if (first >> 32 != kPrivateApertureHi || offset % 4 != 0 || offset > kLastScratchByte - bytes_) return false;
-    for (uint32_t m = lanes; m != 0; m &= m - 1)
-      if (access_.addresses[std::countr_zero(m)] != first) return false;
-    for (unsigned i = 0; i < shape_.count; ++i)
-      for (uint32_t m = lanes; m != 0; m &= m - 1) {
-        const auto lane = static_cast<unsigned>(std::countr_zero(m));
-        move(lane, scratch_byte(lane, offset + 4 * i), reinterpret_cast<std::byte*>(&access_.values[i][lane]), 4);
-      }
-    return true;
+  template <unsigned kSize>
+  void move_in_scratch(unsigned lane, uint32_t offset, std::byte* data) {
+    std::byte* const place = scratch_byte(lane, offset);
+    const auto address = reinterpret_cast<uint64_t>(place);
+    describe(1U << lane, reinterpret_cast<uint64_t>(&address) - lane * sizeof address, kSize);
+    load_ ? copy_bytes<kSize>(data, place) : copy_bytes<kSize>(place, data);
   }
 
-  void run_lane(unsigned lane) {
+  void run_in_scratch(unsigned lane, uint32_t offset) {
     std::byte data[16];
-    if (!shape_.load) gather_data(lane, data);
-    const uint64_t at = access_.addresses[lane];
-    const auto offset = static_cast<uint32_t>(at);
-    if (at >> 32 == kPrivateApertureHi) {
-      const unsigned step = offset % 4 == 0 && shape_.bytes == 4 ? 4 : 1;
-      for (unsigned i = 0; i < bytes_; i += step) move(lane, scratch_byte(lane, offset + i), data + i, step);
-    } else if (at >> 32 == kSharedApertureHi) {
-      // What reaches beyond the LDS in part does nothing as a whole.
-      if (uint64_t{offset} + bytes_ > wave_.lds_size) return;
-      move(lane, reinterpret_cast<std::byte*>(wave_.lds_base + offset), data, bytes_);
+    if (!load_) get(lane, data);
+    if (kElement == 4 && offset % 4 == 0) {
+      for (unsigned i = 0; i < kBytes; i += 4) move_in_scratch<4>(lane, offset + i, data + i);
     } else {
-      move(lane, reinterpret_cast<std::byte*>(at), data, bytes_);
+      for (unsigned i = 0; i < kBytes; ++i) move_in_scratch<1>(lane, offset + i, data + i);
     }
-    if (shape_.load) scatter_data(lane, data);
+    if (load_) put(lane, data);
   }
 
-  void gather_data(unsigned lane, std::byte* data) const {
-    for (unsigned i = 0; i < shape_.count; ++i) std::memcpy(data + i * shape_.bytes, &access_.values[i][lane], 4);
+  // Whether all lanes access the same aligned place of their scratch: rows of memory.
+  [[nodiscard]] bool is_row() const {
+    const uint64_t first = access_.addresses[std::countr_zero(access_.lanes)];
+    const auto offset = static_cast<uint32_t>(first);
+    if (first >> 32 != kPrivateApertureHi || offset % 4 != 0 || offset > kLastScratchByte - kBytes) return false;
+    bool same = true;
+    for_each_lane(access_.lanes, [&](unsigned lane) { same &= access_.addresses[lane] == first; });
+    return same;
   }
 
-  void scatter_data(unsigned lane, const std::byte* data) {
-    for (unsigned i = 0; i < shape_.count; ++i) {
+  void run_row() {
+    const auto offset = static_cast<uint32_t>(access_.addresses[std::countr_zero(access_.lanes)]);
+    for (unsigned i = 0; i < kCount; ++i)
+      for_each_lane(access_.lanes, [&](unsigned lane) {
+        move_in_scratch<4>(lane, offset + 4 * i, reinterpret_cast<std::byte*>(&access_.values[i][lane]));
+      });
+  }
+
+  void get(unsigned lane, std::byte* data) const {
+    for (unsigned i = 0; i < kCount; ++i) std::memcpy(data + i * kElement, &access_.values[i][lane], kElement);
+  }
+
+  void put(unsigned lane, const std::byte* data) {
+    constexpr unsigned kUnused = 32 - 8 * kElement;
+    for (unsigned i = 0; i < kCount; ++i) {
       uint32_t value = 0;
-      std::memcpy(&value, data + i * shape_.bytes, shape_.bytes);
-      const unsigned unused = 32 - 8 * shape_.bytes;
-      if (shape_.sign_extend) value = static_cast<uint32_t>(static_cast<int32_t>(value << unused) >> unused);
+      std::memcpy(&value, data + i * kElement, kElement);
+      if ((access_.shape.flags & FlatShape::kSignExtend) != 0)
+        value = static_cast<uint32_t>(static_cast<int32_t>(value << kUnused) >> kUnused);
       access_.values[i][lane] = value;
     }
   }
 
   FlatLanes& access_;
   WaveState& wave_;
-  const FlatShape shape_;
-  const unsigned bytes_;
-  uint64_t place_ = 0;
+  const bool load_;
 };
+
+void run(FlatLanes& access) {
+  WAVEJIT_CHECK(access.lanes != 0, "a flat access without a lane");
+  switch (access.shape.bytes * 8 + access.shape.count) {
+    case 8 + 1:
+      return Access<1, 1>(access).run();
+    case 16 + 1:
+      return Access<2, 1>(access).run();
+    case 32 + 1:
+      return Access<4, 1>(access).run();
+    case 32 + 2:
+      return Access<4, 2>(access).run();
+    case 32 + 3:
+      return Access<4, 3>(access).run();
+    case 32 + 4:
+      return Access<4, 4>(access).run();
+    default:
+      WAVEJIT_CHECK(false, "flat access to {} elements of {} bytes", access.shape.count, access.shape.bytes);
+  }
+}
 
 #define STUB(save, load)                                                                                      \
   "push %%rax\n push %%rcx\n push %%rdx\n push %%rsi\n push %%rdi\n push %%r8\n push %%r9\n push %%r10\n"     \
@@ -167,5 +215,5 @@ uintptr_t flat_stub(Tier tier) {
 }  // namespace wavejit::backend
 
 void wavejit_flat_lanes(wavejit::backend::FlatLanes* access) {
-  wavejit::backend::Access(*access).run();
+  wavejit::backend::run(*access);
 }

@@ -1,4 +1,4 @@
-// Flat loads and stores of a chunk that has lanes in LDS or scratch, from the cold path of translated code
+// Flat loads and stores of a chunk that has lanes in scratch, from the cold path of translated code
 // (lower/memory_slow.cpp). Faults are described in the wave state, as those of calls.h are.
 #pragma once
 
@@ -15,8 +15,9 @@ struct FlatShape {
   uint8_t bytes;  // of an element: 1, 2 or 4
   uint8_t count;  // elements of a lane, one after the other
   uint8_t first_lane;
-  bool load : 1;
-  bool sign_extend : 1;
+  uint8_t flags;
+
+  static constexpr uint8_t kLoad = 1, kSignExtend = 2;
 };
 
 // On the stack of translated code. Rows are in the order of the chunk's lanes.

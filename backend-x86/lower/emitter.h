@@ -489,7 +489,9 @@ class Emitter {
   Vec f32_to_i32(const Vec& x);
   Vec swizzle_scratch(const Vec& byte, unsigned first_lane);
   Vec64 host_addresses(const Gp& base, const GatherIndex& index);
-  // Generic addresses -> host addresses. Removes lanes beyond the size of the LDS from `lanes`.
+  // Generic addresses -> host addresses. Removes lanes beyond the size of the LDS from `lanes`. The first one leaves
+  // those in scratch as they are.
+  Vec64 resolve_lds(const Vec64& address, unsigned access_bytes, MaskReg& lanes);
   Vec64 resolve_flat(const Vec64& address, unsigned access_bytes, unsigned first_lane, MaskReg& lanes);
   void for_each_lane(const MaskReg* lanes, unsigned first_lane, const std::function<void(const Gp&)>& body);
   Mem stack_row(unsigned bytes);  // a new stack slot, 64-byte aligned

@@ -23,13 +23,12 @@ Vec64 Emitter::host_addresses(const Gp& base, const GatherIndex& index) {
   return d;
 }
 
-Vec64 Emitter::resolve_flat(const Vec64& address, unsigned access_bytes, unsigned first_lane, MaskReg& lanes) {
+Vec64 Emitter::resolve_lds(const Vec64& address, unsigned access_bytes, MaskReg& lanes) {
   Vec lo = isa_->vec(), hi = isa_->vec();
   isa_->lo32(lo, address);
   isa_->hi32(hi, address);
   const MaskReg shared = cmp(ICmp::eq, hi, isa_->c32(kSharedApertureHi));
-  const MaskReg private_ = cmp(ICmp::eq, hi, isa_->c32(kPrivateApertureHi));
-  // LDS: accesses that reach beyond its size do nothing.
+  // Accesses that reach beyond its size do nothing.
   Gp limit = cc_.new_gp32(), zero = cc_.new_gp32(), base = cc_.new_gp64();
   cc_.xor_(zero, zero);
   cc_.mov(limit, wave_field(offsetof(WaveState, lds_size), 4));
@@ -43,15 +42,23 @@ Vec64 Emitter::resolve_flat(const Vec64& address, unsigned access_bytes, unsigne
   lanes = kept;
   cc_.mov(base, wave_field(offsetof(WaveState, lds_base), 8));
   const Vec64 in_lds = host_addresses(base, {lo});
+  const Mask64 shared64 = isa_->split(shared);
+  Vec64 d;
+  for (unsigned i = 0; i < 2; ++i) d.part[i] = isa_->sel64(shared64.part[i], in_lds.part[i], address.part[i]);
+  return d;
+}
+
+Vec64 Emitter::resolve_flat(const Vec64& address, unsigned access_bytes, unsigned first_lane, MaskReg& lanes) {
+  const Vec64 resolved = resolve_lds(address, access_bytes, lanes);
+  Vec lo = isa_->vec(), hi = isa_->vec();
+  isa_->lo32(lo, address);
+  isa_->hi32(hi, address);
+  const Mask64 private64 = isa_->split(cmp(ICmp::eq, hi, isa_->c32(kPrivateApertureHi)));
   Gp scratch = cc_.new_gp64();
   cc_.mov(scratch, wave_field(offsetof(WaveState, scratch_base), 8));
   const Vec64 in_scratch = host_addresses(scratch, {swizzle_scratch(lo, first_lane)});
-  const Mask64 shared64 = isa_->split(shared), private64 = isa_->split(private_);
   Vec64 d;
-  for (unsigned i = 0; i < 2; ++i) {
-    const Vec t = isa_->sel64(shared64.part[i], in_lds.part[i], address.part[i]);
-    d.part[i] = isa_->sel64(private64.part[i], in_scratch.part[i], t);
-  }
+  for (unsigned i = 0; i < 2; ++i) d.part[i] = isa_->sel64(private64.part[i], in_scratch.part[i], resolved.part[i]);
   return d;
 }
 
@@ -113,7 +120,7 @@ void MemoryAccess::slow_element(unsigned element, Kind kind, const GatherIndex& 
   }
 }
 
-// Chunks without a lane in LDS or scratch are served as in global memory; others by a function, which keeps this short.
+// Chunks without a lane in scratch are served as in global memory; others by a function, which keeps this short.
 void MemoryAccess::slow_flat() {
   if (kind_ == Kind::indexed) {
     address_ = e_.host_addresses(base_, index_);
@@ -121,33 +128,90 @@ void MemoryAccess::slow_flat() {
     address_ = e_.host_addresses(base_, {isa_.const32(0)});
   }
   kind_ = Kind::address64;
+  const Vec64 place = isa_.vec64();
   if (disp_ != 0) {
     Gp delta = cc_.new_gp64();
     cc_.mov(delta, disp_);
     Vec splat = isa_.vec();
     isa_.splat64(splat, delta);
-    Vec64 moved;
-    for (unsigned i = 0; i < 2; ++i) moved.part[i] = isa_.make(I::kIdVpaddq, address_.part[i], splat);
-    address_ = moved;
+    for (unsigned i = 0; i < 2; ++i) cc_.emit(I::kIdVpaddq, place.part[i], address_.part[i], splat);
     disp_ = 0;
+  } else {
+    for (unsigned i = 0; i < 2; ++i) isa_.mov(place.part[i], address_.part[i]);
   }
-  const Label by_function = cc_.new_label(), done = cc_.new_label();
-  // Upper halves from one aperture to the other; the function looks closer.
+  MaskReg lanes = isa_.mask();
+  if (active_.full) {
+    isa_.set_mask_const(lanes, ~0u);
+  } else {
+    isa_.mov_mask(lanes, active_.mask);
+  }
+  const Label plain = cc_.new_label(), scratch = cc_.new_label(), done = cc_.new_label();
+  // Upper halves from one aperture to the other; what lies between them is not in the way.
   static_assert(kPrivateApertureHi == 2 * kSharedApertureHi);
   const Vec high = isa_.vec();
-  isa_.hi32(high, address_);
-  MaskReg in_aperture = isa_.mask();
+  isa_.hi32(high, place);
+  MaskReg in_aperture = isa_.mask(), in_scratch = isa_.mask();
   isa_.cmp32(in_aperture, ICmp::ule, isa_.make(I::kIdVpsubd, high, isa_.c32(kSharedApertureHi)),
              isa_.c32(kPrivateApertureHi - kSharedApertureHi), active_.get());
-  cc_.j(isa_.test_any({&in_aperture, 1}), by_function);
+  cc_.j(x86::negateCond(isa_.test_any({&in_aperture, 1})), plain);
+  isa_.cmp32(in_scratch, ICmp::eq, high, isa_.c32(kPrivateApertureHi), active_.get());
+  cc_.j(isa_.test_any({&in_scratch, 1}), scratch);
+  MaskReg kept = lanes;
+  const Vec64 resolved = e_.resolve_lds(place, mem_.bytes * mem_.count, kept);
+  isa_.mov_mask(lanes, kept);
+  for (unsigned i = 0; i < 2; ++i) isa_.mov(place.part[i], resolved.part[i]);
+  cc_.bind(plain);
+  const Lanes active = active_;
+  active_ = {.full = false, .mask = lanes};
+  address_ = place;
   if (!serve_lanes()) {
     for (unsigned element = 0; element < mem_.count; ++element)
       slow_element(element, kind_, {}, address_, static_cast<int32_t>(element * mem_.bytes), active_);
   }
+  active_ = active;
   cc_.jmp(done);
-  cc_.bind(by_function);
+  cc_.bind(scratch);
+  if (mem_.bytes == 4) flat_row(in_scratch, done);
   call_for_flat_lanes();
   cc_.bind(done);
+}
+
+// Where all active lanes have the same aligned address in scratch, as variables have at -O0: rows of memory.
+void MemoryAccess::flat_row(const MaskReg& in_scratch, const Label& done) {
+  const Label differ = cc_.new_label();
+  const Vec low = isa_.vec(), first = isa_.vec();
+  isa_.lo32(low, address_);
+  cc_.emit(I::kIdVpbroadcastd, first, low.xmm());
+  MaskReg same = isa_.mask(), others = isa_.mask();
+  isa_.cmp32(same, ICmp::eq, low, first, &in_scratch);
+  if (active_.full) {
+    cc_.j(x86::negateCond(isa_.test_all({&same, 1})), differ);
+  } else {
+    isa_.mask_andn(others, active_.mask, same);
+    cc_.j(isa_.test_any({&others, 1}), differ);
+  }
+  const Gp row = cc_.new_gp64();
+  isa_.low32(row, low);
+  cc_.test(row.r32(), 3);
+  cc_.jnz(differ);
+  cc_.cmp(row.r32(), kLastScratchByte - 4 * mem_.count);
+  cc_.ja(differ);
+  cc_.shl(row, 6);
+  cc_.add(row, e_.wave_field(offsetof(WaveState, scratch_base), 8));
+  for (unsigned element = 0; element < mem_.count; ++element) {
+    const Mem at = x86::ptr(row, static_cast<int32_t>(element * 4 * kWaveSize + first_lane() * 4));
+    if (load_) {
+      e_.faults_.mark(range(true));
+      isa_.load(result(element), at, active_.get());
+    } else if (active_.full) {
+      e_.faults_.mark(range(true));
+      isa_.store(at, data(element), nullptr);
+    } else {
+      isa_.store_merged(at, data(element), active_.mask, range(true));
+    }
+  }
+  cc_.jmp(done);
+  cc_.bind(differ);
 }
 
 void MemoryAccess::call_for_flat_lanes() {
@@ -160,7 +224,7 @@ void MemoryAccess::call_for_flat_lanes() {
   const auto row = [&](unsigned element) {
     return access.cloneAdjusted(offsetof(FlatLanes, values) + element * sizeof(FlatLanes::values[0]));
   };
-  if (mem_.count > FlatLanes::kMaxCount) return e_.fail(inst_, "elements of a flat access");
+  if (mem_.count > (mem_.bytes == 4 ? FlatLanes::kMaxCount : 1)) return e_.fail(inst_, "elements of a flat access");
   isa_.store_row64(access.cloneAdjusted(offsetof(FlatLanes, addresses)), address_);
   for (unsigned element = 0; !load_ && element < mem_.count; ++element)
     isa_.store(row(element), data(element), nullptr);
@@ -173,12 +237,12 @@ void MemoryAccess::call_for_flat_lanes() {
   cc_.mov(pc, guest_pc_);
   cc_.mov(field(offsetof(FlatLanes, guest_pc), 8), pc);
   cc_.mov(field(offsetof(FlatLanes, wave), 8), e_.wave_);
-  cc_.mov(field(offsetof(FlatLanes, shape), 4),
-          std::bit_cast<uint32_t>(FlatShape{.bytes = static_cast<uint8_t>(mem_.bytes),
-                                            .count = static_cast<uint8_t>(mem_.count),
-                                            .first_lane = static_cast<uint8_t>(first_lane()),
-                                            .load = load_,
-                                            .sign_extend = mem_.sign_extend}));
+  const FlatShape shape{
+      .bytes = static_cast<uint8_t>(mem_.bytes),
+      .count = static_cast<uint8_t>(mem_.count),
+      .first_lane = static_cast<uint8_t>(first_lane()),
+      .flags = static_cast<uint8_t>((load_ ? FlatShape::kLoad : 0) | (mem_.sign_extend ? FlatShape::kSignExtend : 0))};
+  cc_.mov(field(offsetof(FlatLanes, shape), 4), std::bit_cast<uint32_t>(shape));
   cc_.push(e_.address_of(access));
   cc_.emit(I::kIdCall, e_.pool_.function(flat_stub(isa_.lanes == 16 ? Tier::avx512 : Tier::avx2)));
   for (unsigned element = 0; load_ && element < mem_.count; ++element)

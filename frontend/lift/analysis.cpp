@@ -313,6 +313,10 @@ std::vector<ScratchDescriptor> analyse_scratch_descriptor(const Cfg& cfg, const 
   }
   // Barriers and yields resume with the registers they left; what a call leaves in them is known by assumption only.
   const ScratchDescriptor behind_calls = options.scratch_srd_behind_calls ? ScratchDescriptor(0) : ScratchDescriptor();
+  // Without a shape, waves may come to a barrier's resumption from elsewhere, where nothing was assumed.
+  const bool forgets = options.scratch_srd_behind_calls && !options.shape &&
+                       std::any_of(cfg.blocks.begin(), cfg.blocks.end(),
+                                   [](const GuestBlock& block) { return block.ending == Ending::call; });
   for (bool changed = true; changed;) {
     changed = false;
     for (uint32_t i = 0; i < cfg.blocks.size(); ++i) {
@@ -324,6 +328,7 @@ std::vector<ScratchDescriptor> analyse_scratch_descriptor(const Cfg& cfg, const 
       if (!options.scratch_srd_at_entries && block.next[1] != kNoBlock && block.ending != Ending::cond_branch)
         next.push_back(block.next[1]);
       if (block.ending == Ending::call) state = behind_calls;
+      if (forgets && (block.ending == Ending::barrier || block.ending == Ending::yield)) state = {};
       for (const uint32_t n : next) {
         if (!reached[n]) {
           reached[n] = changed = true;

@@ -242,7 +242,9 @@ uint64_t DispatchState::scratch_words23(const Arena& arena) const {
   const uint32_t dst_sel = 4 | 5 << 3 | 6 << 6 | 7 << 9;
   const uint32_t element_size = isa::family_of(target_) <= isa::Family::gfx8 ? 1u << 19 : 0;
   const uint32_t word3 = dst_sel | 4u << 12 | element_size | 3u << 21 | 1u << 23;
-  return std::min<uint64_t>(arena.scratch_bytes(), 0xffffffff) | uint64_t{word3} << 32;
+  // Of the launch's waves: an arena may have room for those of an earlier launch, and all arenas' words are the same.
+  const uint64_t bytes = arena.scratch_stride() * shape_.max_waves();
+  return std::min<uint64_t>(bytes, 0xffffffff) | uint64_t{word3} << 32;
 }
 
 // All in front of the vector registers that does not depend on the work-group and the wave.

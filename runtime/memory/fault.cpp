@@ -91,7 +91,9 @@ void chain(struct sigaction& previous, int signal, siginfo_t* info, void* contex
 // The range of `code` that holds the host address, nullptr when none does.
 const backend::FaultRange* find_range(const backend::CompiledCode& code, uint64_t host_pc) {
   const auto ranges = code.fault_ranges();
-  const auto offset = static_cast<uint32_t>(host_pc - reinterpret_cast<uint64_t>(code.code().data()));
+  const uint64_t distance = host_pc - reinterpret_cast<uint64_t>(code.code().data());
+  if (distance >= code.code().size()) return nullptr;
+  const auto offset = static_cast<uint32_t>(distance);
   auto it = std::upper_bound(ranges.begin(), ranges.end(), offset,
                              [](uint32_t o, const backend::FaultRange& r) { return o < r.begin; });
   if (it == ranges.begin()) return nullptr;

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 // Of the program or library that this is part of.
+// NOLINTNEXTLINE(bugprone-reserved-identifier): the linker's name
 extern "C" __attribute__((weak, visibility("hidden"))) const ElfW(Ehdr) __ehdr_start;
 
 namespace wavejit::runtime {

@@ -203,8 +203,9 @@ std::optional<TranslationCache::Work> TranslationCache::work_for(Unit& unit, con
     options.scratch_srd_behind_calls = false;
   }
   // Code objects that are in a place of chance would fill the disk with what nobody finds again.
-  if (work.config.profile || object_->lasting_addresses().second == 0 || !(work.disk = DiskCache::of_process()))
-    return work;
+  if (work.config.profile || object_->lasting_addresses().second == 0) return work;
+  work.disk = DiskCache::of_process();
+  if (!work.disk) return work;
   work.identity = identity_of(options, work.config.tier, work.config.disabled_passes, !handles_signals());
   if (work.identity.empty()) work.disk = nullptr;
   return work;
@@ -258,8 +259,7 @@ void TranslationCache::keep(const Unit& unit, const Work& work) try {
                                                                                      code.fault_ranges().end()),
                                     .host_instructions = code.host_instructions()}};
   work.disk->store(work.identity, pack(stored));
-} catch (const std::bad_alloc&) {
-  // The next process translates it anew.
+} catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the next process translates it anew
 }
 
 void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters& counters) {
