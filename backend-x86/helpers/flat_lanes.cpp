@@ -55,7 +55,7 @@ class Access {
     wave_.fault_write = !load_;
     if (load_)
       for (unsigned i = 0; i < kCount; ++i) std::fill_n(access_.values[i], FlatLanes::kMaxLanes, 0);
-    if (kElement == 4 && is_row()) return run_row();
+    if (kElement == 4 && is_aligned_in_scratch()) return run_aligned_in_scratch();
     // The host's addresses of the lanes that are not in scratch; of those beyond the end of LDS there is none: what
     // reaches there in part does nothing as a whole.
     uint32_t in_scratch = 0, active = 0;
@@ -118,30 +118,37 @@ class Access {
   void run_in_scratch(unsigned lane, uint32_t offset) {
     std::byte data[16];
     if (!load_) get(lane, data);
-    if (kElement == 4 && offset % 4 == 0) {
-      for (unsigned i = 0; i < kBytes; i += 4) move_in_scratch<4>(lane, offset + i, data + i);
-    } else {
-      for (unsigned i = 0; i < kBytes; ++i) move_in_scratch<1>(lane, offset + i, data + i);
-    }
+    const bool whole = kElement == 4 && offset % 4 == 0;
+    for (unsigned i = 0; i < kBytes; i += whole ? 4 : 1)
+      whole ? move_in_scratch<4>(lane, offset + i, data + i) : move_in_scratch<1>(lane, offset + i, data + i);
     if (load_) put(lane, data);
   }
 
-  // Whether all lanes access the same aligned place of their scratch: rows of memory.
-  [[nodiscard]] bool is_row() const {
-    const uint64_t first = access_.addresses[std::countr_zero(access_.lanes)];
-    const auto offset = static_cast<uint32_t>(first);
-    if (first >> 32 != kPrivateApertureHi || offset % 4 != 0 || offset > kLastScratchByte - kBytes) return false;
-    bool same = true;
-    for_each_lane(access_.lanes, [&](unsigned lane) { same &= access_.addresses[lane] == first; });
-    return same;
+  // Whether all lanes access aligned dwords of their scratch.
+  [[nodiscard]] bool is_aligned_in_scratch() const {
+    bool result = true;
+    for_each_lane(access_.lanes, [&](unsigned lane) {
+      const uint64_t at = access_.addresses[lane];
+      result &= at >> 32 == kPrivateApertureHi && at % 4 == 0;
+    });
+    return result;
   }
 
-  void run_row() {
-    const auto offset = static_cast<uint32_t>(access_.addresses[std::countr_zero(access_.lanes)]);
-    for (unsigned i = 0; i < kCount; ++i)
+  GUEST_ACCESS void run_aligned_in_scratch() {
+    uint64_t places[FlatLanes::kMaxLanes];
+    for (unsigned i = 0; i < kCount; ++i) {
       for_each_lane(access_.lanes, [&](unsigned lane) {
-        move_in_scratch<4>(lane, offset + 4 * i, reinterpret_cast<std::byte*>(&access_.values[i][lane]));
+        const auto offset = static_cast<uint32_t>(access_.addresses[lane]);
+        places[lane] = reinterpret_cast<uint64_t>(scratch_byte(lane, offset + 4 * i));
       });
+      describe(access_.lanes, reinterpret_cast<uint64_t>(places), 4);
+      for (uint32_t lanes = access_.lanes; lanes != 0; lanes &= lanes - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+        auto* const place = reinterpret_cast<std::byte*>(places[lane]);
+        auto* const value = reinterpret_cast<std::byte*>(&access_.values[i][lane]);
+        load_ ? copy_bytes<4>(value, place) : copy_bytes<4>(place, value);
+      }
+    }
   }
 
   void get(unsigned lane, std::byte* data) const {

@@ -74,7 +74,7 @@ class MemoryAccess {
                     const Lanes& lanes);
   void slow_flat();
   [[nodiscard]] Vec scratch_place(unsigned element, unsigned byte);
-  void flat_row(const MaskReg& in_scratch, const Label& done);
+  void flat_scratch(const MaskReg& in_scratch, const Label& done);
   void call_for_flat_lanes();
   void slow_scratch_unaligned(unsigned element, const Gp& base, const Vec& start, const Lanes& lanes);
   void store_scratch_bytes(const Vec& v, const Gp& base, const Vec& start, const Lanes& lanes);

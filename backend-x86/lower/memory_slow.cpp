@@ -171,31 +171,35 @@ void MemoryAccess::slow_flat() {
   active_ = active;
   cc_.jmp(done);
   cc_.bind(scratch);
-  if (mem_.bytes == 4) flat_row(in_scratch, done);
+  if (mem_.bytes == 4) flat_scratch(in_scratch, done);
   call_for_flat_lanes();
   cc_.bind(done);
 }
 
-// Where all active lanes have the same aligned address in scratch, as variables have at -O0: rows of memory.
-void MemoryAccess::flat_row(const MaskReg& in_scratch, const Label& done) {
-  const Label differ = cc_.new_label();
+// Aligned dwords of which all are in scratch: rows of memory where the lanes' addresses are the same, as those of variables
+// at -O0, else gathers and scatters.
+void MemoryAccess::flat_scratch(const MaskReg& in_scratch, const Label& done) {
+  const Label by_function = cc_.new_label(), apart = cc_.new_label();
+  const bool has_vectors = load_ || isa_.has_scatter();
+  const Label not_a_row = has_vectors ? apart : by_function;
   const Vec low = isa_.vec(), first = isa_.vec();
   isa_.lo32(low, address_);
-  cc_.emit(I::kIdVpbroadcastd, first, low.xmm());
-  MaskReg same = isa_.mask(), others = isa_.mask();
-  isa_.cmp32(same, ICmp::eq, low, first, &in_scratch);
+  MaskReg aligned = isa_.mask(), differ = isa_.mask();
+  isa_.cmp32(aligned, ICmp::eq, isa_.and_(low, isa_.c32(3)), isa_.const32(0), &in_scratch);
   if (active_.full) {
-    cc_.j(x86::negateCond(isa_.test_all({&same, 1})), differ);
+    cc_.j(x86::negateCond(isa_.test_all({&aligned, 1})), by_function);
   } else {
-    isa_.mask_andn(others, active_.mask, same);
-    cc_.j(isa_.test_any({&others, 1}), differ);
+    MaskReg others = isa_.mask();
+    isa_.mask_andn(others, active_.mask, aligned);
+    cc_.j(isa_.test_any({&others, 1}), by_function);
   }
-  const Gp row = cc_.new_gp64();
+  cc_.emit(I::kIdVpbroadcastd, first, low.xmm());
+  isa_.cmp32(differ, ICmp::ne, low, first, active_.get());
+  cc_.j(isa_.test_any({&differ, 1}), not_a_row);
+  const Gp base = cc_.new_gp64(), row = cc_.new_gp64();
   isa_.low32(row, low);
-  cc_.test(row.r32(), 3);
-  cc_.jnz(differ);
   cc_.cmp(row.r32(), kLastScratchByte - 4 * mem_.count);
-  cc_.ja(differ);
+  cc_.ja(not_a_row);
   cc_.shl(row, 6);
   cc_.add(row, e_.wave_field(offsetof(WaveState, scratch_base), 8));
   for (unsigned element = 0; element < mem_.count; ++element) {
@@ -211,7 +215,21 @@ void MemoryAccess::flat_row(const MaskReg& in_scratch, const Label& done) {
     }
   }
   cc_.jmp(done);
-  cc_.bind(differ);
+  if (has_vectors) {
+    cc_.bind(apart);
+    cc_.mov(base, e_.wave_field(offsetof(WaveState, scratch_base), 8));
+    const GatherIndex index{e_.swizzle_scratch(low, first_lane())};
+    for (unsigned element = 0; element < mem_.count; ++element) {
+      const auto disp = static_cast<int32_t>(element * 4 * kWaveSize);
+      if (load_) {
+        isa_.gather(result(element), base, index, disp, active_.get(), range(false));
+      } else {
+        isa_.scatter(data(element), base, index, disp, active_.get(), range(false));
+      }
+    }
+    cc_.jmp(done);
+  }
+  cc_.bind(by_function);
 }
 
 void MemoryAccess::call_for_flat_lanes() {

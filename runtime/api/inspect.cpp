@@ -277,7 +277,7 @@ Coverage coverage(const Module& module, const Kernel& kernel, backend::Tier tier
   Coverage result;
   const Listing listing = walk(module, kernel);
   std::map<std::pair<std::string, std::string>, CoverageIssue> issues;
-  const auto note = [&](const char* stage, std::string what, std::string detail, uint64_t pc) {
+  const auto note = [&](const char* stage, const std::string& what, std::string detail, uint64_t pc) {
     CoverageIssue& issue = issues[{stage, what}];
     if (issue.count++ == 0) issue = {.stage = stage, .what = what, .detail = std::move(detail), .pc = pc, .count = 1};
   };
