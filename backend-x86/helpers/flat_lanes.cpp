@@ -13,7 +13,7 @@ extern "C" [[gnu::visibility("hidden"), gnu::used]] void wavejit_flat_lanes(wave
 namespace wavejit::backend {
 namespace {
 
-// Like translated code, what accesses guest memory is not instrumented: its addresses and races are the guest's.
+// Sanitizers must not check accesses to guest memory, as they do not in translated code: a bad address is a guest fault.
 #define GUEST_ACCESS __attribute__((no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined")))
 
 template <typename T>
@@ -55,9 +55,7 @@ class Access {
     wave_.fault_write = !load_;
     if (load_)
       for (unsigned i = 0; i < kCount; ++i) std::fill_n(access_.values[i], FlatLanes::kMaxLanes, 0);
-    if (kElement == 4 && is_aligned_in_scratch()) return run_aligned_in_scratch();
-    // The host's addresses of the lanes that are not in scratch; of those beyond the end of LDS there is none: what
-    // reaches there in part does nothing as a whole.
+    // Flat addresses become the host's, but for lanes in scratch. A lane whose access ends beyond the LDS accesses nothing.
     uint32_t in_scratch = 0, active = 0;
     for_each_lane(access_.lanes, [&](unsigned lane) {
       uint64_t& at = access_.addresses[lane];
@@ -124,33 +122,6 @@ class Access {
     if (load_) put(lane, data);
   }
 
-  // Whether all lanes access aligned dwords of their scratch.
-  [[nodiscard]] bool is_aligned_in_scratch() const {
-    bool result = true;
-    for_each_lane(access_.lanes, [&](unsigned lane) {
-      const uint64_t at = access_.addresses[lane];
-      result &= at >> 32 == kPrivateApertureHi && at % 4 == 0;
-    });
-    return result;
-  }
-
-  GUEST_ACCESS void run_aligned_in_scratch() {
-    uint64_t places[FlatLanes::kMaxLanes];
-    for (unsigned i = 0; i < kCount; ++i) {
-      for_each_lane(access_.lanes, [&](unsigned lane) {
-        const auto offset = static_cast<uint32_t>(access_.addresses[lane]);
-        places[lane] = reinterpret_cast<uint64_t>(scratch_byte(lane, offset + 4 * i));
-      });
-      describe(access_.lanes, reinterpret_cast<uint64_t>(places), 4);
-      for (uint32_t lanes = access_.lanes; lanes != 0; lanes &= lanes - 1) {
-        const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-        auto* const place = reinterpret_cast<std::byte*>(places[lane]);
-        auto* const value = reinterpret_cast<std::byte*>(&access_.values[i][lane]);
-        load_ ? copy_bytes<4>(value, place) : copy_bytes<4>(place, value);
-      }
-    }
-  }
-
   void get(unsigned lane, std::byte* data) const {
     for (unsigned i = 0; i < kCount; ++i) std::memcpy(data + i * kElement, &access_.values[i][lane], kElement);
   }
@@ -172,7 +143,7 @@ class Access {
 };
 
 void run(FlatLanes& access) {
-  WAVEJIT_CHECK(access.lanes != 0, "a flat access without a lane");
+  WAVEJIT_CHECK(access.lanes != 0, "a flat access in which no lane is active");
   switch (access.shape.bytes * 8 + access.shape.count) {
     case 8 + 1:
       return Access<1, 1>(access).run();

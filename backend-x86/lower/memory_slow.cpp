@@ -120,7 +120,8 @@ void MemoryAccess::slow_element(unsigned element, Kind kind, const GatherIndex& 
   }
 }
 
-// Chunks without a lane in scratch are served as in global memory; others by a function, which keeps this short.
+// Chunks without a lane in scratch are served as in global memory. A function serves those that mix scratch with other memory,
+// and narrow or unaligned elements in scratch.
 void MemoryAccess::slow_flat() {
   if (kind_ == Kind::indexed) {
     address_ = e_.host_addresses(base_, index_);
@@ -176,12 +177,10 @@ void MemoryAccess::slow_flat() {
   cc_.bind(done);
 }
 
-// Aligned dwords of which all are in scratch: rows of memory where the lanes' addresses are the same, as those of variables
-// at -O0, else gathers and scatters.
+// Jumps to `done` if all active lanes access aligned dwords of their scratch: a row of memory if they have one address, as
+// variables have at -O0, else lane by lane.
 void MemoryAccess::flat_scratch(const MaskReg& in_scratch, const Label& done) {
   const Label by_function = cc_.new_label(), apart = cc_.new_label();
-  const bool has_vectors = load_ || isa_.has_scatter();
-  const Label not_a_row = has_vectors ? apart : by_function;
   const Vec low = isa_.vec(), first = isa_.vec();
   isa_.lo32(low, address_);
   MaskReg aligned = isa_.mask(), differ = isa_.mask();
@@ -195,11 +194,11 @@ void MemoryAccess::flat_scratch(const MaskReg& in_scratch, const Label& done) {
   }
   cc_.emit(I::kIdVpbroadcastd, first, low.xmm());
   isa_.cmp32(differ, ICmp::ne, low, first, active_.get());
-  cc_.j(isa_.test_any({&differ, 1}), not_a_row);
-  const Gp base = cc_.new_gp64(), row = cc_.new_gp64();
+  cc_.j(isa_.test_any({&differ, 1}), apart);
+  const Gp row = cc_.new_gp64();
   isa_.low32(row, low);
   cc_.cmp(row.r32(), kLastScratchByte - 4 * mem_.count);
-  cc_.ja(not_a_row);
+  cc_.ja(apart);
   cc_.shl(row, 6);
   cc_.add(row, e_.wave_field(offsetof(WaveState, scratch_base), 8));
   for (unsigned element = 0; element < mem_.count; ++element) {
@@ -215,20 +214,13 @@ void MemoryAccess::flat_scratch(const MaskReg& in_scratch, const Label& done) {
     }
   }
   cc_.jmp(done);
-  if (has_vectors) {
-    cc_.bind(apart);
-    cc_.mov(base, e_.wave_field(offsetof(WaveState, scratch_base), 8));
-    const GatherIndex index{e_.swizzle_scratch(low, first_lane())};
-    for (unsigned element = 0; element < mem_.count; ++element) {
-      const auto disp = static_cast<int32_t>(element * 4 * kWaveSize);
-      if (load_) {
-        isa_.gather(result(element), base, index, disp, active_.get(), range(false));
-      } else {
-        isa_.scatter(data(element), base, index, disp, active_.get(), range(false));
-      }
-    }
-    cc_.jmp(done);
-  }
+  cc_.bind(apart);
+  base_ = cc_.new_gp64();
+  cc_.mov(base_, e_.wave_field(offsetof(WaveState, scratch_base), 8));
+  const GatherIndex index{e_.swizzle_scratch(low, first_lane())};
+  for (unsigned element = 0; element < mem_.count; ++element)
+    slow_element(element, Kind::indexed, index, {}, static_cast<int32_t>(element * 4 * kWaveSize), active_);
+  cc_.jmp(done);
   cc_.bind(by_function);
 }
 

@@ -311,7 +311,8 @@ std::vector<ScratchDescriptor> analyse_scratch_descriptor(const Cfg& cfg, const 
   } else {
     return at_start;
   }
-  // Barriers and yields resume with the registers they left; what a call leaves in them is known by assumption only.
+  // A wave resumes behind a barrier or yield with the registers that it had there. A call may leave anything in them, unless
+  // the runtime compares s[0:3] when the wave comes back.
   const ScratchDescriptor behind_calls = options.scratch_srd_behind_calls ? ScratchDescriptor(0) : ScratchDescriptor();
   // Without a shape, waves may come to a barrier's resumption from elsewhere, where nothing was assumed.
   const bool forgets = options.scratch_srd_behind_calls && !options.shape &&
