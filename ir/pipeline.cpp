@@ -57,6 +57,7 @@ constexpr Pass kPipeline[] = {
     rows::state_writes,
     rows::licm,
     rows::matrix_order,
+    rows::joined_sums,
     rows::dce,
 };
 

@@ -61,8 +61,9 @@ std::string run(const Pass& pass, Function& function) {
 // Passes after which all that interpret() records is the same: what lanes read and write, in the same order, and what
 // registers hold, whatever led to an entry.
 bool keeps_events(const std::string& pass) {
-  constexpr std::string_view kPasses[] = {"peephole", "mask-algebra", "recombine",    "phi-pairs", "gvn", "cfg",
-                                          "dce",      "mask-terms",   "branch-facts", "address",   "licm"};
+  constexpr std::string_view kPasses[] = {"peephole",     "mask-algebra", "recombine", "phi-pairs",
+                                          "gvn",          "cfg",          "dce",       "mask-terms",
+                                          "branch-facts", "address",      "licm",      "joined-sums"};
   return std::find(std::begin(kPasses), std::end(kPasses), pass) != std::end(kPasses);
 }
 

@@ -12,7 +12,8 @@ enum class Shape {
   straight,  // sums begin with what registers hold
   loop,      // a loop carries them
   barriers,  // the same with two waves and barriers, as around tiles of a large product
-  ahead,  // the same, but a barrier separates the first term of each sum from the others: its factors are loaded ahead
+  ahead,   // the same, but a barrier separates the first term of each sum from the others: its factors are loaded ahead
+  behind,  // the same, but it is the last term, with the branch that ends the loop behind it
 };
 
 struct Product {
@@ -27,7 +28,32 @@ struct Product {
   bool moving = false;        // the places of the factors are others in the next round
 };
 
-// v18 and v19 are the places of the factors: 16 bytes a lane, and 16 bytes for each sixteen lanes.
+// Loads the factors of one term of each sum, `a` and `b` bytes from their places in v58 and v59: 16 bytes a lane, and 16
+// bytes for each sixteen lanes.
+std::string factors(const Product& p, unsigned a, unsigned b) {
+  std::string text =
+      fmt::format("  ds_read_b128 v[4:7], v58 offset:{}\n  ds_read_b128 v[8:11], v58 offset:{}\n", a, a + 1024);
+  text += fmt::format("  ds_read_b128 v[12:15], v59 offset:{}\n", b);
+  if (p.doubles) text += fmt::format("  ds_read_b128 v[16:19], v59 offset:{}\n", b + 512);
+  return text + "  s_waitcnt lgkmcnt(0)\n";
+}
+
+// One term of each sum.
+std::string additions(const Product& p) {
+  std::string text;
+  for (unsigned i = 0; i < (p.doubles ? 4 : 8); ++i)
+    for (unsigned j = 0; j < 4; ++j) {
+      const unsigned sum = 20 + (p.doubles ? 2 : 1) * (4 * i + j), x = 4 + 2 * i, y = 12 + 2 * j;
+      if (p.doubles)
+        text += fmt::format("  v_fma_f64 v[{}:{}], v[{}:{}], v[{}:{}], v[{}:{}]\n", sum, sum + 1, x, x + 1, y, y + 1,
+                            sum, sum + 1);
+      else
+        text += fmt::format("  v_fma_f32 v{0}, v{1}, v{2}, v{0}\n", sum, 4 + i, 12 + j);
+    }
+  return text;
+}
+
+// All terms that no barrier separates.
 std::string terms(const Product& p) {
   std::string text;
   for (unsigned step = 0; step < p.steps; ++step) {
@@ -37,24 +63,7 @@ std::string terms(const Product& p) {
           "  v_mov_b32_e32 v61, 64\n  addu v60, v58, v61\n  ds_read_b128 v[12:15], v60\n  s_waitcnt lgkmcnt(0)\n"
           "  v_fma_f32 v20, v12, v13, v20\n  v_xor_b32_e32 v58, 0x400, v58\n  ds_read_b128 v[4:7], v60 offset:192\n"
           "  s_waitcnt lgkmcnt(0)\n  v_fma_f32 v21, v4, v5, v21\n";
-    if (p.doubles) {
-      text += fmt::format("  ds_read_b128 v[4:7], v58 offset:{}\n  ds_read_b128 v[8:11], v58 offset:{}\n", a, a + 1024);
-      text +=
-          fmt::format("  ds_read_b128 v[12:15], v59 offset:{}\n  ds_read_b128 v[16:19], v59 offset:{}\n", b, b + 512);
-      text += "  s_waitcnt lgkmcnt(0)\n";
-      for (unsigned i = 0; i < 4; ++i)
-        for (unsigned j = 0; j < 4; ++j) {
-          const unsigned sum = 20 + 2 * (4 * i + j), x = 4 + 2 * i, y = 12 + 2 * j;
-          text += fmt::format("  v_fma_f64 v[{}:{}], v[{}:{}], v[{}:{}], v[{}:{}]\n", sum, sum + 1, x, x + 1, y, y + 1,
-                              sum, sum + 1);
-        }
-    } else {
-      text += fmt::format("  ds_read_b128 v[4:7], v58 offset:{}\n  ds_read_b128 v[8:11], v58 offset:{}\n", a, a + 1024);
-      text += fmt::format("  ds_read_b128 v[12:15], v59 offset:{}\n  s_waitcnt lgkmcnt(0)\n", b);
-      for (unsigned i = 0; i < 8; ++i)
-        for (unsigned j = 0; j < 4; ++j)
-          text += fmt::format("  v_fma_f32 v{0}, v{1}, v{2}, v{0}\n", 20 + 4 * i + j, 4 + i, 12 + j);
-    }
+    text += factors(p, a, b) + additions(p);
     if (p.tiles && step == 1) text += "  ds_write_b64 v52, v[4:5] offset:4096\n";
     if (!p.stores_between) continue;
     text += fmt::format("  ds_write_b32 v57, v{} offset:{}\n", 4 + step % 8, 4096 + 256 * (step % 4));
@@ -65,10 +74,7 @@ std::string terms(const Product& p) {
 
 // The body of a loop whose first factors are in v4 to v15. A tile is transposed on its way into the LDS.
 std::string terms_ahead(const Product& p) {
-  std::string text;
-  for (unsigned i = 0; i < 8; ++i)
-    for (unsigned j = 0; j < 4; ++j)
-      text += fmt::format("  v_fma_f32 v{0}, v{1}, v{2}, v{0}\n", 20 + 4 * i + j, 4 + i, 12 + j);
+  std::string text = additions(p);
   text += "  ds_write_b32 v53, v4 offset:4096\n";
   text += "  s_cmp_eq_u32 s10, 1\n  s_cbranch_scc1 .Lend\n" + terms(p);
   text += R"(  ds_read_b128 v[4:7], v58
@@ -78,8 +84,15 @@ std::string terms_ahead(const Product& p) {
   return text;
 }
 
+// The body of a loop whose last term comes behind a barrier, where the next round's addend of v55 is loaded, too.
+std::string term_behind(const Product& p) {
+  return terms(p) + factors(p, 256 * p.steps, 64 * p.steps) +
+         "  v_xor_b32_e32 v55, v55, v52\n  ds_write_b32 v53, v4 offset:4096\n" +
+         "  s_waitcnt lgkmcnt(0)\n  s_barrier\n  ds_read_b32 v52, v57 offset:4096\n" + additions(p);
+}
+
 LockstepCase product(const Product& p) {
-  const bool barriers = p.shape == Shape::barriers || p.shape == Shape::ahead;
+  const bool barriers = p.shape != Shape::straight && p.shape != Shape::loop;
   std::string body = std::string(kLoadOwn) + R"(
   v_and_b32_e32 v57, 63, v0
   v_lshlrev_b32_e32 v58, 4, v57
@@ -120,6 +133,7 @@ LockstepCase product(const Product& p) {
   }
   // One wave needs no barrier. Then the addresses are computed in the block that multiplies, and used as data, too.
   body += "  v_mov_b32_e32 v55, v58\n  s_waitcnt lgkmcnt(0)\n";
+  if (p.shape == Shape::behind) body += "  v_mov_b32_e32 v52, v56\n";
   if (p.shape != Shape::straight) body += "  s_barrier\n";
   if (p.shape == Shape::ahead)
     body += "  ds_read_b128 v[4:7], v58\n  ds_read_b128 v[8:11], v58 offset:1024\n  ds_read_b128 v[12:15], v59\n";
@@ -132,8 +146,9 @@ LockstepCase product(const Product& p) {
   if (p.shape == Shape::straight) {
     body += terms(p);
   } else {
-    body += "  s_mov_b32 s10, 3\n.Lagain:\n" + (p.shape == Shape::ahead ? terms_ahead(p) : terms(p));
-    if (barriers) body += "  s_waitcnt lgkmcnt(0)\n  s_barrier\n";
+    body += "  s_mov_b32 s10, 3\n.Lagain:\n";
+    body += p.shape == Shape::ahead ? terms_ahead(p) : p.shape == Shape::behind ? term_behind(p) : terms(p);
+    if (barriers && p.shape != Shape::behind) body += "  s_waitcnt lgkmcnt(0)\n  s_barrier\n";
     if (p.moving) body += "  v_xor_b32_e32 v59, 0x80, v59\n";
     body += "  s_sub_u32 s10, s10, 1\n  s_cmp_lg_u32 s10, 0\n  s_cbranch_scc1 .Lagain\n";
     if (p.shape == Shape::ahead)
@@ -165,6 +180,8 @@ std::vector<LockstepCase> sum_cases() {
       product({"f32_moving_between_barriers", Shape::barriers, 5, false, true, false, false, true}),
       product({"f32_barriers", Shape::barriers, 5, false, true}),
       product({"f32_ahead", Shape::ahead, 9, false, false}),
+      product({"f32_behind", Shape::behind, 6, false, false}),
+      product({"f64_behind", Shape::behind, 3, true, false}),
       product({"f64_loop_between_stores", Shape::loop, 4, true, true}),
       product({"f64_barriers", Shape::barriers, 4, true, false}),
       product({"f64_tiles", Shape::barriers, 4, true, false, true}),

@@ -84,6 +84,7 @@ constexpr std::pair<std::string_view, std::string_view> kKnownToChange[] = {
     {"polls", "waits"},
     {"rolled-segments", "sums_f32_straight"},
     {"sums-first", "sums_f32_straight"},
+    {"joined-sums", "sums_f32_behind"},
     {"lane-addresses", "exponents_added"},
     {"ordinary-numbers", "exponents_added"},
     {"negations", "divisions"},
