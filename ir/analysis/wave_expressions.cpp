@@ -361,6 +361,27 @@ bool WaveExpressions::shifted_right(Id value, unsigned by, Type type, Sum& resul
   return true;
 }
 
+// value >> by = high >> by: without terms that together stay below a power of two of which the other ones are multiples,
+// if that is 2^by at most. Nothing carries from them into the others.
+bool WaveExpressions::without_low_part(Id value, unsigned by, Sum& high) const {
+  const Sum sum = sum_of(value);
+  if (maximum(value) >= kAll32) return false;
+  for (unsigned zeros = by; zeros > 0; --zeros) {
+    const uint64_t unit = uint64_t{1} << zeros;
+    uint64_t low = sum.constant & (unit - 1);
+    high = {.constant = sum.constant & ~static_cast<uint32_t>(unit - 1)};
+    for (const auto& [term, coefficient] : sum.terms) {
+      const uint64_t bits = possible_bits(term);
+      if (bits == 0 || static_cast<unsigned>(std::countr_zero(bits) + std::countr_zero(coefficient)) >= zeros)
+        high.terms.emplace(term, coefficient);
+      else
+        low += maximum(term) * coefficient;
+    }
+    if (low < unit && high.terms.size() < sum.terms.size()) return true;
+  }
+  return false;
+}
+
 // x = (x & mask) + (x & ~mask): differences such as 2 * lane - (lane & 3) become sums of positive terms, whose bounds
 // are plain to see.
 void WaveExpressions::without_differences(Sum& sum) {
@@ -443,6 +464,13 @@ WaveExpressions::Id WaveExpressions::narrow_value(const Inst& inst, Type type, c
       Sum sum;
       if (is_constant(operands[1]) && shifted_right(operands[0], constant(1) % 32, type, sum))
         return make_sum(type, sum);
+      if (is_constant(operands[1]) && without_low_part(operands[0], constant(1) % 32, sum)) {
+        Id whole = make_sum(type, sum);
+        const Type shifted = is_uniform(whole) ? kI32 : type;
+        whole = make_sum(shifted, sum);
+        const Id by = make_sum(shifted, {.constant = constant(1) % 32});
+        return make_sum(type, {.terms = {{intern({.op = Op::lshr, .type = shifted, .operands = {whole, by}}), 1}}});
+      }
       break;
     }
     case Op::mul:

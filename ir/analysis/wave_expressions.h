@@ -97,6 +97,7 @@ class WaveExpressions {
   Id plus_some_number(Type type, Sum sum, unsigned zeros);
   Id with_some_number(const Inst& inst, const std::vector<Id>& operands);
   bool shifted_right(Id value, unsigned by, Type type, Sum& result);
+  bool without_low_part(Id value, unsigned by, Sum& high) const;
 
   std::vector<Node> nodes_;
   Id lane_ = kUnknown;  // the term
