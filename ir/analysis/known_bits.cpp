@@ -80,6 +80,7 @@ BitFacts transfer(const Inst& inst, uint64_t lanes, Operand&& operand) {
     case Op::zext_i1:
     case Op::splat:
     case Op::splat64:
+    case Op::readlane:
       return operand(0);
     case Op::sext64: {
       const BitFacts a = operand(0);
@@ -290,8 +291,13 @@ static uint64_t counter_limit(const Inst& phi) {
 }
 
 // Optimistic: facts start as what the first operands of phis say and only ever get weaker.
-KnownBits::KnownBits(const Function& function, const Dominators& dominators)
+KnownBits::KnownBits(const Function& function, const Dominators& dominators,
+                     const std::unordered_map<const Inst*, uint64_t>& assumed)
     : facts_(function.num_values()), evaluated_(function.num_values(), 0) {
+  for (const auto& [inst, bits] : assumed) {
+    facts_[inst->id].fill({.possible = bits, .maximum = bits});
+    evaluated_[inst->id] = 1;
+  }
   constexpr unsigned kExactRounds = 3;
   unsigned round = 0;
   for (bool changed = true; changed; ++round) {
@@ -299,6 +305,7 @@ KnownBits::KnownBits(const Function& function, const Dominators& dominators)
     for (const Block* block : dominators.order()) {
       for (const Inst* inst : block->insts) {
         if (inst->type == kNone || inst->type.is_tuple()) continue;
+        if (!assumed.empty() && assumed.contains(inst)) continue;
         changed |= update(*inst, round >= kExactRounds);
       }
     }

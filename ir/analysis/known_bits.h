@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 #include "ir/analysis/dominators.h"
@@ -28,7 +29,9 @@ struct BitFacts {
 // Facts about all values of a function, by iteration over loops. Valid until the function changes.
 class KnownBits {
  public:
-  KnownBits(const Function& function, const Dominators& dominators);
+  // `assumed`: bits that values can have for another reason, such as what is written to the registers that they are read from.
+  KnownBits(const Function& function, const Dominators& dominators,
+            const std::unordered_map<const Inst*, uint64_t>& assumed = {});
   // Group 1: facts about any lane. Group 8, 16, 32 or 64: about the lanes whose number is a multiple of it.
   [[nodiscard]] BitFacts of(const Inst* inst, unsigned group = 1) const;
 

@@ -72,6 +72,11 @@ bool also_scalar(Op op) {
   }
 }
 
+// 32 for a 32-bit number that is 0.
+unsigned trailing_zeros(uint64_t bits) {
+  return bits == 0 ? 32u : static_cast<unsigned>(std::countr_zero(bits));
+}
+
 uint64_t fill(uint64_t bound) {
   return bound == 0 ? 0 : ~uint64_t{0} >> std::countl_zero(bound);
 }
@@ -155,13 +160,12 @@ WaveExpressions::Id WaveExpressions::some_number(Type type, unsigned zeros) {
 }
 
 unsigned WaveExpressions::uniform_zeros(Id id) const {
-  const auto zeros = [](uint64_t bits) { return bits == 0 ? 32u : static_cast<unsigned>(std::countr_zero(bits)); };
   const Node& node = nodes_[id];
   if (!is_sum(node)) return 0;
-  unsigned result = zeros(node.imm);
+  unsigned result = trailing_zeros(node.imm);
   for (size_t i = 0; i < node.operands.size(); ++i)
     if (nodes_[node.operands[i]].type.is_scalar())
-      result = std::min(result, zeros(possible_bits(node.operands[i])) + zeros(node.coefficients[i]));
+      result = std::min(result, term_zeros(node.operands[i], node.coefficients[i]));
   return result;
 }
 
@@ -183,6 +187,14 @@ std::optional<WaveExpressions::Id> WaveExpressions::beside_some_number(Id id) {
   Sum sum;
   if (!has_some_number(id) || !without_uniform_part(id, sum)) return std::nullopt;
   return make_sum(nodes_[id].type, sum);
+}
+
+std::optional<std::pair<WaveExpressions::Id, unsigned>> WaveExpressions::below_some_number(Id id) {
+  const unsigned zeros = number_zeros(id);
+  if (zeros >= 32) return std::nullopt;
+  const Id rest = make_sum(nodes_[id].type, known_part(id));
+  if (maximum(rest) >> zeros != 0) return std::nullopt;
+  return std::pair(rest, zeros);
 }
 
 std::optional<uint32_t> WaveExpressions::in_lane_0(Id id) const {
@@ -208,59 +220,117 @@ std::optional<uint32_t> WaveExpressions::in_lane_0(Id id) const {
 WaveExpressions::Id WaveExpressions::meet(Id a, Id b) {
   if (a == kUndetermined || a == b) return b;
   if (b == kUndetermined) return a;
-  Sum first, second;
-  if (a == kUnknown || b == kUnknown || type(a) != type(b) || !without_uniform_part(a, first) ||
-      !without_uniform_part(b, second) || first.terms != second.terms)
-    return kUnknown;
-  return plus_some_number(type(a), first, std::min(uniform_zeros(a), uniform_zeros(b)));
+  if (a == kUnknown || b == kUnknown || type(a) != type(b) || !is_sum(nodes_[a]) || !is_sum(nodes_[b])) return kUnknown;
+  // What differs is part of the number, if it is the same in all lanes.
+  unsigned zeros = std::min(number_zeros(a), number_zeros(b));
+  Sum first = known_part(a), second = known_part(b), common{.constant = first.constant};
+  zeros = std::min(zeros, trailing_zeros(first.constant ^ second.constant));
+  for (const auto& [term, coefficient] : first.terms) {
+    const auto same = second.terms.find(term);
+    const bool equal = same != second.terms.end() && same->second == coefficient;
+    if (!equal && !nodes_[term].type.is_scalar()) return kUnknown;
+    if (equal) {
+      common.terms.emplace(term, coefficient);
+      second.terms.erase(same);
+    } else {
+      zeros = std::min(zeros, term_zeros(term, coefficient));
+    }
+  }
+  for (const auto& [term, coefficient] : second.terms) {
+    if (!nodes_[term].type.is_scalar()) return kUnknown;
+    zeros = std::min(zeros, term_zeros(term, coefficient));
+  }
+  return plus_some_number(type(a), std::move(common), zeros);
 }
 
+// The value without its "some number"; and that number's trailing zeros, 32 if there is none.
+WaveExpressions::Sum WaveExpressions::known_part(Id id) const {
+  Sum sum = sum_of(id);
+  std::erase_if(sum.terms, [&](const auto& term) { return is_some_number(nodes_[term.first]); });
+  return sum;
+}
+
+unsigned WaveExpressions::number_zeros(Id id) const {
+  unsigned zeros = 32;
+  const Node& node = nodes_[id];
+  for (size_t i = 0; is_sum(node) && i < node.operands.size(); ++i)
+    if (is_some_number(nodes_[node.operands[i]]))
+      zeros = std::min(zeros, term_zeros(node.operands[i], node.coefficients[i]));
+  return zeros;
+}
+
+unsigned WaveExpressions::term_zeros(Id term, uint32_t coefficient) const {
+  return std::min(32u, trailing_zeros(possible_bits(term)) + trailing_zeros(coefficient));
+}
+
+// Multiples of the number's lowest bit that are the same in all lanes are part of it.
 WaveExpressions::Id WaveExpressions::plus_some_number(Type type, Sum sum, unsigned zeros) {
+  zeros = std::min(zeros, 31u);
+  sum.constant &= (1u << zeros) - 1;
+  std::erase_if(sum.terms, [&](const auto& term) {
+    return nodes_[term.first].type.is_scalar() && term_zeros(term.first, term.second) >= zeros;
+  });
   sum.terms[nodes_[some_number(kI32, zeros)].operands[0]] = 1;
-  return make_sum(type, sum);
+  return make_sum(type, std::move(sum));
 }
 
 // Of an operation one of whose operands has some number in it.
 WaveExpressions::Id WaveExpressions::with_some_number(const Inst& inst, const std::vector<Id>& operands) {
   if (inst.type != kI32 && inst.type != kV32) return kUnknown;
-  std::vector<unsigned> zeros;
-  for (const Id operand : operands) zeros.push_back(uniform_zeros(operand));
-  const bool uniform = std::all_of(operands.begin(), operands.end(), [&](Id id) { return is_uniform(id); });
-  Sum sum;
-  const auto add = [&](Id id, uint32_t factor) {
-    Sum part;
-    if (!without_uniform_part(id, part)) return false;
-    for (const auto& [term, coefficient] : part.terms) sum.terms[term] += coefficient * factor;
-    return true;
-  };
   const auto constant = [&](unsigned i) { return static_cast<uint32_t>(nodes_[operands[i]].imm); };
-  bool known = uniform;
+  const auto scaled = [&](uint32_t factor) {
+    Sum sum = known_part(operands[0]);
+    sum.constant *= factor;
+    for (auto& [term, coefficient] : sum.terms) coefficient *= factor;
+    return plus_some_number(inst.type, std::move(sum), number_zeros(operands[0]) + trailing_zeros(factor));
+  };
+  // The number is a multiple of 2^zeros and the rest is below that: a bitwise operation whose other operand is such a
+  // multiple, too, or keeps all lower bits, changes the number alone.
+  const auto number_changes = [&](unsigned i, unsigned zeros) -> std::optional<Id> {
+    const auto rest = below_some_number(operands[i]);
+    zeros = std::min(zeros, number_zeros(operands[i]));
+    if (!rest || maximum(rest->first) >> zeros != 0) return std::nullopt;
+    return plus_some_number(inst.type, known_part(operands[i]), zeros);
+  };
+  const bool sums = std::all_of(operands.begin(), operands.end(), [&](Id id) { return is_sum(nodes_[id]); });
   unsigned low = 0;
-  switch (inst.op) {
+  switch (sums ? inst.op : Op::undef) {
     case Op::splat:
-      low = zeros[0];
-      break;
+      return scaled(1);
     case Op::add:
-    case Op::sub:
-      low = std::min(zeros[0], zeros[1]);
-      known = add(operands[0], 1) && add(operands[1], inst.op == Op::add ? 1 : UINT32_MAX);
-      break;
-    case Op::and_:
-      low = std::max(zeros[0], zeros[1]);
-      break;
+    case Op::sub: {
+      Sum sum = known_part(operands[0]);
+      const Sum other = known_part(operands[1]);
+      const uint32_t factor = inst.op == Op::add ? 1 : UINT32_MAX;
+      sum.constant += other.constant * factor;
+      for (const auto& [term, coefficient] : other.terms) sum.terms[term] += coefficient * factor;
+      return plus_some_number(inst.type, std::move(sum),
+                              std::min(number_zeros(operands[0]), number_zeros(operands[1])));
+    }
     case Op::shl:
-      if (!is_constant(operands[1])) break;
-      low = zeros[0] + constant(1) % 32;
-      known = add(operands[0], 1u << constant(1) % 32);
+      if (is_constant(operands[1])) return scaled(1u << constant(1) % 32);
       break;
     case Op::mul:
-      low = zeros[0] + zeros[1];
-      if (is_constant(operands[1])) known = add(operands[0], constant(1));
+      if (is_constant(operands[1])) return scaled(constant(1));
+      low = uniform_zeros(operands[0]) + uniform_zeros(operands[1]);
+      break;
+    case Op::and_:
+      for (unsigned i = 0; i < 2; ++i)
+        if (is_constant(operands[1 - i]))
+          if (const auto id = number_changes(i, static_cast<unsigned>(std::countr_one(constant(1 - i))))) return *id;
+      low = std::max(uniform_zeros(operands[0]), uniform_zeros(operands[1]));
+      break;
+    case Op::or_:
+    case Op::xor_:
+      for (unsigned i = 0; i < 2; ++i)
+        if (is_uniform(operands[1 - i]))
+          if (const auto id = number_changes(i, uniform_zeros(operands[1 - i]))) return *id;
       break;
     default:
       break;
   }
-  return known ? plus_some_number(inst.type, sum, low) : kUnknown;
+  const bool uniform = std::all_of(operands.begin(), operands.end(), [&](Id id) { return is_uniform(id); });
+  return uniform ? plus_some_number(inst.type, {}, low) : kUnknown;
 }
 
 WaveExpressions::Id WaveExpressions::make_sum(Type type, Sum sum) {

@@ -3,7 +3,8 @@
 // unit computes once.
 //
 // Of other values the part that differs between lanes may be such an expression. They have the form "some number, plus
-// an expression". The number is the same in all lanes. Nothing else is known of it, so two of them never compare equal.
+// an expression". The number is the same in all lanes, and a multiple of a power of two. Nothing else is known of it, so two
+// of them never compare equal.
 //
 // Expressions are interned: equal ids mean equal values. A 32-bit sum has the form constant + sum of coefficient * term
 // (modulo 2^32), so that addresses that advance step by step do not grow.
@@ -12,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "ir/function.h"
@@ -41,9 +43,13 @@ class WaveExpressions {
   // For "some number, plus e": e; and the value of e in lane 0 if it is constant.
   [[nodiscard]] std::optional<Id> beside_some_number(Id id);
   [[nodiscard]] std::optional<uint32_t> in_lane_0(Id id) const;
+  // For "some number, plus e" where e is below 2^zeros and the number is a multiple of that: e, and zeros. So the bits above
+  // are the number's in all lanes.
+  [[nodiscard]] std::optional<std::pair<Id, unsigned>> below_some_number(Id id);
 
   [[nodiscard]] Type type(Id id) const { return nodes_[id].type; }
   [[nodiscard]] bool is_constant(Id id) const;
+  [[nodiscard]] bool is_zero(Id id) const { return is_constant(id) && nodes_[id].imm == 0; }
   // Returns true if the value is `factor` times `term`.
   [[nodiscard]] bool is_multiple(Id id, Id term, uint32_t factor) const;
   // Returns true for results of initial_sgpr() and computed_once().
@@ -94,6 +100,9 @@ class WaveExpressions {
   [[nodiscard]] bool is_uniform(Id id) const;
   bool without_uniform_part(Id id, Sum& sum) const;
   Id narrow_value(const Inst& inst, Type type, const std::vector<Id>& operands);
+  [[nodiscard]] Sum known_part(Id id) const;
+  [[nodiscard]] unsigned number_zeros(Id id) const;
+  [[nodiscard]] unsigned term_zeros(Id term, uint32_t coefficient) const;
   Id plus_some_number(Type type, Sum sum, unsigned zeros);
   Id with_some_number(const Inst& inst, const std::vector<Id>& operands);
   bool shifted_right(Id value, unsigned by, Type type, Sum& result);

@@ -22,6 +22,10 @@ constexpr uint64_t kLargestAddress = (1u << 28) - 1;  // of one that says anythi
 
 using Rows = std::bitset<kNumVgprs + kNumAgprs>;
 
+// Most rounds in which the bits of addresses that depend on themselves, as those that change from one half of the LDS to
+// the other do, are found.
+constexpr unsigned kMaxRounds = 4;
+
 // Whether the value, or the sum of it and a constant, is where the LDS is accessed: itself, or through a few phis.
 bool is_lds_address(const Inst* value, unsigned steps = 3) {
   return std::any_of(value->users.begin(), value->users.end(), [&](const Inst* user) {
@@ -29,6 +33,21 @@ bool is_lds_address(const Inst* value, unsigned steps = 3) {
       return user->mem.form == AddressForm::lds_offset && user->operands[1] == value;
     return (user->op == Op::phi || (user->op == Op::add && user->operands[1]->is_const())) && steps > 0 &&
            is_lds_address(user, steps - 1);
+  });
+}
+
+// Whether one lane of the value is part of such an address, as resumed_values.cpp makes it: its upper bits, plus an expression.
+bool has_number_of_address(const Inst* value) {
+  const auto any_user = [](const Inst* inst, const auto& accepts) {
+    return std::any_of(inst->users.begin(), inst->users.end(), accepts);
+  };
+  const auto is_sum = [](const Inst* sum) { return sum->op == Op::add && is_lds_address(sum); };
+  const auto is_splat = [&](const Inst* splat) {
+    return splat->op == Op::splat && (is_lds_address(splat) || any_user(splat, is_sum));
+  };
+  return any_user(value, [&](const Inst* lane) {
+    return lane->op == Op::readlane &&
+           any_user(lane, [&](const Inst* number) { return number->op == Op::and_ && any_user(number, is_splat); });
   });
 }
 
@@ -47,6 +66,7 @@ class ResumedBounds {
     Block* block = nullptr;
     bool resumed_only = false;
     std::vector<Inst*> addresses;                     // get_vgpr
+    std::vector<const Inst*> reads;                   // of rows that are addresses here or elsewhere
     std::unordered_map<uint64_t, uint64_t> possible;  // by row of an address: bits that its lanes can have
   };
   struct Exit {
@@ -62,12 +82,16 @@ class ResumedBounds {
       if (!entry_at.emplace(entry.guest_pc, sites_.size()).second) return false;
       Site& site = sites_.emplace_back(Site{.block = entry.block, .resumed_only = entry.resumed_only});
       for (Inst* inst : entry.block->insts) {
-        if (inst->op != Op::get_vgpr || !entry.resumed_only || !is_lds_address(inst)) continue;
+        if (inst->op != Op::get_vgpr || !entry.resumed_only) continue;
+        if (!is_lds_address(inst) && !has_number_of_address(inst)) continue;
         site.addresses.push_back(inst);
         rows_.set(inst->imm);
       }
     }
     if (rows_.none()) return false;
+    for (Site& site : sites_)
+      for (const Inst* inst : site.block->insts)
+        if (inst->op == Op::get_vgpr && site.resumed_only && rows_.test(inst->imm)) site.reads.push_back(inst);
     const auto all_origins = origins_of_exits(function_);
     for (const auto& block : function_.blocks) {
       if (!block->successors.empty()) continue;
@@ -83,13 +107,37 @@ class ResumedBounds {
     return true;
   }
 
-  // Bits only come to what is possible, the way round loops of barriers, too.
   void solve() {
     const Dominators dominators(function_);
-    const KnownBits bits(function_, dominators);
+    find_possible(KnownBits(function_, dominators));
+    const auto all_bounded = [&] {
+      return std::all_of(sites_.begin(), sites_.end(), [&](Site& site) {
+        return std::all_of(site.addresses.begin(), site.addresses.end(),
+                           [&](const Inst* read) { return site.possible[read->imm] <= kLargestAddress; });
+      });
+    };
+    if (all_bounded()) return;
+    // Of registers whose values depend on what they held before: bits that they keep to, if they begin with none.
+    const std::vector<Site> without = sites_;
+    for (Site& site : sites_)
+      for (auto& [row, possible] : site.possible)
+        if (possible > kLargestAddress) possible = 0;
+    for (unsigned round = 0; round < kMaxRounds; ++round) {
+      std::unordered_map<const Inst*, uint64_t> assumed;
+      for (Site& site : sites_)
+        for (const Inst* read : site.reads) assumed[read] = site.possible[read->imm];
+      if (!find_possible(KnownBits(function_, dominators, assumed))) return;
+    }
+    sites_ = without;
+  }
+
+  // Adds the bits that the exits write to what is possible at entries, and the way round loops of barriers, too. Returns
+  // whether there are more now.
+  bool find_possible(const KnownBits& bits) {
     const auto possible_in = [&](size_t site, uint64_t row) -> uint64_t {
       return sites_[site].resumed_only ? sites_[site].possible[row] : UINT32_MAX;
     };
+    bool any = false;
     for (bool changed = true; changed;) {
       changed = false;
       for (const Exit& exit : exits_) {
@@ -106,7 +154,9 @@ class ResumedBounds {
           all |= possible;
         }
       }
+      any |= changed;
     }
+    return any;
   }
 
   bool mark() {

@@ -261,11 +261,24 @@ class ResumedValues {
         if (id == WaveExpressions::kUnknown || id == WaveExpressions::kUndetermined) continue;
         if (pool_.cost(id) > kMaxCost || read->users.empty()) continue;
         replaced = read;
+        const auto constant = [&](Type type, uint64_t value) { return make(Op::const_, type, {}, value, 0u); };
+        if (const auto low = pool_.below_some_number(id);
+            low && read->op == Op::get_vgpr && low->second >= kWorthwhileZeros && pool_.computable(low->first, held)) {
+          Inst* number =
+              make(Op::readlane, kI32, {make(read->op, read->type, {}, read->imm, 0u), constant(kI32, 0)}, 0u, 0u);
+          number = make(Op::and_, kI32, {number, constant(kI32, UINT32_MAX << low->second & UINT32_MAX)}, 0u, 0u);
+          Inst* value = make(Op::splat, kV32, {number}, 0u, 0u);
+          if (!pool_.is_zero(low->first))
+            value = make(Op::add, kV32, {pool_.materialise(low->first, held, read_held, make), value}, 0u, 0u);
+          function_.replace_all_uses(read, value);
+          function_.count(Rule::number_and_value);
+          changed = true;
+          continue;
+        }
         if (const std::optional<Id> rest = pool_.beside_some_number(id)) {
           // Lane 0 says which number.
           const std::optional<uint32_t> first = pool_.in_lane_0(*rest);
           const unsigned zeros = pool_.uniform_zeros(id);
-          const auto constant = [&](Type type, uint64_t value) { return make(Op::const_, type, {}, value, 0u); };
           if (read->type == kI32 ? zeros < kWorthwhileZeros : read->op != Op::get_vgpr || !first) continue;
           Inst* number = make(read->op, read->type, {}, read->imm, 0u);
           if (read->type == kV32) number = make(Op::readlane, kI32, {number, constant(kI32, 0)}, 0u, 0u);
