@@ -72,8 +72,8 @@ bool also_scalar(Op op) {
   }
 }
 
-// 32 for a 32-bit number that is 0.
-unsigned trailing_zeros(uint64_t bits) {
+// Trailing zeros of a 32-bit number.
+unsigned zeros_of(uint64_t bits) {
   return bits == 0 ? 32u : static_cast<unsigned>(std::countr_zero(bits));
 }
 
@@ -162,7 +162,7 @@ WaveExpressions::Id WaveExpressions::some_number(Type type, unsigned zeros) {
 unsigned WaveExpressions::uniform_zeros(Id id) const {
   const Node& node = nodes_[id];
   if (!is_sum(node)) return 0;
-  unsigned result = trailing_zeros(node.imm);
+  unsigned result = zeros_of(node.imm);
   for (size_t i = 0; i < node.operands.size(); ++i)
     if (nodes_[node.operands[i]].type.is_scalar())
       result = std::min(result, term_zeros(node.operands[i], node.coefficients[i]));
@@ -224,7 +224,7 @@ WaveExpressions::Id WaveExpressions::meet(Id a, Id b) {
   // What differs is part of the number, if it is the same in all lanes.
   unsigned zeros = std::min(number_zeros(a), number_zeros(b));
   Sum first = known_part(a), second = known_part(b), common{.constant = first.constant};
-  zeros = std::min(zeros, trailing_zeros(first.constant ^ second.constant));
+  zeros = std::min(zeros, zeros_of(first.constant ^ second.constant));
   for (const auto& [term, coefficient] : first.terms) {
     const auto same = second.terms.find(term);
     const bool equal = same != second.terms.end() && same->second == coefficient;
@@ -243,13 +243,14 @@ WaveExpressions::Id WaveExpressions::meet(Id a, Id b) {
   return plus_some_number(type(a), std::move(common), zeros);
 }
 
-// The value without its "some number"; and that number's trailing zeros, 32 if there is none.
+// The value without its "some number".
 WaveExpressions::Sum WaveExpressions::known_part(Id id) const {
   Sum sum = sum_of(id);
   std::erase_if(sum.terms, [&](const auto& term) { return is_some_number(nodes_[term.first]); });
   return sum;
 }
 
+// Trailing zeros of the value's "some number", 32 if there is none.
 unsigned WaveExpressions::number_zeros(Id id) const {
   unsigned zeros = 32;
   const Node& node = nodes_[id];
@@ -260,7 +261,7 @@ unsigned WaveExpressions::number_zeros(Id id) const {
 }
 
 unsigned WaveExpressions::term_zeros(Id term, uint32_t coefficient) const {
-  return std::min(32u, trailing_zeros(possible_bits(term)) + trailing_zeros(coefficient));
+  return std::min(32u, zeros_of(possible_bits(term)) + zeros_of(coefficient));
 }
 
 // Multiples of the number's lowest bit that are the same in all lanes are part of it.
@@ -282,11 +283,11 @@ WaveExpressions::Id WaveExpressions::with_some_number(const Inst& inst, const st
     Sum sum = known_part(operands[0]);
     sum.constant *= factor;
     for (auto& [term, coefficient] : sum.terms) coefficient *= factor;
-    return plus_some_number(inst.type, std::move(sum), number_zeros(operands[0]) + trailing_zeros(factor));
+    return plus_some_number(inst.type, std::move(sum), number_zeros(operands[0]) + zeros_of(factor));
   };
   // The number is a multiple of 2^zeros and the rest is below that: a bitwise operation whose other operand is such a
   // multiple, too, or keeps all lower bits, changes the number alone.
-  const auto number_changes = [&](unsigned i, unsigned zeros) -> std::optional<Id> {
+  const auto only_number_changes = [&](unsigned i, unsigned zeros) -> std::optional<Id> {
     const auto rest = below_some_number(operands[i]);
     zeros = std::min(zeros, number_zeros(operands[i]));
     if (!rest || maximum(rest->first) >> zeros != 0) return std::nullopt;
@@ -317,14 +318,15 @@ WaveExpressions::Id WaveExpressions::with_some_number(const Inst& inst, const st
     case Op::and_:
       for (unsigned i = 0; i < 2; ++i)
         if (is_constant(operands[1 - i]))
-          if (const auto id = number_changes(i, static_cast<unsigned>(std::countr_one(constant(1 - i))))) return *id;
+          if (const auto id = only_number_changes(i, static_cast<unsigned>(std::countr_one(constant(1 - i)))))
+            return *id;
       low = std::max(uniform_zeros(operands[0]), uniform_zeros(operands[1]));
       break;
     case Op::or_:
     case Op::xor_:
       for (unsigned i = 0; i < 2; ++i)
         if (is_uniform(operands[1 - i]))
-          if (const auto id = number_changes(i, uniform_zeros(operands[1 - i]))) return *id;
+          if (const auto id = only_number_changes(i, uniform_zeros(operands[1 - i]))) return *id;
       break;
     default:
       break;
@@ -535,6 +537,7 @@ WaveExpressions::Id WaveExpressions::narrow_value(const Inst& inst, Type type, c
       if (is_constant(operands[1]) && shifted_right(operands[0], constant(1) % 32, type, sum))
         return make_sum(type, sum);
       if (is_constant(operands[1]) && without_low_part(operands[0], constant(1) % 32, sum)) {
+        if (sum.terms.empty()) return make_sum(type, {.constant = sum.constant >> constant(1) % 32});
         Id whole = make_sum(type, sum);
         const Type shifted = is_uniform(whole) ? kI32 : type;
         whole = make_sum(shifted, sum);

@@ -3,8 +3,8 @@
 // unit computes once.
 //
 // Of other values the part that differs between lanes may be such an expression. They have the form "some number, plus
-// an expression". The number is the same in all lanes, and a multiple of a power of two. Nothing else is known of it, so two
-// of them never compare equal.
+// an expression". The number is the same in all lanes, and a multiple of a power of two. Nothing else is known of it: two
+// values with equal ids of this form may differ, and computable() does not accept them.
 //
 // Expressions are interned: equal ids mean equal values. A 32-bit sum has the form constant + sum of coefficient * term
 // (modulo 2^32), so that addresses that advance step by step do not grow.
@@ -40,6 +40,7 @@ class WaveExpressions {
   [[nodiscard]] Id some_number(Type type, unsigned zeros);
   // Trailing zeros of a uniform value; of a divergent one, trailing zeros of its uniform part.
   [[nodiscard]] unsigned uniform_zeros(Id id) const;
+  [[nodiscard]] bool has_some_number(Id id) const;
   // For "some number, plus e": e; and the value of e in lane 0 if it is constant.
   [[nodiscard]] std::optional<Id> beside_some_number(Id id);
   [[nodiscard]] std::optional<uint32_t> in_lane_0(Id id) const;
@@ -96,7 +97,6 @@ class WaveExpressions {
     return node.op == Op::get_sgpr || node.op == kComputedOnce || is_some_number(node);
   }
   [[nodiscard]] bool is_some_number(const Node& node) const { return node.op == kSomeNumber && node.type == kI32; }
-  [[nodiscard]] bool has_some_number(Id id) const;
   [[nodiscard]] bool is_uniform(Id id) const;
   bool without_uniform_part(Id id, Sum& sum) const;
   Id narrow_value(const Inst& inst, Type type, const std::vector<Id>& operands);
@@ -116,6 +116,7 @@ class WaveExpressions {
 template <typename Held>
 bool WaveExpressions::computable(Id id, const Held& held) const {
   const Node& node = nodes_[id];
+  if (is_some_number(node)) return false;
   if (is_scalar_leaf(node)) return held(id, 1u);
   for (size_t i = 0; i < node.operands.size(); ++i)
     if (!computable(node.operands[i], held) && !(is_sum(node) && held(node.operands[i], node.coefficients[i])))

@@ -1,9 +1,8 @@
-// Blocks of sums that a branch separates become one.
+// Copies a block of sums to both ways of the branch that ends it, so that it is one block with the other terms of the sums.
 //
 // Tensile's loops end a tile of the product with a barrier, a last term for each sum, and a branch that goes back to the
-// other terms. Each of the two blocks loads all sums and stores them. Here the branch comes first, as it does not depend
-// on the terms: what stands in front of it is copied to both of its ways. A block with the other terms that can be
-// reached from elsewhere, too, is copied for this way.
+// other terms. Each of the two blocks loads all sums and stores them. The branch does not depend on the terms, so it can
+// come first. A block with the other terms that can be reached from elsewhere, too, is copied for this way.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -16,7 +15,7 @@ namespace wavejit::ir::passes {
 namespace {
 
 // Least number of sums that go on across the branch: as many as do not fit AVX2's registers.
-constexpr unsigned kLeastSums = 16;
+constexpr std::ptrdiff_t kLeastSums = 16;
 // Most instructions of a block in front of the branch, and of one with the other terms.
 constexpr size_t kMostInFront = 800, kMostBehind = 6000;
 // Most instructions of a block between the branch and the other terms, such as one that writes a register on this way.
@@ -44,20 +43,13 @@ class Joiner {
       : function_(function), dominators_(dominators), block_(block) {}
 
   bool run() {
-    if (!is_plain()) return false;
-    for (size_t way = 0; way < 2; ++way) {
-      Block* next = block_->successors[way];
-      ways_[way].next = next;
-      ways_[way].terms = next;
-      if (next->insts.size() <= kMostBetween && next->predecessors.size() == 1 && next->successors.size() == 1)
-        ways_[way].terms = next->successors[0];
-    }
-    if (!goes_on(ways_[0]) && !goes_on(ways_[1])) return false;
-    if (!find_condition() || !find_uses()) return false;
+    if (!is_plain() || !find_condition()) return false;
+    for (size_t i = 0; i < 2; ++i) find_terms(ways_[i], block_->successors[i]);
+    if ((!ways_[0].goes_on && !ways_[1].goes_on) || !find_uses()) return false;
     function_.count(Rule::sums_joined);
     for (Way& way : ways_) copy_in_front(way);
     for (Way& way : ways_)
-      if (goes_on(way) && way.terms->predecessors.size() > 1) copy_terms(way);
+      if (way.goes_on && way.terms->predecessors.size() > 1) copy_terms(way);
     keep_condition();
     return true;
   }
@@ -72,8 +64,8 @@ class Joiner {
     Block* next = nullptr;   // where the branch leads
     Block* terms = nullptr;  // that block, or one behind it
     std::vector<Use> uses;   // of values of block_ behind the branch
+    bool goes_on = false;    // enough sums do
     Block* copy = nullptr;
-    unsigned sums = 0;
   };
 
   // Ends in a branch to two places. Nothing in front of it writes a register that the branch may depend on.
@@ -88,26 +80,33 @@ class Joiner {
     });
   }
 
-  // Whether enough sums of this block go on there, and the block there can be joined with this one.
-  [[nodiscard]] bool goes_on(Way& way) const {
-    const Block* terms = way.terms;
-    if (terms == block_ || terms->insts.size() > kMostBehind) return false;
-    if (terms->predecessors.size() > 1 && !terms->successors.empty()) return false;
-    if (std::count(terms->predecessors.begin(), terms->predecessors.end(), way.next == terms ? block_ : way.next) > 1)
-      return false;
-    if (way.sums == 0)
-      way.sums = static_cast<unsigned>(std::count_if(block_->insts.begin(), block_->insts.end(), [&](const Inst* inst) {
-        return is_sum(inst) && goes_on_in(terms, inst);
-      }));
-    return way.sums >= kLeastSums;
+  // Where sums of this block get further terms: the block that the branch leads to, or the next one.
+  void find_terms(Way& way, Block* next) {
+    way.next = way.terms = next;
+    way.goes_on = sums_go_on(next);
+    if (way.goes_on || next->insts.size() > kMostBetween || next->predecessors.size() != 1 ||
+        next->successors.size() != 1)
+      return;
+    way.terms = next->successors[0];
+    way.goes_on = sums_go_on(way.terms);
   }
 
-  // What the branch depends on. Memory may not be among it: it would be read too early.
+  // Whether enough sums of this block that can be copied go on there, and the block there can be joined with this one.
+  [[nodiscard]] bool sums_go_on(const Block* terms) const {
+    if (terms == block_ || terms->insts.size() > kMostBehind) return false;
+    if (terms->predecessors.size() > 1 && !terms->successors.empty()) return false;
+    const auto sums = std::count_if(block_->insts.begin(), block_->insts.end(), [&](const Inst* inst) {
+      return is_sum(inst) && !stays(inst) && goes_on_in(terms, inst);
+    });
+    return sums >= kLeastSums;
+  }
+
+  // What the branch depends on in this block. Memory may not be among it: it would be read too early.
   bool find_condition() {
     condition_.insert(block_->terminator()->operands[0]);
     for (size_t i = block_->insts.size() - 1; i-- > 0;) {
       const Inst* inst = block_->insts[i];
-      if (!condition_.contains(inst)) continue;
+      if (!condition_.contains(inst) || inst->op == Op::phi) continue;
       if (reads_memory(inst->op)) return false;
       condition_.insert(inst->operands.begin(), inst->operands.end());
     }

@@ -117,8 +117,8 @@ class ResumedBounds {
       });
     };
     if (all_bounded()) return;
-    // Of registers whose values depend on what they held before: bits that they keep to, if they begin with none.
-    const std::vector<Site> without = sites_;
+    // Of registers whose values depend on what they held before: the bits they can have, found by starting from none.
+    const std::vector<Site> without_assumptions = sites_;
     for (Site& site : sites_)
       for (auto& [row, possible] : site.possible)
         if (possible > kLargestAddress) possible = 0;
@@ -128,7 +128,7 @@ class ResumedBounds {
         for (const Inst* read : site.reads) assumed[read] = site.possible[read->imm];
       if (!find_possible(KnownBits(function_, dominators, assumed))) return;
     }
-    sites_ = without;
+    sites_ = without_assumptions;
   }
 
   // Adds the bits that the exits write to what is possible at entries, and the way round loops of barriers, too. Returns

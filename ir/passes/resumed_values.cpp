@@ -91,6 +91,7 @@ class ResumedValues {
       for (Inst* inst : entry.block->insts) {
         if (inst->op != Op::get_vgpr && sgprs_in(inst->op) == 0) continue;
         if (getter(inst->op) != Op::undef) continue;  // a write
+        any_exec_ |= sgprs_in(inst->op) != 0 && inst->imm + sgprs_in(inst->op) > sreg::kExecLo;
         sites_.back().reads.push_back(inst);
         // What the start reads, expressions may refer to.
         if (entry.resumed_only || inst->op == Op::get_sgpr) variable(inst);
@@ -262,6 +263,7 @@ class ResumedValues {
         if (pool_.cost(id) > kMaxCost || read->users.empty()) continue;
         replaced = read;
         const auto constant = [&](Type type, uint64_t value) { return make(Op::const_, type, {}, value, 0u); };
+        if (read->op == Op::get_vgpr && pool_.has_some_number(id) && any_exec_) continue;
         if (const auto low = pool_.below_some_number(id);
             low && read->op == Op::get_vgpr && low->second >= kWorthwhileZeros && pool_.computable(low->first, held)) {
           Inst* number =
@@ -350,7 +352,10 @@ class ResumedValues {
   std::vector<Id> values_;  // by instruction id
   std::vector<Variable> variables_;
   std::unordered_set<const Block*> once_;
-  std::vector<Site> sites_;                                        // as Function::entries
+  std::vector<Site> sites_;  // as Function::entries
+  // Waves may enter with any EXEC, after exits of the variant for full EXEC, too. Only active lanes hold what this variant's
+  // exits write then: `demanded-lanes` has changed what they write to others.
+  bool any_exec_ = false;
   std::unordered_map<const Block*, std::vector<size_t>> origins_;  // per exit: entries
 };
 
