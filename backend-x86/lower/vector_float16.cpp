@@ -5,12 +5,11 @@
 
 namespace wavejit::backend {
 
-using asmjit::imm;
 using ir::ICmp;
 namespace fpenv = ir::fpenv;
 
 namespace {
-constexpr unsigned kUnordered = 3, kNotEqualOrdered = 0x0c;
+constexpr unsigned kUnordered = 3;
 }  // namespace
 
 Vec Emitter::to_f32(const Vec& half, uint32_t env) {
@@ -61,23 +60,13 @@ bool Emitter::emit_float16(const Inst& inst, unsigned chunk) {
     case Op::fmul_f16:
       return binary(I::kIdVmulps);
     case Op::fma_f16: {
-      // The f32 product is exact. The sum is rounded to odd in f32 (two-sum, then the last bit set if something was
-      // lost), so that the second rounding sees on which side of a tie the exact sum lies.
+      // The f32 product is exact. The sum is rounded to odd in f32, so that the second rounding sees on which side of a tie
+      // the exact sum lies.
       const Vec p = isa_->make(I::kIdVmulps, single(0), single(1)), c = single(2);
-      const Vec sum = isa_->make(I::kIdVaddps, p, c);
-      const Vec c_part = isa_->make(I::kIdVsubps, sum, p);
-      const Vec p_part = isa_->make(I::kIdVsubps, sum, c_part);
-      const Vec lost =
-          isa_->make(I::kIdVaddps, isa_->make(I::kIdVsubps, p, p_part), isa_->make(I::kIdVsubps, c, c_part));
-      const MaskReg inexact = fcmp(kNotEqualOrdered, lost, isa_->const32(0));
-      const MaskReg even = cmp(ICmp::eq, isa_->and_(sum, isa_->c32(1)), isa_->const32(0));
-      // Away from zero when the lost part has the sum's sign.
-      const Vec away = isa_->sar32(isa_->xor_(sum, lost), 31);  // 0: same sign, -1: opposite
-      const Vec odd = isa_->make(I::kIdVpaddd, sum, isa_->or_(away, isa_->c32(1)));
-      Vec rounded = isa_->sel(both(inexact, even), odd, sum);
+      Vec rounded = isa_->sum_to_odd(p, c);
       if ((env & fpenv::kRoundMask) == 2) {
         // An exact zero is negative when rounding down, unless both addends are +0.
-        const MaskReg zero = fcmp(0, sum, isa_->const32(0));
+        const MaskReg zero = fcmp(0, rounded, isa_->const32(0));
         rounded = isa_->sel(zero, isa_->and_(isa_->or_(p, c), isa_->c32(0x80000000)), rounded);
       }
       return done(to_f16(rounded, env));

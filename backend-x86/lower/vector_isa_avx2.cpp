@@ -364,6 +364,17 @@ class Avx2 final : public VectorIsa {
     const Vec tiny = make(I::kIdVpcmpeqd, and_(half, c32(0x7c00)), const32(0));
     return andn(shr32(tiny, 1), x);
   }
+  // What rounding to nearest has lost (two-sum) says on which side of the sum the exact one is.
+  Vec sum_to_odd(const Vec& a, const Vec& b) override {
+    constexpr unsigned kNotEqualOrdered = 0x0c;
+    const Vec sum = make(I::kIdVaddps, a, b);
+    const Vec b_part = make(I::kIdVsubps, sum, a), a_part = make(I::kIdVsubps, sum, b_part);
+    const Vec lost = make(I::kIdVaddps, make(I::kIdVsubps, a, a_part), make(I::kIdVsubps, b, b_part));
+    const Vec inexact = make(I::kIdVcmpps, lost, const32(0), imm(kNotEqualOrdered));
+    // One less where the sum is further from zero than the exact one; then the last bit.
+    const Vec truncated = make(I::kIdVpaddd, sum, and_(inexact, sar32(xor_(sum, lost), 31)));
+    return or_(truncated, shr32(inexact, 31));
+  }
 
   // --- memory ---
   void load(const Vec& d, const Mem& m, const MaskReg* k) override {

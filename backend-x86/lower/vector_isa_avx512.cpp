@@ -331,6 +331,16 @@ class Avx512 final : public VectorIsa {
     cc_.emit(I::kIdVpandd, x, x, c32(0x80000000));
     return x;
   }
+  Vec sum_to_odd(const Vec& a, const Vec& b) override {
+    const Vec down = vec(), up = vec();
+    cc_.rd_sae().emit(I::kIdVaddps, down, a, b);
+    cc_.ru_sae().emit(I::kIdVaddps, up, a, b);
+    const MaskReg odd = mask();
+    cc_.emit(I::kIdVptestmd, odd, down, c32(1));
+    set_mask(&odd);
+    cc_.emit(I::kIdVmovdqa32, up, down);
+    return up;
+  }
 
   // --- memory ---
   void load(const Vec& d, const Mem& m, const MaskReg* k) override {

@@ -496,6 +496,7 @@ WaveExpressions::Id WaveExpressions::of(const Inst& inst, const std::vector<Id>&
   if (inst.type == kV32 && also_scalar(inst.op) &&
       std::all_of(operands.begin(), operands.end(), [&](Id id) { return is_uniform(id); })) {
     std::vector<Id> scalars;
+    scalars.reserve(operands.size());
     for (const Id operand : operands) scalars.push_back(make_sum(kI32, sum_of(operand)));
     return make_sum(kV32, sum_of(narrow_value(inst, kI32, scalars)));
   }
