@@ -199,9 +199,9 @@ class VectorIsa {
   virtual Vec f16_to_f32(const Vec& a) = 0;                         // low words
   // x, and zero of x's sign where the word in `half` (that x was made of) is a denormal.
   virtual Vec flush_f16(const Vec& x, const Vec& half) = 0;
-  // The sum of f32 numbers, rounded to odd: of the two neighbours of a sum that is no f32 number, the one whose last bit is
-  // set. A second rounding, to a shorter format, then gives what one rounding gives. The exact sum may be neither a denormal
-  // nor too large. Zeros have the sign of rounding to nearest.
+  // a + b in f32, rounded to odd: an inexact result is the neighbour of the exact sum whose last bit is set. Rounding that to a
+  // shorter format gives the same as rounding the exact sum once. Requires an exact sum that is no f32 denormal and does not
+  // overflow. A zero has the sign that rounding to nearest gives.
   virtual Vec sum_to_odd(const Vec& a, const Vec& b) = 0;
   Vec round_ps(const Vec& a, unsigned imm8) { return make(f.round_ps, a, asmjit::imm(imm8)); }
   Vec round_pd(const Vec& a, unsigned imm8) { return make(f.round_pd, a, asmjit::imm(imm8)); }

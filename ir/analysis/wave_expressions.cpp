@@ -285,8 +285,8 @@ WaveExpressions::Id WaveExpressions::with_some_number(const Inst& inst, const st
     for (auto& [term, coefficient] : sum.terms) coefficient *= factor;
     return plus_some_number(inst.type, std::move(sum), number_zeros(operands[0]) + zeros_of(factor));
   };
-  // The number is a multiple of 2^zeros and the rest is below that: a bitwise operation whose other operand is such a
-  // multiple, too, or keeps all lower bits, changes the number alone.
+  // The value is N + e. N is a multiple of 2^zeros and e is smaller, so they share no bits. An operation that leaves the bits
+  // below 2^zeros alone then changes N only.
   const auto only_number_changes = [&](unsigned i, unsigned zeros) -> std::optional<Id> {
     const auto rest = below_some_number(operands[i]);
     zeros = std::min(zeros, number_zeros(operands[i]));

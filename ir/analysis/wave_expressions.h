@@ -4,7 +4,7 @@
 //
 // Of other values the part that differs between lanes may be such an expression. They have the form "some number, plus
 // an expression". The number is the same in all lanes, and a multiple of a power of two. Nothing else is known of it: two
-// values with equal ids of this form may differ, and computable() does not accept them.
+// values of this form may differ although their ids are equal, so computable() rejects them.
 //
 // Expressions are interned: equal ids mean equal values. A 32-bit sum has the form constant + sum of coefficient * term
 // (modulo 2^32), so that addresses that advance step by step do not grow.

@@ -1,8 +1,8 @@
 // Copies a block of sums to both ways of the branch that ends it, so that it is one block with the other terms of the sums.
 //
-// Tensile's loops end a tile of the product with a barrier, a last term for each sum, and a branch that goes back to the
-// other terms. Each of the two blocks loads all sums and stores them. The branch does not depend on the terms, so it can
-// come first. A block with the other terms that can be reached from elsewhere, too, is copied for this way.
+// A loop of Tensile's adds all terms of a tile but one to each sum, waits at a barrier, adds the last term, and branches back.
+// So two blocks load and store all sums. The branch depends on a counter only and can move in front of the last term. If the
+// block with the other terms has further predecessors, this way gets a copy of it.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -207,6 +207,10 @@ class Joiner {
 }  // namespace
 
 PassResult joined_sums(Function& function, const PassContext& context) {
+  // Most functions have no such sums: no dominator tree for them.
+  std::ptrdiff_t sums = 0;
+  for (const auto& block : function.blocks) sums += std::count_if(block->insts.begin(), block->insts.end(), is_sum);
+  if (sums < 2 * kLeastSums) return {};
   bool changed = false;
   for (bool more = true; more;) {
     more = false;

@@ -22,8 +22,8 @@ constexpr uint64_t kLargestAddress = (1u << 28) - 1;  // of one that says anythi
 
 using Rows = std::bitset<kNumVgprs + kNumAgprs>;
 
-// Most rounds in which the bits of addresses that depend on themselves, as those that change from one half of the LDS to
-// the other do, are found.
+// The fixpoint over registers that depend on their own earlier values, such as addresses that alternate between two halves of
+// the LDS, gives up after so many rounds.
 constexpr unsigned kMaxRounds = 4;
 
 // Whether the value, or the sum of it and a constant, is where the LDS is accessed: itself, or through a few phis.

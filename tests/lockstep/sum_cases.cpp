@@ -84,7 +84,8 @@ std::string terms_ahead(const Product& p) {
   return text;
 }
 
-// The body of a loop whose last term comes behind a barrier, where the next round's addend of v55 is loaded, too.
+// The body of a loop: all terms but the last, a barrier, the last term. v52 is loaded behind the barrier; the next
+// iteration combines it with v55.
 std::string term_behind(const Product& p) {
   return terms(p) + factors(p, 256 * p.steps, 64 * p.steps) +
          "  v_xor_b32_e32 v55, v55, v52\n  ds_write_b32 v53, v4 offset:4096\n" +
