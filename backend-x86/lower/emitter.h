@@ -86,6 +86,10 @@ class Emitter {
     std::set<uint32_t> imports;                      // `local` values defined outside of the loop
     std::map<uint32_t, const Inst*> exports;         // values read outside of the loop, with their last definition
     std::map<const Inst*, RolledAddress> addresses;  // by the address of a load in the loop
+    // Loads in the loop that give each chunk what they gave the chunk `shared_chunks` before it. Nothing but the loop reads
+    // their results.
+    std::vector<const Inst*> shared;
+    unsigned shared_chunks = 0;  // a power of two
   };
   [[nodiscard]] bool is_rollable(const Inst& inst) const;
   [[nodiscard]] bool is_rollable_load(const Inst& load) const;
@@ -98,6 +102,9 @@ class Emitter {
   void emit_rolled(const RolledParts& parts);
   [[nodiscard]] RolledAddress rolled_address(const Inst& load, std::span<const Inst* const> front) const;
   void fold_offsets(RolledParts& parts) const;
+  void find_shared_loads(RolledParts& parts) const;
+  [[nodiscard]] std::vector<Mem> rows_read(const RolledParts& parts) const;
+  RolledTables emit_shared_loads(const RolledParts& parts, const std::map<const Inst*, Mem>& pointers);
   void store_pointers(std::map<const Inst*, Mem>& pointers, const Inst* base);
   [[nodiscard]] std::pair<Gp, int32_t> rolled_pointer(const Inst& load);
   [[nodiscard]] unsigned chunks_side_by_side(std::span<const Inst* const> insts) const;  // interleaving.cpp

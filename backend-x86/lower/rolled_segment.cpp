@@ -13,6 +13,7 @@
 
 #include "backend-x86/lower/emitter.h"
 #include "backend-x86/lower/simple_forms.h"
+#include "ir/analysis/lane_period.h"
 #include "ir/matrix.h"
 
 namespace wavejit::backend {
@@ -24,6 +25,8 @@ constexpr size_t kMinInstructions = 800;
 constexpr size_t kMaxCopied = 8;
 // What loads add to a pointer at most.
 constexpr uint64_t kFarthest = 1 << 20;
+// Bytes of what chunks have in common, at most, so that it stays in the first-level cache beside the sums.
+constexpr unsigned kMaxShared = 12 << 10;
 
 }  // namespace
 
@@ -163,6 +166,7 @@ std::optional<Emitter::RolledParts> Emitter::rolled_parts(std::span<const schedu
   }
   if (copied * kMaxCopied > host_instructions) return std::nullopt;
   fold_offsets(parts);
+  if (on(Optimisation::shared_loads)) find_shared_loads(parts);
   return parts;
 }
 
@@ -203,6 +207,8 @@ void Emitter::emit_rolled(const RolledParts& parts) {
   for (const Inst* inst : parts.loop)
     if (inst->op == Op::load) store_pointers(pointers, parts.addresses.at(lane_operand(*inst)).base);
 
+  RolledTables shared = emit_shared_loads(parts, pointers);
+  const std::unordered_set<const Inst*> is_shared(parts.shared.begin(), parts.shared.end());
   Rolled rolled{.offset = cc_.new_gp64(),
                 .values = std::vector<Storage>(values_.size()),
                 .local = parts.local,
@@ -220,6 +226,21 @@ void Emitter::emit_rolled(const RolledParts& parts) {
     m.setIndex(rolled.offset);
     return m;
   };
+  Gp shared_offset;  // of the chunk whose loads this one shares
+  if (parts.shared_chunks > 1) {
+    shared_offset = cc_.new_gp64();
+    cc_.mov(shared_offset, rolled.offset);
+    cc_.and_(shared_offset, (parts.shared_chunks - 1) * isa_->bytes());
+  }
+  const auto import_shared = [&](const Inst& load) {
+    for_each_result(load, [&](const Inst* place) {
+      for_each_register(place, [&](unsigned element, unsigned part) {
+        Mem row = shared.at({place->id, element, part});
+        if (shared_offset.isValid()) row.setIndex(shared_offset);
+        isa_->load(reg(place, element, 0, part).as<Vec>(), row, nullptr);
+      });
+    });
+  };
   std::unordered_set<uint32_t> there;
   const auto import = [&](const Inst* place) {
     if (!parts.imports.contains(place->id) || !there.insert(place->id).second) return;
@@ -227,9 +248,19 @@ void Emitter::emit_rolled(const RolledParts& parts) {
       isa_->load(reg(place, element, 0, part).as<Vec>(), at(rolled_row(tables, place, element, part)), nullptr);
     });
   };
+  const std::vector<Mem> rows = on(Optimisation::prefetch) ? rows_read(parts) : std::vector<Mem>();
+  size_t fetched = 0, emitted = 0;
   for (const Inst* inst : parts.loop) {
     if (error_) break;
     annotate(*inst);
+    // The next chunk's sums, evenly between the instructions of this one: those of all waves are too many for the first-level
+    // cache.
+    for (++emitted; fetched < rows.size() * emitted / parts.loop.size(); ++fetched)
+      cc_.prefetcht0(rows[fetched].cloneAdjusted(isa_->bytes() << rows[fetched].shift()));
+    if (is_shared.contains(inst)) {
+      import_shared(*inst);
+      continue;
+    }
     for_each_read(*inst, import);
     emit_chunk(*inst, 0);
     store_home(*inst, 0);
@@ -306,6 +337,85 @@ void Emitter::fold_offsets(RolledParts& parts) const {
     if (unread) dropped.insert(inst);
   }
   std::erase_if(parts.front, [&](const Inst* inst) { return dropped.contains(inst); });
+}
+
+// The parts of the rows in memory that the loop reads: those of the first chunk, in the loop those of the current one.
+std::vector<Mem> Emitter::rows_read(const RolledParts& parts) const {
+  std::vector<Mem> rows;
+  std::unordered_set<const Inst*> seen;
+  for (const Inst* inst : parts.loop) {
+    if (inst->op == Op::get_vgpr) rows.push_back(row(static_cast<unsigned>(inst->imm), 0));
+    for_each_read(*inst, [&](const Inst* place) {
+      const RowHome* home = row_home(place);
+      if (home == nullptr || !seen.insert(place).second) return;
+      for (unsigned part = 0; part < this->parts(place); ++part) rows.push_back(place_of(*home, 0, part));
+    });
+  }
+  return rows;
+}
+
+// Loads that take dwords of a lane apart, and of which chunks further on get the same: lanes of a matrix product that share
+// rows of a factor.
+void Emitter::find_shared_loads(RolledParts& parts) const {
+  unsigned registers = 0;
+  for (const Inst* load : parts.loop) {
+    if (load->op != Op::load || chunk_stride(*load).value_or(0) != 4 * int64_t{load->mem.count} || load->mem.count == 1)
+      continue;
+    bool local = true;
+    for_each_result(*load, [&](const Inst* result) {
+      local =
+          local && !classes_.is_shared(result) && row_home(result) == nullptr && !parts.exports.contains(result->id);
+    });
+    const unsigned period = std::max(1U, ir::lane_period(shapes_, *lane_operand(*load)) / isa_->lanes);
+    const unsigned chunks = std::max(parts.shared_chunks, period);
+    if (!local || period == chunks_ || (registers + load->mem.count) * chunks * isa_->bytes() > kMaxShared) continue;
+    registers += load->mem.count;
+    parts.shared_chunks = chunks;
+    parts.shared.push_back(load);
+  }
+}
+
+// Makes the loads in front of the loop, for the chunks that differ. Returns the rows of what they have loaded.
+Emitter::RolledTables Emitter::emit_shared_loads(const RolledParts& parts, const std::map<const Inst*, Mem>& pointers) {
+  RolledTables tables;
+  if (parts.shared.empty()) return tables;
+  Rolled rolled{.offset = cc_.new_gp64(),
+                .values = std::vector<Storage>(values_.size()),
+                .local = {},
+                .pointers = pointers,
+                .loaded_pointers = {},
+                .addresses = parts.addresses};
+  for (const Inst* load : parts.shared)
+    for_each_result(*load, [&](const Inst* result) { rolled.local.insert(result->id); });
+  const std::vector<Mem> sums = on(Optimisation::prefetch) ? rows_read(parts) : std::vector<Mem>();
+  size_t fetched = 0, emitted = 0;
+  const Label start = cc_.new_label();
+  cc_.xor_(rolled.offset.r32(), rolled.offset.r32());
+  isa_->keep_tables(cc_.cursor());
+  cc_.bind(start);
+  rolled_ = &rolled;
+  for (const Inst* load : parts.shared) {
+    annotate(*load);
+    for (++emitted; fetched < sums.size() * emitted / parts.shared.size(); ++fetched) cc_.prefetcht0(sums[fetched]);
+    emit_chunk(*load, 0);
+    for_each_result(*load, [&](const Inst* place) {
+      for_each_register(place, [&](unsigned element, unsigned part) {
+        const Mem row = stack_row(parts.shared_chunks * isa_->bytes());
+        tables.emplace(std::tuple(place->id, element, part), row);
+        Mem at = row;
+        at.setIndex(rolled.offset);
+        isa_->store(at, reg(place, element, 0, part).as<Vec>(), nullptr);
+      });
+    });
+  }
+  rolled_ = nullptr;
+  isa_->keep_tables(nullptr);
+  if (parts.shared_chunks > 1) {
+    cc_.add(rolled.offset, isa_->bytes());
+    cc_.cmp(rolled.offset, parts.shared_chunks * isa_->bytes());
+    cc_.jb(start);
+  }
+  return tables;
 }
 
 // Stores the host address that `base` stands for, an offset in the LDS, for each chunk's first lane. The loop loads it.

@@ -7,6 +7,7 @@
 
 #include "ir/analysis/divergent_loop.h"
 #include "ir/analysis/known_bits.h"
+#include "ir/analysis/lane_period.h"
 #include "ir/analysis/lane_shape.h"
 #include "ir/analysis/lane_table.h"
 #include "ir/analysis/mask_facts.h"
@@ -36,6 +37,46 @@ constexpr LaneShape kUniform{64, 0};
 constexpr LaneShape kUnknown{};
 constexpr LaneShape affine(int64_t stride, unsigned group = 64) {
   return {static_cast<uint8_t>(group), stride};
+}
+
+TEST(IrLanePeriod, RepeatedGroupsOfLanes) {
+  const Parsed p(R"(function "f"
+entry 0x0 b0
+block b0
+  %0:v32 = lane_id
+  %1:i32 = get_sgpr #4
+  %2:v32 = splat %1
+  %3:v32 = const #15
+  %4:v32 = and %0, %3
+  %5:v32 = const #4
+  %6:v32 = shl %4, %5
+  %7:v32 = add %0, %2
+  %8:v32 = and %3, %7
+  %9:v32 = add %6, %2
+  %10:v32 = lshr %0, %5
+  %11:v32 = and %10, %3
+  %12:v32 = const #28
+  %13:v32 = shl %0, %12
+  %14:v32 = get_vgpr #0
+  %15:v32 = and %14, %3
+  %16:v32 = const #48
+  %17:v32 = and %0, %16
+  %18:v32 = xor %6, %17
+  %19:v32 = lshr %6, %5
+  %20:v32 = const #40
+  %21:v32 = shl %0, %20
+  %22:v32 = const #1
+  %23:v32 = lshr %13, %22
+  %24:v32 = const #0x80000003
+  %25:v32 = and %0, %24
+  exit.end
+)");
+  const LaneShapes shapes(*p.function);
+  // By value; what is computed for each lane has the same period.
+  const std::map<uint32_t, unsigned> expected = {{0, 64},  {2, 1},   {3, 1},   {4, 16},  {6, 16},  {7, 64},
+                                                 {8, 16},  {9, 16},  {11, 64}, {13, 16}, {14, 64}, {15, 64},
+                                                 {17, 64}, {18, 64}, {19, 16}, {21, 64}, {23, 16}, {25, 64}};
+  for (const auto& [id, period] : expected) EXPECT_EQ(lane_period(shapes, *p.values.at(id)), period) << "%" << id;
 }
 
 TEST(IrLaneShape, StridesAndUniformValues) {

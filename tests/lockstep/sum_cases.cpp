@@ -19,13 +19,14 @@ enum class Shape {
 struct Product {
   std::string name;
   Shape shape;
-  unsigned steps;       // terms of each sum
-  bool doubles;         // 4 x 4 sums of f64, else 8 x 4 of f32
-  bool stores_between;  // to the LDS: where nothing is loaded from, and where the next terms are
+  unsigned steps;               // terms of each sum
+  bool doubles = false;         // 4 x 4 sums of f64, else 8 x 4 of f32
+  bool stores_between = false;  // to the LDS: where nothing is loaded from, and where the next terms are
   // To the second half of the LDS: lanes in rows of six, whose numbers take a division; the last ones are beyond its end.
   bool tiles = false;
   bool begin_in_lds = false;  // two sums begin with what one instruction loads
   bool moving = false;        // the places of the factors are others in the next round
+  unsigned sharing = 64;      // so many lanes have first factors of their own, and the next ones have the same
 };
 
 // Loads the factors of one term of each sum, `a` and `b` bytes from their places in v58 and v59: 16 bytes a lane, and 16
@@ -94,9 +95,9 @@ std::string term_behind(const Product& p) {
 
 LockstepCase product(const Product& p) {
   const bool barriers = p.shape != Shape::straight && p.shape != Shape::loop;
-  std::string body = std::string(kLoadOwn) + R"(
+  std::string body = std::string(kLoadOwn) + fmt::format("  v_and_b32_e32 v58, {}, v0\n", p.sharing - 1) + R"(
   v_and_b32_e32 v57, 63, v0
-  v_lshlrev_b32_e32 v58, 4, v57
+  v_lshlrev_b32_e32 v58, 4, v58
   v_and_b32_e32 v59, 48, v0
   v_lshlrev_b32_e32 v59, 2, v59
   v_and_b32_e32 v53, 3, v57
@@ -187,6 +188,11 @@ std::vector<LockstepCase> sum_cases() {
       product({"f64_barriers", Shape::barriers, 4, true, false}),
       product({"f64_tiles", Shape::barriers, 4, true, false, true}),
       product({"f64_begin_in_lds", Shape::straight, 5, true, false, false, true}),
+      product({.name = "f32_shared", .shape = Shape::straight, .steps = 5, .sharing = 16}),
+      product(
+          {.name = "f32_shared_by_half", .shape = Shape::barriers, .steps = 6, .stores_between = true, .sharing = 32}),
+      product({.name = "f32_shared_moving", .shape = Shape::loop, .steps = 5, .moving = true, .sharing = 16}),
+      product({.name = "f64_shared", .shape = Shape::loop, .steps = 4, .doubles = true, .sharing = 16}),
   };
 }
 

@@ -83,6 +83,7 @@ constexpr std::pair<std::string_view, std::string_view> kKnownToChange[] = {
     {"licm", "waits"},
     {"polls", "waits"},
     {"rolled-segments", "sums_f32_straight"},
+    {"shared-loads", "sums_f32_shared"},
     {"sums-first", "sums_f32_straight"},
     {"joined-sums", "sums_f32_behind"},
     {"lane-addresses", "exponents_added"},
