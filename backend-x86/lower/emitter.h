@@ -371,6 +371,7 @@ class Emitter {
   // Gives the result the registers of an operand that is dead afterwards.
   void take_over(const Inst& inst, const Inst* operand, unsigned chunk);
   Vec dst(const Inst& inst, unsigned chunk, unsigned element = 0);
+  Vec64 alike64(const Inst& inst, unsigned chunk);
   Vec64 dst64(const Inst& inst, unsigned chunk);
   MaskReg dst_mask(const Inst& inst, unsigned chunk);
   Gp dst_gp(const Inst& inst, unsigned element = 0);

@@ -105,7 +105,9 @@ std::optional<Emitter::RolledParts> Emitter::rolled_parts(std::span<const schedu
     if (nodes[i].adds) wanted[i] = true;
     for (const uint32_t b : nodes[i].before) {
       if (wanted[i]) wanted[b] = true;
-      if (addressing[i] || segment_[i]->op == Op::load) addressing[b] = true;
+      // What stores wait for, and loads wait for stores, is no matter of addresses.
+      const bool store = segment_[b]->op == Op::store || segment_[b]->op == Op::store_edges;
+      if (!store && (addressing[i] || segment_[i]->op == Op::load)) addressing[b] = true;
     }
   }
   for (uint32_t i = 0; i < nodes.size(); ++i) {

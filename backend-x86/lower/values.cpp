@@ -123,6 +123,7 @@ void Emitter::take_over(const Inst& inst, const Inst* operand, unsigned chunk) {
   const Storage &from = storage(operand), &to = storage(&inst);
   if (from.invariant != to.invariant || from.regs.size() != to.regs.size()) return;
   const unsigned index = (from.invariant ? 0 : chunk) * parts(&inst);
+  if (parts(&inst) == 2 && from.regs[index] == from.regs[index + 1]) return;  // alike64()
   for (unsigned part = 0; part < parts(&inst); ++part) {
     if (to.regs[index + part].isValid() || !from.regs[index + part].isValid()) return;
   }
@@ -234,6 +235,16 @@ Vec Emitter::dst(const Inst& inst, unsigned chunk, unsigned element) {
 Vec64 Emitter::dst64(const Inst& inst, unsigned chunk) {
   const Inst* own = classes_.representative(&inst);
   return {reg(own, 0, chunk, 0).as<Vec>(), reg(own, 0, chunk, 1).as<Vec>()};
+}
+
+// For a value that all lanes of the chunk share: one register for both parts, unless they have registers already.
+Vec64 Emitter::alike64(const Inst& inst, unsigned chunk) {
+  if (!classes_.is_shared(&inst)) {
+    Storage& s = storage(&inst);
+    x86::Reg* const parts = &s.regs[(s.invariant ? 0 : chunk) * 2];
+    if (!parts[0].isValid() && !parts[1].isValid()) parts[0] = parts[1] = new_register(&inst);
+  }
+  return dst64(inst, chunk);
 }
 
 MaskReg Emitter::dst_mask(const Inst& inst, unsigned chunk) {

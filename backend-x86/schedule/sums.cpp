@@ -33,10 +33,12 @@ class SumOrder {
         registers_(registers),
         capacity_(registers - std::min(registers / 2, kFactorRegisters)),
         is_term_(nodes.size()),
+        may_wait_(nodes.size()),
         follows_(nodes.size()),
         done_(nodes.size()),
         made_again_(nodes.size()) {
     find_terms();
+    find_waiting();
   }
 
   std::vector<uint32_t> run() {
@@ -59,6 +61,19 @@ class SumOrder {
     }
   }
 
+  // Values for terms that several instructions read: they wait in memory if groups share them.
+  void find_waiting() {
+    std::vector<unsigned> readers(nodes_.size());
+    std::vector<bool> wanted = is_term_;
+    for (size_t i = nodes_.size(); i-- > 0;) {
+      for (const uint32_t b : nodes_[i].before) {
+        ++readers[b];
+        if (wanted[i]) wanted[b] = true;
+      }
+      may_wait_[i] = wanted[i] && !is_term_[i] && !nodes_[i].again && readers[i] > 1;
+    }
+  }
+
   // Nodes [begin, end) can be ordered as: what terms are made of, terms, what is made of sums. So no term may depend on
   // another chain's sums, nor on what is made of sums in the same window.
   uint32_t window_end(uint32_t begin) {
@@ -74,7 +89,7 @@ class SumOrder {
       }
       follows_[i] = behind_sums;
       if (behind_sums) continue;
-      if (!node.again) fed += node.registers;
+      if (may_wait_[i]) fed += node.registers;
       if (fed > kMaxFedRegisters && i > begin) return i;
     }
     return static_cast<uint32_t>(nodes_.size());
@@ -209,7 +224,8 @@ class SumOrder {
   const std::span<const Node> nodes_;
   const unsigned registers_;   // of the host
   const unsigned capacity_;    // those that sums may take
-  std::vector<bool> is_term_;  // by node
+  std::vector<bool> is_term_;   // by node
+  std::vector<bool> may_wait_;  // by node
   std::vector<bool> follows_;  // by node: made of sums of its window, or to be emitted behind them
   std::vector<bool> done_;
   std::vector<bool> made_again_;  // to be emitted once more for the next term that reads it
