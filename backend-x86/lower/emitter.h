@@ -206,6 +206,8 @@ class Emitter {
     unsigned row_bytes = 0;
   };
   void plan_matrix_homes();
+  void plan_homes_in_blocks();
+  [[nodiscard]] static bool is_same_home(const RowHome* a, const RowHome* b);
   void plan_sum_homes();  // sum_homes.cpp
   void store_home(const Inst& inst, unsigned chunk);
   [[nodiscard]] const RowHome* row_home(const Inst* representative) const {

@@ -133,8 +133,9 @@ void Emitter::emit_matrix_loop(const MatrixLoop& loop) {
     const MatrixChain& chain = *loop.chains[c];
     for (unsigned row = 0; row < rows; ++row) {
       const Inst* sum = chain[0]->rows[row]->operands[0];
-      const bool in_place = homes && !sum->is_const() && sum->op != Op::undef &&
-                            resolve(sum).inst == classes_.representative(chain.back()->rows[row]);
+      const bool in_place =
+          homes && !sum->is_const() && sum->op != Op::undef &&
+          is_same_home(row_home(resolve(sum).inst), row_home(classes_.representative(chain.back()->rows[row])));
       for (unsigned chunk = 0; chunk < chunks_ && !in_place; ++chunk) {
         Vec64 value;
         if (registers == 2) {
@@ -210,6 +211,70 @@ Mem Emitter::matrix_sums(unsigned bytes) {
   return *matrix_sums_;
 }
 
+// The results of products that are only taken apart or written to VGPRs, and what they are added to if nothing else reads
+// it: in memory, so that they do not go there by way of registers and spill slots. Blocks use the same memory.
+void Emitter::plan_homes_in_blocks() {
+  const auto is_plain = [&](const Inst* inst) {
+    return !classes_.is_shared(inst) && !is_fused(inst) && !is_invariant(inst) && !lane_addresses_.is_scalar(inst) &&
+           wanted_chunks_[inst->id] == 0xff && row_home(inst) == nullptr;
+  };
+  struct Group {
+    std::vector<const Inst*> results;  // in the order of the rows
+    unsigned offset, row_bytes;
+  };
+  std::vector<Group> groups;
+  unsigned most = 0;
+  for (const auto& block : function_.blocks) {
+    const auto is_end = [&](const Inst* inst) {
+      return is_plain(inst) && !inst->users.empty() &&
+             std::all_of(inst->users.begin(), inst->users.end(), [&](const Inst* user) {
+               return user->parent == block.get() && !is_fused(user) &&
+                      (user->op == Op::lo32 || user->op == Op::hi32 || user->op == Op::set_vgpr);
+             });
+    };
+    const auto& insts = block->insts;
+    unsigned bytes = 0, values = 0;
+    std::vector<Group> own;
+    for (size_t i = 0; i < insts.size(); ++i) {
+      if (!ir::is_matrix_op(insts[i]->op) || MatrixForm::decode(insts[i]->imm).index != 0) continue;
+      const unsigned count = MatrixForm::decode(insts[i]->imm).result_rows();
+      Group group{.results = {}, .offset = bytes, .row_bytes = tile_ * 4 * parts(insts[i])};
+      while (group.results.size() < count && i + group.results.size() < insts.size()) {
+        const Inst* inst = insts[i + group.results.size()];
+        if (inst->op != insts[i]->op || MatrixForm::decode(inst->imm).index != group.results.size() || !is_end(inst))
+          break;
+        group.results.push_back(inst);
+      }
+      if (group.results.size() != count) continue;
+      bytes += count * group.row_bytes;
+      values += count * parts(insts[i]) * chunks_;
+      own.push_back(std::move(group));
+    }
+    if (values <= isa_->budget().vectors) continue;
+    most = std::max(most, bytes);
+    groups.insert(groups.end(), own.begin(), own.end());
+  }
+  if (groups.empty()) return;
+  const Mem memory = stack_row(most);
+  for (const Group& group : groups) {
+    for (unsigned row = 0; row < group.results.size(); ++row) {
+      const RowHome home{.block = memory.cloneAdjusted(group.offset), .row = row, .row_bytes = group.row_bytes};
+      const Inst* sum = group.results[row];
+      row_homes_[sum] = home;
+      while (ir::is_matrix_op(sum->op)) sum = sum->operands[0];
+      const bool made_here = sum->op == Op::pack64 || sum->op == Op::get_vgpr;
+      if (made_here && sum->parent == group.results[row]->parent && sum->users.size() == 1 && is_plain(sum) &&
+          !is_left_out(*sum))
+        row_homes_[sum] = home;
+    }
+  }
+}
+
+bool Emitter::is_same_home(const RowHome* a, const RowHome* b) {
+  return a != nullptr && b != nullptr && a->row == b->row && a->block.baseId() == b->block.baseId() &&
+         a->block.offset() == b->block.offset();
+}
+
 // The sums that a loop adds to are too many for registers; in memory in the order of their rows they need not be moved
 // there for emit_matrix_loop. Only phis whose registers nothing but products write.
 void Emitter::plan_matrix_homes() {
@@ -226,10 +291,11 @@ void Emitter::plan_matrix_homes() {
       }
     }
   }
-  if (candidates.empty()) return;
   // Passes through a region have registers of their own for what they carry.
   for (const auto& block : function_.blocks)
     if (regions_.of(block.get()) != nullptr) return;
+  plan_homes_in_blocks();
+  if (candidates.empty()) return;
   std::vector<std::vector<const Inst*>> groups;
   unsigned bytes = 0;
   for (const auto& block : function_.blocks) {
