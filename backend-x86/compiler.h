@@ -24,6 +24,7 @@ enum class Tier : uint8_t {
 [[nodiscard]] std::string_view to_string(Tier tier);
 [[nodiscard]] bool host_supports(Tier tier);
 [[nodiscard]] bool host_has_vnni();             // AVX-512 VNNI, which the AVX-512 tier uses if present
+[[nodiscard]] bool host_has_fp16();             // AVX-512 FP16, likewise
 [[nodiscard]] Expected<Tier> best_host_tier();  // kUnsupported if the CPU lacks AVX2, FMA, F16C or BMI2
 
 // Identifies the CPU: its model, and the tiers that it can run.

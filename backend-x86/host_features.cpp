@@ -36,6 +36,7 @@ constexpr HostFeature kFeatures[] = {
     {"avx512vl", Tier::avx512, true, has<Cpu::tAVX512VL>},
     {"avx512cd", Tier::avx512, true, has<Cpu::tAVX512CD>},
     {"avx512_vnni", Tier::avx512, false, has<Cpu::tAVX512_VNNI>},
+    {"avx512_fp16", Tier::avx512, false, has<Cpu::tAVX512_FP16>},
 };
 
 }  // namespace
@@ -58,13 +59,18 @@ bool host_has_vnni() {
   return host_supports(Tier::avx512) && has<Cpu::tAVX512_VNNI>();
 }
 
+bool host_has_fp16() {
+  return host_supports(Tier::avx512) && has<Cpu::tAVX512_FP16>();
+}
+
 std::span<const uint32_t> host_identity() {
-  static const std::array<uint32_t, 6> identity = {static_cast<uint32_t>(cpu().displayFamily),
+  static const std::array<uint32_t, 7> identity = {static_cast<uint32_t>(cpu().displayFamily),
                                                    static_cast<uint32_t>(cpu().displayModel),
                                                    static_cast<uint32_t>(cpu().stepping),
                                                    host_supports(Tier::avx2),
                                                    host_supports(Tier::avx512),
-                                                   host_has_vnni()};
+                                                   host_has_vnni(),
+                                                   host_has_fp16()};
   return identity;
 }
 

@@ -50,6 +50,7 @@ bool Emitter::is_rollable(const Inst& inst) const {
       return inst.operands[0]->type.is_tuple();
     case Op::fma_f32:
     case Op::fma_f64:
+    case Op::pk_fma_f16:
     case Op::pack64:
     case Op::lo32:
     case Op::hi32:
@@ -105,9 +106,10 @@ std::optional<Emitter::RolledParts> Emitter::rolled_parts(std::span<const schedu
     if (nodes[i].adds) wanted[i] = true;
     for (const uint32_t b : nodes[i].before) {
       if (wanted[i]) wanted[b] = true;
-      // What stores wait for, and loads wait for stores, is no matter of addresses.
-      const bool store = segment_[b]->op == Op::store || segment_[b]->op == Op::store_edges;
-      if (!store && (addressing[i] || segment_[i]->op == Op::load)) addressing[b] = true;
+      // Stores that a load of the loop waits for stay outside, too, with all that they wait for; those that other loads wait
+      // for may follow the loop.
+      const bool stores = segment_[b]->op == Op::store || segment_[b]->op == Op::store_edges;
+      if (addressing[i] || (segment_[i]->op == Op::load && (wanted[i] || !stores))) addressing[b] = true;
     }
   }
   for (uint32_t i = 0; i < nodes.size(); ++i) {

@@ -82,6 +82,7 @@ const ir::Inst* Emitter::sum_operand(const Inst& inst) const {
     case Op::fma_f32:
     case Op::fma_f64:
     case Op::fma_f16:
+    case Op::pk_fma_f16:
       return in_place(inst.operands[2]) ? inst.operands[2] : nullptr;
     case Op::fadd_f32:
     case Op::fadd_f64:

@@ -10,6 +10,7 @@ namespace fpenv = ir::fpenv;
 
 namespace {
 constexpr unsigned kUnordered = 3;
+constexpr uint32_t kSmallestNormalF16 = 0x38800000;  // as f32
 }  // namespace
 
 Vec Emitter::to_f32(const Vec& half, uint32_t env) {
@@ -31,6 +32,50 @@ Vec Emitter::to_f16(const Vec& single, uint32_t env) {
     h = isa_->sel(overflow, largest, h);
   }
   return h;
+}
+
+// The f32 product is exact. The sum is rounded to odd in f32, so that the second rounding sees on which side of a tie the exact
+// sum lies.
+Vec Emitter::fma_f16_to_odd(const Vec& a, const Vec& b, const Vec& c, uint32_t env) {
+  const Vec rounded = isa_->fma_to_odd(a, b, c);
+  if ((env & fpenv::kRoundMask) != 2) return rounded;
+  // An exact zero is negative when rounding down, unless both addends are +0.
+  const Vec p = isa_->make(I::kIdVmulps, a, b);
+  const MaskReg zero = fcmp(0, rounded, isa_->const32(0));
+  return isa_->sel(zero, isa_->and_(isa_->or_(p, c), isa_->c32(0x80000000)), rounded);
+}
+
+void Emitter::emit_pk_fma_f16(const Inst& inst, unsigned chunk) {
+  const uint32_t env = inst.attr;
+  const bool plain = (env & fpenv::kKeepOutputDenorm) != 0 && (env & fpenv::kFp16Ovfl) == 0;
+  const bool keep = (env & fpenv::kKeepInputDenorm) != 0;
+  if (on(Optimisation::half_arithmetic) && isa_->has_half_arithmetic() && plain && keep &&
+      (env & fpenv::kRoundMask) == 0) {
+    take_over(inst, inst.operands[2], chunk);
+    const Vec d = dst(inst, chunk), a = v32(inst.operands[0], chunk), b = v32(inst.operands[1], chunk),
+              c = v32(inst.operands[2], chunk);
+    const bool overwrites = d.id() == a.id() || d.id() == b.id();
+    const Vec sum = overwrites ? isa_->make(I::kIdVmovdqa32, c) : d;
+    if (!overwrites && d.id() != c.id()) isa_->mov(d, c);
+    cc_.emit(I::kIdVfmadd231ph, sum, a, b);
+    if (overwrites) isa_->mov(d, sum);
+    return;
+  }
+  std::array<std::array<Vec, 2>, 3> x;
+  for (unsigned i = 0; i < 3; ++i) {
+    x[i] = isa_->halves_to_f32(v32(inst.operands[i], chunk));
+    if (keep) continue;
+    for (Vec& part : x[i]) {
+      const MaskReg tiny = cmp(ICmp::ult, isa_->and_(part, isa_->c32(0x7fffffff)), isa_->c32(kSmallestNormalF16));
+      part = isa_->sel(tiny, isa_->and_(part, isa_->c32(0x80000000)), part);
+    }
+  }
+  std::array<Vec, 2> sums;
+  for (unsigned i = 0; i < 2; ++i) {
+    sums[i] = fma_f16_to_odd(x[0][i], x[1][i], x[2][i], env);
+    if (!plain) sums[i] = isa_->f16_to_f32(to_f16(sums[i], env));  // the second conversion is exact
+  }
+  isa_->mov(dst(inst, chunk), isa_->f32_to_halves(sums, rounding::on_host(env & fpenv::kRoundMask)));
 }
 
 bool Emitter::emit_float16(const Inst& inst, unsigned chunk) {
@@ -60,17 +105,11 @@ bool Emitter::emit_float16(const Inst& inst, unsigned chunk) {
     case Op::fmul_f16:
       return binary(I::kIdVmulps);
     case Op::fma_f16: {
-      // The f32 product is exact. The sum is rounded to odd in f32, so that the second rounding sees on which side of a tie
-      // the exact sum lies.
-      const Vec p = isa_->make(I::kIdVmulps, single(0), single(1)), c = single(2);
-      Vec rounded = isa_->sum_to_odd(p, c);
-      if ((env & fpenv::kRoundMask) == 2) {
-        // An exact zero is negative when rounding down, unless both addends are +0.
-        const MaskReg zero = fcmp(0, rounded, isa_->const32(0));
-        rounded = isa_->sel(zero, isa_->and_(isa_->or_(p, c), isa_->c32(0x80000000)), rounded);
-      }
-      return done(to_f16(rounded, env));
+      const Vec a = single(0), b = single(1), c = single(2);
+      return done(to_f16(fma_f16_to_odd(a, b, c, env), env));
     }
+    case Op::pk_fma_f16:
+      return emit_pk_fma_f16(inst, chunk), true;
     case Op::fmin_f16:
     case Op::fmax_f16: {
       const Vec a = raw(0), b = raw(1);

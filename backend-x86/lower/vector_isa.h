@@ -159,7 +159,8 @@ class VectorIsa {
   [[nodiscard]] virtual RegisterBudget budget() const = 0;
   [[nodiscard]] virtual bool merges() const = 0;
   [[nodiscard]] virtual bool has_ternary_logic() const = 0;
-  [[nodiscard]] virtual bool has_dot_products() const = 0;  // vpdpwssd
+  [[nodiscard]] virtual bool has_dot_products() const = 0;     // vpdpwssd
+  [[nodiscard]] virtual bool has_half_arithmetic() const = 0;  // vfmadd231ph
 
   // --- 32 <-> 64 ---
   virtual void pack64(const Vec64& d, const Vec& lo, const Vec& hi) = 0;
@@ -197,12 +198,15 @@ class VectorIsa {
   virtual void ldexp64(const Vec& d, const Vec& x, const Vec& n) = 0;
   virtual Vec f32_to_f16(const Vec& a, unsigned rounding_imm) = 0;  // zero-extended words
   virtual Vec f16_to_f32(const Vec& a) = 0;                         // low words
+  // Pairs of f16 in 32-bit lanes, those of the lower half of the register first; and back.
+  virtual std::array<Vec, 2> halves_to_f32(const Vec& pairs) = 0;
+  virtual Vec f32_to_halves(const std::array<Vec, 2>& a, unsigned rounding_imm) = 0;
   // x, and zero of x's sign where the word in `half` (that x was made of) is a denormal.
   virtual Vec flush_f16(const Vec& x, const Vec& half) = 0;
-  // a + b in f32, rounded to odd: an inexact result is the neighbour of the exact sum whose last bit is set. Rounding that to a
-  // shorter format gives the same as rounding the exact sum once. Requires an exact sum that is no f32 denormal and does not
-  // overflow. A zero has the sign that rounding to nearest gives.
-  virtual Vec sum_to_odd(const Vec& a, const Vec& b) = 0;
+  // a * b + c in f32, rounded to odd: an inexact result is the neighbour of the exact sum whose last bit is set. Rounding that to
+  // a shorter format gives the same as rounding the exact sum once. Requires a product that f32 holds exactly, and an exact sum
+  // that is no f32 denormal and does not overflow. A zero has the sign that rounding to nearest gives.
+  virtual Vec fma_to_odd(const Vec& a, const Vec& b, const Vec& c) = 0;
   Vec round_ps(const Vec& a, unsigned imm8) { return make(f.round_ps, a, asmjit::imm(imm8)); }
   Vec round_pd(const Vec& a, unsigned imm8) { return make(f.round_pd, a, asmjit::imm(imm8)); }
 

@@ -223,6 +223,7 @@ class Avx2 final : public VectorIsa {
   bool merges() const override { return false; }
   bool has_ternary_logic() const override { return false; }
   bool has_dot_products() const override { return false; }
+  bool has_half_arithmetic() const override { return false; }
 
   // --- 32 <-> 64 ---
   void pack64(const Vec64& d, const Vec& lo, const Vec& hi) override {
@@ -360,16 +361,27 @@ class Avx2 final : public VectorIsa {
     return make(I::kIdVpmovzxwd, words.xmm());
   }
   Vec f16_to_f32(const Vec& a) override { return make(I::kIdVcvtph2ps, low_words(a).xmm()); }
+  std::array<Vec, 2> halves_to_f32(const Vec& pairs) override {
+    const Vec high = vec();
+    cc_.emit(I::kIdVextracti128, high.xmm(), pairs, imm(1));
+    return {make(I::kIdVcvtph2ps, pairs.xmm()), make(I::kIdVcvtph2ps, high.xmm())};
+  }
+  Vec f32_to_halves(const std::array<Vec, 2>& a, unsigned rounding_imm) override {
+    const Vec low = vec(), high = vec();
+    cc_.emit(I::kIdVcvtps2ph, low.xmm(), a[0], imm(rounding_imm));
+    cc_.emit(I::kIdVcvtps2ph, high.xmm(), a[1], imm(rounding_imm));
+    return make(I::kIdVinserti128, low, high.xmm(), imm(1));
+  }
   Vec flush_f16(const Vec& x, const Vec& half) override {
     const Vec tiny = make(I::kIdVpcmpeqd, and_(half, c32(0x7c00)), const32(0));
     return andn(shr32(tiny, 1), x);
   }
   // What rounding to nearest has lost (two-sum) says on which side of the sum the exact one is.
-  Vec sum_to_odd(const Vec& a, const Vec& b) override {
+  Vec fma_to_odd(const Vec& a, const Vec& b, const Vec& c) override {
     constexpr unsigned kNotEqualOrdered = 0x0c;
-    const Vec sum = make(I::kIdVaddps, a, b);
-    const Vec b_part = make(I::kIdVsubps, sum, a), a_part = make(I::kIdVsubps, sum, b_part);
-    const Vec lost = make(I::kIdVaddps, make(I::kIdVsubps, a, a_part), make(I::kIdVsubps, b, b_part));
+    const Vec product = make(I::kIdVmulps, a, b), sum = make(I::kIdVaddps, product, c);
+    const Vec c_part = make(I::kIdVsubps, sum, product), product_part = make(I::kIdVsubps, sum, c_part);
+    const Vec lost = make(I::kIdVaddps, make(I::kIdVsubps, product, product_part), make(I::kIdVsubps, c, c_part));
     const Vec inexact = make(I::kIdVcmpps, lost, const32(0), imm(kNotEqualOrdered));
     // One less where the sum is further from zero than the exact one; then the last bit.
     const Vec truncated = make(I::kIdVpaddd, sum, and_(inexact, sar32(xor_(sum, lost), 31)));

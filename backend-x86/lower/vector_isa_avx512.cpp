@@ -212,6 +212,7 @@ class Avx512 final : public VectorIsa {
   bool merges() const override { return true; }
   bool has_ternary_logic() const override { return true; }
   bool has_dot_products() const override { return host_has_vnni(); }
+  bool has_half_arithmetic() const override { return host_has_fp16(); }
 
   // --- 32 <-> 64 ---
   void pack64(const Vec64& d, const Vec& lo, const Vec& hi) override {
@@ -324,6 +325,17 @@ class Avx512 final : public VectorIsa {
     cc_.emit(I::kIdVpmovdw, words.ymm(), a);
     return make(I::kIdVcvtph2ps, words.ymm());
   }
+  std::array<Vec, 2> halves_to_f32(const Vec& pairs) override {
+    const Vec high = vec();
+    cc_.emit(I::kIdVextracti64x4, high.ymm(), pairs, imm(1));
+    return {make(I::kIdVcvtph2ps, pairs.ymm()), make(I::kIdVcvtph2ps, high.ymm())};
+  }
+  Vec f32_to_halves(const std::array<Vec, 2>& a, unsigned rounding_imm) override {
+    const Vec low = vec(), high = vec();
+    cc_.emit(I::kIdVcvtps2ph, low.ymm(), a[0], imm(rounding_imm));
+    cc_.emit(I::kIdVcvtps2ph, high.ymm(), a[1], imm(rounding_imm));
+    return make(I::kIdVinserti64x4, low, high.ymm(), imm(1));
+  }
   Vec flush_f16(const Vec& x, const Vec& half) override {
     const MaskReg tiny = mask();
     cc_.emit(I::kIdVptestnmd, tiny, half, c32(0x7c00));
@@ -331,10 +343,10 @@ class Avx512 final : public VectorIsa {
     cc_.emit(I::kIdVpandd, x, x, c32(0x80000000));
     return x;
   }
-  Vec sum_to_odd(const Vec& a, const Vec& b) override {
-    const Vec down = vec(), up = vec();
-    cc_.rd_sae().emit(I::kIdVaddps, down, a, b);
-    cc_.ru_sae().emit(I::kIdVaddps, up, a, b);
+  Vec fma_to_odd(const Vec& a, const Vec& b, const Vec& c) override {
+    const Vec down = make(I::kIdVmovdqa32, c), up = make(I::kIdVmovdqa32, c);
+    cc_.rd_sae().emit(I::kIdVfmadd231ps, down, a, b);
+    cc_.ru_sae().emit(I::kIdVfmadd231ps, up, a, b);
     const MaskReg odd = mask();
     cc_.emit(I::kIdVptestmd, odd, down, c32(1));
     set_mask(&odd);

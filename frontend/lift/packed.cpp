@@ -36,29 +36,30 @@ Inst* join(Context& c, Inst* low, Inst* high) {
   return c.or_(c.zext16(low), c.shl(high, 16));
 }
 
-template <Op kOp, unsigned kCount>
+template <Op kOp>
 void pk_f16(Context& c) {
-  Inst* sources[3] = {};
-  for (unsigned i = 0; i < kCount; ++i) sources[i] = packed(c, i, true);
+  Inst* const a = packed(c, 0, true);
+  Inst* const b = packed(c, 1, true);
   const auto half = [&](unsigned shift) {
-    Inst* x = c.lshr(sources[0], shift);
-    Inst* y = c.lshr(sources[1], shift);
-    Inst* value = kCount == 3 ? c.fp(kOp, {x, y, c.lshr(sources[2], shift)}, c.env16()) : c.fp(kOp, {x, y}, c.env16());
+    Inst* value = c.fp(kOp, {c.lshr(a, shift), c.lshr(b, shift)}, c.env16());
     return c.inst->clamp ? c.fp(Op::fclamp_f16, {value}, c.env16()) : value;
   };
   Inst* low = half(0);
   c.set_v32(join(c, low, half(16)));
 }
 
+void v_pk_fma_f16(Context& c) {
+  Inst* sources[3] = {};
+  for (unsigned i = 0; i < 3; ++i) sources[i] = packed(c, i, true);
+  Inst* sum = c.fp(Op::pk_fma_f16, {sources[0], sources[1], sources[2]}, c.env16());
+  if (!c.inst->clamp) return c.set_v32(sum);
+  Inst* low = c.fp(Op::fclamp_f16, {sum}, c.env16());
+  c.set_v32(join(c, low, c.fp(Op::fclamp_f16, {c.lshr(sum, 16)}, c.env16())));
+}
+
 void v_pk_fmac_f16(Context& c) {
-  Inst* x = c.src32(Slot::src0);
-  Inst* y = c.src32(Slot::src1);
-  Inst* z = c.raw32(c.operand(Slot::vdst));
-  const auto half = [&](unsigned shift) {
-    return c.fp(Op::fma_f16, {c.lshr(x, shift), c.lshr(y, shift), c.lshr(z, shift)}, c.env16());
-  };
-  Inst* low = half(0);
-  c.set_v32(join(c, low, half(16)));
+  c.set_v32(
+      c.fp(Op::pk_fma_f16, {c.src32(Slot::src0), c.src32(Slot::src1), c.raw32(c.operand(Slot::vdst))}, c.env16()));
 }
 
 Inst* extend_half(Context& c, Inst* value, bool high, bool is_signed) {
@@ -312,11 +313,11 @@ Inst* mixed_source(Context& c, unsigned i) {
 }
 
 void add_packed(HandlerTable& t) {
-  t.add(Opcode::v_pk_fma_f16, pk_f16<Op::fma_f16, 3>);
-  t.add(Opcode::v_pk_add_f16, pk_f16<Op::fadd_f16, 2>);
-  t.add(Opcode::v_pk_mul_f16, pk_f16<Op::fmul_f16, 2>);
-  t.add(Opcode::v_pk_min_f16, pk_f16<Op::fmin_f16, 2>);
-  t.add(Opcode::v_pk_max_f16, pk_f16<Op::fmax_f16, 2>);
+  t.add(Opcode::v_pk_fma_f16, v_pk_fma_f16);
+  t.add(Opcode::v_pk_add_f16, pk_f16<Op::fadd_f16>);
+  t.add(Opcode::v_pk_mul_f16, pk_f16<Op::fmul_f16>);
+  t.add(Opcode::v_pk_min_f16, pk_f16<Op::fmin_f16>);
+  t.add(Opcode::v_pk_max_f16, pk_f16<Op::fmax_f16>);
   t.add(Opcode::v_pk_fmac_f16, v_pk_fmac_f16);
   t.add(Opcode::v_pk_add_u16, pk_add<Op::pk_add, Op::add, false>);
   t.add(Opcode::v_pk_add_i16, pk_add<Op::pk_add, Op::add, true>);

@@ -328,9 +328,17 @@ std::optional<uint64_t> half_model(const ir::Inst& inst, std::span<const uint64_
     }
     case Op::fmul_f16:
       return half_bits(static_cast<__float128>(x(0)) * x(1), attr, std::signbit(x(0)) != std::signbit(x(1)));
+    case Op::pk_fma_f16:
     case Op::fma_f16: {
-      const double p = x(0) * x(1), c = x(2);  // the product is exact
-      return half_bits(static_cast<__float128>(p) + c, attr, zero_sum_negative(p, c, attr));
+      const auto sum = [&](unsigned shift) {
+        const auto part = [&](unsigned i) {
+          const uint64_t bits = args[i] >> shift & 0xffff;
+          return half_value(static_cast<uint32_t>(flush_if<H>(bits, !(attr & fpenv::kKeepInputDenorm))));
+        };
+        const double p = part(0) * part(1), c = part(2);  // the product is exact
+        return uint64_t{half_bits(static_cast<__float128>(p) + c, attr, zero_sum_negative(p, c, attr))};
+      };
+      return inst.op == Op::fma_f16 ? sum(0) : sum(0) | sum(16) << 16;
     }
     case Op::fmin_f16:
       return min_max<H>(attr, args[0] & 0xffff, args[1] & 0xffff, false);

@@ -79,6 +79,10 @@ uint64_t result_value(TestWave& wave, Type type, unsigned lane) {
   return wave->sgpr[kResultSgpr];
 }
 
+bool is_pair_of_f16(Op op) {
+  return op == Op::cvt_pkrtz_f16_f32 || op == Op::pk_fma_f16;
+}
+
 bool is_f16(Op op) {
   return ir::op_info(op).name.find("f16") != std::string_view::npos && op != Op::cvt_f16_f32 &&
          op != Op::cvt_pkrtz_f16_f32;
@@ -97,7 +101,9 @@ void check(const Case& c, std::mt19937_64& random, unsigned rounds) {
           input->vgpr[2 * i][lane] = static_cast<uint32_t>(value);
           input->vgpr[2 * i + 1][lane] = static_cast<uint32_t>(value >> 32);
         } else if (is_f16(c.op)) {
-          input->vgpr[2 * i][lane] = interesting16(random);
+          input->vgpr[2 * i][lane] = is_pair_of_f16(c.op)
+                                         ? (interesting16(random) & 0xffff) | interesting16(random) << 16
+                                         : interesting16(random);
         }
       }
     }
@@ -142,8 +148,9 @@ void check(const Case& c, std::mt19937_64& random, unsigned rounds) {
           actual = actual >> lane & 1;
           *expected &= 1;
         }
-        const bool floating = c.op >= Op::fadd_f32 && c.op <= Op::cvt_u16_f16 && c.result.is_vector();
-        if (c.op == Op::cvt_pkrtz_f16_f32) {  // NaN by NaN in each half
+        const bool floating =
+            c.op >= Op::fadd_f32 && c.op <= Op::cvt_u16_f16 && c.result.is_vector() && !is_pair_of_f16(c.op);
+        if (is_pair_of_f16(c.op)) {  // NaN by NaN in each half
           for (const unsigned shift : {0u, 16u}) {
             const auto nan = [&](uint64_t bits) { return (bits >> shift & 0x7fff) > 0x7c00; };
             if (nan(actual) && nan(*expected))

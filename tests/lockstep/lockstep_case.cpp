@@ -20,6 +20,9 @@ constexpr const char* kAdd8 = R"(
 .macro subb d, a, b
   v_subb_u32_e32 \d, vcc, \a, \b, vcc
 .endm
+.macro fma_halves d, a, b, c
+  v_fma_f16 \d, \a, \b, \c
+.endm
 .macro gget d, p
   flat_load_dword v[\d], v[\p:\p+1]
   s_waitcnt vmcnt(0) lgkmcnt(0)
@@ -43,6 +46,9 @@ constexpr const char* kAdd9 = R"(
 .endm
 .macro subb d, a, b
   v_subb_co_u32_e32 \d, vcc, \a, \b, vcc
+.endm
+.macro fma_halves d, a, b, c
+  v_pk_fma_f16 \d, \a, \b, \c
 .endm
 .macro gget d, p
   global_load_dword v[\d], v[\p:\p+1], off

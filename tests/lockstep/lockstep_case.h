@@ -60,6 +60,7 @@ inline constexpr unsigned kStateRows = 31;
 // The macros of all lockstep kernels; VCC is clobbered by each that adds (GFX8 has no other addition).
 //   addu d, a, b / subu d, a, b    32-bit vector addition, a - b; b is a VGPR
 //   sub_co d, a, b / subb d, a, b  the same with borrows in VCC
+//   fma_halves d, a, b, c          v_pk_fma_f16, or v_fma_f16 where there is none
 //   at p, off                      v[p:p+1] = data + zero-extended v<off>        (p and off are numbers)
 //   get d, p / put p, d            load, store one dword at v[p:p+1], with waitcnt
 //   gget d, p                      the same as get, by a global instruction where there is one

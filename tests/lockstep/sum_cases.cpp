@@ -26,6 +26,7 @@ struct Product {
   bool tiles = false;
   bool begin_in_lds = false;  // two sums begin with what one instruction loads
   bool moving = false;        // the places of the factors are others in the next round
+  bool halves = false;        // packed f16 instead of f32
   unsigned sharing = 64;      // so many lanes have first factors of their own, and the next ones have the same
 };
 
@@ -49,7 +50,8 @@ std::string additions(const Product& p) {
         text += fmt::format("  v_fma_f64 v[{}:{}], v[{}:{}], v[{}:{}], v[{}:{}]\n", sum, sum + 1, x, x + 1, y, y + 1,
                             sum, sum + 1);
       else
-        text += fmt::format("  v_fma_f32 v{0}, v{1}, v{2}, v{0}\n", sum, 4 + i, 12 + j);
+        text +=
+            fmt::format("  {3} v{0}, v{1}, v{2}, v{0}\n", sum, 4 + i, 12 + j, p.halves ? "fma_halves" : "v_fma_f32");
     }
   return text;
 }
@@ -106,8 +108,9 @@ LockstepCase product(const Product& p) {
   v_lshlrev_b32_e32 v54, 2, v54
   v_or_b32_e32 v53, v53, v54
   v_lshlrev_b32_e32 v57, 2, v57
-  v_cvt_f32_u32_e32 v56, v5
 )";
+  if (p.halves) body += "  v_and_b32_e32 v5, 7, v5\n";
+  body += "  v_cvt_f32_u32_e32 v56, v5\n";
   if (p.tiles)
     body += R"(
   s_mov_b32 s9, 0x2aaaaaab
@@ -125,6 +128,7 @@ LockstepCase product(const Product& p) {
   // Small whole numbers, so that all sums are exact.
   for (unsigned row = 0; row < 16; ++row) {
     body += fmt::format("  v_add_f32_e32 v6, {}, v56\n", row % 2 == 0 ? "1.0" : "-2.0");
+    if (p.halves) body += "  v_cvt_pkrtz_f16_f32 v6, v6, v56\n";
     if (p.doubles) {
       if (row % 2 == 1) continue;
       body += "  v_cvt_f64_f32_e32 v[6:7], v6\n  v_lshlrev_b32_e32 v8, 1, v57\n";
@@ -192,6 +196,9 @@ std::vector<LockstepCase> sum_cases() {
       product(
           {.name = "f32_shared_by_half", .shape = Shape::barriers, .steps = 6, .stores_between = true, .sharing = 32}),
       product({.name = "f32_shared_moving", .shape = Shape::loop, .steps = 5, .moving = true, .sharing = 16}),
+      product({.name = "f16_shared", .shape = Shape::loop, .steps = 6, .halves = true, .sharing = 16}),
+      product(
+          {.name = "f16_between_stores", .shape = Shape::barriers, .steps = 5, .stores_between = true, .halves = true}),
       product({.name = "f64_shared", .shape = Shape::loop, .steps = 4, .doubles = true, .sharing = 16}),
   };
 }
