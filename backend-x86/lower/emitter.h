@@ -472,6 +472,7 @@ class Emitter {
   Vec to_f32(const Vec& half, uint32_t env);  // f16 in the low words -> f32, input denormals as env says
   Vec to_f16(const Vec& single, uint32_t env);
   Vec fma_f16_to_odd(const Vec& a, const Vec& b, const Vec& c, uint32_t env);
+  [[nodiscard]] bool has_half_arithmetic(uint32_t env) const;
   void emit_pk_fma_f16(const Inst& inst, unsigned chunk);
   Vec frcp(const Vec& x);
   Vec fsqrt(const Vec& x);

@@ -45,12 +45,18 @@ Vec Emitter::fma_f16_to_odd(const Vec& a, const Vec& b, const Vec& c, uint32_t e
   return isa_->sel(zero, isa_->and_(isa_->or_(p, c), isa_->c32(0x80000000)), rounded);
 }
 
+// Whether the host's f16 instructions do what this environment says.
+bool Emitter::has_half_arithmetic(uint32_t env) const {
+  constexpr uint32_t kKeepDenorm = fpenv::kKeepInputDenorm | fpenv::kKeepOutputDenorm;
+  return on(Optimisation::half_arithmetic) && isa_->has_half_arithmetic() && (env & kKeepDenorm) == kKeepDenorm &&
+         (env & fpenv::kFp16Ovfl) == 0 && (env & fpenv::kRoundMask) == 0;
+}
+
 void Emitter::emit_pk_fma_f16(const Inst& inst, unsigned chunk) {
   const uint32_t env = inst.attr;
   const bool plain = (env & fpenv::kKeepOutputDenorm) != 0 && (env & fpenv::kFp16Ovfl) == 0;
   const bool keep = (env & fpenv::kKeepInputDenorm) != 0;
-  if (on(Optimisation::half_arithmetic) && isa_->has_half_arithmetic() && plain && keep &&
-      (env & fpenv::kRoundMask) == 0) {
+  if (has_half_arithmetic(env)) {
     take_over(inst, inst.operands[2], chunk);
     const Vec d = dst(inst, chunk), a = v32(inst.operands[0], chunk), b = v32(inst.operands[1], chunk),
               c = v32(inst.operands[2], chunk);
@@ -86,7 +92,13 @@ bool Emitter::emit_float16(const Inst& inst, unsigned chunk) {
     isa_->mov(dst(inst, chunk), r);
     return true;
   };
-  const auto binary = [&](InstId id) { return done(to_f16(isa_->make(id, single(0), single(1)), env)); };
+  const bool native = has_half_arithmetic(env);
+  // The upper words hold anything: what is computed of them is cut off.
+  const auto low_word = [&](const Vec& x) { return done(isa_->and_(x, isa_->c32(0xffff))); };
+  const auto binary = [&](InstId of_singles, InstId of_halves) {
+    if (native) return low_word(isa_->make(of_halves, raw(0), raw(1)));
+    return done(to_f16(isa_->make(of_singles, single(0), single(1)), env));
+  };
   // Exact results: integers, comparisons' winners.
   const auto exact = [&](const Vec& x) { return done(isa_->f32_to_f16(x, 0)); };
   const auto signalling = [&](const Vec& h) {
@@ -99,12 +111,17 @@ bool Emitter::emit_float16(const Inst& inst, unsigned chunk) {
 
   switch (inst.op) {
     case Op::fadd_f16:
-      return binary(I::kIdVaddps);
+      return binary(I::kIdVaddps, I::kIdVaddph);
     case Op::fsub_f16:
-      return binary(I::kIdVsubps);
+      return binary(I::kIdVsubps, I::kIdVsubph);
     case Op::fmul_f16:
-      return binary(I::kIdVmulps);
+      return binary(I::kIdVmulps, I::kIdVmulph);
     case Op::fma_f16: {
+      if (native) {
+        const Vec sum = isa_->make(I::kIdVmovdqa32, raw(2));
+        cc_.emit(I::kIdVfmadd231ph, sum, raw(0), raw(1));
+        return low_word(sum);
+      }
       const Vec a = single(0), b = single(1), c = single(2);
       return done(to_f16(fma_f16_to_odd(a, b, c, env), env));
     }
