@@ -222,11 +222,11 @@ class SumOrder {
   }
 
   const std::span<const Node> nodes_;
-  const unsigned registers_;   // of the host
-  const unsigned capacity_;    // those that sums may take
+  const unsigned registers_;    // of the host
+  const unsigned capacity_;     // those that sums may take
   std::vector<bool> is_term_;   // by node
   std::vector<bool> may_wait_;  // by node
-  std::vector<bool> follows_;  // by node: made of sums of its window, or to be emitted behind them
+  std::vector<bool> follows_;   // by node: made of sums of its window, or to be emitted behind them
   std::vector<bool> done_;
   std::vector<bool> made_again_;  // to be emitted once more for the next term that reads it
   std::vector<uint32_t> order_;
