@@ -422,7 +422,8 @@ void MemoryAccess::uniform_load() {
     to_slow_if(x86::negateCond(isa_.test_any({&active_.mask, 1})));
   if (wide_.any() && active_.full) {
     for (unsigned pair = 0; pair < mem_.count / 2; ++pair) {
-      const Vec64 value = e_.alike64(*wide_.pairs[pair], chunk_);
+      // In the cold path lanes may have addresses, or scratch, of their own.
+      const Vec64 value = slow_used_ ? e_.dst64(*wide_.pairs[pair], chunk_) : e_.alike64(*wide_.pairs[pair], chunk_);
       for (unsigned part = 0; part < (value.part[0] == value.part[1] ? 1U : 2U); ++part) {
         e_.faults_.mark(whole);
         isa_.load_broadcast64(value.part[part], at(2 * pair));
