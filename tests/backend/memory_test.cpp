@@ -279,6 +279,7 @@ class Memory : public testing::TestWithParam<Tier> {
       if (is_load) {
         Inst* loaded = f.b.load({ir::TypeKind::v32, mem.count}, mem, operands);
         std::vector<Inst*> elements;
+        elements.reserve(mem.count);
         for (unsigned e = 0; e < mem.count; ++e)
           elements.push_back(mem.count > 1 ? f.b.op_typed(Op::extract, ir::kV32, {loaded}, 0, e) : loaded);
         if (whole) {
@@ -288,6 +289,7 @@ class Memory : public testing::TestWithParam<Tier> {
         for (unsigned e = 0; e < mem.count; ++e) f.b.op_typed(Op::set_vgpr, ir::kNone, {elements[e]}, 0, 100 + e);
       } else {
         std::vector<Inst*> elements;
+        elements.reserve(mem.count);
         for (unsigned e = 0; e < mem.count; ++e) elements.push_back(vgpr(f, e));
         if (whole) {
           Inst* sum = compute(elements[0], elements[1]);
@@ -298,7 +300,6 @@ class Memory : public testing::TestWithParam<Tier> {
       }
       f.end();
       TestWave before(wave);
-      const std::vector<uint8_t> memory_before = global;
       std::vector<uint8_t> expected_memory = global;
       ASSERT_EQ(run(f.function, GetParam(), wave), ExitReason::kEnd);
       for (unsigned l = 0; l < 64; ++l) {
@@ -312,7 +313,6 @@ class Memory : public testing::TestWithParam<Tier> {
             const bool out = space == Space::lds && end > TestWave::kLdsBytes;
             for (unsigned i = 0; i < mem.bytes && !out; ++i) {
               if (is_load) {
-                auto memory = memory_before;
                 expected |= uint32_t{*host(before, global, space, first + i, l)} << (8 * i);
               } else {
                 *host(before, expected_memory, space, first + i, l) =

@@ -225,11 +225,13 @@ std::vector<uint32_t> attributes_of(Op op) {
   constexpr uint32_t kIn = fpenv::kKeepInputDenorm, kOut = fpenv::kKeepOutputDenorm;
   if (op == Op::fcmp_f32 || op == Op::fcmp_f64 || op == Op::fcmp_f16) {
     std::vector<uint32_t> all;
+    all.reserve(16);
     for (uint32_t p = 0; p < 16; ++p) all.push_back(p << fpenv::kFCmpShift | (p % 2 ? kIn | kOut : 0));
     return all;
   }
   if (op < Op::fadd_f32 || op > Op::cvt_u16_f16) return {0};
   std::vector<uint32_t> all;
+  all.reserve(16);
   for (uint32_t rounding = 0; rounding < 4; ++rounding) all.push_back(rounding | kIn | kOut);
   for (const uint32_t keep : {0u, kIn, kOut}) all.push_back(keep);
   all.push_back(kIn | kOut | fpenv::kIeee);
@@ -352,12 +354,14 @@ TEST(BitwiseTrees, MatchTheModel) {
         static constexpr Op kOps[] = {Op::and_, Op::or_, Op::xor_, Op::xor_, Op::andn, Op::not_, Op::bfi};
         const Op op = kOps[pick(std::size(kOps))];
         std::vector<size_t> from;
+        from.reserve(ir::op_info(op).operands.size());
         // Mostly of what was computed last, so that trees come about.
         for (unsigned k = 0; k < ir::op_info(op).operands.size(); ++k) {
           from.push_back(pick(3) != 0 ? values.size() - 1 - pick(std::min<size_t>(values.size(), 3))
                                       : pick(values.size()));
         }
         std::vector<Inst*> operands;
+        operands.reserve(from.size());
         for (const size_t index : from) operands.push_back(values[index]);
         std::array<uint64_t, kWaveSize> result;
         for (unsigned lane = 0; lane < kWaveSize; ++lane) {
