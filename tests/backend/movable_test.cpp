@@ -1,4 +1,6 @@
 // Code that is kept and placed again, and the check that it can be.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -133,6 +135,21 @@ TEST(AddressAudit, KnowsAddressesFromNumbers) {
   EXPECT_FALSE(data.found());
   data.look_at_data(words, 24);
   EXPECT_TRUE(data.found());
+}
+
+// Neighbours in a table of masks that together are the address of something.
+TEST(AddressAudit, KnowsTablesOfMasks) {
+  constexpr uint64_t kPlace = 0x7fff'0000'3000;
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+  void* const page = mmap(reinterpret_cast<void*>(kPlace), 4096, PROT_NONE, kFlags, -1, 0);
+  uint32_t masks[16];
+  for (unsigned lane = 0; lane < 16; ++lane) masks[lane] = (1U << lane) - 1;
+  AddressAudit table({0, 0}), pair({0, 0});
+  table.look_at_data(masks, sizeof masks);
+  EXPECT_FALSE(table.found());
+  pair.look_at_data(masks + 14, 8);
+  EXPECT_TRUE(pair.found()) << "the page is there, whoever has it";
+  if (page != MAP_FAILED) munmap(page, 4096);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiers, Movable, testing::ValuesIn(kTiers),
