@@ -13,7 +13,8 @@ namespace {
 constexpr uint64_t kLowest = uint64_t{1} << 44, kHighest = uint64_t{1} << 47;
 constexpr uint64_t kPage = 4096;
 
-// A table of 32-bit numbers, as masks of the lanes below each lane. Two of them may look like an address: 0x3fff and 0x7fff.
+// Returns true for a table of ascending 32-bit numbers, such as the masks of the lanes below each lane. Two neighbours of it may look
+// like an address: 0x3fff and 0x7fff. Fewer than four numbers may be an address.
 bool is_ascending(const uint8_t* bytes, size_t size) {
   const size_t count = size / sizeof(uint32_t);
   const auto number = [&](size_t i) {

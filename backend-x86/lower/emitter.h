@@ -86,8 +86,7 @@ class Emitter {
     std::set<uint32_t> imports;                      // `local` values defined outside of the loop
     std::map<uint32_t, const Inst*> exports;         // values read outside of the loop, with their last definition
     std::map<const Inst*, RolledAddress> addresses;  // by the address of a load in the loop
-    // Loads in the loop that give each chunk what they gave the chunk `shared_chunks` before it. Nothing but the loop reads
-    // their results.
+    // Loads in the loop whose values repeat: chunk c gets those of chunk c - `shared_chunks`. Only the loop reads them.
     std::vector<const Inst*> shared;
     unsigned shared_chunks = 0;  // a power of two
   };
@@ -199,7 +198,7 @@ class Emitter {
   Vec matrix_accumulator(size_t index);
   void set_matrix_result(const Inst& inst, unsigned chunk, const Vec64& value);
   Vec64 gather_matrix_rows(const Inst& inst, const MatrixFactors& factors, unsigned lane);
-  // Loop-carried accumulators that live in memory: a phi's row in a block on the stack.
+  // A value that lives in memory, in a row of a block on the stack: an accumulator that a loop carries, or a sum in straight code.
   struct RowHome {
     Mem block;
     unsigned row = 0;
@@ -221,7 +220,7 @@ class Emitter {
     return m;
   }
   [[nodiscard]] const RowHome* row_home(const MatrixChain& chain) const;
-  std::map<const Inst*, RowHome> row_homes_;  // by phi
+  std::map<const Inst*, RowHome> row_homes_;  // by the value that lives there
   std::optional<Mem> matrix_sums_;
   unsigned matrix_sums_bytes_ = 0;
   std::vector<Vec> matrix_accumulators_;
@@ -472,7 +471,7 @@ class Emitter {
   Vec to_f32(const Vec& half, uint32_t env);  // f16 in the low words -> f32, input denormals as env says
   Vec to_f16(const Vec& single, uint32_t env);
   Vec fma_f16_to_odd(const Vec& a, const Vec& b, const Vec& c, uint32_t env);
-  [[nodiscard]] bool has_half_arithmetic(uint32_t env) const;
+  [[nodiscard]] bool computes_halves(uint32_t env) const;
   void emit_pk_fma_f16(const Inst& inst, unsigned chunk);
   Vec frcp(const Vec& x);
   Vec fsqrt(const Vec& x);

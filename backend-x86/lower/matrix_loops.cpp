@@ -211,10 +211,11 @@ Mem Emitter::matrix_sums(unsigned bytes) {
   return *matrix_sums_;
 }
 
-// The results of products that are only taken apart or written to VGPRs, and what they are added to if nothing else reads
-// it: in memory, so that they do not go there by way of registers and spill slots. Blocks use the same memory.
+// Gives rows in memory to matrix results that a block only splits into halves or writes to VGPRs. The initial value of the sum
+// gets the same row if it has no other reader. The values then go through no registers and spill slots between the loop over tiles
+// and the VGPRs. All blocks share the memory, as no such value outlives its block.
 void Emitter::plan_homes_in_blocks() {
-  const auto is_plain = [&](const Inst* inst) {
+  const auto has_own_registers = [&](const Inst* inst) {
     return !classes_.is_shared(inst) && !is_fused(inst) && !is_invariant(inst) && !lane_addresses_.is_scalar(inst) &&
            wanted_chunks_[inst->id] == 0xff && row_home(inst) == nullptr;
   };
@@ -225,8 +226,8 @@ void Emitter::plan_homes_in_blocks() {
   std::vector<Group> groups;
   unsigned most = 0;
   for (const auto& block : function_.blocks) {
-    const auto is_end = [&](const Inst* inst) {
-      return is_plain(inst) && !inst->users.empty() &&
+    const auto is_only_taken_apart = [&](const Inst* inst) {
+      return has_own_registers(inst) && !inst->users.empty() &&
              std::all_of(inst->users.begin(), inst->users.end(), [&](const Inst* user) {
                return user->parent == block.get() && !is_fused(user) &&
                       (user->op == Op::lo32 || user->op == Op::hi32 || user->op == Op::set_vgpr);
@@ -241,7 +242,8 @@ void Emitter::plan_homes_in_blocks() {
       Group group{.results = {}, .offset = bytes, .row_bytes = tile_ * 4 * parts(insts[i])};
       while (group.results.size() < count && i + group.results.size() < insts.size()) {
         const Inst* inst = insts[i + group.results.size()];
-        if (inst->op != insts[i]->op || MatrixForm::decode(inst->imm).index != group.results.size() || !is_end(inst))
+        if (inst->op != insts[i]->op || MatrixForm::decode(inst->imm).index != group.results.size() ||
+            !is_only_taken_apart(inst))
           break;
         group.results.push_back(inst);
       }
@@ -263,7 +265,7 @@ void Emitter::plan_homes_in_blocks() {
       row_homes_[sum] = home;
       while (ir::is_matrix_op(sum->op)) sum = sum->operands[0];
       const bool made_here = sum->op == Op::pack64 || sum->op == Op::get_vgpr;
-      if (made_here && sum->parent == group.results[row]->parent && sum->users.size() == 1 && is_plain(sum) &&
+      if (made_here && sum->parent == group.results[row]->parent && sum->users.size() == 1 && has_own_registers(sum) &&
           !is_left_out(*sum))
         row_homes_[sum] = home;
     }

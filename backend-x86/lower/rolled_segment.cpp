@@ -106,8 +106,8 @@ std::optional<Emitter::RolledParts> Emitter::rolled_parts(std::span<const schedu
     if (nodes[i].adds) wanted[i] = true;
     for (const uint32_t b : nodes[i].before) {
       if (wanted[i]) wanted[b] = true;
-      // Stores that a load of the loop waits for stay outside, too, with all that they wait for; those that other loads wait
-      // for may follow the loop.
+      // Stores that a load of the loop waits for stay in front of it, with all that they wait for. Other loads may follow the loop,
+      // so the stores in front of them may, too.
       const bool stores = segment_[b]->op == Op::store || segment_[b]->op == Op::store_edges;
       if (addressing[i] || (segment_[i]->op == Op::load && (wanted[i] || !stores))) addressing[b] = true;
     }
@@ -212,7 +212,7 @@ void Emitter::emit_rolled(const RolledParts& parts) {
     if (inst->op == Op::load) store_pointers(pointers, parts.addresses.at(lane_operand(*inst)).base);
 
   RolledTables shared = emit_shared_loads(parts, pointers);
-  const std::unordered_set<const Inst*> is_shared(parts.shared.begin(), parts.shared.end());
+  const std::unordered_set<const Inst*> loaded_in_front(parts.shared.begin(), parts.shared.end());
   Rolled rolled{.offset = cc_.new_gp64(),
                 .values = std::vector<Storage>(values_.size()),
                 .local = parts.local,
@@ -261,7 +261,7 @@ void Emitter::emit_rolled(const RolledParts& parts) {
     // cache.
     for (++emitted; fetched < rows.size() * emitted / parts.loop.size(); ++fetched)
       cc_.prefetcht0(rows[fetched].cloneAdjusted(isa_->bytes() << rows[fetched].shift()));
-    if (is_shared.contains(inst)) {
+    if (loaded_in_front.contains(inst)) {
       import_shared(*inst);
       continue;
     }
@@ -343,7 +343,8 @@ void Emitter::fold_offsets(RolledParts& parts) const {
   std::erase_if(parts.front, [&](const Inst* inst) { return dropped.contains(inst); });
 }
 
-// The parts of the rows in memory that the loop reads: those of the first chunk, in the loop those of the current one.
+// The rows in memory that the loop reads. Outside of the loop the operands address the first chunk's part of each row, inside of
+// it the current chunk's.
 std::vector<Mem> Emitter::rows_read(const RolledParts& parts) const {
   std::vector<Mem> rows;
   std::unordered_set<const Inst*> seen;
@@ -358,10 +359,11 @@ std::vector<Mem> Emitter::rows_read(const RolledParts& parts) const {
   return rows;
 }
 
-// Loads that take dwords of a lane apart, and of which chunks further on get the same: lanes of a matrix product that share
-// rows of a factor.
+// Finds loads of several dwords a lane that give the same values to more than one chunk. In a matrix product these are loads of
+// a factor that lanes of several chunks share.
 void Emitter::find_shared_loads(RolledParts& parts) const {
   unsigned registers = 0;
+  std::map<const Inst*, unsigned> periods;  // by address
   for (const Inst* load : parts.loop) {
     if (load->op != Op::load || chunk_stride(*load).value_or(0) != 4 * int64_t{load->mem.count} || load->mem.count == 1)
       continue;
@@ -370,7 +372,9 @@ void Emitter::find_shared_loads(RolledParts& parts) const {
       local =
           local && !classes_.is_shared(result) && row_home(result) == nullptr && !parts.exports.contains(result->id);
     });
-    const unsigned period = std::max(1U, ir::lane_period(shapes_, *lane_operand(*load)) / isa_->lanes);
+    const auto [found, inserted] = periods.try_emplace(lane_operand(*load));
+    if (inserted) found->second = ir::lane_period(shapes_, *found->first);
+    const unsigned period = std::max(1U, found->second / isa_->lanes);
     const unsigned chunks = std::max(parts.shared_chunks, period);
     if (!local || period == chunks_ || (registers + load->mem.count) * chunks * isa_->bytes() > kMaxShared) continue;
     registers += load->mem.count;
@@ -379,7 +383,8 @@ void Emitter::find_shared_loads(RolledParts& parts) const {
   }
 }
 
-// Makes the loads in front of the loop, for the chunks that differ. Returns the rows of what they have loaded.
+// Emits the shared loads in front of the loop, once for each of the first `shared_chunks` chunks. Returns the stack rows that hold
+// the loaded values.
 Emitter::RolledTables Emitter::emit_shared_loads(const RolledParts& parts, const std::map<const Inst*, Mem>& pointers) {
   RolledTables tables;
   if (parts.shared.empty()) return tables;

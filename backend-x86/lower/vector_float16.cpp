@@ -1,4 +1,5 @@
-// f16 in the low words of 32-bit lanes, computed in f32. The f32 result of one operation on f16 values rounds to the
+// f16 in the low words of 32-bit lanes, or in both words. Where the CPU has no f16 instructions, or the environment is not theirs
+// (computes_halves()), the operations are done in f32. The f32 result of one operation on f16 values rounds to the
 // same f16 as the exact result (24 >= 2 * 11 + 2 bits), in every rounding mode as long as both roundings use it.
 #include "backend-x86/lower/emitter.h"
 #include "internal/semantics/rounding.h"
@@ -46,7 +47,7 @@ Vec Emitter::fma_f16_to_odd(const Vec& a, const Vec& b, const Vec& c, uint32_t e
 }
 
 // Whether the host's f16 instructions do what this environment says.
-bool Emitter::has_half_arithmetic(uint32_t env) const {
+bool Emitter::computes_halves(uint32_t env) const {
   constexpr uint32_t kKeepDenorm = fpenv::kKeepInputDenorm | fpenv::kKeepOutputDenorm;
   return on(Optimisation::half_arithmetic) && isa_->has_half_arithmetic() && (env & kKeepDenorm) == kKeepDenorm &&
          (env & fpenv::kFp16Ovfl) == 0 && (env & fpenv::kRoundMask) == 0;
@@ -56,7 +57,7 @@ void Emitter::emit_pk_fma_f16(const Inst& inst, unsigned chunk) {
   const uint32_t env = inst.attr;
   const bool plain = (env & fpenv::kKeepOutputDenorm) != 0 && (env & fpenv::kFp16Ovfl) == 0;
   const bool keep = (env & fpenv::kKeepInputDenorm) != 0;
-  if (has_half_arithmetic(env)) {
+  if (computes_halves(env)) {
     take_over(inst, inst.operands[2], chunk);
     const Vec d = dst(inst, chunk), a = v32(inst.operands[0], chunk), b = v32(inst.operands[1], chunk),
               c = v32(inst.operands[2], chunk);
@@ -92,7 +93,7 @@ bool Emitter::emit_float16(const Inst& inst, unsigned chunk) {
     isa_->mov(dst(inst, chunk), r);
     return true;
   };
-  const bool native = has_half_arithmetic(env);
+  const bool native = computes_halves(env);
   // The upper words hold anything: what is computed of them is cut off.
   const auto low_word = [&](const Vec& x) { return done(isa_->and_(x, isa_->c32(0xffff))); };
   const auto binary = [&](InstId of_singles, InstId of_halves) {

@@ -33,12 +33,12 @@ class SumOrder {
         registers_(registers),
         capacity_(registers - std::min(registers / 2, kFactorRegisters)),
         is_term_(nodes.size()),
-        may_wait_(nodes.size()),
+        shared_factor_(nodes.size()),
         follows_(nodes.size()),
         done_(nodes.size()),
         made_again_(nodes.size()) {
     find_terms();
-    find_waiting();
+    find_shared_factors();
   }
 
   std::vector<uint32_t> run() {
@@ -61,8 +61,8 @@ class SumOrder {
     }
   }
 
-  // Values for terms that several instructions read: they wait in memory if groups share them.
-  void find_waiting() {
+  // Finds values that terms are made of and that several instructions read. They are spilled if groups of sums share them.
+  void find_shared_factors() {
     std::vector<unsigned> readers(nodes_.size());
     std::vector<bool> wanted = is_term_;
     for (size_t i = nodes_.size(); i-- > 0;) {
@@ -70,7 +70,7 @@ class SumOrder {
         ++readers[b];
         if (wanted[i]) wanted[b] = true;
       }
-      may_wait_[i] = wanted[i] && !is_term_[i] && !nodes_[i].again && readers[i] > 1;
+      shared_factor_[i] = wanted[i] && !is_term_[i] && !nodes_[i].again && readers[i] > 1;
     }
   }
 
@@ -89,7 +89,7 @@ class SumOrder {
       }
       follows_[i] = behind_sums;
       if (behind_sums) continue;
-      if (may_wait_[i]) fed += node.registers;
+      if (shared_factor_[i]) fed += node.registers;
       if (fed > kMaxFedRegisters && i > begin) return i;
     }
     return static_cast<uint32_t>(nodes_.size());
@@ -222,11 +222,11 @@ class SumOrder {
   }
 
   const std::span<const Node> nodes_;
-  const unsigned registers_;    // of the host
-  const unsigned capacity_;     // those that sums may take
-  std::vector<bool> is_term_;   // by node
-  std::vector<bool> may_wait_;  // by node
-  std::vector<bool> follows_;   // by node: made of sums of its window, or to be emitted behind them
+  const unsigned registers_;         // of the host
+  const unsigned capacity_;          // those that sums may take
+  std::vector<bool> is_term_;        // by node
+  std::vector<bool> shared_factor_;  // by node
+  std::vector<bool> follows_;        // by node: made of sums of its window, or to be emitted behind them
   std::vector<bool> done_;
   std::vector<bool> made_again_;  // to be emitted once more for the next term that reads it
   std::vector<uint32_t> order_;

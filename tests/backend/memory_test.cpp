@@ -410,25 +410,31 @@ TEST_P(Memory, FarImmediates) {
   }
 }
 
-// One address, but each lane has a scratch of its own there.
+// Lanes of a chunk share an address, but each has a scratch of its own there: a pair that is broadcast in the hot path differs by
+// lane in the cold one.
 TEST_P(Memory, FlatPairsOfOneAddressInScratch) {
-  TestWave wave;
-  for (unsigned word = 0; word < 4; ++word)
-    for (unsigned l = 0; l < 64; ++l) reinterpret_cast<uint32_t*>(wave.scratch())[word * 64 + l] = word * 1000 + l;
-  wave->set_sgpr64(10, uint64_t{kPrivateApertureHi} << 32 | 8);
-  Straight f;
-  Inst* address = f.b.op(Op::splat64, {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10)});
-  const MemAttr mem{.space = Space::flat, .form = AddressForm::vector64, .count = 2};
-  Inst* pair = f.b.load({ir::TypeKind::v32, 2}, mem, {f.b.mask(~0ull), address});
-  const auto half = [&](unsigned i) { return f.b.op_typed(Op::extract, ir::kV32, {pair}, 0, i); };
-  Inst* sum = f.b.op(Op::add, {f.b.op(Op::pack64, {half(0), half(1)}), f.b.v64(1)});
-  f.b.op_typed(Op::set_vgpr, ir::kNone, {f.b.op(Op::lo32, {sum})}, 0, 100);
-  f.b.op_typed(Op::set_vgpr, ir::kNone, {f.b.op(Op::hi32, {sum})}, 0, 101);
-  f.end();
-  ASSERT_EQ(run(f.function, GetParam(), wave), ExitReason::kEnd);
-  for (unsigned l = 0; l < 64; ++l) {
-    EXPECT_EQ(wave->vgpr[100][l], 2001 + l);
-    EXPECT_EQ(wave->vgpr[101][l], 3000 + l);
+  for (const unsigned shift : {3u, 4u, 5u}) {  // 2^shift lanes share an address
+    TestWave wave;
+    for (unsigned word = 0; word < 32; ++word)
+      for (unsigned l = 0; l < 64; ++l) reinterpret_cast<uint32_t*>(wave.scratch())[word * 64 + l] = word * 1000 + l;
+    wave->set_sgpr64(10, uint64_t{kPrivateApertureHi} << 32);
+    Straight f;
+    Inst* lane = f.b.op_typed(Op::lane_id, ir::kV32, {});
+    Inst* offset = f.b.op(Op::shl, {f.b.op(Op::lshr, {lane, f.b.v32(shift)}), f.b.v32(3)});
+    Inst* base = f.b.op(Op::splat64, {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10)});
+    Inst* address = f.b.op(Op::add, {base, f.b.op(Op::zext64, {offset})});
+    const MemAttr mem{.space = Space::flat, .form = AddressForm::vector64, .count = 2};
+    Inst* pair = f.b.load({ir::TypeKind::v32, 2}, mem, {f.b.mask(~0ull), address});
+    const auto half = [&](unsigned i) { return f.b.op_typed(Op::extract, ir::kV32, {pair}, 0, i); };
+    Inst* sum = f.b.op(Op::add, {f.b.op(Op::pack64, {half(0), half(1)}), f.b.v64(1)});
+    f.b.op_typed(Op::set_vgpr, ir::kNone, {f.b.op(Op::lo32, {sum})}, 0, 100);
+    f.b.op_typed(Op::set_vgpr, ir::kNone, {f.b.op(Op::hi32, {sum})}, 0, 101);
+    f.end();
+    ASSERT_EQ(run(f.function, GetParam(), wave), ExitReason::kEnd);
+    for (unsigned l = 0; l < 64; ++l) {
+      EXPECT_EQ(wave->vgpr[100][l], (l >> shift) * 2000 + l + 1) << shift << " lane " << l;
+      EXPECT_EQ(wave->vgpr[101][l], (l >> shift) * 2000 + 1000 + l) << shift << " lane " << l;
+    }
   }
 }
 

@@ -72,7 +72,7 @@ block b0
   exit.end
 )");
   const LaneShapes shapes(*p.function);
-  // By value; what is computed for each lane has the same period.
+  // By the number of the value.
   const std::map<uint32_t, unsigned> expected = {{0, 64},  {2, 1},   {3, 1},   {4, 16},  {6, 16},  {7, 64},
                                                  {8, 16},  {9, 16},  {11, 64}, {13, 16}, {14, 64}, {15, 64},
                                                  {17, 64}, {18, 64}, {19, 16}, {21, 64}, {23, 16}, {25, 64}};

@@ -1,0 +1,106 @@
+// Matrix instructions in straight code, whose sums are more than the host's registers and live in memory from one VGPR to the
+// next (matrix-homes): every engine, with and without, gives what the interpreter gives.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "lockstep_case.h"
+
+namespace wavejit::test {
+namespace {
+
+constexpr const char* kTarget = "gfx90a";
+
+// Small whole numbers as factors in v[4:5] and v[6:7], f32 in v8 and v9, and as sums in v16 to v47, which `body` adds to.
+LockstepCase sums_case(const std::string& name, bool doubles, const std::string& body) {
+  std::string text = R"(
+  v_and_b32_e32 v3, 15, v0
+  v_cvt_f64_u32_e32 v[4:5], v3
+  v_cvt_f32_u32_e32 v8, v3
+  v_lshrrev_b32_e32 v3, 4, v0
+  v_add_u32_e32 v3, 3, v3
+  v_cvt_f64_u32_e32 v[6:7], v3
+  v_cvt_f32_u32_e32 v9, v3
+)";
+  for (unsigned v = 16; v < 48; v += doubles ? 2 : 1) {
+    text += "  v_add_u32_e32 v3, 1, v3\n";
+    text += doubles ? fmt::format("  v_cvt_f64_u32_e32 v[{}:{}], v3\n", v, v + 1)
+                    : fmt::format("  v_cvt_f32_u32_e32 v{}, v3\n", v);
+  }
+  text += body + "  v_mov_b32_e32 v10, 0\n";
+  for (unsigned v = 16; v < 48; ++v)
+    text += fmt::format("  v_lshlrev_b32_e32 v10, 1, v10\n  v_xor_b32_e32 v10, v10, v{}\n", v);
+  text += "  v_mov_b32_e32 v11, v17\n  v_mov_b32_e32 v12, v31\n  v_mov_b32_e32 v13, v46\n";
+  text += "  out 0, v10\n  out 1, v11\n  out 2, v12\n  out 3, v13\n";
+  return {.name = name, .body = text, .prepare = {}, .reference = {}};
+}
+
+// d = a * b + c, of 16 x 16 f64 with 4 terms; numbers of the first registers.
+std::string f64(unsigned d, unsigned a, unsigned b, unsigned c) {
+  return fmt::format("  v_mfma_f64_16x16x4f64 v[{}:{}], v[{}:{}], v[{}:{}], v[{}:{}]\n", d, d + 7, a, a + 1, b, b + 1,
+                     c, c + 7);
+}
+std::string f32(unsigned d, unsigned a, unsigned b) {
+  return fmt::format("  v_mfma_f32_32x32x2f32 v[{0}:{1}], v{2}, v{3}, v[{0}:{1}]\n", d, d + 15, a, b);
+}
+std::string all_f64(unsigned a, unsigned b) {
+  std::string text;
+  for (unsigned d = 16; d < 48; d += 8) text += f64(d, a, b, d);
+  return text;
+}
+
+std::vector<LockstepCase> cases() {
+  const std::string store_pair = R"(
+  v_lshlrev_b32_e32 v3, 3, v1
+  v_add_u32_e32 v3, 0x2000, v3
+  at 60, 3
+  global_store_dwordx2 v[60:61], v[20:21], off
+)";
+  const std::string branch = "  s_and_b32 s9, s2, 1\n  s_cmp_eq_u32 s9, 0\n  s_cbranch_scc1 .Lskip\n";
+  const std::string loop = "  s_mov_b32 s9, 3\n.Lagain:\n";
+  const std::string again = "  s_sub_u32 s9, s9, 1\n  s_cmp_lg_u32 s9, 0\n  s_cbranch_scc1 .Lagain\n";
+  return {
+      sums_case("f64_once", true, all_f64(4, 6)),
+      sums_case("f64_twice", true, all_f64(4, 6) + all_f64(6, 4)),
+      sums_case("f64_two_blocks", true, all_f64(4, 6) + branch + all_f64(6, 4) + ".Lskip:\n"),
+      sums_case("f64_behind_a_loop", true, loop + all_f64(4, 6) + again + all_f64(6, 6)),
+      sums_case("f64_two_of_one_sum", true,
+                f64(16, 4, 6, 16) + f64(24, 4, 4, 16) + f64(32, 6, 6, 16) + f64(40, 6, 4, 40)),
+      sums_case("f64_of_another_sum", true,
+                f64(16, 4, 6, 24) + f64(24, 6, 4, 16) + f64(32, 4, 4, 40) + f64(40, 6, 6, 32)),
+      sums_case("f64_stored_whole", true, all_f64(4, 6) + store_pair),
+      sums_case("f32_once", false, f32(16, 8, 9) + f32(32, 9, 8)),
+      sums_case("f32_two_blocks", false,
+                f32(16, 8, 9) + f32(32, 9, 8) + branch + f32(16, 9, 9) + f32(32, 8, 8) + ".Lskip:\n"),
+  };
+}
+
+class MatrixHomes : public testing::TestWithParam<LockstepCase> {};
+
+TEST_P(MatrixHomes, Agree) {
+  const LockstepCase& c = GetParam();
+  const Module module = load(kTarget, {lockstep_source(c, kTarget)});
+  const Memory initial = lockstep_data(c);
+  Memory expected;
+  for (TestEngine engine : engines()) {
+    for (const char* disabled : {"", "matrix-homes", "matrix-loops"}) {
+      SCOPED_TRACE(engine.name + std::string(" without ") + disabled);
+      engine.disabled = disabled;
+      Kernel kernel = module.kernel(c.name);
+      Buffer<uint32_t> data(initial);
+      kernel.set_args(data);
+      (void)kernel.launch(launch_options(engine, c.groups * c.group_size, c.group_size));
+      const Memory got(data.begin(), data.end());
+      if (expected.empty()) {
+        expected = got;
+        ASSERT_NE(expected, initial) << "the case does nothing";
+      }
+      EXPECT_EQ(got, expected);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MatrixHomes, testing::ValuesIn(cases()),
+                         [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace wavejit::test
