@@ -1,5 +1,10 @@
 // The list of passes and the driver that runs them.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "ir/pass.h"
@@ -116,12 +121,31 @@ class Settled {
   std::unordered_map<PassResult (*)(Function&, const PassContext&), unsigned> at_;
 };
 
-void check(const Function& function, const Pass& pass, PassResult result, uint64_t before, bool settled) {
-  const std::string problem = verify(function);
-  WAVEJIT_CHECK(problem.empty(), "after pass {}: {}", pass.name, problem);
-  WAVEJIT_CHECK(result.changed || fingerprint(function) == before, "pass {} does not say what it changes", pass.name);
-  WAVEJIT_CHECK(!settled || !result.changed, "pass {} changes more when it runs again", pass.name);
-}
+// Checks what each pass leaves and says of it.
+class Checker {
+ public:
+  explicit Checker(const Function& function) : function_(function), before_(fingerprint(function)) {
+    verify_now("before the passes");
+  }
+
+  // settled: the pass has said that it would change nothing now.
+  void check(const Pass& pass, PassResult result, bool settled) {
+    const uint64_t after = fingerprint(function_);
+    if (after != before_) verify_now(fmt::format("after pass {}", pass.name));
+    WAVEJIT_CHECK(result.changed || after == before_, "pass {} does not say what it changes", pass.name);
+    WAVEJIT_CHECK(!settled || !result.changed, "pass {} changes more when it runs again", pass.name);
+    before_ = after;
+  }
+
+ private:
+  void verify_now(std::string_view when) const {
+    const std::string problem = verify(function_);
+    WAVEJIT_CHECK(problem.empty(), "{}: {}", when, problem);
+  }
+
+  const Function& function_;
+  uint64_t before_;  // what the last pass left
+};
 
 }  // namespace
 
@@ -136,15 +160,16 @@ void optimise(Function& function, const PassContext& context) {
     }
   };
   Settled settled;
+  std::optional<Checker> checker;
+  if (context.verify) checker.emplace(function);
   for (const Pass& pass : pipeline()) {
     if (listed(context.disabled, "", pass.name)) continue;
     dump("before:", pass);
     const bool skip = settled.has(pass);
     PassResult result;
-    if (context.verify || !skip) {
-      const uint64_t before = context.verify ? fingerprint(function) : 0;
+    if (checker || !skip) {
       result = pass.run(function, context);
-      if (context.verify) check(function, pass, result, before, skip);
+      if (checker) checker->check(pass, result, skip);
       settled.note(pass, result);
     }
     if (context.finished) {

@@ -89,12 +89,12 @@ class Analysis {
   // What operands amount to for this user alone; calls action(index, decision).
   template <typename Action>
   void decide_operands(Inst* inst, Action&& action) {
-    std::vector<Demand> demands(inst->operands.size());
     const auto open = [](const Inst* value) {
       return value->users.size() > 1 && !value->operands.empty() && per_lane(value) &&
              (value->op == Op::select || value->op == Op::and_ || value->op == Op::andn || value->op == Op::or_);
     };
     if (std::none_of(inst->operands.begin(), inst->operands.end(), open)) return;
+    std::vector<Demand> demands(inst->operands.size());
     uses(inst, [&](unsigned index, const Term& term) { (void)insert(demands[index], term); });
     for (unsigned i = 0; i < inst->operands.size(); ++i) {
       if (open(inst->operands[i])) action(i, decide(inst->operands[i], demands[i]));
@@ -329,32 +329,44 @@ class Analysis {
   // A register saved in front of a barrier: what code behind the barrier looks at.
   template <typename Use>
   void saved_uses(Inst* save, size_t site, Use&& use) {
-    const Demand demand = site_demands_[site][save->imm];
-    if (demand.all) return use(0, Term{});
+    const SiteDemand& demands = site_demands_[site];
+    if (demands.whole[save->imm]) return use(0, Term{});
+    const auto found = demands.others.find(save->imm);
+    if (found == demands.others.end()) return;
+    const Demand demand = found->second;
     for (size_t i = 0; i < demand.count; ++i) use(0, at_exit(demand.terms[i], save->parent));
   }
   // What is looked at in the rows of the state when the entries are entered, in terms of masks read there.
   void update_sites() {
     const std::vector<Resumptions::Site>& sites = resumptions_.sites();
-    site_demands_.resize(sites.size());
+    if (site_demands_.empty() && !sites.empty()) {
+      site_demands_.resize(sites.size());
+      for (size_t i = 0; i < sites.size(); ++i) add_whole_rows(i, sites[i].read_outside);
+    }
     for (size_t i = 0; i < sites.size(); ++i) {
       const Resumptions::Site& site = sites[i];
       for (Inst* read : site.reads) {
         for_each_term(read, [&](const Term& term) { add_to_site(i, read->imm, term); });
       }
-      for (uint64_t row = 0; row < site.read_outside.size(); ++row) {
-        if (site.read_outside[row]) changed_ |= insert(site_demands_[i][row], Term{});
-      }
       for (const Resumptions::HandedOn& on : site.handed_on) {
-        for (const auto& [row, later] : std::unordered_map<uint64_t, Demand>(site_demands_[on.resumes_at])) {
+        add_whole_rows(i, site_demands_[on.resumes_at].whole & on.rows);
+        for (const auto& [row, later] : std::unordered_map<uint64_t, Demand>(site_demands_[on.resumes_at].others)) {
           if (!on.rows[row]) continue;
-          if (later.all) changed_ |= insert(site_demands_[i][row], Term{});
-          for (size_t k = 0; k < later.count && !later.all; ++k) add_to_site(i, row, at_exit(later.terms[k], on.exit));
+          for (size_t k = 0; k < later.count; ++k) add_to_site(i, row, at_exit(later.terms[k], on.exit));
         }
       }
     }
   }
+  void add_whole_rows(size_t index, const Resumptions::Rows& rows) {
+    SiteDemand& demands = site_demands_[index];
+    if ((rows & ~demands.whole).none()) return;
+    demands.whole |= rows;
+    std::erase_if(demands.others, [&](const auto& other) { return demands.whole[other.first]; });
+    changed_ = true;
+  }
   void add_to_site(size_t index, uint64_t row, const Term& term) {
+    SiteDemand& demands = site_demands_[index];
+    if (demands.whole[row]) return;
     const Block* block = resumptions_.sites()[index].block;
     const auto known = [&](Inst* mask) {
       return mask->is_const() || (mask->op == Op::get_mask && mask->parent == block);
@@ -364,16 +376,20 @@ class Analysis {
     for (Inst* minus : term.minus) {
       if (minus != nullptr && known(minus)) translated.minus[kept++] = minus;
     }
-    Demand& demand = site_demands_[index][row];
+    Demand& demand = demands.others[row];
     std::vector<Inst*> larger;
     std::vector<const Inst*> seen;
     if (term.include == nullptr || !collect_bounds(term.include, block, known, larger, seen)) {
       changed_ |= insert(demand, translated);
-      return;
+    } else {
+      for (Inst* mask : larger) {
+        translated.include = mask;
+        changed_ |= insert(demand, translated);
+      }
     }
-    for (Inst* mask : larger) {
-      translated.include = mask;
-      changed_ |= insert(demand, translated);
+    if (demand.all) {
+      demands.whole.set(row);
+      demands.others.erase(row);
     }
   }
   // A term about constants and masks read at an entry in terms of what the exit leaves in the state for them.
@@ -511,7 +527,12 @@ class Analysis {
   const Dominators& dominators_;
   MaskFacts facts_;
   Resumptions resumptions_;
-  std::vector<std::unordered_map<uint64_t, Demand>> site_demands_;             // by entry and row
+  // What code behind an entry looks at in the rows of the state.
+  struct SiteDemand {
+    Resumptions::Rows whole;                      // rows of which it looks at all lanes
+    std::unordered_map<uint64_t, Demand> others;  // by row
+  };
+  std::vector<SiteDemand> site_demands_;                                       // by entry
   std::unordered_map<uint64_t, std::unordered_set<const Inst*>> entry_masks_;  // see unchanged_mask
   std::vector<Demand> demands_;                                                // by id
   std::vector<uint8_t> pending_;  // by value: its demand has grown since its operands were visited
