@@ -40,8 +40,11 @@ Vec MemoryAccess::result(unsigned element) {
 
 // Behind a path that has loaded the halves.
 void MemoryAccess::finish_wide() {
-  for (unsigned i = 0; load_ && wide_.any() && i < mem_.count; i += 2)
-    isa_.pack64(e_.dst64(*wide_.pairs[i / 2], chunk_), result(i), result(i + 1));
+  for (unsigned i = 0; load_ && wide_.any() && i < mem_.count; i += 2) {
+    const Vec64 pair = e_.dst64(*wide_.pairs[i / 2], chunk_);
+    WAVEJIT_CHECK(pair.part[0].id() != pair.part[1].id(), "lanes of {} have values of their own", inst_.id);
+    isa_.pack64(pair, result(i), result(i + 1));
+  }
 }
 
 void MemoryAccess::add_immediate(int64_t imm_value) {

@@ -146,10 +146,37 @@ LockstepCase exponents_added() {
           }};
 }
 
+// Packed multiply-adds that a loop carries as a factor, so that result and factor are one register.
+LockstepCase carried_halves() {
+  return {.name = "carried_halves",
+          .body = std::string(kLoadOwn) + R"(
+  v_and_b32_e32 v5, 7, v5
+  v_cvt_f32_u32_e32 v6, v5
+  v_cvt_pkrtz_f16_f32 v8, v6, 1.0
+  v_mov_b32_e32 v9, 0x34003800
+  v_mov_b32_e32 v10, 0xbc003e00
+  v_mov_b32_e32 v11, v8
+  v_mov_b32_e32 v12, 0x30003400
+  s_mov_b32 s10, 5
+.Lagain:
+  fma_halves v8, v8, v9, v10
+  fma_halves v11, v9, v11, v10
+  fma_halves v12, v12, v12, v12
+  s_sub_u32 s10, s10, 1
+  s_cmp_lg_u32 s10, 0
+  s_cbranch_scc1 .Lagain
+  out 0, v8
+  out 1, v11
+  out 2, v12
+)",
+          .prepare = {},
+          .reference = {}};
+}
+
 }  // namespace
 
 std::vector<LockstepCase> float_cases() {
-  return {divisions(), minimum_and_maximum(), exponents_added()};
+  return {divisions(), minimum_and_maximum(), exponents_added(), carried_halves()};
 }
 
 }  // namespace wavejit::test

@@ -28,13 +28,14 @@ struct Product {
   bool moving = false;        // the places of the factors are others in the next round
   bool halves = false;        // packed f16 instead of f32
   unsigned sharing = 64;      // so many lanes have first factors of their own, and the next ones have the same
+  unsigned sharing2 = 0;      // so many have second quads of first factors of their own; 0: as many
 };
 
 // Loads the factors of one term of each sum, `a` and `b` bytes from their places in v58 and v59: 16 bytes a lane, and 16
 // bytes for each sixteen lanes.
 std::string factors(const Product& p, unsigned a, unsigned b) {
-  std::string text =
-      fmt::format("  ds_read_b128 v[4:7], v58 offset:{}\n  ds_read_b128 v[8:11], v58 offset:{}\n", a, a + 1024);
+  std::string text = fmt::format("  ds_read_b128 v[4:7], v58 offset:{}\n  ds_read_b128 v[8:11], v{} offset:{}\n", a,
+                                 p.sharing2 != 0 ? 54 : 58, a + 1024);
   text += fmt::format("  ds_read_b128 v[12:15], v59 offset:{}\n", b);
   if (p.doubles) text += fmt::format("  ds_read_b128 v[16:19], v59 offset:{}\n", b + 512);
   return text + "  s_waitcnt lgkmcnt(0)\n";
@@ -60,7 +61,7 @@ std::string additions(const Product& p) {
 std::string terms(const Product& p) {
   std::string text;
   for (unsigned step = 0; step < p.steps; ++step) {
-    const unsigned a = 256 * step, b = 64 * step;
+    const unsigned a = 256 * (step % 12), b = 64 * (step % 12);
     if (p.moving && step == 2)  // the old place lives on, 64 bytes further
       text +=
           "  v_mov_b32_e32 v61, 64\n  addu v60, v58, v61\n  ds_read_b128 v[12:15], v60\n  s_waitcnt lgkmcnt(0)\n"
@@ -109,6 +110,8 @@ LockstepCase product(const Product& p) {
   v_or_b32_e32 v53, v53, v54
   v_lshlrev_b32_e32 v57, 2, v57
 )";
+  if (p.sharing2 != 0)
+    body += fmt::format("  v_and_b32_e32 v54, {}, v0\n  v_lshlrev_b32_e32 v54, 4, v54\n", p.sharing2 - 1);
   if (p.halves) body += "  v_and_b32_e32 v5, 7, v5\n";
   body += "  v_cvt_f32_u32_e32 v56, v5\n";
   if (p.tiles)
@@ -196,6 +199,9 @@ std::vector<LockstepCase> sum_cases() {
       product(
           {.name = "f32_shared_by_half", .shape = Shape::barriers, .steps = 6, .stores_between = true, .sharing = 32}),
       product({.name = "f32_shared_moving", .shape = Shape::loop, .steps = 5, .moving = true, .sharing = 16}),
+      product({.name = "f32_shared_twice", .shape = Shape::straight, .steps = 5, .sharing = 16, .sharing2 = 32}),
+      // More than the stack rows of shared loads hold.
+      product({.name = "f32_shared_too_many", .shape = Shape::straight, .steps = 30, .sharing = 16}),
       product({.name = "f16_shared", .shape = Shape::loop, .steps = 6, .halves = true, .sharing = 16}),
       product(
           {.name = "f16_between_stores", .shape = Shape::barriers, .steps = 5, .stores_between = true, .halves = true}),
