@@ -5,6 +5,7 @@ Packages of a moving release may come broken. A check that fails is an error onl
 as green.json says; otherwise it is reported. `--record` writes what has passed into green.json."""
 
 import argparse
+import contextlib
 import json
 import pathlib
 import time
@@ -74,16 +75,16 @@ def run(options: argparse.Namespace) -> int:
     start = time.monotonic()
     everything = table.load_table()
     settings = steps.Settings(options.build.resolve(), options.work.resolve() / "ci", options.libraries)
-    for name in RELEASES:
-        try:
-            root = root_of(options, settings, name)
-            break
-        except roots.PackageError as error:
-            print(f"rocm-ci: no root of {name}: {error}")
-    else:
+    found = newest_root(options, settings)
+    if found is None:
         print("rocm-ci: no root could be made; nothing is checked")
         return 0
+    name, root = found
     print(f"rocm-ci: root of {name}, {time.monotonic() - start:.0f} s", flush=True)
+    if options.prepare:
+        install_all(root, [everything.suite(suite) for suite in SUITES])
+        print(f"rocm-ci: its packages are there, {time.monotonic() - start:.0f} s", flush=True)
+        return 0
     checks = Checks(start + options.minutes * 60)
     hip = " ".join(f"{p}_{v}" for p, v in sorted(root.installed().items()) if p.startswith("libamdhip64-") and p[-1].isdigit())
     suite = everything.suite(SUITES[0])  # whose defaults serve for the programs here
@@ -107,6 +108,24 @@ def run(options: argparse.Namespace) -> int:
         checks.record()
     print(f"rocm-ci: {len(checks.passed)} checks passed, {time.monotonic() - start:.0f} s", flush=True)
     return int(checks.red)
+
+
+def newest_root(options: argparse.Namespace, settings: steps.Settings) -> tuple[str, roots.Root] | None:
+    for name in RELEASES:
+        try:
+            return name, root_of(options, settings, name)
+        except roots.PackageError as error:
+            print(f"rocm-ci: no root of {name}: {error}")
+    return None
+
+
+def install_all(root: roots.Root, suites: list[table.Suite]) -> None:
+    """Installs what the checks need. They find out themselves what cannot be installed."""
+    for package in [*OPENCL, *(root.find_package(suite.package) for suite in suites)]:
+        with contextlib.suppress(roots.PackageError):
+            if package:
+                with root.packages([package], keep=True):
+                    pass
 
 
 def root_of(options: argparse.Namespace, settings: steps.Settings, name: str) -> roots.Root:

@@ -49,6 +49,7 @@ def parse() -> argparse.Namespace:
     show.add_argument("--release")
     ci = commands.add_parser("ci", help="a root with the newest ROCm, rocminfo, five examples, samples of three suites")
     ci.add_argument("--minutes", type=float, default=6, help="begin no check after this time (default 6)")
+    ci.add_argument("--prepare", action="store_true", help="only make the root and install the packages of the checks")
     ci.add_argument("--record", action="store_true", help="write the versions that passed into green.json")
     return parser.parse_args()
 
@@ -118,7 +119,7 @@ def run_suite(
             if target not in (suite.targets or release.targets):
                 continue
             file = records.path_of(settings.records, suite.name, release.name, target, engine)
-            new = Record(suite.name, release.name, target, engine, key, steps.commit())
+            new = Record(suite.name, release.name, target, engine, key, steps.commit(settings.build))
             record = records.begin(file, new, options.again)
             size = steps.sample_size(suite, is_whole(everything, release, suite, target, options), settings)
             if package and record.finished and record.state == "ran" and covers(record, size):

@@ -7,7 +7,6 @@ import pathlib
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -388,7 +387,7 @@ def run_command(step: Step, name: str, command: str, patience: float) -> bool:
 KINDS |= {"gtest": run_gtest, "listed": run_listed, "program": run_programs}
 
 
-def commit() -> str:
-    """Of wavejit's source."""
-    git = ["git", "-C", str(table.REPOSITORY), "describe", "--always", "--dirty", "--abbrev=10"]
-    return subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+def commit(build: pathlib.Path) -> str:
+    """Of the source that the build was made of; empty if the build does not know."""
+    file = build / "commit"
+    return file.read_text().strip() if file.exists() else ""

@@ -1,5 +1,6 @@
 """Tests scripts/suites: batches, samples, records, and the document."""
 
+import contextlib
 import dataclasses
 import os
 import pathlib
@@ -8,6 +9,7 @@ import sys
 import tempfile
 import time
 import unittest
+from collections.abc import Iterator
 from unittest import mock
 
 REPOSITORY = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -436,8 +438,36 @@ class Verdicts(unittest.TestCase):
         self.assertFalse(self.red(green, error=root.PackageError("E: Failed to fetch http://127.0.0.1:9/a.deb")))
         self.assertTrue(self.red(green, error=root.PackageError("E: Unable to correct problems")))
 
+    def test_packages_that_cannot_be_installed_keep_no_other_away(self) -> None:
+        class Root:
+            def __init__(self) -> None:
+                self.tried: list[str] = []
+
+            def find_package(self, pattern: str) -> str | None:
+                return None if "rocfft" in pattern else pattern
+
+            @contextlib.contextmanager
+            def packages(self, names: list[str], keep: bool) -> Iterator[None]:
+                self.tried += names
+                if len(self.tried) == 1 or not keep:
+                    raise root.PackageError("no")
+                yield
+
+        everything, made = table.load_table(), Root()
+        suites = [everything.suite(name) for name in ci.SUITES]
+        ci.install_all(made, suites)
+        wanted = [suite.package for suite in suites if "rocfft" not in suite.package]
+        self.assertEqual(made.tried, [*ci.OPENCL, *wanted])
+
 
 class Records(unittest.TestCase):
+    def test_name_the_commit_of_the_build(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            build = pathlib.Path(folder)
+            self.assertEqual(steps.commit(build), "")
+            (build / "commit").write_text("1234567890-dirty\n")
+            self.assertEqual(steps.commit(build), "1234567890-dirty")
+
     def test_count_what_shadow_mode_reports(self) -> None:
         record = records.Record("a", "b", "gfx906", "auto", shadow={"dispatches": 3})
         with tempfile.TemporaryDirectory() as folder:
