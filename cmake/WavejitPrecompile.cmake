@@ -9,8 +9,8 @@ function(wavejit_precompile target header)
   endif()
 endfunction()
 
-# wavejit_precompile_tests(DIRECTORY): the programs of DIRECTORY that use GoogleTest share what is precompiled for
-# wavejit_test_precompiled, but for those with flags of their own.
+# wavejit_precompile_tests(DIRECTORY): the programs and libraries of DIRECTORY that are compiled with the project's options share
+# what is precompiled for wavejit_test_precompiled, but for those with flags or a precompiled header of their own.
 function(wavejit_precompile_tests directory)
   if(NOT WAVEJIT_PRECOMPILE)
     return()
@@ -20,9 +20,12 @@ function(wavejit_precompile_tests directory)
     get_target_property(type ${target} TYPE)
     get_target_property(libraries ${target} LINK_LIBRARIES)
     get_target_property(options ${target} COMPILE_OPTIONS)
-    if(type STREQUAL "EXECUTABLE" AND libraries MATCHES "GTest::" AND NOT options MATCHES "-[mfO]")
+    get_target_property(own ${target} PRECOMPILE_HEADERS)
+    if(type MATCHES "^(EXECUTABLE|STATIC_LIBRARY)$" AND libraries MATCHES "wavejit_compile_options" AND NOT options MATCHES "-[mfO]"
+       AND NOT own)
       target_precompile_headers(${target} REUSE_FROM wavejit_test_precompiled)
       target_compile_definitions(${target} PRIVATE $<TARGET_PROPERTY:wavejit_fmt,INTERFACE_COMPILE_DEFINITIONS>)
+      target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:GTest::gtest,INTERFACE_COMPILE_OPTIONS>)
     endif()
   endforeach()
 endfunction()

@@ -4,12 +4,13 @@
 #   scripts/lint.sh format   clang-format only
 #   scripts/lint.sh changed  clang-tidy only, over the sources that differ from the commit BASE, default HEAD~1; the first 12,
 #                            without the headers that they include
-# clang-tidy needs a configured build folder for the compile commands: BUILD_DIR, default build/release.
+# clang-tidy has the compile commands of build/lint, which is configured for it: without precompiled headers, so that a source
+# that does not include what it uses is an error.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 what=${1:-12}
-build=${BUILD_DIR:-build/release}
+build=build/lint
 sources=('frontend/*.cpp' 'ir/*.cpp' 'backend-x86/*.cpp' 'runtime/*.cpp' 'tools/*.cpp')
 
 format() {
@@ -24,7 +25,8 @@ tidy() {  # HEADERS FILE...: findings in headers whose names match HEADERS (none
   [[ -z $1 ]] || options=("--header-filter=$1")
   shift
   [[ $# -gt 0 ]] || { echo "lint: no sources for clang-tidy"; return; }
-  [[ -f $build/compile_commands.json ]] || cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release >/dev/null
+  cmake -S . -B "$build" -G Ninja --toolchain cmake/toolchains/clang.cmake -DCMAKE_BUILD_TYPE=Release -DWAVEJIT_PRECOMPILE=OFF \
+    -DWAVEJIT_BUILD_TESTS=OFF -DWAVEJIT_BUILD_PERF=OFF >/dev/null
   echo "lint: clang-tidy on $# sources"
   printf '%s\n' "$@" |
     xargs -P "$(nproc)" -n 1 clang-tidy-19 -p "$build" --quiet "${options[@]}" --warnings-as-errors='*' --extra-arg=-Wno-unknown-warning-option

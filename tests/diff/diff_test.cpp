@@ -14,7 +14,7 @@ TEST_P(DiffTest, Sequences) {
   const auto pool = candidates(options.target);
   ASSERT_GT(pool.size(), 400u);
   unsigned failures = 0;
-  for (uint64_t seed = 1; seed <= 400 && failures < 5; ++seed) {
+  for (uint64_t seed = 1; seed <= 250 && failures < 5; ++seed) {
     const std::string report = diff_once(options, pool, seed);
     if (!report.empty()) {
       ADD_FAILURE() << report;
@@ -27,7 +27,7 @@ TEST_P(DiffTest, Programs) {
   const DiffOptions options{.target = GetParam(), .states = 2};
   const auto pool = candidates(options.target);
   unsigned failures = 0;
-  for (uint64_t seed = 1; seed <= 300 && failures < 3; ++seed) {
+  for (uint64_t seed = 1; seed <= 150 && failures < 3; ++seed) {
     const std::string report = program_once(options, pool, seed);
     if (!report.empty()) {
       ADD_FAILURE() << report;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,7 +12,23 @@
 
 namespace wavejit::test {
 
-using Rng = std::mt19937_64;
+// splitmix64 (Steele, Lea and Flood, 2014). Every few instructions take a state of thousands of numbers and a new seed.
+class Rng {
+ public:
+  using result_type = uint64_t;
+  explicit Rng(uint64_t seed) : state_(seed) {}
+  static constexpr uint64_t min() { return 0; }
+  static constexpr uint64_t max() { return ~uint64_t{0}; }
+  uint64_t operator()() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+  }
+
+ private:
+  uint64_t state_;
+};
 
 // Which encodings of a row to generate.
 enum class Form : uint8_t { base, e64, sdwa, dpp };

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <map>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -39,14 +41,33 @@ inline constexpr isa::Target kIsaTargets[] = {
 
 // Images start at multiples of 256 bytes.
 inline constexpr size_t kPage = 256;
-template <typename T>
-struct PageAllocator {
-  using value_type = T;
-  T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), std::align_val_t{kPage})); }
-  void deallocate(T* memory, size_t) { ::operator delete(memory, std::align_val_t{kPage}); }
-  bool operator==(const PageAllocator&) const = default;
+
+// Zeroed memory that starts at a page. Copies are of equal size.
+class Bytes {
+ public:
+  explicit Bytes(size_t size) : size_(size), memory_(allocate(size)) { std::memset(data(), 0, size); }
+  Bytes(const Bytes& other) : size_(other.size_), memory_(allocate(size_)) { std::memcpy(data(), other.data(), size_); }
+  Bytes& operator=(const Bytes& other) {
+    if (this != &other) std::memcpy(data(), other.data(), size_);
+    return *this;
+  }
+  ~Bytes() = default;
+
+  [[nodiscard]] size_t size() const { return size_; }
+  [[nodiscard]] uint8_t* data() { return memory_.get(); }
+  [[nodiscard]] const uint8_t* data() const { return memory_.get(); }
+  [[nodiscard]] uint8_t& operator[](size_t i) { return memory_.get()[i]; }
+  [[nodiscard]] const uint8_t& operator[](size_t i) const { return memory_.get()[i]; }
+
+ private:
+  struct Delete {
+    void operator()(uint8_t* memory) const { ::operator delete(memory, std::align_val_t{kPage}); }
+  };
+  static uint8_t* allocate(size_t size) { return static_cast<uint8_t*>(::operator new(size, std::align_val_t{kPage})); }
+
+  size_t size_;
+  std::unique_ptr<uint8_t, Delete> memory_;
 };
-using Bytes = std::vector<uint8_t, PageAllocator<uint8_t>>;
 
 // Global memory and LDS of a case.
 struct Memory {
