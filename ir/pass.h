@@ -21,7 +21,7 @@ struct PassResult {
 enum class PassOutcome : uint8_t { changed, unchanged, skipped };
 
 struct PassContext {
-  bool verify = false;                // run the verifier after each pass (debug builds and tests)
+  bool verify = false;                // verify what each pass has changed (debug builds and tests)
   bool one_wave = false;              // each work-group has one wave
   bool poll_all_loops = false;        // polls in all loops, not only in those that may wait: nothing else can stop one
   std::vector<std::string> disabled;  // passes switched off by name

@@ -124,14 +124,15 @@ class Settled {
 // Checks what each pass leaves and says of it.
 class Checker {
  public:
-  explicit Checker(const Function& function) : function_(function), before_(fingerprint(function)) {
+  explicit Checker(const Function& function) : function_(function) {
     verify_now("before the passes");
+    before_ = fingerprint(function);
   }
 
   // settled: the pass has said that it would change nothing now.
   void check(const Pass& pass, PassResult result, bool settled) {
+    if (result.changed) verify_now(fmt::format("after pass {}", pass.name));
     const uint64_t after = fingerprint(function_);
-    if (after != before_) verify_now(fmt::format("after pass {}", pass.name));
     WAVEJIT_CHECK(result.changed || after == before_, "pass {} does not say what it changes", pass.name);
     WAVEJIT_CHECK(!settled || !result.changed, "pass {} changes more when it runs again", pass.name);
     before_ = after;
@@ -144,7 +145,7 @@ class Checker {
   }
 
   const Function& function_;
-  uint64_t before_;  // what the last pass left
+  uint64_t before_ = 0;  // what the last pass left
 };
 
 }  // namespace

@@ -51,7 +51,7 @@ build_with_clang() {
 # The newest ROCm that the mirror serves, in a root of its own.
 newest_rocm() {
   local status=0
-  wait "$preparing" || echo "test: the root of the newest ROCm is not ready; its check goes on with it"
+  wait "$preparing" || echo "test: the root of the newest ROCm could not be prepared; the check makes it itself"
   timeout -k 30 480 scripts/suites.sh --build build/ci ci || status=$?
   case $status in
     124 | 137) echo "test: the newest ROCm's check is cut off after 8 minutes (reported only)" ;;
