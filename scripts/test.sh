@@ -68,7 +68,8 @@ generated_programs() {
 }
 
 phase "packages" scripts/setup.sh
-# The root of the newest ROCm: installing packages leaves cores idle, so that it goes beside the builds.
+# The root of the newest ROCm: installing packages leaves cores idle, so that it goes beside the builds. Its CPU minutes count for
+# the phase in which it ends.
 mkdir -p build/ci
 timeout -k 30 1200 scripts/suites.sh --build build/ci ci --prepare &
 preparing=$!

@@ -42,7 +42,8 @@ Vec MemoryAccess::result(unsigned element) {
 void MemoryAccess::finish_wide() {
   for (unsigned i = 0; load_ && wide_.any() && i < mem_.count; i += 2) {
     const Vec64 pair = e_.dst64(*wide_.pairs[i / 2], chunk_);
-    WAVEJIT_CHECK(pair.part[0].id() != pair.part[1].id(), "lanes of {} have values of their own", inst_.id);
+    WAVEJIT_CHECK(pair.part[0].id() != pair.part[1].id(), "one register for both halves of %{}, whose lanes may differ",
+                  wide_.pairs[i / 2]->id);
     isa_.pack64(pair, result(i), result(i + 1));
   }
 }

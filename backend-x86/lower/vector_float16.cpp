@@ -1,5 +1,5 @@
-// f16 in the low words of 32-bit lanes, or in both words. Where the CPU has no f16 instructions, or the environment is not theirs
-// (computes_halves()), the operations are done in f32. The f32 result of one operation on f16 values rounds to the
+// f16 in the low words of 32-bit lanes, or in both words. Where the CPU has no f16 instructions, or they do not do what MODE asks
+// for (computes_halves()), the operations are done in f32. The f32 result of one operation on f16 values rounds to the
 // same f16 as the exact result (24 >= 2 * 11 + 2 bits), in every rounding mode as long as both roundings use it.
 #include "backend-x86/lower/emitter.h"
 #include "internal/semantics/rounding.h"

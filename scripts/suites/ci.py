@@ -121,9 +121,9 @@ def newest_root(options: argparse.Namespace, settings: steps.Settings) -> tuple[
 
 def install_all(root: roots.Root, suites: list[table.Suite]) -> None:
     """Installs what the checks need. They find out themselves what cannot be installed."""
-    for package in [*OPENCL, *(root.find_package(suite.package) for suite in suites)]:
+    for pattern in [*OPENCL, *(suite.package for suite in suites)]:
         with contextlib.suppress(roots.PackageError):
-            if package:
+            if package := root.find_package(pattern):
                 with root.packages([package], keep=True):
                     pass
 
@@ -138,6 +138,7 @@ def root_of(options: argparse.Namespace, settings: steps.Settings, name: str) ->
     if not root.find_package(r"libamdhip64-\d+"):
         raise roots.PackageError("It has no libamdhip64.")
     with root.locked():
+        root.output("dpkg", "--configure", "-a")  # an installation may have been interrupted
         root.output("apt-get", "install", "-y", "--no-install-recommends", *roots.BASE.split(","))
     return root
 

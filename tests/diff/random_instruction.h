@@ -12,7 +12,8 @@
 
 namespace wavejit::test {
 
-// splitmix64 (Steele, Lea and Flood, 2014). Every few instructions take a state of thousands of numbers and a new seed.
+// splitmix64 (Steele, Lea and Flood, 2014). A test seeds a generator for every few instructions; seeding a large state takes
+// longer than the numbers.
 class Rng {
  public:
   using result_type = uint64_t;

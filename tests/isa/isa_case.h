@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "backend-x86/compiler.h"
+#include "internal/check.h"
 #include "internal/error.h"
 #include "internal/wave_state.h"
 #include "tests/isa/isa_file.h"
@@ -48,6 +49,7 @@ class Bytes {
   explicit Bytes(size_t size) : size_(size), memory_(allocate(size)) { std::memset(data(), 0, size); }
   Bytes(const Bytes& other) : size_(other.size_), memory_(allocate(size_)) { std::memcpy(data(), other.data(), size_); }
   Bytes& operator=(const Bytes& other) {
+    WAVEJIT_CHECK(size_ == other.size_, "memory of {} bytes for {}", size_, other.size_);
     if (this != &other) std::memcpy(data(), other.data(), size_);
     return *this;
   }

@@ -24,18 +24,18 @@ struct Product {
   bool stores_between = false;  // to the LDS: where nothing is loaded from, and where the next terms are
   // To the second half of the LDS: lanes in rows of six, whose numbers take a division; the last ones are beyond its end.
   bool tiles = false;
-  bool begin_in_lds = false;  // two sums begin with what one instruction loads
-  bool moving = false;        // the places of the factors are others in the next round
-  bool halves = false;        // packed f16 instead of f32
-  unsigned sharing = 64;      // so many lanes have first factors of their own, and the next ones have the same
-  unsigned sharing2 = 0;      // so many have second quads of first factors of their own; 0: as many
+  bool begin_in_lds = false;    // two sums begin with what one instruction loads
+  bool moving = false;          // the places of the factors are others in the next round
+  bool halves = false;          // packed f16 instead of f32
+  unsigned sharing = 64;        // so many lanes have first factors of their own, and the next ones have the same
+  unsigned second_sharing = 0;  // the same of the second load; 0: as many. Not with tiles: they use v54, too
 };
 
 // Loads the factors of one term of each sum, `a` and `b` bytes from their places in v58 and v59: 16 bytes a lane, and 16
 // bytes for each sixteen lanes.
 std::string factors(const Product& p, unsigned a, unsigned b) {
   std::string text = fmt::format("  ds_read_b128 v[4:7], v58 offset:{}\n  ds_read_b128 v[8:11], v{} offset:{}\n", a,
-                                 p.sharing2 != 0 ? 54 : 58, a + 1024);
+                                 p.second_sharing != 0 ? 54 : 58, a + 1024);
   text += fmt::format("  ds_read_b128 v[12:15], v59 offset:{}\n", b);
   if (p.doubles) text += fmt::format("  ds_read_b128 v[16:19], v59 offset:{}\n", b + 512);
   return text + "  s_waitcnt lgkmcnt(0)\n";
@@ -110,8 +110,8 @@ LockstepCase product(const Product& p) {
   v_or_b32_e32 v53, v53, v54
   v_lshlrev_b32_e32 v57, 2, v57
 )";
-  if (p.sharing2 != 0)
-    body += fmt::format("  v_and_b32_e32 v54, {}, v0\n  v_lshlrev_b32_e32 v54, 4, v54\n", p.sharing2 - 1);
+  if (p.second_sharing != 0)
+    body += fmt::format("  v_and_b32_e32 v54, {}, v0\n  v_lshlrev_b32_e32 v54, 4, v54\n", p.second_sharing - 1);
   if (p.halves) body += "  v_and_b32_e32 v5, 7, v5\n";
   body += "  v_cvt_f32_u32_e32 v56, v5\n";
   if (p.tiles)
@@ -199,7 +199,7 @@ std::vector<LockstepCase> sum_cases() {
       product(
           {.name = "f32_shared_by_half", .shape = Shape::barriers, .steps = 6, .stores_between = true, .sharing = 32}),
       product({.name = "f32_shared_moving", .shape = Shape::loop, .steps = 5, .moving = true, .sharing = 16}),
-      product({.name = "f32_shared_twice", .shape = Shape::straight, .steps = 5, .sharing = 16, .sharing2 = 32}),
+      product({.name = "f32_shared_twice", .shape = Shape::straight, .steps = 5, .sharing = 16, .second_sharing = 32}),
       // More than the stack rows of shared loads hold.
       product({.name = "f32_shared_too_many", .shape = Shape::straight, .steps = 30, .sharing = 16}),
       product({.name = "f16_shared", .shape = Shape::loop, .steps = 6, .halves = true, .sharing = 16}),
