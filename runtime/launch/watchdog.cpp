@@ -5,7 +5,7 @@
 #include <exception>
 #include <thread>
 
-#include "internal/check.h"
+#include "internal/per_process.h"
 #include "runtime/memory/fault.h"
 
 namespace wavejit::runtime {
@@ -17,11 +17,6 @@ constexpr auto kResendInterval = std::chrono::milliseconds(2);
 
 class Watchdog {
  public:
-  static Watchdog& get() {
-    static Watchdog& instance = *new Watchdog;  // its thread outlives static destruction
-    return instance;
-  }
-
   void add(Watch* watch) {
     {
       const std::lock_guard lock(mutex_);
@@ -101,11 +96,11 @@ Watch::Watch(uint64_t timeout_ns, std::function<void()> progress, Cancellation* 
 
 Watch::~Watch() {
   if (cancellation_) cancellation_->attach(nullptr);
-  if (watched_.load(std::memory_order_acquire)) Watchdog::get().remove(this);
+  if (watched_.load(std::memory_order_acquire)) PerProcess<Watchdog>::get().remove(this);
 }
 
 void Watch::watch() {
-  Watchdog::get().add(this);
+  PerProcess<Watchdog>::get().add(this);
   // Not if there was no memory or thread for that. Who calls this has ended before the launch does.
   watched_.store(true, std::memory_order_release);
 }

@@ -1,7 +1,5 @@
 #include "runtime/translate/background.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -13,26 +11,19 @@
 #include <new>
 #include <thread>
 
+#include "internal/per_process.h"
+
 namespace wavejit::runtime {
 namespace {
 
 class Translator {
  public:
-  // Never destroyed, as its thread outlives static destruction. A process that is forked has no such thread, but maybe
-  // locks that it held: it begins anew. (Nothing is to be allocated while a process forks: runtime/hsa/alias.cpp.)
   static Translator& get() {
-    static const int begun = [] {
-      std::atexit([] {
-        if (Translator* known = instance().load()) known->stop();
-      });
-      return pthread_atfork(nullptr, nullptr, [] { instance().store(nullptr); });
-    }();
+    static const int begun = std::atexit([] {
+      if (Translator* known = PerProcess<Translator>::if_made()) known->stop();
+    });
     (void)begun;
-    Translator* known = instance().load(std::memory_order_acquire);
-    if (known) return *known;
-    auto created = std::make_unique<Translator>();
-    if (instance().compare_exchange_strong(known, created.get(), std::memory_order_acq_rel)) known = created.release();
-    return *known;
+    return PerProcess<Translator>::get();
   }
 
   std::shared_ptr<const BackgroundTranslation> add(std::shared_ptr<Module> module,
@@ -61,11 +52,6 @@ class Translator {
     std::vector<TranslationCache::Query> queries;
     std::shared_ptr<BackgroundTranslation> result;
   };
-
-  static std::atomic<Translator*>& instance() {
-    static std::atomic<Translator*> translator{nullptr};
-    return translator;
-  }
 
   // False where the system has no thread for it.
   bool start() {

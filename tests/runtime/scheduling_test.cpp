@@ -1,6 +1,8 @@
 // Barriers, spin-waits, time limits, many groups on many threads, launches in parallel.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -413,6 +415,34 @@ TEST_P(Scheduling, EndlessLoopsEndAtTheTimeLimit) {
   kernel.set_args(out);
   (void)kernel.launch(launch_options(GetParam(), 64, 64));
   EXPECT_EQ(out[0], 63u);
+}
+
+// The thread that watches time limits does not live on in a forked process, and may have held its lock.
+TEST_P(Scheduling, ForkedProcessesKeepTimeLimits) {
+  if (kSignalsAreHeldBack) GTEST_SKIP() << "ThreadSanitizer does not follow forks of processes with threads";
+  const KernelSource endless{.name = "endless", .body = ".Lagain:\n  s_nop 0\n  s_branch .Lagain\n", .args = {}};
+  const Module module = load(kTarget, {endless});
+  const auto ends_in_time = [&] {
+    Kernel kernel = module.kernel("endless");
+    LaunchOptions options = launch_options(GetParam(), 64, 64, 1);
+    options.timeout_ns = 20'000'000;
+    try {
+      (void)kernel.launch(options);
+    } catch (const Exception& e) {
+      return e.status() == WAVEJIT_TIMEOUT;
+    }
+    return false;
+  };
+  ASSERT_TRUE(ends_in_time());
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    _exit(ends_in_time() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST_P(Scheduling, AGenerousTimeLimitChangesNothing) {
