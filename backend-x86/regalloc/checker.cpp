@@ -20,7 +20,6 @@ using lir::Convention;
 using Kind = RecordedUse::Kind;
 namespace I = x86::Inst;
 
-constexpr uint32_t kNone = UINT32_MAX;
 constexpr uint8_t kAnyHost = 0xff;
 constexpr uint32_t kCallAlignment = 16;
 
@@ -137,12 +136,55 @@ bool AllocationChecker::prepare() {
   for (const Node* node = function_.begin()->next; node != nullptr; node = node->next) {
     if (const auto number = RecordedProgram::number_of(*node)) present_[*number] = true;
     if (!node->is_label()) continue;
-    Label& label = labels_[node->label_id()];
-    label.node = node;
-    label.order = static_cast<uint32_t>(in_order_.size());
-    in_order_.push_back(node->label_id());
+    labels_[node->label_id()].node = node;
   }
+  order_labels();
   return true;
+}
+
+// Reverse postorder: a label comes behind all that lead to it, but for the ends of loops.
+void AllocationChecker::order_labels() {
+  // The code is taken apart at its labels only: what is before the first one is part 0, and label i begins part i + 1.
+  std::vector<std::vector<uint32_t>> next(labels_.size() + 1);
+  uint32_t part = 0;
+  bool runs_on = true;
+  for (const Node* node = function_.begin()->next; node != nullptr; node = node->next) {
+    if (node->is_label()) {
+      if (runs_on) next[part].push_back(node->label_id() + 1);
+      part = node->label_id() + 1;
+      runs_on = true;
+    }
+    if (!node->is_code() || !runs_on) continue;
+    const auto number = RecordedProgram::number_of(*node);
+    const auto flow = number                  ? program_.instructions[*number].flow
+                      : node->id == I::kIdJmp ? InstControlFlow::kJump
+                      : node->id == I::kIdRet ? InstControlFlow::kReturn
+                                              : InstControlFlow::kRegular;
+    const bool jumps = flow == InstControlFlow::kJump || flow == InstControlFlow::kBranch;
+    if (jumps && node->target().isLabel() && node->target().id() < labels_.size())
+      next[part].push_back(node->target().id() + 1);
+    runs_on = flow != InstControlFlow::kJump && flow != InstControlFlow::kReturn;
+  }
+  // Branches are followed before what is behind them, so that what a branch leaves a loop for comes behind the loop.
+  for (std::vector<uint32_t>& parts : next) std::reverse(parts.begin(), parts.end());
+  std::vector<bool> seen(next.size());
+  std::vector<uint32_t> way{0};
+  seen[0] = true;
+  while (!way.empty()) {
+    const uint32_t at = way.back();
+    if (next[at].empty()) {
+      way.pop_back();
+      if (at != 0) in_order_.push_back(at - 1);
+      continue;
+    }
+    const uint32_t to = next[at].back();
+    next[at].pop_back();
+    if (seen[to]) continue;
+    seen[to] = true;
+    way.push_back(to);
+  }
+  std::reverse(in_order_.begin(), in_order_.end());
+  for (uint32_t i = 0; i < in_order_.size(); ++i) labels_[in_order_[i]].order = i;
 }
 
 KeptState AllocationChecker::entry_state() const {
@@ -173,7 +215,7 @@ bool AllocationChecker::interpret() {
   state_.emplace(registers());
   state_->load(entry_state());
   if (!walk(function_.begin())) return false;
-  // The first in the code first, so that loops inside of others come to rest before those.
+  // In their order, so that loops inside of others come to rest before those.
   for (uint32_t i = 0; i < in_order_.size();) {
     Label& label = labels_[in_order_[i]];
     if (!label.pending) {
@@ -207,6 +249,7 @@ bool AllocationChecker::walk(const Node* node) {
 
 bool AllocationChecker::arrive(uint32_t id, uint32_t next) {
   Label& label = labels_[id];
+  if (label.order == kNone) return fail(*label.node, "the way to it is not understood");
   state_->save(arriving_, program_);
   arriving_.next = next;
   if (!label.visited) {

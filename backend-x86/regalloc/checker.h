@@ -33,11 +33,12 @@ class AllocationChecker {
 
  private:
   using Node = lir::Node;
+  static constexpr uint32_t kNone = UINT32_MAX;
 
   // A label of the final code.
   struct Label {
     const Node* node = nullptr;
-    uint32_t order = 0;
+    uint32_t order = kNone;  // in in_order_
     bool visited = false, pending = false;
     KeptState state;
   };
@@ -48,6 +49,7 @@ class AllocationChecker {
   };
 
   bool prepare();
+  void order_labels();
   bool interpret();
   [[nodiscard]] KeptState entry_state() const;
   // From behind the node on, up to a label or the end of the way.
@@ -92,8 +94,8 @@ class AllocationChecker {
   uint32_t exit_ = 0;               // the label of the function's exit in the recorded program
   std::vector<bool> present_;       // by recorded instruction: has not been removed
   std::vector<Label> labels_;       // by label
-  std::vector<uint32_t> in_order_;  // labels of the final code
-  uint32_t lowest_ = 0;             // the first in the code of those whose state a walk has changed
+  std::vector<uint32_t> in_order_;  // labels that the final code reaches
+  uint32_t lowest_ = 0;             // the first in that order of those whose state a walk has changed
   std::vector<bool> maybe_undefined_;
   std::vector<bool> assumed_undefined_;  // what maybe_undefined_ is when the round begins
   bool again_ = false;                   // registers have turned out to be undefined, maybe
