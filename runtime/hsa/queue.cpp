@@ -484,6 +484,20 @@ void destroy_all_queues() {
   for (const auto& [handle, queue] : gone) queue->finish();
 }
 
+void settle_queues() {
+  const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(200);
+  const auto is_busy = [] {
+    const std::lock_guard lock(queues_mutex());
+    return std::any_of(queues().begin(), queues().end(), [](const auto& entry) {
+      Queue& queue = *entry.second;
+      if (!queue.has_packet()) return false;
+      queue.wake();
+      return true;
+    });
+  };
+  while (is_busy() && Clock::now() < deadline) std::this_thread::sleep_for(std::chrono::microseconds(100));
+}
+
 }  // namespace wavejit::hsa
 
 using namespace wavejit::hsa;

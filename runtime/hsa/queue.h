@@ -54,6 +54,8 @@ class Queue : public std::enable_shared_from_this<Queue> {
   // soon, and few packets wait.
   [[nodiscard]] bool will_look() const;
   void wake() { doorbell_->wake(); }
+  // Whether there is a packet that has not been processed, or not to its end.
+  [[nodiscard]] bool has_packet() const;
   // Processes packets up to the one that completes `signal`, until the condition holds, or until none is left that the
   // calling thread can process at once. Returns whether it is better to sleep than to wait awake for the condition,
   // because the queue's thread wants this CPU.
@@ -80,7 +82,6 @@ class Queue : public std::enable_shared_from_this<Queue> {
 
   void run();
   [[nodiscard]] uint8_t* packet_at(uint64_t index) const;
-  [[nodiscard]] bool has_packet() const;
   [[nodiscard]] bool has_packet_at(uint64_t index) const;
   [[nodiscard]] bool is_stopped() const { return stop_.load(std::memory_order_acquire); }
   // Processes the packet at the front. Returns false when there will be no other: after an error, or after stop_.
@@ -146,5 +147,7 @@ void wake_unnoticed();
 
 [[nodiscard]] std::shared_ptr<Queue> queue_of(const hsa_queue_t* handle);
 void destroy_all_queues();
+// Returns when no queue has a packet any more, or after 200 ms.
+void settle_queues();
 
 }  // namespace wavejit::hsa

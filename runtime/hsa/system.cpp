@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <mutex>
@@ -29,6 +30,14 @@ std::recursive_mutex& open_mutex() {
   static auto* const mutex = new std::recursive_mutex;
   return *mutex;
 }
+
+// A device has long finished what a program does not wait for when it ends; here that may take until the destructors of
+// libamdhip64's objects run, which the handlers of its signals use.
+void finish_work() {
+  if (is_forked() || references.load(std::memory_order_acquire) == 0) return;
+  settle_queues();
+  settle_async_handlers();
+}
 }  // namespace
 
 }  // namespace wavejit::hsa
@@ -38,6 +47,9 @@ using namespace wavejit::hsa;
 WAVEJIT_HSA_API hsa_status_t hsa_init() {
   if (is_forked()) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   watch_forks();
+  // Before destructors of static objects that existed when the program's main() began: exit() calls the newest first.
+  static const int at_exit = std::atexit(finish_work);
+  (void)at_exit;
   const std::lock_guard lock(open_mutex());
   if (references.load(std::memory_order_relaxed) == INT32_MAX) return HSA_STATUS_ERROR_REFCOUNT_OVERFLOW;
   std::string problem;
