@@ -124,6 +124,7 @@ std::shared_ptr<Queue> Queue::create(Agent& agent, uint32_t packets, hsa_queue_t
     header_of(ring + kPacketBytes * i).store(HSA_PACKET_TYPE_INVALID, std::memory_order_relaxed);
   queue->doorbell_ = create_signal(-1);
   // The type of the pointer is another one in newer headers (amd_queue_v2_t, which begins as amd_queue_t does).
+  // NOLINTNEXTLINE(readability-redundant-casting)
   queue->doorbell_->queue_ptr = reinterpret_cast<decltype(amd_signal_t::queue_ptr)>(&amd);
   amd.hsa_queue.type = type;
   amd.hsa_queue.features = HSA_QUEUE_FEATURE_KERNEL_DISPATCH;
@@ -144,7 +145,8 @@ std::shared_ptr<Queue> Queue::create(Agent& agent, uint32_t packets, hsa_queue_t
   return queue;
 }
 
-Queue::~Queue() {
+// finish() throws only in a callback of the queue's own, which the queue outlives.
+Queue::~Queue() {  // NOLINT(bugprone-exception-escape)
   finish();
   if (doorbell_) destroy_signal(doorbell_);
   if (memory_) munmap(memory_, memory_bytes_);

@@ -110,7 +110,7 @@ void Watch::stop() {
   try {
     watch();
   } catch (const std::exception&) {
-    // No thread for the watchdog: workers see the flag when guest code next returns.
+    return;  // no thread for the watchdog: workers see the flag when guest code next returns
   }
 }
 
