@@ -139,7 +139,6 @@ class Analysis {
     }
   }
 
- private:
   template <typename Predicate>
   static bool every(const Demand& demand, Predicate&& predicate) {
     return std::all_of(demand.terms.begin(), demand.terms.begin() + demand.count, predicate);
