@@ -142,9 +142,9 @@ bool AllocationChecker::prepare() {
   return true;
 }
 
-// Reverse postorder: a label comes behind all that lead to it, but for the ends of loops.
+// Reverse postorder: a label comes after all labels that lead to it, back edges of loops aside.
 void AllocationChecker::order_labels() {
-  // The code is taken apart at its labels only: what is before the first one is part 0, and label i begins part i + 1.
+  // Labels divide the code into parts: part 0 is what precedes the first label, and label i begins part i + 1.
   std::vector<std::vector<uint32_t>> next(labels_.size() + 1);
   uint32_t part = 0;
   bool runs_on = true;
@@ -165,7 +165,7 @@ void AllocationChecker::order_labels() {
       next[part].push_back(node->target().id() + 1);
     runs_on = flow != InstControlFlow::kJump && flow != InstControlFlow::kReturn;
   }
-  // Branches are followed before what is behind them, so that what a branch leaves a loop for comes behind the loop.
+  // A branch's target is visited before the code that follows the branch, so that a loop's exit comes after the loop.
   for (std::vector<uint32_t>& parts : next) std::reverse(parts.begin(), parts.end());
   std::vector<bool> seen(next.size());
   std::vector<uint32_t> way{0};
@@ -215,7 +215,7 @@ bool AllocationChecker::interpret() {
   state_.emplace(registers());
   state_->load(entry_state());
   if (!walk(function_.begin())) return false;
-  // In their order, so that loops inside of others come to rest before those.
+  // In that order, inner loops reach their fixed point before outer ones.
   for (uint32_t i = 0; i < in_order_.size();) {
     Label& label = labels_[in_order_[i]];
     if (!label.pending) {

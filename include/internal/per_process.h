@@ -1,4 +1,4 @@
-// An object of which each process has its own, for what has threads or locks.
+// An object with threads or locks, of which each process has its own.
 #pragma once
 
 #include <pthread.h>
@@ -10,7 +10,7 @@ namespace wavejit {
 
 // After fork() the child lacks the object's threads, and has its locks as they were: the child makes a new object at its
 // first use, and the parent's is left as it is. Never destroyed, as threads may outlive static destruction.
-// Thread-safe. (Nothing is to be allocated while a process forks: runtime/hsa/alias.cpp.)
+// Thread-safe. The handler of fork() only stores a pointer, as it must not allocate memory (runtime/hsa/alias.cpp).
 template <class T>
 class PerProcess {
  public:

@@ -31,8 +31,8 @@ std::recursive_mutex& open_mutex() {
   return *mutex;
 }
 
-// A device has long finished what a program does not wait for when it ends; here that may take until the destructors of
-// libamdhip64's objects run, which the handlers of its signals use.
+// A device finishes what a program does not wait for long before the program has ended. Translated code may still run when
+// the destructors of libamdhip64's static objects do, and its handlers of signals use these objects.
 void finish_work() {
   if (is_forked() || references.load(std::memory_order_acquire) == 0) return;
   settle_queues();
