@@ -131,6 +131,7 @@ class Interpreter {
         return true;
       }
       case Op::get_vgpr:
+      case Op::read_row:
         return read_state(inst, fmt::format("v{}", inst.imm));
       case Op::get_scc:
         return read_state(inst, "scc");
@@ -148,6 +149,7 @@ class Interpreter {
         return true;
       }
       case Op::set_vgpr:
+      case Op::write_row:
         return write_state(fmt::format("v{}", inst.imm), inst);
       case Op::set_scc:
         return write_state("scc", inst);

@@ -61,6 +61,7 @@ constexpr Pass kPipeline[] = {
     rows::merge_bytes,
     rows::state_writes,
     rows::licm,
+    rows::resident_rows,
     rows::matrix_order,
     rows::joined_sums,
     rows::dce,

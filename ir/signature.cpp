@@ -185,6 +185,8 @@ std::string check_attributes(const Inst& inst) {
       return limit(127, "scalar register pair");
     case Op::get_vgpr:
     case Op::set_vgpr:
+    case Op::read_row:
+    case Op::write_row:
       return limit(512, "vector register row");
     case Op::icmp:
       return inst.attr <= static_cast<uint32_t>(ICmp::sge) ? "" : "unknown predicate";

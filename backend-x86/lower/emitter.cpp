@@ -108,6 +108,7 @@ Emitter::Emitter(const ir::Function& function, lir::Builder& cc, const CompileOp
       wanted_chunks_(function.num_values(), 0xff),
       fused_(function.num_values()),
       wide_(function.num_values()),
+      in_state_(function.num_values()),
       with_access_(function.num_values()),
       labels_(num_block_ids(function)),
       read_in_segment_(function.num_values()) {}
@@ -513,7 +514,7 @@ bool Emitter::reads_class(const Inst& inst, const Inst* own) const {
 
 // What has no code at its own place.
 bool Emitter::is_left_out(const Inst& inst) const {
-  if (inst.op == Op::phi || is_fused(&inst) || with_access_[inst.id]) return true;
+  if (inst.op == Op::phi || is_fused(&inst) || with_access_[inst.id] || in_state_[inst.id]) return true;
   return indexed_addresses_.is_absorbed(&inst) || (ir::is_pure(inst.op) && inst.users.empty());
 }
 

@@ -198,14 +198,29 @@ class Emitter {
   Vec matrix_accumulator(size_t index);
   void set_matrix_result(const Inst& inst, unsigned chunk, const Vec64& value);
   Vec64 gather_matrix_rows(const Inst& inst, const MatrixFactors& factors, unsigned lane);
-  // A value that lives in memory, in a row of a block on the stack: an accumulator that a loop carries, or a sum in straight code.
+  // A value that lives in memory, in a row of a block: an accumulator that a loop carries, or a sum in straight code, on the stack;
+  // or a sum in the wave state (resident_sums.cpp).
   struct RowHome {
     Mem block;
     unsigned row = 0;
     unsigned row_bytes = 0;
+    bool halves = false;  // of 64-bit values: the lower halves of all lanes, then the upper ones
   };
   void plan_matrix_homes();
   void plan_homes_in_blocks();
+  // What a block does with a row of the wave state.
+  struct RowAccess {
+    const Inst *read = nullptr, *write = nullptr;
+    bool several = false;  // reads or writes
+  };
+  using RowAccesses = std::unordered_map<uint64_t, RowAccess>;
+  void plan_resident_sums();  // resident_sums.cpp
+  [[nodiscard]] std::optional<uint64_t> resident_row(std::span<const Inst* const> results,
+                                                     const RowAccesses& rows) const;
+  void keep_in_state(std::span<const Inst* const> results, uint64_t first_row);
+  [[nodiscard]] bool has_plain_registers(const Inst* inst) const;
+  void load_halves(const RowHome& home, unsigned chunk, const Vec64& to);
+  void store_halves(const RowHome& home, unsigned chunk, const Vec64& value);
   [[nodiscard]] static bool is_same_home(const RowHome* a, const RowHome* b);
   void plan_sum_homes();  // sum_homes.cpp
   void store_home(const Inst& inst, unsigned chunk);
@@ -215,11 +230,15 @@ class Emitter {
   }
   [[nodiscard]] Mem place_of(const RowHome& home, unsigned chunk, unsigned part) const {
     const unsigned registers = home.row_bytes / (tile_ * 4);
+    if (home.halves)
+      return home.block.cloneAdjusted(home.row * home.row_bytes + part * home.row_bytes / 2 + chunk * isa_->bytes());
     Mem m = home.block.cloneAdjusted(home.row * home.row_bytes + (chunk * registers + part) * isa_->bytes());
     if (rolled_ != nullptr) m.setIndex(rolled_->offset, registers / 2);
     return m;
   }
   [[nodiscard]] const RowHome* row_home(const MatrixChain& chain) const;
+  std::unordered_map<const Inst*, uint64_t>
+      resident_sums_;                         // by result: its row of the wave state, or the first of two
   std::map<const Inst*, RowHome> row_homes_;  // by the value that lives there
   std::optional<Mem> matrix_sums_;
   unsigned matrix_sums_bytes_ = 0;
@@ -563,6 +582,7 @@ class Emitter {
   std::vector<bool> fused_;
   // Loads and stores of one or two pairs of dwords: the 64-bit values that these are the halves of; by instruction id.
   std::vector<WideValues> wide_;
+  std::vector<bool> in_state_;  // reads and writes of the wave state, and what is between them and sums that live there
   std::vector<bool> with_access_;  // instructions for which a wide access does everything
   std::vector<Label> labels_;      // by block id
   std::vector<const Inst*> segment_;

@@ -213,6 +213,7 @@ Vec Emitter::matrix_accumulator(size_t index) {
 void Emitter::set_matrix_result(const Inst& inst, unsigned chunk, const Vec64& value) {
   const unsigned registers = parts(&inst);
   if (const RowHome* home = row_home(classes_.representative(&inst))) {
+    if (home->halves) return store_halves(*home, chunk, value);
     for (unsigned part = 0; part < registers; ++part)
       isa_->store(place_of(*home, chunk, part), value.part[part], nullptr);
     return;

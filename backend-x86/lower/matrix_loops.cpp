@@ -106,7 +106,8 @@ bool Emitter::add_to_matrix_loop(MatrixLoop& loop, const MatrixChain& chain) con
         }
       }
     }
-    const unsigned place = tile.row * row_bytes + tile.chunk * registers * isa_->bytes();
+    const unsigned chunk_bytes = home != nullptr && home->halves ? isa_->bytes() : registers * isa_->bytes();
+    const unsigned place = tile.row * row_bytes + tile.chunk * chunk_bytes;
     distances.push_back({*a + *to_rows_of_a, *b + *to_rows_of_b, to_sums + static_cast<int32_t>(place), 0});
   }
   if (loop.chains.empty()) loop.origin = origin;
@@ -124,10 +125,14 @@ void Emitter::emit_matrix_loop(const MatrixLoop& loop) {
   annotate(*model.back()->rows[0]);
   const auto chains = static_cast<unsigned>(loop.chains.size());
   const bool homes = row_home(model) != nullptr;
+  const bool halves = homes && row_home(model)->halves;
   const Mem sums = homes ? row_home(model)->block : matrix_sums(chains * rows * row_bytes);
-  const auto place = [&](unsigned chain, unsigned row, unsigned chunk, unsigned part) {
+  const auto home = [&](unsigned chain, unsigned row) {
     const Mem block = homes ? row_home(*loop.chains[chain])->block : sums.cloneAdjusted(chain * rows * row_bytes);
-    return block.cloneAdjusted(row * row_bytes + (chunk * registers + part) * isa_->bytes());
+    return RowHome{.block = block, .row = row, .row_bytes = row_bytes, .halves = halves};
+  };
+  const auto place = [&](unsigned chain, unsigned row, unsigned chunk, unsigned part) {
+    return place_of(home(chain, row), chunk, part);
   };
   for (unsigned c = 0; c < chains; ++c) {
     const MatrixChain& chain = *loop.chains[c];
@@ -142,6 +147,10 @@ void Emitter::emit_matrix_loop(const MatrixLoop& loop) {
           value = v64(sum, chunk);
         } else {
           value.part[0] = v32(sum, chunk);
+        }
+        if (halves) {
+          store_halves(home(c, row), chunk, value);
+          continue;
         }
         for (unsigned part = 0; part < registers; ++part)
           isa_->store(place(c, row, chunk, part), value.part[part], nullptr);
@@ -174,19 +183,24 @@ void Emitter::emit_matrix_loop(const MatrixLoop& loop) {
   };
   const auto for_each_sum = [&](auto&& action) {
     for (unsigned row = origin.row; row < origin.end_row; ++row) {
-      for (unsigned chunk = origin.chunk; chunk < origin.end; ++chunk) {
-        for (unsigned part = 0; part < registers; ++part)
-          action(indexed(place(0, row, chunk, part), offset), accumulator(row, chunk).part[part]);
-      }
+      RowHome there = home(0, row);
+      there.block = indexed(there.block, offset);
+      for (unsigned chunk = origin.chunk; chunk < origin.end; ++chunk) action(there, chunk, accumulator(row, chunk));
     }
   };
-  for_each_sum([&](const Mem& at, const Vec& sum) { isa_->load(sum, at, nullptr); });
+  for_each_sum([&](const RowHome& at, unsigned chunk, const Vec64& sum) {
+    if (halves) return load_halves(at, chunk, sum);
+    for (unsigned part = 0; part < registers; ++part) isa_->load(sum.part[part], place_of(at, chunk, part), nullptr);
+  });
   for (const MatrixProduct* product : model) {
     annotate(*product->rows[0]);
     add_matrix_product(*product, origin, accumulator,
                        [&](const Mem& row, bool of_a) { return indexed(row, of_a ? a : b); });
   }
-  for_each_sum([&](const Mem& at, const Vec& sum) { isa_->store(at, sum, nullptr); });
+  for_each_sum([&](const RowHome& at, unsigned chunk, const Vec64& sum) {
+    if (halves) return store_halves(at, chunk, sum);
+    for (unsigned part = 0; part < registers; ++part) isa_->store(place_of(at, chunk, part), sum.part[part], nullptr);
+  });
   cc_.add(table, static_cast<uint32_t>(sizeof(MatrixDistance)));
   cc_.sub(left, 1);
   cc_.jnz(again);
@@ -296,6 +310,7 @@ void Emitter::plan_matrix_homes() {
   // Passes through a region have registers of their own for what they carry.
   for (const auto& block : function_.blocks)
     if (regions_.of(block.get()) != nullptr) return;
+  plan_resident_sums();
   plan_homes_in_blocks();
   if (candidates.empty()) return;
   std::vector<std::vector<const Inst*>> groups;

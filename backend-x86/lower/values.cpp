@@ -170,6 +170,10 @@ Vec64 Emitter::v64(const Inst* inst, unsigned chunk) {
   const Place place = resolve(inst);
   if (const RowHome* home = row_home(place.inst)) {
     const Vec64 d = isa_->vec64();
+    if (home->halves) {
+      load_halves(*home, chunk, d);
+      return d;
+    }
     for (unsigned part = 0; part < 2; ++part) isa_->load(d.part[part], place_of(*home, chunk, part), nullptr);
     return d;
   }

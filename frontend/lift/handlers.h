@@ -46,6 +46,9 @@ void add_indexing(HandlerTable& table);
 // In waves that record exceptions: in front of each vector instruction.
 void record_exceptions(Context& c);
 
+// Whether the instruction multiplies dense matrices.
+[[nodiscard]] bool is_matrix_product(isa::Opcode opcode);
+
 // Whether a matrix instruction has modifiers that exist; true for all others.
 [[nodiscard]] bool can_lift_matrix(const isa::Instruction& inst);
 

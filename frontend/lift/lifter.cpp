@@ -12,6 +12,7 @@
 #include "frontend/lift/cfg.h"
 #include "frontend/lift/context.h"
 #include "frontend/lift/handlers.h"
+#include "frontend/lift/resident_rows.h"
 #include "frontend/lift/ssa.h"
 #include "internal/check.h"
 #include "internal/semantics/exceptions.h"
@@ -126,7 +127,8 @@ void Lifter::make_blocks() {
   for (uint32_t i = count; i < infos.size(); ++i) infos[stubs_[i - count]].predecessors.push_back(i);
   for (uint32_t i = 0; i < count; ++i)
     for (const uint32_t next : successors_[i]) infos[next].predecessors.push_back(i);
-  ssa_ = std::make_unique<Ssa>(builder_, std::move(infos));
+  ssa_ = std::make_unique<Ssa>(builder_, std::move(infos),
+                               options_.resident_rows ? resident_rows(cfg_) : std::bitset<kNumRows>());
   result_is_mask_ = demand.result_is_mask;
   if (options_.shape) function_->group_id_sgpr = options_.shape->group_id_sgpr[0];
   if (options_.shape && !left_in_front_of(options_.entry_pc, false)) {

@@ -56,6 +56,8 @@ struct LiftOptions {
   // Set when every wave that enters at entry_pc does so at its start and in a complete work-group of this shape
   // (specialisation), and is resumed after a barrier or yield where this code let it go.
   std::optional<DispatchShape> shape = {};
+  // Sums of matrix products may stay in the wave state, in code that waits at barriers (resident_rows.h).
+  bool resident_rows = true;
   // Only instructions that begin in this range are lifted; control that gets to another one leaves the unit.
   CodeRange part = kAllCode;
 };

@@ -236,6 +236,10 @@ void v_smfmac(Context& c) {
 
 }  // namespace
 
+bool is_matrix_product(isa::Opcode opcode) {
+  return product_of(opcode) != nullptr;
+}
+
 // No broadcast where there is one block, and no modifiers at all of f64, of which BLGP is negation on GFX940; there
 // products of one block have no BLGP, but those of f32 (AMD matrix instruction calculator; LLVM).
 bool can_lift_matrix(const isa::Instruction& inst) {

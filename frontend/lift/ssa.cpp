@@ -43,8 +43,8 @@ Source source_of(unsigned variable) {
 
 }  // namespace
 
-Ssa::Ssa(ir::Builder& builder, std::vector<BlockInfo> infos)
-    : builder_(builder), states_(infos.size()), waiting_(infos.size()) {
+Ssa::Ssa(ir::Builder& builder, std::vector<BlockInfo> infos, const std::bitset<kNumRows>& resident)
+    : builder_(builder), states_(infos.size()), resident_(resident), waiting_(infos.size()) {
   for (uint32_t i = 0; i < infos.size(); ++i) {
     states_[i].info = std::move(infos[i]);
   }
@@ -72,6 +72,7 @@ void Ssa::start_block(uint32_t block) {
 }
 
 void Ssa::finish_block() {
+  if (resident_.any()) write_resident_rows();
   State& state = states_[current_];
   state.filled = true;
   filling_ = false;
@@ -81,6 +82,14 @@ void Ssa::finish_block() {
     if (!states_[waiting].sealed &&
         std::all_of(preds.begin(), preds.end(), [&](uint32_t p) { return states_[p].filled; }))
       seal(waiting);
+  }
+}
+
+void Ssa::write_resident_rows() {
+  at_end_of(current_);
+  for (unsigned row = 0; row < kNumRows; ++row) {
+    if (!resident_[row] || !states_[current_].defs[kVarVgpr + row]) continue;
+    builder_.op(Op::write_row, {simple(current_, kVarVgpr + row)}, 0, row);
   }
 }
 
@@ -340,6 +349,7 @@ Inst* Ssa::simple(uint32_t block, unsigned variable) {
     return state.vccz = builder_.op(Op::not_, {builder_.op(Op::mask_any, {resolve(state.vccz_of)})});
   }
   const auto [type, op, index] = source_of(variable);
+  if (is_resident(variable)) return simple_slot(block, variable) = get(block, Op::read_row, type, index);
   const auto& preds = state.info.predecessors;
   if (preds.empty()) {
     WAVEJIT_CHECK(state.info.is_entry, "block {} has neither predecessors nor an entry", block);
@@ -561,7 +571,8 @@ void Ssa::write_back(uint32_t block, const VarSet& variables, ir::Block* where) 
   if (variables[kVarScc]) set(Op::set_scc, simple(block, kVarScc), 0, Op::get_scc);
   if (variables[kVarVccz]) set(Op::set_vccz, simple(block, kVarVccz), 0, Op::get_vccz);
   for (unsigned row = 0; row < kNumRows; ++row)
-    if (variables[kVarVgpr + row]) set(Op::set_vgpr, simple(block, kVarVgpr + row), row, Op::get_vgpr);
+    if (variables[kVarVgpr + row] && !resident_[row])
+      set(Op::set_vgpr, simple(block, kVarVgpr + row), row, Op::get_vgpr);
   if (variables[kVarInstructions])
     set(Op::set_field, simple(block, kVarInstructions), offsetof(WaveState, instructions), Op::get_field);
 }

@@ -43,8 +43,9 @@ class Ssa {
     uint64_t exec = ~uint64_t{0};        // of an entry: what EXEC is known to be, if not all ones
   };
 
-  // `infos[i]` describes block i; their instruction lists are empty.
-  Ssa(ir::Builder& builder, std::vector<BlockInfo> infos);
+  // `infos[i]` describes block i; their instruction lists are empty. `resident`: rows that each block reads from the wave state
+  // and writes there (resident_rows.h).
+  Ssa(ir::Builder& builder, std::vector<BlockInfo> infos, const std::bitset<kNumRows>& resident = {});
 
   // Facts about the wave state where the kernel starts, in the entry block `block`.
   void set_shape(uint32_t block, const DispatchShape& shape);
@@ -150,11 +151,16 @@ class Ssa {
   Inst* try_remove(Inst* phi, uint32_t block);
   [[nodiscard]] bool replaced(const Inst* phi) const { return phi->id < replaced_.size() && replaced_[phi->id]; }
   void seal(uint32_t block);
+  [[nodiscard]] bool is_resident(unsigned variable) const {
+    return variable >= kVarVgpr && variable < kVarLdsSize && resident_[variable - kVarVgpr];
+  }
+  void write_resident_rows();
   void note_use(unsigned variable);
   void at_end_of(uint32_t block) { builder_.set_block(states_[block].info.block); }
 
   ir::Builder& builder_;
   std::vector<State> states_;
+  const std::bitset<kNumRows> resident_;
   uint32_t current_ = kNoBlock;
   bool filling_ = false;
   uint32_t start_block_ = kNoBlock;  // the entry block of the kernel's start if `shape_` is set

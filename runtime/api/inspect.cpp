@@ -93,6 +93,7 @@ lift::LiftOptions lift_options(const Module& module, const Kernel& kernel, const
         specialisation_of(kernel, {.grid = workgroup, .workgroup = workgroup}, kernel.descriptor.group_segment_size, 0);
   if (!on(kLdsSize)) specialisation.lds_size.reset();
   specialise(options, specialisation, module.target());
+  options.resident_rows = on(kResidentRows);
   if (!on(kScratchDescriptors)) {
     options.scratch_srd_sgpr = -1;
     options.scratch_srd_behind_calls = false;

@@ -157,7 +157,7 @@ std::vector<uint8_t> identity_of(const lift::LiftOptions& options, backend::Tier
   // A field more does not compile: it belongs here. The name is for messages only.
   const auto& [target, ecc_off, name, entry_pc, code, code_base, mode, exec_full, exec_at_entries, is_kernel_entry,
                count_instructions, block_counter, lds_size, scratch_srd_sgpr, scratch_srd_at_entries,
-               scratch_srd_behind_calls, shape, part] = options;
+               scratch_srd_behind_calls, shape, resident_rows, part] = options;
   static_cast<void>(name);
   if (block_counter) return {};           // the code holds addresses of counters
   if (part != lift::kAllCode) return {};  // nobody asks for it again
@@ -181,6 +181,7 @@ std::vector<uint8_t> identity_of(const lift::LiftOptions& options, backend::Tier
   w.put(exec_at_entries);
   w.put(is_kernel_entry);
   w.put(count_instructions);
+  w.put(resident_rows);
   w.put(lds_size.has_value());
   w.put(lds_size.value_or(0));
   w.put(scratch_srd_sgpr);

@@ -1,7 +1,10 @@
-// Matrix instructions in straight code, whose sums are more than the host's registers and live in memory from one VGPR to the
-// next (matrix-homes): every engine, with and without, gives what the interpreter gives.
+// Matrix instructions whose sums are more than the host's registers: in straight code they live in memory from one VGPR to the
+// next (matrix-homes), in code with barriers in the wave state (resident-rows). Every engine, with and without, gives what the
+// interpreter gives.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "lockstep_case.h"
 
@@ -48,6 +51,58 @@ std::string all_f64(unsigned a, unsigned b) {
   return text;
 }
 
+// Work-groups of two waves, so that waves do stop.
+LockstepCase with_barriers(LockstepCase c) {
+  c.name += "_barriers";
+  c.group_size = 128;
+  c.groups = 2;
+  return c;
+}
+
+std::vector<LockstepCase> cases_with_barriers(const std::string& branch, const std::string& loop,
+                                              const std::string& again, const std::string& store_pair) {
+  const std::string barrier = "  s_barrier\n";
+  const std::string of_f32 = f32(16, 8, 9) + f32(32, 9, 8);
+  std::vector<LockstepCase> all = {
+      sums_case("f64_blocks", true, all_f64(4, 6) + barrier + all_f64(6, 4) + barrier + all_f64(4, 4)),
+      sums_case("f64_loop", true, loop + all_f64(4, 6) + barrier + f64(16, 6, 6, 16) + f64(40, 4, 4, 40) + again),
+      sums_case("f64_loop_of_all", true, loop + all_f64(4, 6) + all_f64(6, 6) + barrier + again),
+      sums_case("f64_branch", true, all_f64(4, 6) + branch + all_f64(6, 4) + ".Lskip:\n" + barrier + all_f64(4, 6)),
+      // Sums that are looked at, or changed, beside the products.
+      sums_case("f64_stored", true, all_f64(4, 6) + store_pair + barrier + all_f64(6, 4) + store_pair),
+      sums_case("f64_read_in_front", true,
+                all_f64(4, 6) + barrier + "  v_xor_b32_e32 v14, v20, v33\n" + all_f64(6, 4) +
+                    "  v_xor_b32_e32 v15, v14, v20\n" + barrier + "  out 4, v15\n"),
+      sums_case("f64_set", true,
+                all_f64(4, 6) + barrier + "  v_mov_b32_e32 v24, 0\n  v_mov_b32_e32 v25, v5\n" + all_f64(6, 4) +
+                    "  v_mov_b32_e32 v40, 0\n" + barrier),
+      sums_case("f64_set_by_some_lanes", true,
+                all_f64(4, 6) + barrier + "  s_mov_b64 exec, 0xf0f0f0f0\n  v_mov_b32_e32 v24, 0\n" +
+                    "  v_mov_b32_e32 v25, v5\n  s_mov_b64 exec, -1\n" + all_f64(6, 4) + barrier),
+      sums_case("f64_of_other_registers", true,
+                all_f64(4, 6) + barrier + f64(16, 4, 6, 24) + f64(24, 6, 4, 16) + f64(32, 4, 4, 40) + barrier +
+                    all_f64(4, 4)),
+      sums_case("f64_moved", true,
+                all_f64(4, 6) + barrier + f64(16, 4, 6, 16) + "  v_mov_b32_e32 v24, v16\n  v_mov_b32_e32 v17, v18\n" +
+                    f64(24, 4, 6, 24) + barrier + f64(16, 6, 6, 16)),
+      sums_case("f64_overlapping", true, all_f64(4, 6) + barrier + f64(18, 4, 6, 18) + barrier + f64(20, 4, 6, 20)),
+      sums_case("f64_as_factor", true, all_f64(4, 6) + barrier + f64(16, 24, 6, 16) + f64(24, 4, 16, 24) + barrier),
+      sums_case("f64_twice_of_one", true, all_f64(4, 6) + barrier + f64(16, 4, 6, 16) + f64(24, 4, 4, 16) + barrier),
+      sums_case("f32_blocks", false, of_f32 + barrier + of_f32 + barrier + of_f32),
+      sums_case("f32_loop", false, loop + of_f32 + barrier + f32(16, 9, 9) + again),
+      sums_case("f32_branch", false, of_f32 + branch + of_f32 + ".Lskip:\n" + barrier + of_f32),
+      sums_case("f32_set", false,
+                of_f32 + barrier + "  v_mov_b32_e32 v24, 0\n  v_add_f32_e32 v33, v24, v9\n" + of_f32 + barrier),
+      sums_case("f32_negated", false, of_f32 + barrier + "  v_xor_b32_e32 v20, 0x80000000, v20\n" + barrier + of_f32),
+      sums_case("f32_by_number", false,
+                of_f32 + barrier +
+                    "  s_set_gpr_idx_on 5, gpr_idx(SRC0)\n  v_mov_b32_e32 v14, v16\n  s_set_gpr_idx_off\n" + of_f32 +
+                    barrier + "  out 4, v14\n"),
+  };
+  for (LockstepCase& c : all) c = with_barriers(std::move(c));
+  return all;
+}
+
 std::vector<LockstepCase> cases() {
   const std::string store_pair = R"(
   v_lshlrev_b32_e32 v3, 3, v1
@@ -58,7 +113,7 @@ std::vector<LockstepCase> cases() {
   const std::string branch = "  s_and_b32 s9, s2, 1\n  s_cmp_eq_u32 s9, 0\n  s_cbranch_scc1 .Lskip\n";
   const std::string loop = "  s_mov_b32 s9, 3\n.Lagain:\n";
   const std::string again = "  s_sub_u32 s9, s9, 1\n  s_cmp_lg_u32 s9, 0\n  s_cbranch_scc1 .Lagain\n";
-  return {
+  std::vector<LockstepCase> all = {
       sums_case("f64_once", true, all_f64(4, 6)),
       sums_case("f64_twice", true, all_f64(4, 6) + all_f64(6, 4)),
       sums_case("f64_two_blocks", true, all_f64(4, 6) + branch + all_f64(6, 4) + ".Lskip:\n"),
@@ -72,6 +127,8 @@ std::vector<LockstepCase> cases() {
       sums_case("f32_two_blocks", false,
                 f32(16, 8, 9) + f32(32, 9, 8) + branch + f32(16, 9, 9) + f32(32, 8, 8) + ".Lskip:\n"),
   };
+  for (LockstepCase& c : cases_with_barriers(branch, loop, again, store_pair)) all.push_back(std::move(c));
+  return all;
 }
 
 class MatrixHomes : public testing::TestWithParam<LockstepCase> {};
@@ -82,7 +139,7 @@ TEST_P(MatrixHomes, Agree) {
   const Memory initial = lockstep_data(c);
   Memory expected;
   for (TestEngine engine : engines()) {
-    for (const char* disabled : {"", "matrix-homes", "matrix-loops"}) {
+    for (const char* disabled : {"", "matrix-homes", "matrix-loops", "resident-rows", "resident-rows,matrix-homes"}) {
       SCOPED_TRACE(engine.name + std::string(" without ") + disabled);
       engine.disabled = disabled;
       Kernel kernel = module.kernel(c.name);
@@ -96,6 +153,29 @@ TEST_P(MatrixHomes, Agree) {
       }
       EXPECT_EQ(got, expected);
     }
+  }
+}
+
+TEST(ResidentRows, MakeLessCode) {
+  const std::vector<LockstepCase> all = cases();
+  const auto loop = std::find_if(all.begin(), all.end(), [](const auto& c) { return c.name == "f64_loop_barriers"; });
+  ASSERT_NE(loop, all.end());
+  const Module module = load(kTarget, {lockstep_source(*loop, kTarget)});
+  const Kernel kernel = module.kernel(loop->name);
+  for (const TestEngine& engine : engines()) {
+    if (engine.engine == WAVEJIT_ENGINE_INTERP) continue;
+    const auto size = [&](const char* disabled) {
+      wavejit_dump_options options{};
+      options.size = sizeof options;
+      options.kind = WAVEJIT_DUMP_X86;
+      options.isa = engine.isa;
+      options.disabled_passes = disabled;
+      size_t bytes = 0;
+      const auto count = [](void* sum, const char*, size_t length) { *static_cast<size_t*>(sum) += length; };
+      EXPECT_EQ(wavejit_kernel_dump(kernel.handle(), &options, count, &bytes), WAVEJIT_OK);
+      return bytes;
+    };
+    EXPECT_LT(size(""), size("resident-rows")) << engine.name;
   }
 }
 

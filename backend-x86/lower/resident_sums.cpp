@@ -1,0 +1,158 @@
+// Sums of matrix products that live in the wave state.
+//
+// The lifter keeps such sums in their VGPRs from block to block (frontend/lift/resident_rows.h). Here the rows of the wave state
+// become the memory that the products add to in place, so that neither reads and writes of the VGPRs nor the halves of 64-bit
+// sums have code of their own. A loop over tiles puts 64-bit sums together for as long as it adds to them.
+#include <algorithm>
+#include <unordered_map>
+
+#include "backend-x86/lower/emitter.h"
+#include "ir/matrix.h"
+
+namespace wavejit::backend {
+
+using ir::MatrixForm;
+
+namespace {
+
+// The row that a result goes to, by one write or by those of its halves; the first of two that follow each other. None if anybody
+// else has use of the result.
+std::optional<uint64_t> row_written(const ir::Inst& result) {
+  using ir::Op;
+  const auto write_of = [&](const ir::Inst* value) -> const ir::Inst* {
+    if (value->users.size() != 1 || value->parent != result.parent) return nullptr;
+    const ir::Inst* user = value->users[0];
+    return user->op == Op::set_vgpr && user->parent == result.parent ? user : nullptr;
+  };
+  if (result.type.kind == ir::TypeKind::v32) {
+    const ir::Inst* write = write_of(&result);
+    return write != nullptr ? std::optional(write->imm) : std::nullopt;
+  }
+  if (result.users.size() != 2) return std::nullopt;
+  const ir::Inst *low = result.users[0], *high = result.users[1];
+  if (low->op == Op::hi32) std::swap(low, high);
+  if (low->op != Op::lo32 || high->op != Op::hi32) return std::nullopt;
+  const ir::Inst *low_write = write_of(low), *high_write = write_of(high);
+  if (low_write == nullptr || high_write == nullptr || high_write->imm != low_write->imm + 1) return std::nullopt;
+  return low_write->imm;
+}
+
+// The results of each product of the block that has all of them side by side.
+std::vector<std::span<const ir::Inst* const>> results_of_products(const ir::Block& block) {
+  std::vector<std::span<const ir::Inst* const>> products;
+  const std::span<const ir::Inst* const> insts(block.insts.data(), block.insts.size());
+  for (size_t i = 0; i < insts.size(); ++i) {
+    if (!ir::is_matrix_op(insts[i]->op) || MatrixForm::decode(insts[i]->imm).index != 0) continue;
+    const size_t count = MatrixForm::decode(insts[i]->imm).result_rows();
+    bool whole = i + count <= insts.size();
+    for (size_t row = 1; whole && row < count; ++row)
+      whole = insts[i + row]->op == insts[i]->op && MatrixForm::decode(insts[i + row]->imm).index == row;
+    if (whole) products.push_back(insts.subspan(i, count));
+  }
+  return products;
+}
+
+}  // namespace
+
+bool Emitter::has_plain_registers(const Inst* inst) const {
+  return !classes_.is_shared(inst) && !is_fused(inst) && !is_invariant(inst) && !lane_addresses_.is_scalar(inst) &&
+         !with_access_[inst->id] && wanted_chunks_[inst->id] == 0xff && row_home(inst) == nullptr;
+}
+
+void Emitter::plan_resident_sums() {
+  for (const auto& block : function_.blocks) {
+    const std::vector<std::span<const Inst* const>> products = results_of_products(*block);
+    if (products.empty()) continue;
+    RowAccesses rows;
+    for (const Inst* inst : block->insts) {
+      if (inst->op != Op::get_vgpr && inst->op != Op::set_vgpr) continue;
+      RowAccess& row = rows[inst->imm];
+      const Inst*& access = inst->op == Op::get_vgpr ? row.read : row.write;
+      row.several = row.several || access != nullptr;
+      access = inst;
+    }
+    // The last first, so that a product finds where the one is that adds to its results.
+    for (size_t i = products.size(); i-- > 0;)
+      if (const auto first = resident_row(products[i], rows)) keep_in_state(products[i], *first);
+  }
+}
+
+// The first of the rows that the results can stay in, one behind the other.
+std::optional<uint64_t> Emitter::resident_row(std::span<const Inst* const> results, const RowAccesses& rows) const {
+  const unsigned registers = parts(results[0]);
+  std::optional<uint64_t> first;
+  for (unsigned i = 0; i < results.size(); ++i) {
+    const Inst* result = results[i];
+    if (!has_plain_registers(result)) return std::nullopt;
+    std::optional<uint64_t> own = row_written(*result);
+    if (!own && result->users.size() == 1 && result->users[0]->operands[0] == result) {
+      // A sum that goes on.
+      const auto found = resident_sums_.find(result->users[0]);
+      if (found != resident_sums_.end() && result->users[0]->parent == result->parent) own = found->second;
+    }
+    if (!own || *own < i * registers || (first && *own != *first + i * registers)) return std::nullopt;
+    if (!first) first = *own - i * registers;
+    for (unsigned part = 0; part < registers; ++part) {
+      const auto row = rows.find(*own + part);
+      if (row == rows.end() || row->second.write == nullptr || row->second.several) return std::nullopt;
+      // What the row held is read before the products change it.
+      const Inst* read = row->second.read;
+      const Liveness& liveness = classes_.liveness();
+      if (read != nullptr && liveness.position(*read) > liveness.position(*results[0])) return std::nullopt;
+    }
+  }
+  return first;
+}
+
+// Gives the results, and what they are added to if it comes from there, to the rows. Their reads and writes have no code.
+void Emitter::keep_in_state(std::span<const Inst* const> results, uint64_t first_row) {
+  const unsigned registers = parts(results[0]);
+  const auto is_read = [&](const Inst* value, uint64_t row) {
+    return value->op == Op::get_vgpr && value->imm == row && value->parent == results[0]->parent &&
+           value->users.size() == 1 && has_plain_registers(value);
+  };
+  for (unsigned i = 0; i < results.size(); ++i) {
+    const Inst* result = results[i];
+    const uint64_t own = first_row + i * registers;
+    const RowHome home{.block = row(static_cast<unsigned>(first_row), 0),
+                       .row = i,
+                       .row_bytes = tile_ * 4 * registers,
+                       .halves = registers == 2};
+    row_homes_[result] = home;
+    resident_sums_[result] = own;
+    for (const Inst* user : result->users) {
+      if (ir::is_matrix_op(user->op)) continue;
+      in_state_[user->id] = true;
+      if (registers == 2) in_state_[user->users[0]->id] = true;
+    }
+    const Inst* sum = result->operands[0];
+    if (registers == 1 && is_read(sum, own)) {
+      row_homes_[sum] = home;
+      in_state_[sum->id] = true;
+    } else if (registers == 2 && sum->op == Op::pack64 && sum->parent == result->parent && sum->users.size() == 1 &&
+               has_plain_registers(sum) && is_read(sum->operands[0], own) && is_read(sum->operands[1], own + 1)) {
+      row_homes_[sum] = home;
+      for (const Inst* inst :
+           {sum, static_cast<const Inst*>(sum->operands[0]), static_cast<const Inst*>(sum->operands[1])})
+        in_state_[inst->id] = true;
+    }
+  }
+}
+
+void Emitter::load_halves(const RowHome& home, unsigned chunk, const Vec64& to) {
+  const Vec low = isa_->vec(), high = isa_->vec();
+  isa_->load(low, place_of(home, chunk, 0), nullptr);
+  isa_->load(high, place_of(home, chunk, 1), nullptr);
+  isa_->pack64(to, low, high);
+}
+
+void Emitter::store_halves(const RowHome& home, unsigned chunk, const Vec64& value) {
+  const Vec half = isa_->vec();
+  isa_->lo32(half, value);
+  isa_->store(place_of(home, chunk, 0), half, nullptr);
+  const Vec other = isa_->vec();
+  isa_->hi32(other, value);
+  isa_->store(place_of(home, chunk, 1), other, nullptr);
+}
+
+}  // namespace wavejit::backend

@@ -1,0 +1,73 @@
+// Rows that stay in the wave state (frontend/lift/resident_rows.h): each block reads such a row once, at most, and writes it once.
+//
+// Lifting reads and writes them in every block; blocks have been joined since. The passes before this one take registers to be
+// read at entries and written at exits, so that these accesses are operations of their own until here. The backend knows them
+// as get_vgpr and set_vgpr.
+#include <algorithm>
+#include <unordered_map>
+
+#include "ir/passes/passes.h"
+
+namespace wavejit::ir::passes {
+namespace {
+
+class Rows {
+ public:
+  explicit Rows(Function& function) : function_(function) {}
+
+  bool run(Block& block) {
+    struct Row {
+      Inst* value = nullptr;  // what the row holds
+      Inst* held = nullptr;   // what it held at the last write, or where it was read first
+      Inst* write = nullptr;  // the last
+    };
+    std::unordered_map<uint64_t, Row> rows;
+    const auto drop = [&](Inst* inst, Rule rule) {
+      function_.count(rule);
+      function_.unlink(inst);
+      dropped_.push_back(inst);
+    };
+    dropped_.clear();
+    bool changed = false;
+    for (Inst* inst : block.insts) {
+      if (inst->op == Op::read_row) {
+        Row& row = rows[inst->imm];
+        changed = true;
+        if (row.value == nullptr) {
+          row.value = row.held = inst;
+          inst->op = Op::get_vgpr;
+          continue;
+        }
+        function_.replace_all_uses(inst, row.value);
+        drop(inst, Rule::row_forwarded);
+      } else if (inst->op == Op::write_row) {
+        Row& row = rows[inst->imm];
+        changed = true;
+        if (row.write != nullptr) drop(row.write, Rule::row_write_dropped);
+        row.value = inst->operands[0];
+        row.write = inst;
+        inst->op = Op::set_vgpr;
+      }
+    }
+    for (const auto& [number, row] : rows)
+      if (row.write != nullptr && row.value == row.held) drop(row.write, Rule::row_write_dropped);
+    std::erase_if(block.insts,
+                  [&](Inst* inst) { return std::find(dropped_.begin(), dropped_.end(), inst) != dropped_.end(); });
+    return changed;
+  }
+
+ private:
+  Function& function_;
+  std::vector<Inst*> dropped_;
+};
+
+}  // namespace
+
+PassResult resident_rows(Function& function, const PassContext&) {
+  PassResult result;
+  Rows rows(function);
+  for (const auto& block : function.blocks) result.changed |= rows.run(*block);
+  return result;
+}
+
+}  // namespace wavejit::ir::passes
