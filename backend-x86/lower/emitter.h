@@ -300,7 +300,8 @@ class Emitter {
   [[nodiscard]] std::optional<Advance> access_advance(const Inst& access, AdvanceMemo& memo, bool through_phis) const;
   void plan_matrix_prefetches(const ir::Loop& loop);
   void plan_group_prefetches(const std::vector<ir::Loop>& loops);
-  using RegisterWrites = std::map<std::pair<Op, uint64_t>, std::vector<const Inst*>>;
+  // By whether it is a VGPR, and number; of a pair that is written whole, the lower one.
+  using RegisterWrites = std::map<std::pair<bool, uint64_t>, std::vector<const Inst*>>;
   [[nodiscard]] static Advance round_advance(const Inst* read, const RegisterWrites& writes);
   void plan_round_prefetches();
   Operand advance_distance(const Inst& access);

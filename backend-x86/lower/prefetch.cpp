@@ -315,6 +315,7 @@ Emitter::Advance Emitter::round_advance(const Inst* read, const RegisterWrites& 
         // A step that is another one at the end of a row: the last operand is the usual one.
         value = value->operands[2];
       } else if (value->op == Op::splat || value->op == Op::readlane || value->op == Op::lo32 || value->op == Op::phi ||
+                 value->op == Op::zext64 || value->op == Op::pack64 ||
                  (value->op == Op::and_ && value->operands[1]->is_const())) {
         value = value->operands[0];
       } else {
@@ -323,7 +324,14 @@ Emitter::Advance Emitter::round_advance(const Inst* read, const RegisterWrites& 
     }
     return value;
   };
-  const auto found = writes.find({read->op == Op::get_vgpr ? Op::set_vgpr : Op::set_sgpr, read->imm});
+  // The scalar register that a step is, whole or as a half of a pair.
+  const auto register_of = [&](const Inst* step) -> std::optional<int> {
+    const unsigned half = step->op == Op::hi32;
+    if (half != 0) step = origin(step->operands[0]);
+    if (step->op != Op::get_sgpr64 && (step->op != Op::get_sgpr || half != 0)) return std::nullopt;
+    return static_cast<int>(step->imm + half);
+  };
+  const auto found = writes.find({read->op == Op::get_vgpr, read->imm});
   if (found == writes.end()) return {};
   for (const Inst* write : found->second) {
     const Inst* sum = origin(write->operands[0]);
@@ -331,14 +339,15 @@ Emitter::Advance Emitter::round_advance(const Inst* read, const RegisterWrites& 
     for (unsigned i = 0; i < 2; ++i) {
       const Inst* before = origin(sum->operands[i]);
       const Inst* step = origin(sum->operands[1 - i]);
-      if (before->op != read->op || before->imm != read->imm) continue;
+      const bool is_read = before->op == Op::get_vgpr || before->op == Op::get_sgpr || before->op == Op::get_sgpr64;
+      if (!is_read || before->type.is_vector() != read->type.is_vector() || before->imm != read->imm) continue;
       if (step->is_const()) return Advance{static_cast<int32_t>(step->imm)};
       int64_t factor = 1;
       if (step->op == Op::shl && step->operands[1]->is_const() && step->operands[1]->imm < 16) {
         factor <<= step->operands[1]->imm;
         step = origin(step->operands[0]);
       }
-      if (step->op == Op::get_sgpr) return Advance{factor, nullptr, static_cast<int>(step->imm)};
+      if (const std::optional<int> sgpr = register_of(step)) return Advance{factor, nullptr, *sgpr};
     }
   }
   return {};
@@ -353,7 +362,8 @@ void Emitter::plan_round_prefetches() {
   RegisterWrites writes;
   for (const auto& block : function_.blocks)
     for (const Inst* inst : block->insts)
-      if (inst->op == Op::set_sgpr || inst->op == Op::set_vgpr) writes[{inst->op, inst->imm}].push_back(inst);
+      if (inst->op == Op::set_sgpr || inst->op == Op::set_sgpr64 || inst->op == Op::set_vgpr)
+        writes[{inst->op == Op::set_vgpr, inst->imm}].push_back(inst);
   AdvanceMemo memo;
   bool any = false;
   for (const auto& block : function_.blocks) {
