@@ -1,0 +1,67 @@
+// Prefetches of what a work-group loads in the next round, when it comes back from the barrier.
+#include <fmt/format.h>
+
+#include "runner.h"
+
+namespace wavejit::backend {
+namespace {
+
+class RoundPrefetches : public testing::TestWithParam<Tier> {
+ protected:
+  // A round loads 16 bytes a lane at s[8:9] + v0 and changes the base by `writes`. How many prefetches its code has.
+  static size_t prefetches(std::string_view writes) {
+    const std::string text = fmt::format(R"(
+function "rounds"
+entry 0x100 b0
+entry 0x200 b1 resumed
+block b0
+  exit.barrier #0x200
+block b1
+  %0:mask = const #0xffffffffffffffff
+  %1:i64 = get_sgpr64 #8
+  %2:i64 = get_sgpr64 #6
+  %3:i32 = get_sgpr #7
+  %4:i32 = get_sgpr #8
+  %5:v32 = get_vgpr #0
+  %6:v32x4 = load [global base_offset 4x4] %0, %1, %5
+  %7:v32 = extract #0 %6
+  set_vgpr #1 %7
+{}
+  exit.barrier #0x200
+)",
+                                         writes);
+    const auto function = ir::parse(text);
+    if (!function) {
+      ADD_FAILURE() << function.error().message;
+      return 0;
+    }
+    const std::string listing = compile_or_fail(**function, GetParam(), true)->listing();
+    size_t count = 0;
+    for (size_t at = 0; (at = listing.find("prefetcht0", at)) != std::string::npos; ++at) ++count;
+    return count;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Tiers, RoundPrefetches, testing::ValuesIn(kTiers), [](const auto& info) {
+  return info.param == Tier::avx2 ? std::string("avx2") : std::string("avx512");
+});
+
+TEST_P(RoundPrefetches, FindTheStepOfTheBase) {
+  if (!host_supports(GetParam())) GTEST_SKIP() << "the CPU has no " << to_string(GetParam());
+  // Whole, by a half of another pair.
+  EXPECT_NE(prefetches("  %8:i32 = hi32 %2\n  %9:i64 = zext64 %8\n  %10:i64 = add %1, %9\n  set_sgpr64 #8 %10"), 0u);
+  // The lower half alone, of the pair or read by itself, by a register or a number.
+  EXPECT_NE(prefetches("  %8:i32 = lo32 %1\n  %9:i32 = add %8, %3\n  set_sgpr #8 %9"), 0u);
+  EXPECT_NE(prefetches("  %8:i32 = add %4, %3\n  set_sgpr #8 %8"), 0u);
+  EXPECT_NE(prefetches("  %8:i32 = const #0x80\n  %9:i32 = add %4, %8\n  set_sgpr #8 %9"), 0u);
+}
+
+TEST_P(RoundPrefetches, NoneWhereNoStepIsKnown) {
+  if (!host_supports(GetParam())) GTEST_SKIP() << "the CPU has no " << to_string(GetParam());
+  EXPECT_EQ(prefetches("  set_sgpr #20 %4"), 0u);
+  EXPECT_EQ(prefetches("  set_sgpr64 #8 %2"), 0u);
+  EXPECT_EQ(prefetches("  %8:i32 = add %3, %3\n  set_sgpr #8 %8"), 0u);
+  EXPECT_EQ(prefetches("  %8:i32 = mul %4, %3\n  set_sgpr #8 %8"), 0u);
+}
+
+}  // namespace
+}  // namespace wavejit::backend
