@@ -4,8 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <iterator>
+#include <system_error>
 
 #include "frontend/isa/decoder.h"
 #include "frontend/isa/info.h"
@@ -178,6 +181,13 @@ void register_tests(const std::string& directory) {
 // Another folder may be given.
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  wavejit::test::register_tests(argc > 1 ? argv[1] : WAVEJIT_ISA_TEST_DIR);
+  // --help is left in argv, and no tests run.
+  const bool given = argc > 1 && argv[1][0] != '-';
+  const std::string folder = given ? argv[1] : WAVEJIT_ISA_TEST_DIR;
+  if (std::error_code error; !std::filesystem::is_directory(folder, error)) {
+    std::cerr << "There is no folder '" << folder << "' of .isa files.\n";
+    return 2;
+  }
+  wavejit::test::register_tests(folder);
   return RUN_ALL_TESTS();
 }
