@@ -307,7 +307,9 @@ Gp MemoryAccess::find_contiguous() {
     const Vec& index = index_.index;
     const uint32_t step = lane_stride_ >> index_.shift;
     isa_.low32(pointer, index);
-    if (!known_wrap_free_) {
+    if (is_lds_offset()) {
+      extend_lds_offset(pointer);
+    } else if (!known_wrap_free_) {
       // Extended indices must not wrap inside the chunk.
       const uint32_t end = index_.is_signed ? 0x80000000u : 0;
       cc_.cmp(pointer.r32(), static_cast<int32_t>(end - isa_.lanes * step));
@@ -350,6 +352,12 @@ Gp MemoryAccess::strided_pointer() {
   return base_;
 }
 
+// Active lanes are inside of the LDS. A lane that is off may have an offset from which the others' are reached by wrapping around:
+// as a signed number it is as far from the LDS as they say.
+void MemoryAccess::extend_lds_offset(const Gp& offset) {
+  if (!known_wrap_free_) cc_.movsxd(offset, offset.r32());
+}
+
 // From the index of a lane, in the low half of the register, to its address.
 void MemoryAccess::index_to_pointer(const Gp& index) {
   if (index_.is_signed) cc_.movsxd(index, index.r32());
@@ -366,7 +374,9 @@ Gp MemoryAccess::first_lane_pointer() {
   Gp pointer = cc_.new_gp64();
   if (kind_ == Kind::indexed) {
     isa_.low32(pointer, index_.index);
-    if (!known_wrap_free_) {
+    if (is_lds_offset()) {
+      extend_lds_offset(pointer);
+    } else if (!known_wrap_free_) {
       // The index must not wrap on the way to the last lane.
       const auto last = static_cast<int32_t>(*known_stride_ * (isa_.lanes - 1));
       cc_.cmp(pointer.r32(), last > 0 ? ~last : -last);

@@ -42,6 +42,8 @@ class MemoryAccess {
   void exclude(const MaskReg& lanes);
   void check_aperture(const Gp& pointer);
   [[nodiscard]] Gp find_contiguous();
+  [[nodiscard]] bool is_lds_offset() const { return mem_.form == ir::AddressForm::lds_offset; }
+  void extend_lds_offset(const Gp& offset);
   void index_to_pointer(const Gp& index);
   [[nodiscard]] Gp strided_pointer();
   [[nodiscard]] Gp first_lane_pointer();

@@ -190,6 +190,53 @@ LockstepCase structures(unsigned width) {
 
 // LDS places that are functions of the lane: columns, reversals, butterflies, one place for several lanes, with all
 // lanes on and with some; then places beyond the LDS for some of them.
+// Neighbouring lanes at neighbouring offsets that begin below zero: the first lanes are outside of the LDS, the others of the same
+// host register are not.
+LockstepCase lds_from_below() {
+  return {.name = "lds_from_below",
+          .body = R"(
+  v_mul_u32_u24_e32 v3, 0x0101, v0
+  ds_write_b32 v2, v3
+  ds_write_b32 v2, v3 offset:256
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v20, 20
+  v_mov_b32_e32 v21, 24
+  subu v4, v2, v20
+  v_lshlrev_b32_e32 v5, 1, v2
+  subu v5, v5, v21
+  subu v6, v0, v20
+  // As far as the translation knows, any lane may be anywhere.
+  ds_swizzle_b32 v4, v4 offset:0x1f
+  ds_swizzle_b32 v5, v5 offset:0x1f
+  ds_swizzle_b32 v6, v6 offset:0x1f
+  s_waitcnt lgkmcnt(0)
+  ds_read_b32 v7, v4
+  ds_read_b32 v8, v4 offset:8
+  ds_read_b64 v[10:11], v5
+  ds_read_u8 v9, v6
+  s_waitcnt lgkmcnt(0)
+  ds_write_b32 v4, v0 offset:4
+  s_waitcnt lgkmcnt(0)
+  ds_write_b64 v5, v[10:11] offset:8
+  s_waitcnt lgkmcnt(0)
+  ds_write_b8 v6, v0 offset:3
+  s_waitcnt lgkmcnt(0)
+  ds_read_b32 v12, v2
+  ds_read_b32 v13, v2 offset:256
+  s_waitcnt lgkmcnt(0)
+  v_xor_b32_e32 v10, v10, v9
+  v_xor_b32_e32 v11, v11, v8
+  out 0, v7
+  out 1, v10
+  out 2, v11
+  out 3, v12
+  out 4, v13
+)",
+          .lds = 512,
+          .prepare = {},
+          .reference = {}};
+}
+
 LockstepCase lds_orders() {
   return {.name = "lds_orders",
           .body = std::string(kLoadOwn) + R"(
@@ -665,11 +712,8 @@ LockstepCase rows_of_four_lanes() {
 }  // namespace
 
 std::vector<LockstepCase> memory_cases() {
-  std::vector<LockstepCase> cases = {overlapping_atomics(true),
-                                     overlapping_atomics(false),
-                                     pairs_shifted_down(false),
-                                     pairs_shifted_down(true),
-                                     lds_orders(),
+  std::vector<LockstepCase> cases = {overlapping_atomics(true), overlapping_atomics(false), pairs_shifted_down(false),
+                                     pairs_shifted_down(true),  lds_from_below(),           lds_orders(),
                                      neighbouring_places()};
   for (const unsigned width : {1u, 2u, 3u, 4u}) cases.push_back(structures(width));
   for (const int bound : {1, 16, 77, 200, 256}) cases.push_back(clamped_indices(bound, true));
