@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bitset>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -16,7 +17,7 @@ class Verifier {
   explicit Verifier(const Function& function) : function_(function) {}
 
   std::string run() {
-    if (collect() && check_edges() && check_blocks() && check_uses() && check_dominance()) return "";
+    if (collect() && check_edges() && check_blocks() && check_rows() && check_uses() && check_dominance()) return "";
     return message_;
   }
 
@@ -49,6 +50,21 @@ class Verifier {
     for (const Entry& entry : function_.entries) {
       if (!blocks_.contains(entry.block)) return fail("an entry's block is not in the function");
       if (!entry.block->predecessors.empty()) return fail(entry.block, "an entry block has predecessors");
+    }
+    return true;
+  }
+
+  // Each row is accessed by get_vgpr and set_vgpr, or by read_row and write_row. Their numbers are in range (check_blocks).
+  bool check_rows() {
+    std::bitset<kNumVgprs + kNumAgprs> plain, resident;
+    for (const auto& block : function_.blocks) {
+      for (const Inst* inst : block->insts) {
+        const bool is_resident = inst->op == Op::read_row || inst->op == Op::write_row;
+        if (!is_resident && inst->op != Op::get_vgpr && inst->op != Op::set_vgpr) continue;
+        (is_resident ? resident : plain).set(inst->imm);
+        if (plain[inst->imm] && resident[inst->imm])
+          return fail(inst, "other accesses to the row are of the other kind");
+      }
     }
     return true;
   }

@@ -51,6 +51,7 @@ build_with_clang() {
 # What the check of the newest ROCm said, and whether it counts.
 newest_rocm() {
   local status=0
+  trap - EXIT
   wait "$checking" || status=$?
   cat build/ci/newest-rocm.log
   case $status in
@@ -77,15 +78,15 @@ trap 'kill "$preparing" 2>/dev/null || true' EXIT
 phase "format" scripts/lint.sh format
 phase "build, gcc" build ci
 phase "build, clang" build_with_clang
-# The newest ROCm that the mirror serves, in a root of its own, beside the tests with AddressSanitizer: each takes one core.
+# The newest ROCm that the mirror serves, in a root of its own, beside the tests with AddressSanitizer: each takes little more than
+# one core.
 wait "$preparing" || echo "test: the root of the newest ROCm could not be prepared; the check makes it itself"
 timeout -k 30 480 scripts/suites.sh --build build/ci ci >build/ci/newest-rocm.log 2>&1 &
 checking=$!
-trap 'kill "$checking" 2>/dev/null || true' EXIT
+trap 'kill "$checking" 2>/dev/null && wait "$checking" || true' EXIT
 # Also: the code that is made of guest code must not depend on the compiler. Files say what it is.
 phase "clang's tests, AddressSanitizer" scripts/sanitize.sh sample
 phase "newest ROCm, the rest" newest_rocm
-trap - EXIT
 phase "clang-tidy of what changed" scripts/lint.sh changed
 status=0
 phase "300 generated programs" generated_programs || status=$?

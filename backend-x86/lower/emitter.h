@@ -173,7 +173,7 @@ class Emitter {
   };
   [[nodiscard]] bool reads_lanes_of(const Inst& inst, std::span<const Inst* const> products) const;
   void emit_matrix_segment();
-  [[nodiscard]] static std::vector<MatrixProduct> matrix_products(std::span<const Inst* const> insts);
+  [[nodiscard]] std::vector<MatrixProduct> matrix_products(std::span<const Inst* const> insts) const;
   struct MatrixChains;
   [[nodiscard]] MatrixChains matrix_chains(const std::vector<MatrixProduct>& products) const;
   struct MatrixTile {
@@ -218,7 +218,7 @@ class Emitter {
   [[nodiscard]] std::optional<uint64_t> resident_row(std::span<const Inst* const> results,
                                                      const RowAccesses& rows) const;
   void keep_in_state(std::span<const Inst* const> results, uint64_t first_row);
-  [[nodiscard]] bool has_plain_registers(const Inst* inst) const;
+  [[nodiscard]] bool has_own_registers(const Inst* inst) const;
   void load_halves(const RowHome& home, unsigned chunk, const Vec64& to);
   void store_halves(const RowHome& home, unsigned chunk, const Vec64& value);
   [[nodiscard]] static bool is_same_home(const RowHome* a, const RowHome* b);

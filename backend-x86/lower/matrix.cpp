@@ -14,7 +14,13 @@ namespace wavejit::backend {
 
 using ir::MatrixForm;
 
-std::vector<Emitter::MatrixProduct> Emitter::matrix_products(std::span<const Inst* const> insts) {
+std::vector<Emitter::MatrixProduct> Emitter::matrix_products(std::span<const Inst* const> insts) const {
+  // Sums in two places of the wave state are two products, as a loop over tiles adds to each place.
+  const auto in_one_place = [&](const Inst* a, const Inst* b) {
+    const auto first = resident_sums_.find(a), second = resident_sums_.find(b);
+    if (first == resident_sums_.end() || second == resident_sums_.end()) return first == second;
+    return row_homes_.at(a).block.offset() == row_homes_.at(b).block.offset();
+  };
   std::vector<MatrixProduct> products;
   for (const Inst* inst : insts) {
     const MatrixForm form = MatrixForm::decode(inst->imm);
@@ -24,7 +30,8 @@ std::vector<Emitter::MatrixProduct> Emitter::matrix_products(std::span<const Ins
       const bool same = other->op == inst->op && other->attr == inst->attr && form.same_product(last.form) &&
                         std::equal(inst->operands.begin() + 1, inst->operands.end(), other->operands.begin() + 1,
                                    other->operands.end());
-      if (same && std::find(last.rows.begin(), last.rows.end(), inst->operands[0]) == last.rows.end()) {
+      if (same && in_one_place(inst, other) &&
+          std::find(last.rows.begin(), last.rows.end(), inst->operands[0]) == last.rows.end()) {
         last.rows.push_back(inst);
         continue;
       }

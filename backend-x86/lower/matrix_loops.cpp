@@ -229,10 +229,6 @@ Mem Emitter::matrix_sums(unsigned bytes) {
 // gets the same row if it has no other reader. The values then go through no registers and spill slots between the loop over tiles
 // and the VGPRs. All blocks share the memory, as no such value outlives its block.
 void Emitter::plan_homes_in_blocks() {
-  const auto has_own_registers = [&](const Inst* inst) {
-    return !classes_.is_shared(inst) && !is_fused(inst) && !is_invariant(inst) && !lane_addresses_.is_scalar(inst) &&
-           wanted_chunks_[inst->id] == 0xff && row_home(inst) == nullptr;
-  };
   struct Group {
     std::vector<const Inst*> results;  // in the order of the rows
     unsigned offset, row_bytes;

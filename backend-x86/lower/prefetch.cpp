@@ -327,7 +327,11 @@ Emitter::Advance Emitter::round_advance(const Inst* read, const RegisterWrites& 
   // The scalar register that a step is, whole or as a half of a pair.
   const auto register_of = [&](const Inst* step) -> std::optional<int> {
     const unsigned half = step->op == Op::hi32;
-    if (half != 0) step = origin(step->operands[0]);
+    if (half != 0) {
+      step = step->operands[0];
+      while (step->op == Op::phi) step = step->operands[0];
+      if (step->op != Op::get_sgpr64) return std::nullopt;
+    }
     if (step->op != Op::get_sgpr64 && (step->op != Op::get_sgpr || half != 0)) return std::nullopt;
     return static_cast<int>(step->imm + half);
   };

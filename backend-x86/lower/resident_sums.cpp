@@ -1,6 +1,6 @@
 // Sums of matrix products that live in the wave state.
 //
-// The lifter keeps such sums in their VGPRs from block to block (frontend/lift/resident_rows.h). Here the rows of the wave state
+// The lifter keeps such sums in their VGPRs from block to block (frontend/lift/resident_rows.h), and exits write others there. Here the rows of the wave state
 // become the memory that the products add to in place, so that neither reads and writes of the VGPRs nor the halves of 64-bit
 // sums have code of their own. A loop over tiles puts 64-bit sums together for as long as it adds to them.
 #include <algorithm>
@@ -54,7 +54,7 @@ std::vector<std::span<const ir::Inst* const>> results_of_products(const ir::Bloc
 
 }  // namespace
 
-bool Emitter::has_plain_registers(const Inst* inst) const {
+bool Emitter::has_own_registers(const Inst* inst) const {
   return !classes_.is_shared(inst) && !is_fused(inst) && !is_invariant(inst) && !lane_addresses_.is_scalar(inst) &&
          !with_access_[inst->id] && wanted_chunks_[inst->id] == 0xff && row_home(inst) == nullptr;
 }
@@ -83,7 +83,7 @@ std::optional<uint64_t> Emitter::resident_row(std::span<const Inst* const> resul
   std::optional<uint64_t> first;
   for (unsigned i = 0; i < results.size(); ++i) {
     const Inst* result = results[i];
-    if (!has_plain_registers(result)) return std::nullopt;
+    if (!has_own_registers(result)) return std::nullopt;
     std::optional<uint64_t> own = row_written(*result);
     if (!own && result->users.size() == 1 && result->users[0]->operands[0] == result) {
       // A sum that goes on.
@@ -109,7 +109,7 @@ void Emitter::keep_in_state(std::span<const Inst* const> results, uint64_t first
   const unsigned registers = parts(results[0]);
   const auto is_read = [&](const Inst* value, uint64_t row) {
     return value->op == Op::get_vgpr && value->imm == row && value->parent == results[0]->parent &&
-           value->users.size() == 1 && has_plain_registers(value);
+           value->users.size() == 1 && has_own_registers(value);
   };
   for (unsigned i = 0; i < results.size(); ++i) {
     const Inst* result = results[i];
@@ -130,7 +130,7 @@ void Emitter::keep_in_state(std::span<const Inst* const> results, uint64_t first
       row_homes_[sum] = home;
       in_state_[sum->id] = true;
     } else if (registers == 2 && sum->op == Op::pack64 && sum->parent == result->parent && sum->users.size() == 1 &&
-               has_plain_registers(sum) && is_read(sum->operands[0], own) && is_read(sum->operands[1], own + 1)) {
+               has_own_registers(sum) && is_read(sum->operands[0], own) && is_read(sum->operands[1], own + 1)) {
       row_homes_[sum] = home;
       for (const Inst* inst :
            {sum, static_cast<const Inst*>(sum->operands[0]), static_cast<const Inst*>(sum->operands[1])})

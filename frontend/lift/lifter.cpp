@@ -120,6 +120,7 @@ void Lifter::make_blocks() {
     infos[i].block = blocks_[i];
     infos[i].demand = demand.at_start[guest];
     infos[i].known_full = full[guest];
+    infos[i].ends_wave = i < count && cfg_.blocks[i].ending == Ending::end;
     infos[i].is_entry = i >= count || (cfg_.blocks[i].is_entry && stub_of_[i] == kNoBlock);
     if (infos[i].is_entry) infos[i].exec = options_.exec_at_entries;
   }

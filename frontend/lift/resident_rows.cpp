@@ -13,6 +13,26 @@ constexpr size_t kLeastRows = 8;
 // The kernel's start has work-item ids in these, of which the code need not read the rows.
 constexpr unsigned kIdRows = 3;
 
+bool is_row(const isa::Operand& operand) {
+  return operand.kind == isa::OperandKind::vgpr || operand.kind == isa::OperandKind::agpr;
+}
+
+bool multiplies(const GuestBlock& block) {
+  return std::any_of(block.insts.begin(), block.insts.end(),
+                     [](const isa::Instruction& inst) { return is_matrix_product(inst.opcode); });
+}
+
+// By block: whether it may be executed several times between two barriers, and has no product. Blocks are in reverse post-order, so
+// that a loop lies between the ends of an edge back.
+std::vector<bool> in_other_loops(const Cfg& cfg) {
+  std::vector<bool> result(cfg.blocks.size());
+  for (uint32_t i = 0; i < cfg.blocks.size(); ++i)
+    for (const uint32_t next : cfg.successors(i))
+      if (next <= i) std::fill(result.begin() + next, result.begin() + i + 1, true);
+  for (uint32_t i = 0; i < cfg.blocks.size(); ++i) result[i] = result[i] && !multiplies(cfg.blocks[i]);
+  return result;
+}
+
 }  // namespace
 
 std::bitset<kNumRows> resident_rows(const Cfg& cfg) {
@@ -28,6 +48,16 @@ std::bitset<kNumRows> resident_rows(const Cfg& cfg) {
     }
   }
   for (unsigned row = 0; row < kIdRows; ++row) rows.reset(row);
+  if (rows.none()) return rows;
+  // Rows that another loop has for something else would cost it a load and a store for each.
+  const std::vector<bool> others = in_other_loops(cfg);
+  for (uint32_t i = 0; i < cfg.blocks.size(); ++i) {
+    if (!others[i]) continue;
+    for (const isa::Instruction& inst : cfg.blocks[i].insts)
+      for (unsigned k = 0; k < inst.num_operands; ++k)
+        if (const isa::Operand& operand = inst.operands[k]; operand.is_dst && is_row(operand))
+          for (unsigned r = 0; r < operand.dwords; ++r) rows.reset((first_row(operand) + r) % kNumRows);
+  }
   if (rows.count() < kLeastRows) rows.reset();
   return rows;
 }

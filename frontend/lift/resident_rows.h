@@ -2,8 +2,8 @@
 // barriers.
 //
 // There are more sums than the host has registers. As values they would live in spill slots, and each barrier would copy all of
-// them to the wave state and back. A block reads such a row (ir read_row) where it needs it first and writes it (write_row) at
-// its end, so that the state is current wherever control leaves.
+// them to the wave state and back. A block reads such a row at its start (ir read_row) if it needs it, and writes it at its end
+// (write_row) if it changes it, so that the state is current wherever control leaves.
 #pragma once
 
 #include <bitset>

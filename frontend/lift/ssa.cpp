@@ -72,7 +72,7 @@ void Ssa::start_block(uint32_t block) {
 }
 
 void Ssa::finish_block() {
-  if (resident_.any()) write_resident_rows();
+  if (resident_.any() && !states_[current_].info.ends_wave) write_resident_rows();
   State& state = states_[current_];
   state.filled = true;
   filling_ = false;

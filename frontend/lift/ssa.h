@@ -39,6 +39,7 @@ class Ssa {
     std::vector<uint32_t> predecessors;  // in the order of ir::Block::predecessors
     std::array<PairView, 64> demand{};   // how phis and entry reads represent each pair
     uint64_t known_full = 0;             // pairs that hold all ones at the start
+    bool ends_wave = false;              // nobody reads registers behind it
     bool is_entry = false;               // no predecessors: reads come from the wave state
     uint64_t exec = ~uint64_t{0};        // of an entry: what EXEC is known to be, if not all ones
   };

@@ -3,7 +3,6 @@
 // Lifting reads and writes them in every block; blocks have been joined since. The passes before this one take registers to be
 // read at entries and written at exits, so that these accesses are operations of their own until here. The backend knows them
 // as get_vgpr and set_vgpr.
-#include <algorithm>
 #include <unordered_map>
 
 #include "ir/passes/passes.h"
@@ -18,16 +17,14 @@ class Rows {
   bool run(Block& block) {
     struct Row {
       Inst* value = nullptr;  // what the row holds
-      Inst* held = nullptr;   // what it held at the last write, or where it was read first
+      Inst* held = nullptr;   // what the block read first; none: it writes first
       Inst* write = nullptr;  // the last
     };
     std::unordered_map<uint64_t, Row> rows;
     const auto drop = [&](Inst* inst, Rule rule) {
       function_.count(rule);
       function_.unlink(inst);
-      dropped_.push_back(inst);
     };
-    dropped_.clear();
     bool changed = false;
     for (Inst* inst : block.insts) {
       if (inst->op == Op::read_row) {
@@ -51,14 +48,12 @@ class Rows {
     }
     for (const auto& [number, row] : rows)
       if (row.write != nullptr && row.value == row.held) drop(row.write, Rule::row_write_dropped);
-    std::erase_if(block.insts,
-                  [&](Inst* inst) { return std::find(dropped_.begin(), dropped_.end(), inst) != dropped_.end(); });
+    std::erase_if(block.insts, [](const Inst* inst) { return inst->parent == nullptr; });
     return changed;
   }
 
  private:
   Function& function_;
-  std::vector<Inst*> dropped_;
 };
 
 }  // namespace

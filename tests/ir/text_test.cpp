@@ -114,6 +114,8 @@ TEST(IrVerifier, Violations) {
       {"  %0:mask = const #1\n  %1:i32 = const #1\n  %2:i32 = select %0, %1, %1\n  exit.end\n", "condition's type"},
       {"  %0:i32 = get_sgpr #128\n  exit.end\n", "out of range"},
       {"  %0:v32 = get_vgpr #512\n  exit.end\n", "out of range"},
+      {"  %0:v32 = read_row #512\n  exit.end\n", "out of range"},
+      {"  %0:v32 = read_row #20\n  set_vgpr #20 %0\n  exit.end\n", "of the other kind"},
       {"  %0:mask = const #1\n  %1:v32 = const #1\n  %2:v32 = load [global lds_offset 4x1] %0, %1\n  exit.end\n",
        "lds space"},
       {"  %0:mask = const #1\n  %1:v32 = const #1\n  %2:v32 = load [lds lds_offset 4x2] %0, %1\n  exit.end\n",

@@ -51,6 +51,30 @@ std::string all_f64(unsigned a, unsigned b) {
   return text;
 }
 
+// The same with other factors for each sum.
+std::string mixed_f64(unsigned first) {
+  constexpr unsigned kFactors[4][2] = {{4, 6}, {6, 4}, {4, 4}, {6, 6}};
+  std::string text;
+  for (unsigned i = 0; i < 4; ++i)
+    text += f64(16 + 8 * i, kFactors[(first + i) % 4][0], kFactors[(first + i) % 4][1], 16 + 8 * i);
+  return text;
+}
+// v16 to v47 to AGPRs, or back.
+std::string to_agprs(bool there) {
+  std::string text = "  s_nop 15\n  s_nop 15\n";
+  for (unsigned i = 0; i < 32; ++i)
+    text += there ? fmt::format("  v_accvgpr_write_b32 a{}, v{}\n", i, 16 + i)
+                  : fmt::format("  v_accvgpr_read_b32 v{}, a{}\n", 16 + i, i);
+  return text;
+}
+std::string f64_agprs(unsigned d, unsigned a, unsigned b) {
+  return fmt::format("  v_mfma_f64_16x16x4f64 a[{0}:{1}], v[{2}:{3}], v[{4}:{5}], a[{0}:{1}]\n", d, d + 7, a, a + 1, b,
+                     b + 1);
+}
+std::string f32_agprs(unsigned d, unsigned a, unsigned b) {
+  return fmt::format("  v_mfma_f32_32x32x2f32 a[{0}:{1}], v{2}, v{3}, a[{0}:{1}]\n", d, d + 15, a, b);
+}
+
 // Work-groups of two waves, so that waves do stop.
 LockstepCase with_barriers(LockstepCase c) {
   c.name += "_barriers";
@@ -68,6 +92,20 @@ std::vector<LockstepCase> cases_with_barriers(const std::string& branch, const s
       sums_case("f64_loop", true, loop + all_f64(4, 6) + barrier + f64(16, 6, 6, 16) + f64(40, 4, 4, 40) + again),
       sums_case("f64_loop_of_all", true, loop + all_f64(4, 6) + all_f64(6, 6) + barrier + again),
       sums_case("f64_branch", true, all_f64(4, 6) + branch + all_f64(6, 4) + ".Lskip:\n" + barrier + all_f64(4, 6)),
+      sums_case("f64_mixed", true, mixed_f64(0) + barrier + mixed_f64(1) + barrier + mixed_f64(2)),
+      sums_case("f64_mixed_twice", true, mixed_f64(0) + barrier + mixed_f64(1) + mixed_f64(3) + barrier + mixed_f64(2)),
+      sums_case("f64_mixed_loop", true,
+                loop + mixed_f64(0) + barrier + mixed_f64(1) + mixed_f64(2) + f64(24, 4, 6, 24) + again),
+      sums_case("f64_agprs", true,
+                to_agprs(true) + loop + f64_agprs(0, 4, 6) + f64_agprs(8, 6, 4) + f64_agprs(16, 4, 4) + barrier +
+                    f64_agprs(0, 6, 6) + f64_agprs(24, 6, 4) + again + barrier + to_agprs(false)),
+      sums_case("f64_and_f32_agprs", true,
+                to_agprs(true) + loop + f64_agprs(0, 4, 6) + f32_agprs(16, 8, 9) + f64_agprs(8, 6, 4) + barrier +
+                    f64_agprs(0, 6, 6) + f32_agprs(16, 9, 9) + again + barrier + to_agprs(false)),
+      // A loop that has a sum's registers for something else, before they are sums.
+      sums_case("f64_behind_another_loop", true,
+                loop + "  v_add_u32_e32 v24, 1, v24\n  v_xor_b32_e32 v25, v24, v25\n" + again + barrier + mixed_f64(0) +
+                    barrier + mixed_f64(1)),
       // Sums that are looked at, or changed, beside the products.
       sums_case("f64_stored", true, all_f64(4, 6) + store_pair + barrier + all_f64(6, 4) + store_pair),
       sums_case("f64_read_in_front", true,

@@ -54,6 +54,7 @@ Expected<std::unique_ptr<ir::Function>> build(const EngineConfig& engine, const 
   options.mode = wave.mode;
   options.exec_full = wave.exec() == ~uint64_t{0} && is_on(engine, kFullExec);
   options.count_instructions = engine.count_instructions;
+  options.resident_rows = engine.optimise && is_on(engine, "resident-rows");
   auto lifted = lift::lift(options);
   if (!lifted) return tl::make_unexpected(lifted.error());
   if (engine.optimise) ir::optimise(*lifted->function, ir::PassContext{.verify = true, .disabled = engine.disabled});
