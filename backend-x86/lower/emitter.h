@@ -237,9 +237,8 @@ class Emitter {
     return m;
   }
   [[nodiscard]] const RowHome* row_home(const MatrixChain& chain) const;
-  std::unordered_map<const Inst*, uint64_t>
-      resident_sums_;                         // by result: its row of the wave state, or the first of two
-  std::map<const Inst*, RowHome> row_homes_;  // by the value that lives there
+  std::unordered_map<const Inst*, uint64_t> resident_sums_;  // by result: its row of the wave state, the first of two
+  std::map<const Inst*, RowHome> row_homes_;                 // by the value that lives there
   std::optional<Mem> matrix_sums_;
   unsigned matrix_sums_bytes_ = 0;
   std::vector<Vec> matrix_accumulators_;

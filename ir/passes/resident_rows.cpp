@@ -10,58 +10,47 @@
 namespace wavejit::ir::passes {
 namespace {
 
-class Rows {
- public:
-  explicit Rows(Function& function) : function_(function) {}
-
-  bool run(Block& block) {
-    struct Row {
-      Inst* value = nullptr;  // what the row holds
-      Inst* held = nullptr;   // what the block read first; none: it writes first
-      Inst* write = nullptr;  // the last
-    };
-    std::unordered_map<uint64_t, Row> rows;
-    const auto drop = [&](Inst* inst, Rule rule) {
-      function_.count(rule);
-      function_.unlink(inst);
-    };
-    bool changed = false;
-    for (Inst* inst : block.insts) {
-      if (inst->op == Op::read_row) {
-        Row& row = rows[inst->imm];
-        changed = true;
-        if (row.value == nullptr) {
-          row.value = row.held = inst;
-          inst->op = Op::get_vgpr;
-          continue;
-        }
-        function_.replace_all_uses(inst, row.value);
-        drop(inst, Rule::row_forwarded);
-      } else if (inst->op == Op::write_row) {
-        Row& row = rows[inst->imm];
-        changed = true;
-        if (row.write != nullptr) drop(row.write, Rule::row_write_dropped);
-        row.value = inst->operands[0];
-        row.write = inst;
-        inst->op = Op::set_vgpr;
+// Returns whether the block accesses such rows.
+bool run(Function& function, Block& block) {
+  struct Row {
+    Inst* value = nullptr;  // what the row holds
+    Inst* held = nullptr;   // what the block read first; none: it writes first
+    Inst* write = nullptr;  // the last
+  };
+  std::unordered_map<uint64_t, Row> rows;
+  const auto drop = [&](Inst* inst, Rule rule) {
+    function.count(rule);
+    function.unlink(inst);
+  };
+  for (Inst* inst : block.insts) {
+    if (inst->op == Op::read_row) {
+      Row& row = rows[inst->imm];
+      if (row.value == nullptr) {
+        row.value = row.held = inst;
+        inst->op = Op::get_vgpr;
+        continue;
       }
+      function.replace_all_uses(inst, row.value);
+      drop(inst, Rule::row_forwarded);
+    } else if (inst->op == Op::write_row) {
+      Row& row = rows[inst->imm];
+      if (row.write != nullptr) drop(row.write, Rule::row_write_dropped);
+      row.value = inst->operands[0];
+      row.write = inst;
+      inst->op = Op::set_vgpr;
     }
-    for (const auto& [number, row] : rows)
-      if (row.write != nullptr && row.value == row.held) drop(row.write, Rule::row_write_dropped);
-    std::erase_if(block.insts, [](const Inst* inst) { return inst->parent == nullptr; });
-    return changed;
   }
-
- private:
-  Function& function_;
-};
+  for (const auto& [number, row] : rows)
+    if (row.write != nullptr && row.value == row.held) drop(row.write, Rule::row_write_dropped);
+  std::erase_if(block.insts, [](const Inst* inst) { return inst->parent == nullptr; });
+  return !rows.empty();
+}
 
 }  // namespace
 
 PassResult resident_rows(Function& function, const PassContext&) {
   PassResult result;
-  Rows rows(function);
-  for (const auto& block : function.blocks) result.changed |= rows.run(*block);
+  for (const auto& block : function.blocks) result.changed |= run(function, *block);
   return result;
 }
 
