@@ -309,8 +309,9 @@ void Emitter::plan_group_prefetches(const std::vector<ir::Loop>& loops) {
 // By how much a register, or the lower one of a pair, grows from one time that a wave comes back from the barrier to the
 // next.
 Emitter::Advance Emitter::round_advance(const Inst* read, const RegisterWrites& writes) {
+  constexpr unsigned kDepth = 16;
   const auto origin = [](const Inst* value) {
-    for (unsigned depth = 0; depth < 16; ++depth) {
+    for (unsigned depth = 0; depth < kDepth; ++depth) {
       if (value->op == Op::select && value->type == ir::kI32) {
         // A step that is another one at the end of a row: the last operand is the usual one.
         value = value->operands[2];
@@ -329,7 +330,7 @@ Emitter::Advance Emitter::round_advance(const Inst* read, const RegisterWrites& 
     const unsigned half = step->op == Op::hi32;
     if (half != 0) {
       step = step->operands[0];
-      while (step->op == Op::phi) step = step->operands[0];
+      for (unsigned depth = 0; depth < kDepth && step->op == Op::phi; ++depth) step = step->operands[0];
       if (step->op != Op::get_sgpr64) return std::nullopt;
     }
     if (step->op != Op::get_sgpr64 && (step->op != Op::get_sgpr || half != 0)) return std::nullopt;

@@ -1,8 +1,8 @@
 // Sums of matrix products that live in the wave state.
 //
-// The lifter keeps such sums in their VGPRs from block to block (frontend/lift/resident_rows.h), and exits write others there. Here the rows of the wave state
-// become the memory that the products add to in place, so that neither reads and writes of the VGPRs nor the halves of 64-bit
-// sums have code of their own. A loop over tiles puts 64-bit sums together for as long as it adds to them.
+// The lifter keeps such sums in their VGPRs from block to block (frontend/lift/resident_rows.h), and exits write others there. Here
+// the rows of the wave state become the memory that the products add to in place, so that neither reads and writes of the VGPRs nor
+// the halves of 64-bit sums have code of their own. A loop over tiles puts 64-bit sums together for as long as it adds to them.
 #include <algorithm>
 #include <unordered_map>
 

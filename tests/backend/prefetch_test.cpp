@@ -55,6 +55,34 @@ TEST_P(RoundPrefetches, FindTheStepOfTheBase) {
   EXPECT_NE(prefetches("  %8:i32 = const #0x80\n  %9:i32 = add %4, %8\n  set_sgpr #8 %9"), 0u);
 }
 
+// A step that is half of a phi whose first operand is the phi itself.
+TEST_P(RoundPrefetches, EndWherePhisGoRound) {
+  if (!host_supports(GetParam())) GTEST_SKIP() << "the CPU has no " << to_string(GetParam());
+  const auto function = ir::parse(R"(
+function "rounds"
+entry 0x100 b0
+entry 0x200 b1 resumed
+block b0
+  exit.barrier #0x200
+block b1
+  %0:i64 = get_sgpr64 #8
+  %1:i64 = get_sgpr64 #6
+  br b2
+block b2 preds b2 b1
+  %2:i64 = phi %2, %1
+  %3:i32 = hi32 %2
+  %4:i64 = zext64 %3
+  %5:i64 = add %0, %4
+  %6:i1 = icmp.eq %5, %2
+  cond_br %6, b2, b3
+block b3 preds b2
+  set_sgpr64 #8 %5
+  exit.barrier #0x200
+)");
+  ASSERT_TRUE(function) << function.error().message;
+  EXPECT_TRUE(compile_or_fail(**function, GetParam(), true));
+}
+
 TEST_P(RoundPrefetches, NoneWhereNoStepIsKnown) {
   if (!host_supports(GetParam())) GTEST_SKIP() << "the CPU has no " << to_string(GetParam());
   EXPECT_EQ(prefetches("  set_sgpr #20 %4"), 0u);
