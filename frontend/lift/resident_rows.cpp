@@ -8,9 +8,9 @@
 namespace wavejit::lift {
 namespace {
 
-// Fewer may stay in registers.
+// Fewer rows fit the host's registers.
 constexpr size_t kLeastRows = 8;
-// The kernel's start has work-item ids in these, of which the code need not read the rows.
+// At the kernel's start these rows hold the work-item ids. Specialised code computes the ids and does not read the rows.
 constexpr unsigned kIdRows = 3;
 
 bool is_row(const isa::Operand& operand) {

@@ -109,7 +109,7 @@ TEST_F(ResidentRows, NotWhatAnotherLoopWrites) {
       "s_mov_b32 s9, 3\nagain:\nv_add_u32 v16, 1, v16\ns_sub_u32 s9, s9, 1\ns_cmp_lg_u32 s9, 0\ns_cbranch_scc1 again\n";
   const std::set<uint64_t> found = rows(loop + kBarrier + kProduct + kBarrier + kProduct + kEnd, Op::read_row);
   EXPECT_FALSE(found.contains(16));
-  // Seven rows are too few, so that another sum is needed for the others to stay.
+  // Fewer than eight rows are never resident: with a second sum there are enough.
   const std::string more = "v_mfma_f64_16x16x4f64 v[24:31], v[4:5], v[6:7], v[24:31]\n";
   const std::set<uint64_t> with_more =
       rows(loop + kBarrier + kProduct + more + kBarrier + kProduct + more + kEnd, Op::read_row);
