@@ -25,6 +25,7 @@ import toolchain
 from toolchain import Combination, CompilerError, Language
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+RUNNER = "wavejit_programs"  # of a build folder
 COMBINATIONS = 2  # a file
 # Seconds for a launch, translation included, and for a file.
 LAUNCH, RUN = 120, 1500
@@ -52,7 +53,7 @@ class Programs:
     """Compiles and runs files of programs in a folder of their own."""
 
     def __init__(self, build: pathlib.Path, folder: pathlib.Path) -> None:
-        self.runner = build / "wavejit_programs"
+        self.runner = build / RUNNER
         self.folder = folder
 
     def run(
@@ -263,6 +264,8 @@ def main() -> int:
     if options.summary:
         print_summary(options.state)
         return 0
+    if not (runner := options.build / RUNNER).exists():
+        sys.exit(f"programs: there is no {runner}: build it first, or name a build folder with --build")
     seed = options.seed or secrets.randbelow(10**9) + 1
     print(f"programs: seed {seed}", flush=True)
     options.state.mkdir(parents=True, exist_ok=True)

@@ -179,6 +179,11 @@ class Expressions:
                 x, y = self.expression("u32", scope, depth - 1), self.expression("u32", scope, depth - 1)
                 return Node(type_, [f"({type_})mulhi_u32(", x, ", ", y, ")"])
 
+    def sum_or_product(self, type_: str, a: Node, b: Node) -> Node:
+        """Of numbers, or of vectors of them."""
+        operator = self.rng.choice("+-*")
+        return Node(type_, [f"sub_{type_}(", a, ", ", b, ")"] if operator == "-" else ["(", a, f" {operator} ", b, ")"])
+
     def real(self, type_: str, scope: Scope, depth: int) -> Node:
         rng = self.rng
         a, b = self.expression(type_, scope, depth - 1), self.expression(type_, scope, depth - 1)
@@ -190,7 +195,7 @@ class Expressions:
             return Node(type_, ["(", self.condition(scope, depth - 1), " ? ", a, " : ", b, ")"])
         match choice:
             case 0 | 1 | 2 | 3:
-                return Node(type_, ["(", a, f" {rng.choice('+-*')} ", b, ")"])
+                return self.sum_or_product(type_, a, b)
             case 4:
                 return Node(type_, ["(", a, " / ", b, ")"])
             case 5:
@@ -243,7 +248,7 @@ class Expressions:
             return Node(type_, [*parts, "})"])
         a, b = self.vector(type_, scope, depth - 1), self.vector(type_, scope, depth - 1)
         if element in FLOATS:
-            return Node(type_, ["(", a, f" {rng.choice('+-*')} ", b, ")"])
+            return self.sum_or_product(type_, a, b)
         roll = rng.random()
         if roll < 0.6:
             return Node(type_, ["(", a, f" {rng.choice('+-*&|^')} ", b, ")"])

@@ -325,12 +325,24 @@ static inline u32 bits_f16(f16 x) {
 static inline f16 add_f16(f16 a, f16 b) {
   return F16_OP(a, +, b);
 }
-static inline f16 sub_f16(f16 a, f16 b) {
-  f16 difference = F16_OP(a, -, b);
+// The difference of a and b. As an operand of another instruction of the vector unit, 0 - x is -x for clang 19 (SelectVOP3Mods), whose
+// zero has the other sign for x = 0; hence a difference is first in a register. (That a is 0 shows as late as in its code generator.)
 #if PROGRAM_GPU && __clang_major__ == 19
-  __asm__("" : "+v"(difference));  // as a factor of 0 it would take 0 - x for -x
+#define IN_REGISTER(x) __asm__("" : "+v"(x))
+#else
+#define IN_REGISTER(x) (void)(x)
 #endif
-  return difference;
+#define DIFFERENCE(type, expression)                 \
+  static inline type sub_##type(type a, type b) {    \
+    type difference = (expression);                  \
+    IN_REGISTER(difference);                         \
+    return difference;                               \
+  }
+DIFFERENCE(f16, F16_OP(a, -, b))
+DIFFERENCE(f32, a - b)
+DIFFERENCE(f64, a - b)
+static inline f32x4 sub_f32x4(f32x4 a, f32x4 b) {
+  return (f32x4){sub_f32(a.x, b.x), sub_f32(a.y, b.y), sub_f32(a.z, b.z), sub_f32(a.w, b.w)};
 }
 static inline f16 mul_f16(f16 a, f16 b) {
   return F16_OP(a, *, b);

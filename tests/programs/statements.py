@@ -216,7 +216,10 @@ class Statements:
         if place.type in ("u32", "u64", "u8", "u16") and roll < 0.45:
             return statement(target, rng.choice(("++", "--")), ";\n")
         if place.type in ("f32", "f64") and roll < 0.3:
-            return statement(target, f" {rng.choice('+-*')}= ", self.e.expression(place.type, scope, 2), ";\n")
+            operator, value = rng.choice("+-*"), self.e.expression(place.type, scope, 2)
+            if operator == "-":  # as sub_f32() and sub_f64() in program.h
+                return statement(target, f" += sub_{place.type}(-0.0f, ", value, ");\n")
+            return statement(target, f" {operator}= ", value, ";\n")
         return statement(target, " = ", self.e.expression(place.type, scope, rng.choice((1, 2, 2, 3))), ";\n")
 
     def hash(self, context: Context) -> Node:
