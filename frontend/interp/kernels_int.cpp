@@ -165,7 +165,8 @@ void do_register(Registry& r) {
   WAVEJIT_EACH2(v_cvt_pk_i16_i32, 0, saturate_s16(s32(a)) | saturate_s16(s32(b)) << 16);
   WAVEJIT_EACH2(v_pack_b32_f16, 0, lo16(a) | b << 16);
 
-  r.kernel(Opcode::v_mov_b64, [](Lanes& k) { std::memcpy(k.dst, k.src[0], 2 * kWaveSize * sizeof *k.dst); });
+  // The pairs may share a register.
+  r.kernel(Opcode::v_mov_b64, [](Lanes& k) { std::memmove(k.dst, k.src[0], 2 * kWaveSize * sizeof *k.dst); });
   // The amount has three bits (MI300 ISA, V_LSHL_ADD_U64).
   r.kernel(Opcode::v_lshl_add_u64, [](Lanes& k) HWY_ATTR {
     WAVEJIT_LANES_LOOP(uint64_t) {

@@ -72,12 +72,27 @@ std::unique_ptr<Agent> make_gpu(const Device& device) {
   gpu->uuid = device.uuid;
   for (const auto& [level, kib] : {std::pair{1, board.l1_kib}, {2, board.l2_kib}, {3, board.l3_kib}})
     if (kib != 0) gpu->caches.push_back({fmt::format("L{}", level), static_cast<uint8_t>(level), kib << 10});
-  add_pool(*gpu, HSA_AMD_SEGMENT_GLOBAL, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED, memory_bytes(board));
+  // The pools that ROCr has, in its order. Of what they promise of other agents' accesses, all memory here keeps the most.
+  const uint64_t bytes = memory_bytes(board);
+  add_pool(*gpu, HSA_AMD_SEGMENT_GLOBAL, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED, bytes);
+  add_pool(*gpu, HSA_AMD_SEGMENT_GLOBAL, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED, bytes);
+  const char* const fine = std::getenv("HSA_FORCE_FINE_GRAIN_PCIE");
+  if (fine != nullptr && std::strcmp(fine, "1") == 0)
+    add_pool(*gpu, HSA_AMD_SEGMENT_GLOBAL, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED, bytes);
   add_pool(*gpu, HSA_AMD_SEGMENT_GROUP, 0, board.lds_kib << 10);
   return gpu;
 }
 
 }  // namespace
+
+bool Agent::take_memory(uint64_t bytes) {
+  const uint64_t before = allocated_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  if (!is_gpu()) return true;  // the host's system decides
+  const uint64_t all = pools[0]->bytes;
+  if (before <= all && bytes <= all - before) return true;
+  give_memory_back(bytes);
+  return false;
+}
 
 uint64_t host_memory_bytes() {
   struct sysinfo info{};
@@ -230,8 +245,8 @@ hsa_status_t amd_info(const Agent& a, uint32_t attribute, void* value) {
       return give(value, board ? board->clock_mhz : 0);
     case HSA_AMD_AGENT_INFO_DRIVER_NODE_ID:
       return give(value, a.node);
-    case HSA_AMD_AGENT_INFO_MAX_ADDRESS_WATCH_POINTS:
-      return give(value, uint32_t{0});
+    case HSA_AMD_AGENT_INFO_MAX_ADDRESS_WATCH_POINTS:  // as the driver's files say, for debuggers
+      return give(value, uint32_t{board ? 4u : 0u});
     case HSA_AMD_AGENT_INFO_BDFID:
       return give(value, board ? (a.gpu_index + 1) << 8 : 0u);
     case HSA_AMD_AGENT_INFO_MEMORY_WIDTH:
@@ -258,8 +273,8 @@ hsa_status_t amd_info(const Agent& a, uint32_t attribute, void* value) {
       return give_text(value, board ? a.uuid : "CPU-XX", 21);
     case HSA_AMD_AGENT_INFO_ASIC_REVISION:
       return give(value, board ? board->revision : 0);
-    case HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS:
-      return give(value, true);
+    case HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS:  // whether the host reaches managed memory that is the device's
+      return give(value, !board || board->apu);
     case HSA_AMD_AGENT_INFO_MEMORY_AVAIL:
       if (!board) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
       return give(value, available_bytes(a));

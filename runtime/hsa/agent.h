@@ -47,10 +47,13 @@ struct Agent {
   std::string uuid;                // GPUs
   std::vector<std::unique_ptr<Pool>> pools;
   std::vector<Cache> caches;
-  std::atomic<uint64_t> allocated_bytes{0};  // in all of its pools
+  std::atomic<uint64_t> allocated_bytes{0};  // in all of its pools, by this process
   std::unique_ptr<runtime::Device> shared;   // GPUs: what its launches share
 
   [[nodiscard]] bool is_gpu() const { return device == HSA_DEVICE_TYPE_GPU; }
+  // False if a device has no room for that many bytes more. What is taken is given back.
+  [[nodiscard]] bool take_memory(uint64_t bytes);
+  void give_memory_back(uint64_t bytes) { allocated_bytes.fetch_sub(bytes, std::memory_order_relaxed); }
   [[nodiscard]] hsa_agent_t handle() { return {reinterpret_cast<uint64_t>(this)}; }
 };
 

@@ -11,6 +11,7 @@
 
 #include "backend-x86/compiler.h"
 #include "runtime/api/c_api_internal.h"
+#include "runtime/hsa/client_quirks.h"
 #include "runtime/hsa/loader.h"
 #include "runtime/hsa/queue.h"
 #include "runtime/hsa/report.h"
@@ -83,7 +84,7 @@ Expected<void> bad_packet(const Queue&, uint64_t index, std::string_view why) {
 // reads the message.
 void warn_of_shape(const codeobject::Kernel& kernel, const Error& error) {
   static std::once_flag said;
-  if (kernel.name.starts_with("__amd_rocclr_")) return;
+  if (is_kernel_of_hip(kernel.name)) return;
   std::call_once(said, [&] { say(fmt::format("{} It runs nevertheless.", error.message)); });
 }
 

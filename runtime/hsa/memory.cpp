@@ -87,8 +87,13 @@ hsa_status_t allocate(const Pool& pool, size_t bytes, void** out) {
   // An inaccessible page behind each: kernels that run past the end fault instead of changing the next allocation.
   const size_t mapped = round_up(bytes, kPage) + kPage;
   const size_t slack = bytes >= kHugePage ? kHugePage : 0;
+  if (!pool.agent->take_memory(mapped - kPage)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  const auto no_memory = [&] {
+    pool.agent->give_memory_back(mapped - kPage);
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  };
   void* memory = mmap(nullptr, mapped + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  if (memory == MAP_FAILED) return no_memory();
   auto begin = reinterpret_cast<uint64_t>(memory);
   if (slack != 0) {  // large ones start at a huge page
     const uint64_t aligned = round_up(begin, kHugePage);
@@ -99,14 +104,13 @@ hsa_status_t allocate(const Pool& pool, size_t bytes, void** out) {
   void* const usable = reinterpret_cast<void*>(begin);
   if (mprotect(usable, mapped - kPage, PROT_READ | PROT_WRITE) != 0) {
     munmap(usable, mapped);
-    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    return no_memory();
   }
   if (slack != 0) madvise(usable, mapped - kPage, MADV_HUGEPAGE);
   runtime::register_memory(begin, bytes, label(pool), runtime::MemoryKind::own);
   const std::lock_guard lock(allocations().mutex);
   allocations().all[begin] = {
       .address = begin, .bytes = bytes, .mapped_bytes = mapped, .pool = &pool, .agents = accessible_from(pool, {})};
-  pool.agent->allocated_bytes.fetch_add(mapped - kPage, std::memory_order_relaxed);
   *out = usable;
   return HSA_STATUS_SUCCESS;
 }
@@ -126,7 +130,7 @@ hsa_status_t release(void* pointer) {
   runtime::unregister_memory(gone.address);
   forget_attributes(pointer, gone.mapped_bytes);
   munmap(pointer, gone.mapped_bytes);
-  gone.pool->agent->allocated_bytes.fetch_sub(gone.mapped_bytes - kPage, std::memory_order_relaxed);
+  gone.pool->agent->give_memory_back(gone.mapped_bytes - kPage);
   if (gone.shared_file >= 0) close(gone.shared_file);
   return HSA_STATUS_SUCCESS;
 }

@@ -486,8 +486,8 @@ void destroy_all_queues() {
   for (const auto& [handle, queue] : gone) queue->finish();
 }
 
-void settle_queues() {
-  const Clock::time_point deadline = Clock::now() + std::chrono::milliseconds(200);
+void settle_queues(std::chrono::milliseconds limit) {
+  const Clock::time_point deadline = Clock::now() + limit;
   const auto is_busy = [] {
     const std::lock_guard lock(queues_mutex());
     return std::any_of(queues().begin(), queues().end(), [](const auto& entry) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -148,6 +149,6 @@ void wake_unnoticed();
 [[nodiscard]] std::shared_ptr<Queue> queue_of(const hsa_queue_t* handle);
 void destroy_all_queues();
 // Returns when no queue has a packet any more, or after 200 ms.
-void settle_queues();
+void settle_queues(std::chrono::milliseconds limit);
 
 }  // namespace wavejit::hsa

@@ -362,8 +362,8 @@ void add_async_handler(const Condition& condition, hsa_amd_signal_handler handle
 void run_async(void (*function)(void*), void* argument) {
   handlers().call(function, argument);
 }
-void settle_async_handlers() {
-  handlers().settle(std::chrono::milliseconds(200));
+void settle_async_handlers(std::chrono::milliseconds limit) {
+  handlers().settle(limit);
 }
 void stop_async_handlers() {
   handlers().stop();

@@ -121,7 +121,7 @@ void add_async_handler(const Condition& condition, hsa_amd_signal_handler handle
 // `function(argument)` soon, on the same thread.
 void run_async(void (*function)(void*), void* argument);
 // Returns when handlers whose conditions hold already have been called, or after 200 ms.
-void settle_async_handlers();
+void settle_async_handlers(std::chrono::milliseconds limit);
 void stop_async_handlers();
 
 // Of the system, in nanoseconds. Agents count realtime(), and so do start_ts and end_ts of signals.

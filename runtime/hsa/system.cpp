@@ -12,6 +12,7 @@
 #include <string>
 
 #include "runtime/hsa/agent.h"
+#include "runtime/hsa/client_quirks.h"
 #include "runtime/hsa/memory.h"
 #include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/queue.h"
@@ -31,12 +32,10 @@ std::recursive_mutex& open_mutex() {
   return *mutex;
 }
 
-// A device finishes what a program does not wait for long before the program has ended. Translated code may still run when
-// the destructors of libamdhip64's static objects do, and its handlers of signals use these objects.
 void finish_work() {
   if (is_forked() || references.load(std::memory_order_acquire) == 0) return;
-  settle_queues();
-  settle_async_handlers();
+  settle_queues(kExitWaitsForWork);
+  settle_async_handlers(kExitWaitsForWork);
 }
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/hsa/client_quirks.h"
 #include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/signal.h"
 #include "runtime/hsa/status.h"
@@ -31,6 +33,7 @@ struct Memory {
   const Pool* pool = nullptr;
   hsa_amd_memory_type_t type = MEMORY_TYPE_NONE;
   int file = -1;
+  bool imported = false;    // the process that made it has taken the device's memory
   uint32_t references = 1;  // of handles
   uint32_t mappings = 0;
 };
@@ -103,7 +106,7 @@ uint64_t reserve_addresses(uint64_t wanted, size_t bytes, uint64_t alignment, in
   return aligned;
 }
 
-// The file's name: the agent and the pool, by number, and the type. It tells our files from others, too.
+// The file's name: the agent by its node, the pool by its number, and the type. It tells our files from others, too.
 constexpr const char* kNameFormat = "wavejit-memory:%u:%u:%u";
 
 std::string name_of(const Pool& pool, hsa_amd_memory_type_t type) {
@@ -125,8 +128,9 @@ hsa_status_t read_name(int file, Memory& memory) {
       std::sscanf(target.data() + kPrefix.size(), kNameFormat, &node, &index, &type) != 3)
     return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;
   // The other process may have devices that this one does not have.
-  if (node >= agents().size() || index >= agents()[node]->pools.size()) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-  memory.pool = agents()[node]->pools[index].get();
+  const auto owner = std::ranges::find(agents(), node, [](const auto& agent) { return agent->node; });
+  if (owner == agents().end() || index >= (*owner)->pools.size()) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  memory.pool = (*owner)->pools[index].get();
   memory.type = type == MEMORY_TYPE_PINNED ? MEMORY_TYPE_PINNED : MEMORY_TYPE_NONE;
   return memory.pool->can_allocate() ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ALLOCATION;
 }
@@ -298,6 +302,7 @@ class VirtualMemory {
       return HSA_STATUS_SUCCESS;
     }
     Memory memory;
+    memory.imported = true;
     if (const hsa_status_t status = read_name(file, memory); status != HSA_STATUS_SUCCESS) return status;
     memory.bytes = static_cast<size_t>(info.st_size);
     memory.file = fcntl(file, F_DUPFD_CLOEXEC, 0);
@@ -359,19 +364,24 @@ class VirtualMemory {
   // A handle is an address that nothing else has, and so are the numbers after it, as many as the memory has bytes:
   // libamdhip64 keeps handles in its table of memory ranges.
   hsa_status_t add(const Memory& memory, uint64_t* handle) {
-    *handle = reserve_addresses(0, memory.bytes, kPage, PROT_NONE);
+    const bool taken = memory.imported || memory.pool->agent->take_memory(memory.bytes);
+    *handle = taken ? reserve_addresses(0, memory.bytes, kPage, PROT_NONE) : 0;
     if (*handle == 0) {
+      if (taken) give_back(memory);
       close(memory.file);
       return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     }
-    memory.pool->agent->allocated_bytes.fetch_add(memory.bytes, std::memory_order_relaxed);
     memory_.emplace(*handle, memory);
     return HSA_STATUS_SUCCESS;
   }
 
+  static void give_back(const Memory& memory) {
+    if (!memory.imported) memory.pool->agent->give_memory_back(memory.bytes);
+  }
+
   void drop_unused(std::map<uint64_t, Memory>::iterator it) {
     if (it->second.references != 0 || it->second.mappings != 0) return;
-    it->second.pool->agent->allocated_bytes.fetch_sub(it->second.bytes, std::memory_order_relaxed);
+    give_back(it->second);
     close(it->second.file);
     munmap(pointer_to(it->first), it->second.bytes);
     memory_.erase(it);
@@ -462,9 +472,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_vmem_map(void* address, size_t bytes, size_
 WAVEJIT_HSA_API hsa_status_t hsa_amd_vmem_unmap(void* address, size_t bytes) {
   return entry([&] {
     if (!address || bytes == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    // The driver's unmapping takes longer than an interrupt. HIP 6.4 relies on that: it destroys the object of a mapping
-    // while the handler of a kernel that has ended still uses it.
-    settle_async_handlers();
+    settle_async_handlers(kUnmapWaitsForHandlers);
     return VirtualMemory::get().unmap(number(address), bytes);
   });
 }

@@ -171,6 +171,8 @@ TEST_F(Cli, ExecPresentsTheDriver) {
             "gfx_target_version 0\ngfx_target_version 90010\ngfx_target_version 80003\n");
   EXPECT_EQ(shell("test -r /dev/kfd && test -w /dev/kfd && : <> /dev/kfd && echo there"), "there\n");
   EXPECT_EQ(shell("test -e /sys/class/kfd/kfd/nothing || echo missing"), "missing\n");
+  EXPECT_EQ(shell("cd /sys/class/kfd/kfd/topology/nodes && ls"), "0\n1\n2\n");
+  EXPECT_EQ(shell("ls -l /dev/kfd /dev/dri 2>&1 | grep -c 'No such' || true"), "0\n");
   // A render node for each GPU, in every place.
   const std::string minor =
       shell("sed -n 's/^drm_render_minor \\([1-9]\\)/\\1/p' /sys/class/kfd/kfd/topology/nodes/2/properties");
@@ -180,7 +182,12 @@ TEST_F(Cli, ExecPresentsTheDriver) {
   EXPECT_EQ(shell("realpath /sys/class/drm/" + node + "/device").substr(0, 28), "/sys/devices/wavejit/0000:02");
   EXPECT_NE(shell("ls /sys/bus/pci/devices").find("0000:01:00.0"), std::string::npos);
   const char* const python = R"(
-import os, pathlib
+import ctypes, os, pathlib
+class Paths(ctypes.Structure):
+  _fields_ = [('count', ctypes.c_size_t), ('paths', ctypes.POINTER(ctypes.c_char_p)), ('rest', ctypes.c_void_p * 16)]
+found = Paths()
+assert ctypes.CDLL(None).glob(b'/sys/class/kfd/kfd/topology/nodes/*', 0, None, ctypes.byref(found)) == 0
+assert [found.paths[i][-1:] for i in range(found.count)] == [b'0', b'1', b'2']
 nodes = '/sys/class/kfd/kfd/topology/nodes'
 assert sorted(os.listdir(nodes)) == ['0', '1', '2']
 assert sorted(e.name for e in os.scandir(nodes)) == ['0', '1', '2']

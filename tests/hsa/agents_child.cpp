@@ -1,5 +1,5 @@
-// Prints the GPUs that the process has, one a line: "NODE UUID ISA CHIP COMPUTE_UNITS LDS_KIB", and "no images" behind those that
-// have none. For each file in the arguments, "load STATUS" follows: what loading that code object for the first GPU gives.
+// Prints the GPUs that the process has, one a line: "NODE UUID ISA CHIP COMPUTE_UNITS LDS_KIB", "pools FLAGS" behind those that
+// have other pools than most, and "no images" behind those that have none. For each file in the arguments, "load STATUS" follows: what loading that code object for the first GPU gives.
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ext_image.h>
@@ -31,20 +31,30 @@ hsa_status_t print(hsa_agent_t agent, void*) {
   const auto isa = info<hsa_isa_t>(agent, HSA_AGENT_INFO_ISA);
   char name[64] = "";
   (void)hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME, name);
-  size_t lds = 0;
+  struct Pools {
+    size_t lds = 0;
+    uint32_t flags = 0;  // of all global pools
+  } pools;
   (void)hsa_amd_agent_iterate_memory_pools(
       agent,
       [](hsa_amd_memory_pool_t pool, void* data) {
         hsa_amd_segment_t segment{};
         (void)hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT, &segment);
+        auto& found = *static_cast<Pools*>(data);
+        uint32_t flags = 0;
         if (segment == HSA_AMD_SEGMENT_GROUP)
-          (void)hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SIZE, data);
+          (void)hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SIZE, &found.lds);
+        else if (hsa_amd_memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags) ==
+                 HSA_STATUS_SUCCESS)
+          found.flags |= flags;
         return HSA_STATUS_SUCCESS;
       },
-      &lds);
+      &pools);
   std::printf("%u %s %s %#x %u %zu\n", info<uint32_t>(agent, HSA_AGENT_INFO_NODE),
               info<Text>(agent, HSA_AMD_AGENT_INFO_UUID).text, name, info<uint32_t>(agent, HSA_AMD_AGENT_INFO_CHIP_ID),
-              info<uint32_t>(agent, HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT), lds >> 10);
+              info<uint32_t>(agent, HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT), pools.lds >> 10);
+  constexpr uint32_t kCoarseAndExtended = 4 | 8;
+  if (pools.flags != kCoarseAndExtended) std::printf("pools %#x\n", pools.flags);
   if (info<uint32_t>(agent, HSA_EXT_AGENT_INFO_MAX_IMAGE_RORW_HANDLES) == 0) std::printf("no images\n");
   return HSA_STATUS_SUCCESS;
 }

@@ -100,6 +100,11 @@ TEST(Devices, Visible) {
   EXPECT_EQ(agents(two), "");
 }
 
+TEST(Devices, FineGrainedMemory) {
+  EXPECT_EQ(agents("HSA_FORCE_FINE_GRAIN_PCIE=1"), k906 + "pools 0xe\n");
+  EXPECT_EQ(agents("HSA_FORCE_FINE_GRAIN_PCIE=0"), k906);
+}
+
 TEST(Devices, OverriddenVersion) {
   EXPECT_EQ(agents("WAVEJIT_TARGET=gfx90c HSA_OVERRIDE_GFX_VERSION=9.0.0"),
             "1 GPU-XX amdgcn-amd-amdhsa--gfx900:xnack- 0x1636 8 64\n");

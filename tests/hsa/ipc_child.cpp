@@ -42,6 +42,31 @@ hsa_status_t first_gpu(hsa_agent_t agent, void* data) {
   return HSA_STATUS_INFO_BREAK;
 }
 
+// Whether the pool is one of the device with this number in the driver's topology.
+bool belongs_to(hsa_amd_memory_pool_t pool, uint32_t node) {
+  struct Search {
+    hsa_amd_memory_pool_t pool;
+    uint32_t node;
+    bool found;
+  } search{pool, node, false};
+  (void)hsa_iterate_agents(
+      [](hsa_agent_t agent, void* data) {
+        uint32_t number = 0;
+        const hsa_status_t status = hsa_agent_get_info(agent, HSA_AGENT_INFO_NODE, &number);
+        if (status != HSA_STATUS_SUCCESS || number != static_cast<Search*>(data)->node) return status;
+        return hsa_amd_agent_iterate_memory_pools(
+            agent,
+            [](hsa_amd_memory_pool_t candidate, void* wanted) {
+              auto& s = *static_cast<Search*>(wanted);
+              s.found = s.found || candidate.handle == s.pool.handle;
+              return HSA_STATUS_SUCCESS;
+            },
+            data);
+      },
+      &search);
+  return search.found;
+}
+
 }  // namespace
 
 // Maps memory that the other process has exported as descriptor `file`, reads 42 and answers with 43.
@@ -56,7 +81,7 @@ static int use_memory(int file) {
   const hsa_amd_memory_access_desc_t access{HSA_ACCESS_PERMISSION_RW, gpu};
   if (hsa_amd_vmem_import_shareable_handle(file, &handle) != HSA_STATUS_SUCCESS) return 20;
   if (hsa_amd_vmem_get_alloc_properties_from_handle(handle, &pool, &type) != HSA_STATUS_SUCCESS) return 21;
-  if (pool.handle == 0 || type != MEMORY_TYPE_PINNED) return 22;
+  if (!belongs_to(pool, 1) || type != MEMORY_TYPE_PINNED) return 22;
   if (hsa_amd_vmem_address_reserve(&address, kBytes, 0, 0) != HSA_STATUS_SUCCESS) return 23;
   if (hsa_amd_vmem_map(address, kBytes, 0, handle, 0) != HSA_STATUS_SUCCESS) return 24;
   if (hsa_amd_vmem_set_access(address, kBytes, &access, 1) != HSA_STATUS_SUCCESS) return 25;

@@ -1,6 +1,5 @@
 // Virtual memory: reserved addresses, memory mapped at several of them, access rights, and memory of two processes.
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,8 +9,6 @@
 
 #include "fixture.h"
 #include "runtime/hsa/newer_api.h"
-
-extern char** environ;
 
 namespace wavejit::test {
 namespace {
@@ -286,19 +283,56 @@ TEST_F(VirtualMemoryTest, MemoryOfTwoProcesses) {
   HSA(hsa_amd_vmem_handle_release(same));
 
   const int inherited = dup(file);
-  std::string arguments[] = {WAVEJIT_HSA_IPC_CHILD, "memory", std::to_string(inherited)};
-  char* argv[] = {arguments[0].data(), arguments[1].data(), arguments[2].data(), nullptr};
-  pid_t child = 0;
-  ASSERT_EQ(posix_spawn(&child, argv[0], nullptr, nullptr, argv, environ), 0);
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(WEXITSTATUS(status), 0);
+  const auto child = [&](const char* targets, const char* visible) {
+    *value = 42;
+    const std::string line = std::string("WAVEJIT_TARGET=") + targets + " ROCR_VISIBLE_DEVICES=" + visible +
+                             " '" WAVEJIT_HSA_IPC_CHILD "' memory " + std::to_string(inherited) + " 2>/dev/null";
+    return WEXITSTATUS(std::system(line.c_str()));
+  };
+  EXPECT_EQ(child("gfx906", "0"), 0);
   EXPECT_EQ(*value, 43u);
+  // The device is found by its number in the driver's topology, which hidden devices count in.
+  EXPECT_EQ(child("gfx906,gfx90a", "1,0"), 0);
+  EXPECT_EQ(*value, 43u);
+  constexpr int kNoImport = 20;
+  EXPECT_EQ(child("gfx906,gfx90a", "1"), kNoImport);
   close(file);
   close(inherited);
   HSA(hsa_amd_vmem_unmap(base, kBytes));
   HSA(hsa_amd_vmem_handle_release(handle));
   HSA(hsa_amd_vmem_address_free(base, kBytes));
+}
+
+// A device has as much memory as it says, for all of its pools and both interfaces together.
+TEST_F(VirtualMemoryTest, DevicesGetFull) {
+  constexpr size_t kGiB = size_t{1} << 30;
+  uint64_t available = 0;
+  const auto ask = [&] {
+    HSA(hsa_agent_get_info(gpu_, static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_MEMORY_AVAIL), &available));
+  };
+  ask();
+  const uint64_t before = available;
+  std::vector<void*> all;
+  void* memory = nullptr;
+  hsa_status_t status = HSA_STATUS_SUCCESS;
+  while (all.size() < 1000 &&
+         (status = hsa_amd_memory_pool_allocate(device_pool_, kGiB, 0, &memory)) == HSA_STATUS_SUCCESS)
+    all.push_back(memory);
+  EXPECT_EQ(status, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  EXPECT_EQ(all.size(), before / kGiB);
+  ask();
+  EXPECT_LT(available, kGiB);
+  hsa_amd_vmem_alloc_handle_t handle{};
+  EXPECT_EQ(hsa_amd_vmem_handle_create(device_pool_, kGiB, MEMORY_TYPE_PINNED, 0, &handle),
+            HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  HSA(hsa_amd_memory_pool_free(all.back()));
+  all.pop_back();
+  HSA(hsa_amd_vmem_handle_create(device_pool_, kGiB, MEMORY_TYPE_PINNED, 0, &handle));
+  EXPECT_EQ(hsa_amd_memory_pool_allocate(device_pool_, kGiB, 0, &memory), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  HSA(hsa_amd_vmem_handle_release(handle));
+  for (void* allocation : all) HSA(hsa_amd_memory_pool_free(allocation));
+  ask();
+  EXPECT_EQ(available, before);
 }
 
 // Who may access memory is told as it was allowed.

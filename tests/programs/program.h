@@ -332,11 +332,11 @@ static inline f16 add_f16(f16 a, f16 b) {
 #else
 #define IN_REGISTER(x) (void)(x)
 #endif
-#define DIFFERENCE(type, expression)                 \
-  static inline type sub_##type(type a, type b) {    \
-    type difference = (expression);                  \
-    IN_REGISTER(difference);                         \
-    return difference;                               \
+#define DIFFERENCE(type, expression)              \
+  static inline type sub_##type(type a, type b) { \
+    type difference = (expression);               \
+    IN_REGISTER(difference);                      \
+    return difference;                            \
   }
 DIFFERENCE(f16, F16_OP(a, -, b))
 DIFFERENCE(f32, a - b)

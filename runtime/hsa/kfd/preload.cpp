@@ -7,17 +7,19 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <array>
 
-#include "runtime/hsa/kfd/client_quirks.h"
+#include "runtime/hsa/client_quirks.h"
 #include "runtime/hsa/kfd/tree_prefixes.h"
 
 #define WAVEJIT_KFD_API extern "C" __attribute__((visibility("default")))
@@ -208,6 +210,33 @@ WAVEJIT_PATH(ssize_t, __readlink_chk, (const char* path, char* out, size_t bytes
              most)
 WAVEJIT_PATH(ssize_t, __readlinkat_chk, (int folder, const char* path, char* out, size_t bytes, size_t most), folder,
              redirected, out, bytes, most)
+WAVEJIT_PATH(FILE*, freopen, (const char* path, const char* mode, FILE* file), redirected, mode, file)
+WAVEJIT_PATH(FILE*, freopen64, (const char* path, const char* mode, FILE* file), redirected, mode, file)
+WAVEJIT_PATH(int, chdir, (const char* path) noexcept, redirected)
+// ls -l looks at attributes.
+WAVEJIT_PATH(ssize_t, getxattr, (const char* path, const char* name, void* value, size_t bytes) noexcept, redirected,
+             name, value, bytes)
+WAVEJIT_PATH(ssize_t, lgetxattr, (const char* path, const char* name, void* value, size_t bytes) noexcept, redirected,
+             name, value, bytes)
+WAVEJIT_PATH(ssize_t, listxattr, (const char* path, char* names, size_t bytes) noexcept, redirected, names, bytes)
+WAVEJIT_PATH(ssize_t, llistxattr, (const char* path, char* names, size_t bytes) noexcept, redirected, names, bytes)
+
+// The C library's own calls of opendir() and the like do not come here, but glob() takes functions for them.
+#define WAVEJIT_GLOB(name, type, readdir_of, stat_of, lstat_of)                                            \
+  WAVEJIT_KFD_API int name(const char* pattern, int flags, int (*failed)(const char*, int), type* paths) { \
+    WAVEJIT_NEXT(name);                                                                                    \
+    if (tree_length != 0 && (flags & GLOB_ALTDIRFUNC) == 0) {                                              \
+      flags |= GLOB_ALTDIRFUNC;                                                                            \
+      paths->gl_opendir = [](const char* path) { return static_cast<void*>(opendir(path)); };              \
+      paths->gl_readdir = [](void* folder) { return readdir_of(static_cast<DIR*>(folder)); };              \
+      paths->gl_closedir = [](void* folder) { closedir(static_cast<DIR*>(folder)); };                      \
+      paths->gl_stat = stat_of;                                                                            \
+      paths->gl_lstat = lstat_of;                                                                          \
+    }                                                                                                      \
+    return real(pattern, flags, failed, paths);                                                            \
+  }
+WAVEJIT_GLOB(glob, glob_t, readdir, stat, lstat)
+WAVEJIT_GLOB(glob64, glob64_t, readdir64, stat64, lstat64)
 
 // The result is the path that the program may use, not that of the tree.
 static char* without_tree(char* resolved) {
