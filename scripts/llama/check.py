@@ -117,28 +117,41 @@ def good(row):
 
 
 def host_cpu():
-    for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return "unknown"
+    """Its name and, as virtual machines often have none that tells, its numbers."""
+    lines = (line.split(":", 1) for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if ":" in line)
+    facts = {key.strip(): value.strip() for key, value in lines}
+    return f"{facts.get('model name', 'unknown')} (family {facts.get('cpu family', '?')}, model {facts.get('model', '?')})"
 
 
-def table(record):
+def line_of(row):
+    same = row["same_tokens_as_first_engine"] and row["same_tokens_without_flash"]
+    return (f"| {row['target']} | {row['engine']} | {row['model']} | {'yes' if row['flash_attention'] else 'no'} | "
+            f"{'same' if same else '**differ**'} | {row['nmse']:.1e} | {row['allowed']:.0e} | {row['rate']:.1f} | {row['cpu_rate']:.0f} | "
+            f"{row['prompt_rate']:.1f} | {row['cpu_prompt_rate']:.0f} |")
+
+
+def record(run):
+    """Replaces what was recorded on the same kind of CPU."""
+    path = PROJECT / "docs/llama.json"
+    runs = [other for other in json.loads(path.read_text()) if other["cpu"] != run["cpu"]] + [run]
+    path.write_text(json.dumps(runs, indent=1) + "\n")
+    (PROJECT / "docs/llama.md").write_text(table(runs))
+
+
+def table(runs):
     lines = [
         "# llama.cpp", "",
         "`scripts/llama-check.sh DIR --record` writes this file. A model of the llama architecture with seeded random weights (6 MB,",
         "`scripts/llama/make-model.py`) runs on Debian's unmodified llama.cpp and its HIP backend under `wavejit exec`. Tokens: 200 greedy ones are",
         "the same on the engines of the table and with and without flash attention. NMSE: logits of a fixed text of 200 tokens against llama.cpp's own CPU",
-        "backend, and the limit. Tokens a second of text and of prompt stand beside the CPU backend's of the same run.", "",
-        f"CPU: {record['cpu']}. Packages: {', '.join(record['packages'])}.", "",
-        "| target | engine | model | flash attention | tokens | NMSE | limit | tokens/s | CPU's | prompt tokens/s | CPU's |",
-        "|---|---|---|---|---|---:|---:|---:|---:|---:|---:|",
+        "backend, and the limit. Tokens a second of text and of prompt stand beside the CPU backend's of the same run.",
     ]
-    for row in record["rows"]:
-        same = row["same_tokens_as_first_engine"] and row["same_tokens_without_flash"]
-        lines.append(f"| {row['target']} | {row['engine']} | {row['model']} | {'yes' if row['flash_attention'] else 'no'} | "
-                     f"{'same' if same else '**differ**'} | {row['nmse']:.1e} | {row['allowed']:.0e} | {row['rate']:.1f} | {row['cpu_rate']:.0f} | "
-                     f"{row['prompt_rate']:.1f} | {row['cpu_prompt_rate']:.0f} |")
+    for run in runs:
+        lines += [
+            "", f"## {run['cpu']}", "", f"Commit {run['commit']}. Packages: {', '.join(run['packages'])}.", "",
+            "| target | engine | model | flash attention | tokens | NMSE | limit | tokens/s | CPU's | prompt tokens/s | CPU's |",
+            "|---|---|---|---|---|---:|---:|---:|---:|---:|---:|", *map(line_of, run["rows"]),
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -172,9 +185,8 @@ def main():
                 print(f"{'ok  ' if good(row) else 'FAIL'} {target} {engine:7} {row['model']:5} flash={int(row['flash_attention'])} NMSE {row['nmse']:.1e}, "
                       f"{row['rate']:.1f} tokens/s (CPU {row['cpu_rate']:.0f})", flush=True)
     if options.record:
-        record = {"cpu": host_cpu(), "packages": root.version(), "rows": rows}
-        (PROJECT / "docs/llama.json").write_text(json.dumps(record, indent=1) + "\n")
-        (PROJECT / "docs/llama.md").write_text(table(record))
+        commit = (options.build / "commit").read_text().strip()
+        record({"cpu": host_cpu(), "commit": commit, "packages": root.version(), "rows": rows})
     bad = sum(not good(row) for row in rows)
     print(f"{len(rows) - bad} passed, {bad} failed")
     sys.exit(1 if bad else 0)
