@@ -13,6 +13,7 @@
 #include "runtime/kernel/execution_profile.h"
 #include "runtime/kernel/symbols.h"
 #include "runtime/memory/fault.h"
+#include "runtime/translate/jitdump.h"
 #include "runtime/translate/stored_unit.h"
 #include "runtime/translate/switches.h"
 
@@ -212,8 +213,14 @@ std::optional<TranslationCache::Work> TranslationCache::work_for(Unit& unit, con
   return work;
 }
 
+void TranslationCache::name_for_profilers(const Unit& unit, const Work& work) const {
+  if (!writes_jitdump()) return;
+  add_to_jitdump(unit.code->code(), fmt::format("{} [{}]", demangled(symbolise(*object_, work.options.entry_pc)),
+                                                backend::to_string(work.config.tier)));
+}
+
 // Whether the unit has been translated before and kept.
-bool TranslationCache::restore(Unit& unit, const Work& work, TranslationCounters& counters) {
+bool TranslationCache::restore(Unit& unit, const Work& work, TranslationCounters& counters) const {
   if (!work.disk || unit.looked) return false;
   try {
     return restore_from_disk(unit, work, counters);
@@ -222,7 +229,7 @@ bool TranslationCache::restore(Unit& unit, const Work& work, TranslationCounters
   }
 }
 
-bool TranslationCache::restore_from_disk(Unit& unit, const Work& work, TranslationCounters& counters) {
+bool TranslationCache::restore_from_disk(Unit& unit, const Work& work, TranslationCounters& counters) const {
   const std::optional<DiskCache::Loaded> loaded = work.disk->load(work.identity);
   std::optional<StoredUnit> stored = loaded ? unpack(loaded->contents) : std::nullopt;
   // Another code object may have had the same identity.
@@ -237,6 +244,7 @@ bool TranslationCache::restore_from_disk(Unit& unit, const Work& work, Translati
     unit.runs_through = stored->runs_through;
     unit.changed_lines = stored->changed_lines;
     unit.code = std::move(*code);
+    name_for_profilers(unit, work);
     ++counters.cached_units;
     counters.host_instructions += unit.code->host_instructions();
   }
@@ -283,6 +291,7 @@ void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters
   }
   const Time end = std::chrono::steady_clock::now();
   if (!unit.code) return;
+  name_for_profilers(unit, *work);
   counters.host_instructions += unit.code->host_instructions();
   ++counters.units;
   counters.translate_ns += nanoseconds(start, end);

@@ -130,8 +130,9 @@ class TranslationCache {
   void compile_unit(Unit& unit, const lift::LiftOptions& options, const Config& config, bool movable) const;
   void add_places(const std::shared_ptr<Unit>& unit, const Key& key);
   [[nodiscard]] std::optional<Work> work_for(Unit& unit, const Key& key);
-  [[nodiscard]] static bool restore(Unit& unit, const Work& work, TranslationCounters& counters);
-  [[nodiscard]] static bool restore_from_disk(Unit& unit, const Work& work, TranslationCounters& counters);
+  [[nodiscard]] bool restore(Unit& unit, const Work& work, TranslationCounters& counters) const;
+  [[nodiscard]] bool restore_from_disk(Unit& unit, const Work& work, TranslationCounters& counters) const;
+  void name_for_profilers(const Unit& unit, const Work& work) const;
   static void keep(const Unit& unit, const Work& work);
   [[nodiscard]] Expected<Entry> find_in_start_unit(const Query& query, TranslationCounters& counters);
   [[nodiscard]] std::optional<Entry> place_in_start_unit(const Query& query, bool exec_full) const;
