@@ -1,5 +1,5 @@
-"""The part for CI: a root with the newest ROCm that the mirror serves; rocminfo, the five examples, HIP's virtual memory, OpenCL,
-samples of three suites.
+"""The part for CI: a root with the newest ROCm that the mirror serves; rocminfo, the five examples, HIP's virtual memory, the tables of
+HSA's functions beside those of the public header, OpenCL, samples of three suites.
 
 Packages of a moving release may come broken. A check that fails is an error only if it has passed with the same versions before,
 as green.json says; otherwise it is reported. `--record` writes what has passed into green.json."""
@@ -22,10 +22,14 @@ TARGET = "gfx906"
 EXAMPLES = {"saxpy": [], "matmul": [], "reduction": [], "streams": [], "mandelbrot": ["-lpng"]}
 # Of tests/hip, for what HIP 5.2 does not have.
 PROGRAMS = ("virtual_memory",)
+# What compares HSA's tables, and what it includes.
+TABLES = ("tests/hsa/public_tables.cpp", "runtime/hsa/api_functions.def", "runtime/hsa/api_table.h", "runtime/hsa/newer_api.h")
 OPENCL = ["rocm-opencl-icd", "clinfo"]
 # Small packages, whose tests take seconds.
 SUITES = ("hipRAND", "rocFFT", "hipFFT")
 SAMPLE = 8
+# Names of all checks.
+CHECKS = ["rocminfo", *(f"example {name}" for name in EXAMPLES), *PROGRAMS, "HSA tables", "OpenCL", *SUITES]
 # Releases that are tried, the newest first.
 RELEASES = ("experimental", "sid", "trixie")
 # Seconds and GiB for one check.
@@ -97,6 +101,8 @@ def run(options: argparse.Namespace) -> int:
         checks.run(f"example {example}", hip, lambda e=example, flags=libraries: run_example(step, e, flags))
     for program in PROGRAMS:
         checks.run(program, hip, lambda p=program: run_example(step, p, [], folder="tests/hip"))
+    header = f"libhsa-runtime-dev_{root.installed().get('libhsa-runtime-dev')}"
+    checks.run("HSA tables", header, lambda: compare_tables(step))
     opencl = f"{hip} {OPENCL[0]}_{root.candidate(OPENCL[0])}"
     checks.run("OpenCL", opencl, lambda: run_opencl(step))
     for suite_name in SUITES:
@@ -168,6 +174,18 @@ def run_example(step: steps.Step, name: str, libraries: list[str], folder: str =
     compiler = ["hipcc", f"--offload-arch={TARGET}", "-O2", "-std=c++17", source, "-o", program, *libraries]
     checked(step.command(compiler, wavejit=False), step.deadline)
     return checked(step.command([program]), step.deadline).splitlines()[-1]
+
+
+def compare_tables(step: steps.Step) -> str:
+    """Compiles the comparison of the library's tables with those of the root's hsa_api_trace.h."""
+    for name in TABLES:
+        file = step.root.exchange / "tables" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes((table.REPOSITORY / name).read_bytes())
+    folder = f"{roots.EXCHANGE}/tables"
+    compiler = ["hipcc", "-x", "c++", "-std=c++20", "-fsyntax-only", "-DWAVEJIT_COMPARES_TABLES", "-I", folder]
+    checked(step.command([*compiler, f"{folder}/{TABLES[0]}"], wavejit=False), step.deadline)
+    return ""
 
 
 def run_opencl(step: steps.Step) -> str:

@@ -433,6 +433,9 @@ class Verdicts(unittest.TestCase):
         self.assertTrue(self.red({"rocminfo": ["hip_7.1", "hip_7.2"]}))
         self.assertFalse(self.red({"rocminfo": ["hip_7.2"]}, deadline=time.monotonic() - 1))
 
+    def test_each_check_has_passed_with_some_version(self) -> None:
+        self.assertEqual(set(ci.CHECKS), set(ci.Checks(0).green))
+
     def test_a_mirror_that_does_not_answer_is_not_red(self) -> None:
         green = {"rocminfo": ["hip_7.2"]}
         self.assertFalse(self.red(green, error=root.PackageError("E: Failed to fetch http://127.0.0.1:9/a.deb")))

@@ -30,7 +30,8 @@ static void multiply_add_task(void* buffers[], void* arguments) {
   std::uint32_t factor = 1;
   if (arguments) starpu_codelet_unpack_args(arguments, &factor);
   const int n = static_cast<int>(STARPU_VECTOR_GET_NX(buffers[0]));
-  multiply_add<<<(n + 255) / 256, 256, 0, starpu_hip_get_local_stream()>>>(data_of(buffers[0]), data_of(buffers[1]), factor, n);
+  multiply_add<<<(n + 255) / 256, 256, 0, starpu_hip_get_local_stream()>>>(data_of(buffers[0]), data_of(buffers[1]),
+                                                                           factor, n);
 }
 
 static void clear_task(void* buffers[], void*) {
@@ -38,7 +39,8 @@ static void clear_task(void* buffers[], void*) {
   clear<<<(n + 255) / 256, 256, 0, starpu_hip_get_local_stream()>>>(data_of(buffers[0]), n);
 }
 
-static starpu_codelet codelet(starpu_hip_func_t function, const char* name, std::vector<starpu_data_access_mode> modes) {
+static starpu_codelet codelet(starpu_hip_func_t function, const char* name,
+                              std::vector<starpu_data_access_mode> modes) {
   starpu_codelet made;
   starpu_codelet_init(&made);
   made.where = STARPU_HIP;
@@ -66,8 +68,8 @@ struct Blocks {
       const bool own = b % ranks == rank;
       if (own)
         for (int i = 0; i < kCount; ++i) host[b].push_back(value_of(b, i));
-      starpu_vector_data_register(&handles[b], own ? STARPU_MAIN_RAM : -1, reinterpret_cast<std::uintptr_t>(host[b].data()), kCount,
-                                  sizeof(std::uint32_t));
+      starpu_vector_data_register(&handles[b], own ? STARPU_MAIN_RAM : -1,
+                                  reinterpret_cast<std::uintptr_t>(host[b].data()), kCount, sizeof(std::uint32_t));
       starpu_mpi_data_register(handles[b], first_tag + b, b % ranks);
     }
   }
@@ -121,9 +123,11 @@ static int messages(int rank, int ranks) {
   starpu_vector_data_register(&handles[1], STARPU_MAIN_RAM, reinterpret_cast<std::uintptr_t>(own.data()), kCount, 4);
   const int next = (rank + 1) % ranks, previous = (rank + ranks - 1) % ranks;
   for (int round = 0; round < kRounds; ++round) {
-    if (rank > 0 || round > 0) starpu_mpi_irecv_detached(handles[0], previous, 100 + round, MPI_COMM_WORLD, nullptr, nullptr);
+    if (rank > 0 || round > 0)
+      starpu_mpi_irecv_detached(handles[0], previous, 100 + round, MPI_COMM_WORLD, nullptr, nullptr);
     const std::uint32_t factor = 3;
-    if (starpu_task_insert(&add, STARPU_RW, handles[0], STARPU_R, handles[1], STARPU_VALUE, &factor, sizeof factor, 0) != 0)
+    if (starpu_task_insert(&add, STARPU_RW, handles[0], STARPU_R, handles[1], STARPU_VALUE, &factor, sizeof factor,
+                           0) != 0)
       return -1;
     const bool last = rank == ranks - 1;
     if (!last || round + 1 < kRounds)
@@ -147,13 +151,14 @@ static int reduction(int rank, int ranks) {
   const auto values = first_values();
   std::vector<std::uint32_t> total(kCount, 17), wanted(kCount, 17);
   starpu_data_handle_t handle;
-  starpu_vector_data_register(&handle, rank == 0 ? STARPU_MAIN_RAM : -1, reinterpret_cast<std::uintptr_t>(total.data()), kCount, 4);
+  starpu_vector_data_register(&handle, rank == 0 ? STARPU_MAIN_RAM : -1, reinterpret_cast<std::uintptr_t>(total.data()),
+                              kCount, 4);
   starpu_mpi_data_register(handle, 300, 0);
   starpu_data_set_reduction_methods(handle, &sum, &zero);
   for (int b = 0; b < kBlocks; ++b) {
     const auto factor = static_cast<std::uint32_t>(b + 1);
-    if (starpu_mpi_task_insert(MPI_COMM_WORLD, &add, STARPU_REDUX, handle, STARPU_R, blocks.handles[b], STARPU_VALUE, &factor,
-                               sizeof factor, STARPU_EXECUTE_ON_NODE, b % ranks, 0) != 0)
+    if (starpu_mpi_task_insert(MPI_COMM_WORLD, &add, STARPU_REDUX, handle, STARPU_R, blocks.handles[b], STARPU_VALUE,
+                               &factor, sizeof factor, STARPU_EXECUTE_ON_NODE, b % ranks, 0) != 0)
       return -1;
     add_to(wanted, values[b], factor);
   }
