@@ -181,10 +181,24 @@ def section(
         cells += [f"{row['seconds']:,}", f"{row['peak_mib'] / 1024:.1f}"]
         lines.append("| " + " | ".join(cells) + " |")
     lines.append("")
-    packages = sorted({row["package"] for row in rows if row["package"]})
-    lines += ["Packages: " + ", ".join(p.replace(" ", ", ").replace("_", " ") for p in packages) + ".", ""]
-    lines += not_run(absent) + failures(rows, reasons)
+    left_out = [left for left in everything.left_out if release.name in left.releases]
+    lines += packages(rows) + not_run(absent, left_out) + failures(rows, reasons)
     return "\n".join(lines)
+
+
+def packages(rows: list[dict]) -> list[str]:
+    """What each suite is of; suites of the same packages together, targets where those of a suite are of different ones."""
+    targets: dict[str, dict[str, list[str]]] = {}  # by suite and packages
+    for row in rows:
+        if row["package"]:
+            targets.setdefault(row["suite"], {}).setdefault(row["package"], []).append(row["target"])
+    suites: dict[str, list[str]] = {}  # by packages
+    for suite, own in targets.items():
+        for package, where in own.items():
+            name = suite if len(own) == 1 else f"{suite} ({', '.join(dict.fromkeys(where))})"
+            suites.setdefault(package, []).append(name)
+    lines = [f"- {', '.join(names)}: {p.replace(' ', ', ').replace('_', ' ')}" for p, names in suites.items()]
+    return ["Packages:", "", *lines, ""] if lines else []
 
 
 STATES = {
@@ -195,9 +209,9 @@ STATES = {
 }
 
 
-def not_run(rows: list[dict]) -> list[str]:
+def not_run(rows: list[dict], left_out: list[table.LeftOut]) -> list[str]:
     """Suites without a row, by the reason."""
-    lines = []
+    lines = [f"- {left.name}: {left.reason}" for left in left_out]
     for state, text in STATES.items():
         suites: dict[str, list[str]] = {}
         messages: dict[str, str] = {}

@@ -71,11 +71,21 @@ class Reason:
 
 
 @dataclasses.dataclass(frozen=True)
+class LeftOut:
+    """A package of tests in `releases` that is no suite."""
+
+    name: str
+    releases: list[str]
+    reason: str
+
+
+@dataclasses.dataclass(frozen=True)
 class Table:
     releases: dict[str, Release]
     suites: list[Suite]
     whole: list[str]
     order: list[str]
+    left_out: list[LeftOut]
 
     def suite(self, name: str) -> Suite:
         for suite in self.suites:
@@ -91,6 +101,7 @@ def load_table(path: pathlib.Path = HERE / "table.toml") -> Table:
         suites=[Suite(**{**data["default"], **fields}) for fields in data["suite"]],
         whole=data["plan"]["whole"],
         order=data["plan"]["order"],
+        left_out=[LeftOut(**fields) for fields in data.get("left_out", [])],
     )
 
 

@@ -356,6 +356,17 @@ class Documents(unittest.TestCase):
         text = document.markdown([row], table.load_table(), [])
         self.assertIn("- rocPRIM: The package cannot be installed: E: Unmet dependencies.", text)
 
+    def test_what_is_left_out_says_why(self) -> None:
+        everything = dataclasses.replace(table.load_table(), left_out=[table.LeftOut("rocFoo", ["trixie"], "It has no kernels.")])
+        self.assertIn("- rocFoo: It has no kernels.", document.markdown([self.row()], everything, []))
+        self.assertNotIn("rocFoo", document.markdown([self.row(release="sid")], everything, []))
+
+    def test_packages_say_what_suites_they_are_of(self) -> None:
+        rows = [self.row(), self.row(suite="Thrust"), self.row(suite="UCX", key="build a_1 b_2"), self.row(suite="UCX", target="gfx90a")]
+        text = "\n".join(document.packages(rows))
+        self.assertIn("- rocPRIM, Thrust, UCX (gfx90a): librocprim-tests 5.7.1-2\n", text)
+        self.assertIn("- UCX (gfx906): a 1, b 2\n", text)
+
     def test_a_row_of_more_tests_stays(self) -> None:
         old = self.row()
         one = {"a:Suite.one": gtest.Result("passed", 1)}
