@@ -86,12 +86,12 @@ std::unique_ptr<Agent> make_gpu(const Device& device) {
 }  // namespace
 
 bool Agent::take_memory(uint64_t bytes) {
-  const uint64_t before = allocated_bytes.fetch_add(bytes, std::memory_order_relaxed);
-  if (!is_gpu()) return true;  // the host's system decides
-  const uint64_t all = pools[0]->bytes;
-  if (before <= all && bytes <= all - before) return true;
-  give_memory_back(bytes);
-  return false;
+  const uint64_t all = is_gpu() ? pools[0]->bytes : UINT64_MAX;  // of the host's memory the system decides
+  uint64_t taken = allocated_bytes.load(std::memory_order_relaxed);
+  do {
+    if (taken > all || bytes > all - taken) return false;
+  } while (!allocated_bytes.compare_exchange_weak(taken, taken + bytes, std::memory_order_relaxed));
+  return true;
 }
 
 uint64_t host_memory_bytes() {
@@ -223,9 +223,9 @@ hsa_status_t cpu_or_gpu(const Agent& a, uint32_t attribute, void* value) {
   }
 }
 
-// What is left of the agent's memory, and of the host's, which it is.
+// What is left of the device's memory, which is never more than the host's.
 uint64_t available_bytes(const Agent& a) {
-  const uint64_t total = memory_bytes(*a.board), allocated = a.allocated_bytes.load(std::memory_order_relaxed);
+  const uint64_t total = a.pools[0]->bytes, allocated = a.allocated_bytes.load(std::memory_order_relaxed);
   return total > allocated ? total - allocated : 0;
 }
 

@@ -8,17 +8,17 @@
 namespace wavejit::hsa {
 
 // HIP 6.4 destroys the object of a mapping while the handler of a kernel that has ended still uses it: a driver's unmapping takes
-// longer than an interrupt. hsa_amd_vmem_unmap() waits so long at most for handlers. Test: hip/virtual_memory.cpp in the check of
-// the newest ROCm.
+// longer than an interrupt. hsa_amd_vmem_unmap() waits at most this long for handlers. Test:
+// hsa.VirtualMemoryTest.HandlersBeforeUnmapping; with HIP 6.4 tests/hip/virtual_memory.cpp.
 inline constexpr std::chrono::milliseconds kUnmapWaitsForHandlers{200};
 
 // libamdhip64, all versions: its handlers of signals use objects that the end of the process destroys. A device has long finished
-// by then; a translator at its first launches has not. At exit, work and its handlers get so long at most, each. Test:
+// by then; a translator at its first launches has not. At exit, work gets at most this long, and so do its handlers. Test:
 // hsa.HandlersEndBeforeTheProgram.
 inline constexpr std::chrono::milliseconds kExitWaitsForWork{200};
 
-// HIP 6.4 launches its own copy kernel with 512 work-items and says 256 in its metadata, which nobody can change who reads a
-// warning. Test: hsa.HsaTest.GroupsBeyondTheSizeOfTheMetadata.
+// HIP 6.4 launches its own copy kernel with 512 work-items and says 256 in its metadata. Of HIP's kernels there is no warning, as
+// whoever reads it cannot change them. Test: hsa.HsaTest.GroupsBeyondTheSizeOfTheMetadata has the warning of other kernels.
 [[nodiscard]] inline bool is_kernel_of_hip(std::string_view kernel) {
   return kernel.starts_with("__amd_rocclr_");
 }

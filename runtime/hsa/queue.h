@@ -148,7 +148,7 @@ void wake_unnoticed();
 
 [[nodiscard]] std::shared_ptr<Queue> queue_of(const hsa_queue_t* handle);
 void destroy_all_queues();
-// Returns when no queue has a packet any more, or after 200 ms.
+// Returns when no queue has a packet any more, or after `limit`.
 void settle_queues(std::chrono::milliseconds limit);
 
 }  // namespace wavejit::hsa

@@ -120,7 +120,7 @@ void wake_all_observers();
 void add_async_handler(const Condition& condition, hsa_amd_signal_handler handler, void* argument);
 // `function(argument)` soon, on the same thread.
 void run_async(void (*function)(void*), void* argument);
-// Returns when handlers whose conditions hold already have been called, or after 200 ms.
+// Returns when handlers whose conditions hold already have been called, or after `limit`.
 void settle_async_handlers(std::chrono::milliseconds limit);
 void stop_async_handlers();
 

@@ -33,7 +33,7 @@ struct Memory {
   const Pool* pool = nullptr;
   hsa_amd_memory_type_t type = MEMORY_TYPE_NONE;
   int file = -1;
-  bool imported = false;    // the process that made it has taken the device's memory
+  bool of_other = false;    // made by another process: not counted as this one's
   uint32_t references = 1;  // of handles
   uint32_t mappings = 0;
 };
@@ -106,14 +106,16 @@ uint64_t reserve_addresses(uint64_t wanted, size_t bytes, uint64_t alignment, in
   return aligned;
 }
 
-// The file's name: the agent by its node, the pool by its number, and the type. It tells our files from others, too.
-constexpr const char* kNameFormat = "wavejit-memory:%u:%u:%u";
+// The file's name: the agent by its node, the pool by its number, the type, and the process that has made it. It tells our files
+// from others, too.
+constexpr const char* kNameFormat = "wavejit-memory:%u:%u:%u:%d";
 
 std::string name_of(const Pool& pool, hsa_amd_memory_type_t type) {
   unsigned index = 0;
   while (pool.agent->pools[index].get() != &pool) ++index;
   std::array<char, 64> name{};
-  std::snprintf(name.data(), name.size(), kNameFormat, pool.agent->node, index, static_cast<unsigned>(type));
+  std::snprintf(name.data(), name.size(), kNameFormat, pool.agent->node, index, static_cast<unsigned>(type),
+                static_cast<int>(getpid()));
   return name.data();
 }
 
@@ -124,14 +126,16 @@ hsa_status_t read_name(int file, Memory& memory) {
     return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;
   constexpr std::string_view kPrefix = "/memfd:";
   unsigned node = 0, index = 0, type = 0;
+  int maker = 0;
   if (!std::string_view(target.data()).starts_with(kPrefix) ||
-      std::sscanf(target.data() + kPrefix.size(), kNameFormat, &node, &index, &type) != 3)
+      std::sscanf(target.data() + kPrefix.size(), kNameFormat, &node, &index, &type, &maker) != 4)
     return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;
   // The other process may have devices that this one does not have.
   const auto owner = std::ranges::find(agents(), node, [](const auto& agent) { return agent->node; });
   if (owner == agents().end() || index >= (*owner)->pools.size()) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   memory.pool = (*owner)->pools[index].get();
   memory.type = type == MEMORY_TYPE_PINNED ? MEMORY_TYPE_PINNED : MEMORY_TYPE_NONE;
+  memory.of_other = maker != getpid();
   return memory.pool->can_allocate() ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ALLOCATION;
 }
 
@@ -302,7 +306,6 @@ class VirtualMemory {
       return HSA_STATUS_SUCCESS;
     }
     Memory memory;
-    memory.imported = true;
     if (const hsa_status_t status = read_name(file, memory); status != HSA_STATUS_SUCCESS) return status;
     memory.bytes = static_cast<size_t>(info.st_size);
     memory.file = fcntl(file, F_DUPFD_CLOEXEC, 0);
@@ -364,7 +367,7 @@ class VirtualMemory {
   // A handle is an address that nothing else has, and so are the numbers after it, as many as the memory has bytes:
   // libamdhip64 keeps handles in its table of memory ranges.
   hsa_status_t add(const Memory& memory, uint64_t* handle) {
-    const bool taken = memory.imported || memory.pool->agent->take_memory(memory.bytes);
+    const bool taken = memory.of_other || memory.pool->agent->take_memory(memory.bytes);
     *handle = taken ? reserve_addresses(0, memory.bytes, kPage, PROT_NONE) : 0;
     if (*handle == 0) {
       if (taken) give_back(memory);
@@ -376,7 +379,7 @@ class VirtualMemory {
   }
 
   static void give_back(const Memory& memory) {
-    if (!memory.imported) memory.pool->agent->give_memory_back(memory.bytes);
+    if (!memory.of_other) memory.pool->agent->give_memory_back(memory.bytes);
   }
 
   void drop_unused(std::map<uint64_t, Memory>::iterator it) {

@@ -77,7 +77,7 @@ class JitDump {
     const iovec parts[] = {{&header, sizeof header},
                            {const_cast<char*>(text.c_str()), text.size() + 1},
                            {const_cast<uint8_t*>(code.data()), code.size()}};
-    if (writev(file_, parts, 3) != static_cast<ssize_t>(header.bytes)) give_up("cannot be written");
+    wrote(writev(file_, parts, 3), header.bytes);
   }
 
  private:
@@ -87,11 +87,16 @@ class JitDump {
     file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file_ < 0) return give_up("cannot be created");
     const FileHeader header{.process = static_cast<uint32_t>(getpid()), .time = now()};
-    if (write(file_, &header, sizeof header) != static_cast<ssize_t>(sizeof header))
-      return give_up("cannot be written");
+    wrote(write(file_, &header, sizeof header), sizeof header);
+    if (file_ < 0) return;
     // perf finds the file by this mapping.
     if (mmap(nullptr, kPage, PROT_READ | PROT_EXEC, MAP_PRIVATE, file_, 0) == MAP_FAILED)
       give_up("cannot be mapped as code");
+  }
+  void wrote(ssize_t bytes, size_t wanted) {
+    if (bytes == static_cast<ssize_t>(wanted)) return;
+    if (bytes >= 0) errno = ENOSPC;  // not all of it
+    give_up("cannot be written");
   }
   void give_up(const char* why) {
     std::fprintf(stderr, "wavejit: WAVEJIT_JITDUMP: %s %s: %s\n", path_.c_str(), why, std::strerror(errno));

@@ -213,10 +213,11 @@ std::optional<TranslationCache::Work> TranslationCache::work_for(Unit& unit, con
   return work;
 }
 
-void TranslationCache::name_for_profilers(const Unit& unit, const Work& work) const {
+void TranslationCache::name_for_profilers(const Unit& unit, const Work& work) const try {
   if (!writes_jitdump()) return;
   add_to_jitdump(unit.code->code(), fmt::format("{} [{}]", demangled(symbolise(*object_, work.options.entry_pc)),
                                                 backend::to_string(work.config.tier)));
+} catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the profile lacks a name
 }
 
 // Whether the unit has been translated before and kept.

@@ -165,6 +165,7 @@ def main():
     options = parser.parse_args()
     if not (options.build / "wavejit").exists():
         fail(f"{options.build} has no command wavejit: build it first", 2)
+    commit = (options.build / "commit").read_text().strip() if options.record else ""
     options.directory.mkdir(parents=True, exist_ok=True)
     engines = options.engine.split(",")
     if "avx512" in engines and "avx512f" not in pathlib.Path("/proc/cpuinfo").read_text():
@@ -185,7 +186,6 @@ def main():
                 print(f"{'ok  ' if good(row) else 'FAIL'} {target} {engine:7} {row['model']:5} flash={int(row['flash_attention'])} NMSE {row['nmse']:.1e}, "
                       f"{row['rate']:.1f} tokens/s (CPU {row['cpu_rate']:.0f})", flush=True)
     if options.record:
-        commit = (options.build / "commit").read_text().strip()
         record({"cpu": host_cpu(), "commit": commit, "packages": root.version(), "rows": rows})
     bad = sum(not good(row) for row in rows)
     print(f"{len(rows) - bad} passed, {bad} failed")

@@ -51,6 +51,8 @@ class Checks:
 
     def run(self, name: str, versions: str, check: Callable[[], str]) -> None:
         """`versions`: the packages that the check is of."""
+        if name not in CHECKS:
+            raise ValueError(f"{name} is not in CHECKS")
         start = time.monotonic()
         if start > self.deadline:
             print(f"rocm-ci: {name}: not run, the time is over")

@@ -164,7 +164,7 @@ struct Collectives {
   void counted(size_t n) const {
     const size_t total = n * static_cast<size_t>(ranks);
     const auto count = [&](int from, int to) {
-      return (from + 2 * to) % 3 == 2 ? 0 : n - n * static_cast<size_t>(to) / 8;
+      return (from + 2 * to) % 3 == 2 ? 0 : n - n * static_cast<size_t>(to % 8) / 8;
     };
     for (Rank& r : own) {
       r.sends.clear(), r.receives.clear(), r.offsets.clear();

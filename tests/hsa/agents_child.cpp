@@ -1,5 +1,6 @@
 // Prints the GPUs that the process has, one a line: "NODE UUID ISA CHIP COMPUTE_UNITS LDS_KIB", "pools FLAGS" behind those that
-// have other pools than most, and "no images" behind those that have none. For each file in the arguments, "load STATUS" follows: what loading that code object for the first GPU gives.
+// have other pools than most, and "no images" behind those that have none. For each file in the arguments, "load STATUS" follows:
+// what loading that code object for the first GPU gives.
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ext_image.h>

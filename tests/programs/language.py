@@ -182,7 +182,9 @@ class Expressions:
     def sum_or_product(self, type_: str, a: Node, b: Node) -> Node:
         """Of numbers, or of vectors of them."""
         operator = self.rng.choice("+-*")
-        return Node(type_, [f"sub_{type_}(", a, ", ", b, ")"] if operator == "-" else ["(", a, f" {operator} ", b, ")"])
+        if operator == "*":
+            return Node(type_, ["(", a, " * ", b, ")"])
+        return Node(type_, [f"{'add' if operator == '+' else 'sub'}_{type_}(", a, ", ", b, ")"])
 
     def real(self, type_: str, scope: Scope, depth: int) -> Node:
         rng = self.rng

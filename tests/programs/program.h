@@ -322,25 +322,31 @@ static inline u64 bits_f64(f64 x) {
 static inline u32 bits_f16(f16 x) {
   return x != x ? 0x7e00u : BITS16(x);
 }
-static inline f16 add_f16(f16 a, f16 b) {
-  return F16_OP(a, +, b);
-}
-// The difference of a and b. As an operand of another instruction of the vector unit, 0 - x is -x for clang 19 (SelectVOP3Mods), whose
-// zero has the other sign for x = 0; hence a difference is first in a register. (That a is 0 shows as late as in its code generator.)
+// Sums and differences. As an operand of another instruction of the vector unit, 0 - x and 0 + -x are -x for clang 19
+// (SelectVOP3Mods), whose zero has the other sign for x = 0; hence the result is first in a register. (That a is 0, or b a negation,
+// shows as late as in its code generator.)
 #if PROGRAM_GPU && __clang_major__ == 19
 #define IN_REGISTER(x) __asm__("" : "+v"(x))
 #else
 #define IN_REGISTER(x) (void)(x)
 #endif
-#define DIFFERENCE(type, expression)              \
+#define SUMS(type, sum, difference)               \
+  static inline type kept_##type(type a) {        \
+    IN_REGISTER(a);                               \
+    return a;                                     \
+  }                                               \
+  static inline type add_##type(type a, type b) { \
+    return kept_##type(sum);                      \
+  }                                               \
   static inline type sub_##type(type a, type b) { \
-    type difference = (expression);               \
-    IN_REGISTER(difference);                      \
-    return difference;                            \
+    return kept_##type(difference);               \
   }
-DIFFERENCE(f16, F16_OP(a, -, b))
-DIFFERENCE(f32, a - b)
-DIFFERENCE(f64, a - b)
+SUMS(f16, F16_OP(a, +, b), F16_OP(a, -, b))
+SUMS(f32, a + b, a - b)
+SUMS(f64, a + b, a - b)
+static inline f32x4 add_f32x4(f32x4 a, f32x4 b) {
+  return (f32x4){add_f32(a.x, b.x), add_f32(a.y, b.y), add_f32(a.z, b.z), add_f32(a.w, b.w)};
+}
 static inline f32x4 sub_f32x4(f32x4 a, f32x4 b) {
   return (f32x4){sub_f32(a.x, b.x), sub_f32(a.y, b.y), sub_f32(a.z, b.z), sub_f32(a.w, b.w)};
 }

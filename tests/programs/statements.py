@@ -217,9 +217,10 @@ class Statements:
             return statement(target, rng.choice(("++", "--")), ";\n")
         if place.type in ("f32", "f64") and roll < 0.3:
             operator, value = rng.choice("+-*"), self.e.expression(place.type, scope, 2)
-            if operator == "-":  # as sub_f32() and sub_f64() in program.h
-                return statement(target, f" += sub_{place.type}(-0.0f, ", value, ");\n")
-            return statement(target, f" {operator}= ", value, ";\n")
+            negated = "-0.0f - " if operator == "-" else ""
+            if operator == "*":
+                return statement(target, " *= ", value, ";\n")
+            return statement(target, f" += kept_{place.type}({negated}(", value, "));\n")
         return statement(target, " = ", self.e.expression(place.type, scope, rng.choice((1, 2, 2, 3))), ";\n")
 
     def hash(self, context: Context) -> Node:

@@ -40,6 +40,10 @@ std::vector<Unit> units_of(const std::string& folder, pid_t process) {
   EXPECT_EQ(number(20, 4), static_cast<uint64_t>(process));
   uint64_t time = number(24, 8);
   for (size_t at = 40; at < all.size(); at += number(at + 4, 4)) {
+    const uint64_t bytes_of_record = number(at + 4, 4);
+    EXPECT_GT(bytes_of_record, 56u);
+    EXPECT_LE(at + bytes_of_record, all.size());
+    if (bytes_of_record <= 56 || at + bytes_of_record > all.size()) return {};
     EXPECT_LE(time, number(at + 8, 8));
     time = number(at + 8, 8);
     EXPECT_EQ(number(at, 4), 0u);
@@ -113,7 +117,13 @@ TEST_P(JitDump, HasTranslatedCode) {
 TEST_P(JitDump, FoldersThatAreNotThere) {
   (void)in_child([] {
     setenv("WAVEJIT_JITDUMP", "/nowhere/at/all", 1);
-    launch(GetParam(), "kernel");
+    testing::internal::CaptureStderr();
+    launch(GetParam(), "first");
+    launch(GetParam(), "second");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              fmt::format("wavejit: WAVEJIT_JITDUMP: /nowhere/at/all/jit-{}.dump cannot be created: No such file or "
+                          "directory\n",
+                          getpid()));
   });
 }
 

@@ -212,7 +212,6 @@ WAVEJIT_PATH(ssize_t, __readlinkat_chk, (int folder, const char* path, char* out
              redirected, out, bytes, most)
 WAVEJIT_PATH(FILE*, freopen, (const char* path, const char* mode, FILE* file), redirected, mode, file)
 WAVEJIT_PATH(FILE*, freopen64, (const char* path, const char* mode, FILE* file), redirected, mode, file)
-WAVEJIT_PATH(int, chdir, (const char* path) noexcept, redirected)
 // ls -l looks at attributes.
 WAVEJIT_PATH(ssize_t, getxattr, (const char* path, const char* name, void* value, size_t bytes) noexcept, redirected,
              name, value, bytes)
@@ -225,7 +224,8 @@ WAVEJIT_PATH(ssize_t, llistxattr, (const char* path, char* names, size_t bytes) 
 #define WAVEJIT_GLOB(name, type, readdir_of, stat_of, lstat_of)                                            \
   WAVEJIT_KFD_API int name(const char* pattern, int flags, int (*failed)(const char*, int), type* paths) { \
     WAVEJIT_NEXT(name);                                                                                    \
-    if (tree_length != 0 && (flags & GLOB_ALTDIRFUNC) == 0) {                                              \
+    if (!tree_known) read_variable();                                                                      \
+    if (tree_length != 0 && paths != nullptr && (flags & GLOB_ALTDIRFUNC) == 0) {                          \
       flags |= GLOB_ALTDIRFUNC;                                                                            \
       paths->gl_opendir = [](const char* path) { return static_cast<void*>(opendir(path)); };              \
       paths->gl_readdir = [](void* folder) { return readdir_of(static_cast<DIR*>(folder)); };              \

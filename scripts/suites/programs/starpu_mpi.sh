@@ -8,8 +8,13 @@ if [ -x "$folder/$1" ]; then
   shift
 else
   program=/tmp/starpu_ranks.$WAVEJIT_TARGET
-  [ -x "$program" ] || hipcc --offload-arch="$WAVEJIT_TARGET" -O2 -std=c++17 -DSTARPU_HIP_PLATFORM_AMD \
-    $(mpicxx --showme:compile) -I/usr/include/starpu/1.4 /opt/suites/programs/starpu_ranks.cpp -o "$program" \
-    -lstarpumpi-1.4 -lstarpu-1.4 $(mpicxx --showme:link)
+  source=/opt/suites/programs/starpu_ranks.cpp
+  if ! [ "$program" -nt "$source" ]; then
+    compile=$(mpicxx --showme:compile)
+    link=$(mpicxx --showme:link)
+    hipcc --offload-arch="$WAVEJIT_TARGET" -O2 -std=c++17 -DSTARPU_HIP_PLATFORM_AMD $compile -I/usr/include/starpu/1.4 \
+      "$source" -o "$program.$$" -lstarpumpi-1.4 -lstarpu-1.4 $link
+    mv "$program.$$" "$program"
+  fi
 fi
 exec mpirun -n 2 --allow-run-as-root --bind-to none "$program" "$@"
