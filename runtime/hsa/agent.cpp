@@ -190,11 +190,11 @@ hsa_status_t cpu_or_gpu(const Agent& a, uint32_t attribute, void* value) {
     case HSA_AGENT_INFO_FBARRIER_MAX_SIZE:
       return give(value, uint32_t{gpu ? 32u : 0u});
     case HSA_AGENT_INFO_QUEUES_MAX:
-      return give(value, uint32_t{gpu ? kMaxQueues : 0});
+      return give(value, gpu ? kMaxQueues : 0);
     case HSA_AGENT_INFO_QUEUE_MIN_SIZE:
-      return give(value, uint32_t{gpu ? kQueueMinPackets : 0});
+      return give(value, gpu ? kQueueMinPackets : 0);
     case HSA_AGENT_INFO_QUEUE_MAX_SIZE:
-      return give(value, uint32_t{gpu ? kQueueMaxPackets : 0});
+      return give(value, gpu ? kQueueMaxPackets : 0);
     case HSA_AGENT_INFO_QUEUE_TYPE:
       return give(value, HSA_QUEUE_TYPE_MULTI);
     case HSA_AGENT_INFO_NODE:
@@ -303,7 +303,7 @@ hsa_status_t amd_info(const Agent& a, uint32_t attribute, void* value) {
     case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT:  // scratch is taken for each launch and not kept
       return give(value, uint64_t{0});
     case HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX:  // what ROCr has for a GPU with one XCC
-      return give(value, uint64_t{board ? uint64_t{4} << 30 : 0});
+      return give(value, board ? uint64_t{4} << 30 : 0);
     case HSA_AMD_AGENT_INFO_CLOCK_COUNTERS: {
       const uint64_t now = timestamp();
       return give(value, board ? hsa_amd_clock_counters_t{now / wavejit::kRealtimeNs, now, now, kTimestampFrequency}

@@ -286,14 +286,14 @@ hsa_status_t pool_info(const Pool& pool, uint32_t attribute, void* value) {
       return give(value, global);
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE:
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT:
-      return give(value, size_t{global ? kPage : 0});
+      return give(value, global ? kPage : 0);
     case HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL:
       return give(value, global && !pool.agent->is_gpu());
     case HSA_AMD_MEMORY_POOL_INFO_LOCATION:
       if (!global) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
       return give(value, pool.agent->is_gpu() ? HSA_AMD_MEMORY_POOL_LOCATION_GPU : HSA_AMD_MEMORY_POOL_LOCATION_CPU);
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_REC_GRANULE:  // of devices: huge pages
-      return give(value, size_t{!global ? 0 : pool.agent->is_gpu() ? kHugePage : kPage});
+      return give(value, !global ? 0 : pool.agent->is_gpu() ? kHugePage : kPage);
     default:
       return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
@@ -316,7 +316,7 @@ hsa_status_t region_info(const Pool& pool, uint32_t attribute, void* value) {
       return give(value, global);
     case HSA_REGION_INFO_RUNTIME_ALLOC_GRANULE:
     case HSA_REGION_INFO_RUNTIME_ALLOC_ALIGNMENT:
-      return give(value, size_t{global ? kPage : 0});
+      return give(value, global ? kPage : 0);
     case HSA_AMD_REGION_INFO_HOST_ACCESSIBLE:
       return give(value, global);
     case HSA_AMD_REGION_INFO_BASE:

@@ -111,6 +111,8 @@ mode_t mode_of(int flags, va_list arguments) {
 
 }  // namespace
 
+// NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming): these are the C library's functions
+
 // Defines `real`, the next function of this name.
 #define WAVEJIT_NEXT(name)              \
   static decltype(name)* cached_##name; \
@@ -265,3 +267,5 @@ WAVEJIT_KFD_API FILE* popen(const char* command, const char* type) {
     if (tree_length != 0 && command && strcmp(command, quirk.command) == 0) command = quirk.replacement;
   return real(command, type);
 }
+
+// NOLINTEND(bugprone-reserved-identifier, readability-identifier-naming)
