@@ -144,7 +144,8 @@ def table(runs):
         "`scripts/llama-check.sh DIR --record` writes this file. A model of the llama architecture with seeded random weights (6 MB,",
         "`scripts/llama/make-model.py`) runs on Debian's unmodified llama.cpp and its HIP backend under `wavejit exec`. Tokens: 200 greedy ones are",
         "the same on the engines of the table and with and without flash attention. NMSE: logits of a fixed text of 200 tokens against llama.cpp's own CPU",
-        "backend, and the limit. Tokens a second of text and of prompt stand beside the CPU backend's of the same run.",
+        "backend, and the limit. Tokens a second of text and of prompt stand beside the CPU backend's of the same run; the",
+        "machines had other work, translation is included where the cache was empty, and so the rates are no measure of speed.",
     ]
     for run in runs:
         lines += [

@@ -76,7 +76,7 @@ std::vector<TestEngine> translators() {
 
 class JitDump : public testing::TestWithParam<TestEngine> {};
 
-// Runs in a process of its own; each has one file.
+// Calls `work` in a child process and waits for it. Each process writes a jitdump of its own.
 template <typename Work>
 pid_t in_child(Work&& work) {
   const pid_t child = fork();
