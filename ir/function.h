@@ -148,6 +148,9 @@ struct Entry {
   // through an exit of this function with this pc, or, if this is the variant for any EXEC, through one of the variant
   // for a single EXEC. Registers hold what that exit has written to them.
   bool resumed_only = false;
+  // Waves enter here that the interpreter has run from the start: in all registers they hold what they would hold at the
+  // exits with this pc, which only exist up to pass moved-entry.
+  bool moved = false;
   uint64_t exec = ~uint64_t{0};  // EXEC of entering waves if the block does not read it
 };
 

@@ -107,6 +107,7 @@ class Parser {
     uint64_t pc = 0;
     uint32_t block = 0;
     bool resumed_only = false;
+    bool moved = false;
     uint64_t exec = 0;
   };
   struct PendingBlock {
@@ -133,13 +134,14 @@ class Parser {
       const auto block = line.id('b', kMaxId);
       if (!pc || !block) return fail("an entry is a guest pc and a block");
       const bool resumed = line.accept_word("resumed");
+      const bool moved = line.accept_word("moved");
       uint64_t exec = ~uint64_t{0};
       if (line.accept_word("exec")) {
         const auto value = line.number();
         if (!value) return fail("a mask after exec");
         exec = *value;
       }
-      entries_.push_back({*pc, *block, resumed, exec});
+      entries_.push_back({*pc, *block, resumed, moved, exec});
       return true;
     }
     if (line.accept_word("block")) return parse_block(line);
@@ -353,7 +355,7 @@ class Parser {
     for (const PendingEntry& entry : entries_) {
       Block* block = find_block(entry.block);
       if (block == nullptr) return false;
-      function_->entries.push_back({entry.pc, block, entry.resumed_only, entry.exec});
+      function_->entries.push_back({entry.pc, block, entry.resumed_only, entry.moved, entry.exec});
     }
     return true;
   }

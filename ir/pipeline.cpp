@@ -39,6 +39,7 @@ constexpr Pass kPipeline[] = {
     rows::phi_pairs,
     rows::resumed_values,
     rows::resumed_bounds,
+    rows::moved_entry,
     rows::peephole,
     rows::branch_facts,
     rows::mask_algebra,
@@ -82,7 +83,8 @@ void mix(uint64_t& hash, uint64_t value) {
 uint64_t fingerprint(const Function& function) {
   uint64_t hash = function.entries.size();
   for (const Entry& entry : function.entries)
-    for (const uint64_t value : {entry.guest_pc, uint64_t{entry.block->id}, uint64_t{entry.resumed_only}, entry.exec})
+    for (const uint64_t value :
+         {entry.guest_pc, uint64_t{entry.block->id}, uint64_t{entry.resumed_only}, uint64_t{entry.moved}, entry.exec})
       mix(hash, value);
   for (const auto& block : function.blocks) {
     for (const uint64_t value : {uint64_t{block->id}, block->guest_pc, uint64_t{block->insts.size()}}) mix(hash, value);

@@ -95,7 +95,8 @@ std::string print(const Inst& inst) {
 std::string print(const Function& function) {
   std::string out = fmt::format("function {}\n", quoted(function.name));
   for (const Entry& entry : function.entries) {
-    out += fmt::format("entry {:#x} b{}{}", entry.guest_pc, entry.block->id, entry.resumed_only ? " resumed" : "");
+    out += fmt::format("entry {:#x} b{}{}{}", entry.guest_pc, entry.block->id, entry.resumed_only ? " resumed" : "",
+                       entry.moved ? " moved" : "");
     if (entry.exec != ~uint64_t{0}) out += fmt::format(" exec {:#x}", entry.exec);
     out += '\n';
   }

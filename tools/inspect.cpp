@@ -148,6 +148,7 @@ struct DisasmState {
   bool gcn = false, lir = false, x86 = false, pass_stats = false;
   std::string ir;
   std::string isa = "auto", disabled_passes, local;
+  uint64_t moved_at = 0;
 };
 
 void disasm(const DisasmState& state, bool ir) {
@@ -171,6 +172,7 @@ void disasm(const DisasmState& state, bool ir) {
       throw InputError("The work-group size is 0 in one dimension.");
     std::copy(local.begin(), local.end(), options.local);
   }
+  options.moved_at = state.moved_at;
   for (const std::string& name : names) {
     const Kernel kernel = module.kernel(name);
     check(wavejit_kernel_dump(
@@ -220,6 +222,12 @@ void add_disasm(CLI::App& app) {
   command->add_option("--disable,--disable-pass", state->disabled_passes, kDisableHelp);
   command->add_option("--local", state->local,
                       "With --ir, --lir, --x86 or --pass-stats: the code for complete work-groups of X[,Y[,Z]]");
+  command
+      ->add_option(
+          "--moved-at", state->moved_at,
+          "With --local: the code for waves that come from the interpreter at the loop that begins at this address, "
+          "as --gcn prints it")
+      ->type_name("ADDRESS");
   command->callback([state, ir] {
     DisasmState s = *state;
     if (s.ir == "true") s.ir.clear();  // the option without a value

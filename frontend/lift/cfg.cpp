@@ -10,6 +10,7 @@
 #include "frontend/lift/handlers.h"
 #include "internal/check.h"
 #include "internal/semantics/exceptions.h"
+#include "internal/trap_id.h"
 
 namespace wavejit::lift {
 namespace {
@@ -69,7 +70,7 @@ Ending ending_of(const Instruction& inst) {
 
 unsigned num_edges(Ending ending) {
   if (ending == Ending::cond_branch) return 2;
-  return ending == Ending::fallthrough || ending == Ending::branch ? 1 : 0;
+  return ending == Ending::fallthrough || ending == Ending::branch || ending == Ending::hand_over ? 1 : 0;
 }
 
 class CfgBuilder {
@@ -89,6 +90,8 @@ class CfgBuilder {
   void discover();
   void cut();
   void make_block(uint64_t pc);
+  [[nodiscard]] bool add_hand_over();
+  [[nodiscard]] bool knows_all_ways(const Cfg& cfg) const;
   void find_last_indexed_row(Cfg& cfg) const;
   [[nodiscard]] std::vector<CodeRange> code_ranges() const;
   void assign_modes(Cfg& cfg) const;
@@ -205,6 +208,50 @@ void CfgBuilder::make_block(uint64_t pc) {
   blocks_.push_back(std::move(block));
 }
 
+// Leads all ways to moved_pc through a block at which the wave may be handed over. False: there is no such block, or waves
+// enter there by other ways.
+bool CfgBuilder::add_hand_over() {
+  const auto it = block_at_.find(*options_.moved_pc);
+  if (it == block_at_.end() || blocks_[it->second].is_entry) return false;
+  const uint32_t at = it->second, hand_over = static_cast<uint32_t>(blocks_.size());
+  for (GuestBlock& block : blocks_)
+    for (uint32_t& next : block.next)
+      if (next == at) next = hand_over;
+  blocks_[at].is_entry = true;
+  blocks_.push_back({.pc = *options_.moved_pc,
+                     .end_pc = *options_.moved_pc,
+                     .insts = {},
+                     .ending = Ending::hand_over,
+                     .next = {at, at}});
+  return true;
+}
+
+// Whether a wave of the kernel never leaves the unit but to come back where it was, with the EXEC that the unit is for: so the
+// unit's code says what its registers hold anywhere in it.
+bool CfgBuilder::knows_all_ways(const Cfg& cfg) const {
+  const std::vector<uint64_t> full = analyse_full_masks(cfg, options_.exec_full);
+  size_t index = 0;
+  return std::all_of(cfg.blocks.begin(), cfg.blocks.end(), [&](const GuestBlock& block) {
+    const uint64_t full_at_start = full[index++];
+    switch (block.ending) {
+      case Ending::jump:
+      case Ending::call:
+      case Ending::new_mode:
+        return false;
+      case Ending::trap:  // most end the wave
+        return block.insts.back().opcode == Opcode::s_trap &&
+               (block.insts.back().words[0] & 0xff) != trap_id::kDebugTrap;
+      case Ending::barrier:
+      case Ending::yield:
+        if (options_.exec_at_entries != ~uint64_t{0}) return false;
+        if (options_.exec_full && !ends_with_full_exec(block, full_at_start)) return false;
+        [[fallthrough]];
+      default:
+        return !block.leaves[0] && !block.leaves[1];
+    }
+  });
+}
+
 void CfgBuilder::find_last_indexed_row(Cfg& cfg) const {
   if (!options_.is_kernel_entry || is_part_) return;
   unsigned last = 0;
@@ -317,6 +364,11 @@ Expected<Cfg> CfgBuilder::build() {
       block.leaves[1] = block.next[1] == kNoBlock;
     }
   }
+  const auto no_hand_over = [&] {
+    return make_error(ErrorCode::kUnsupported, fmt::format("{}: no wave can come from the interpreter at {:#x}",
+                                                           options_.name, *options_.moved_pc));
+  };
+  if (options_.moved_pc && (!options_.shape || !add_hand_over())) return no_hand_over();
 
   Cfg cfg;
   const std::vector<uint32_t> order = reverse_post_order();
@@ -332,6 +384,7 @@ Expected<Cfg> CfgBuilder::build() {
   std::sort(cfg.unsupported.begin(), cfg.unsupported.end(),
             [](const Unsupported& a, const Unsupported& b) { return a.pc < b.pc; });
   assign_modes(cfg);
+  if (options_.moved_pc && !knows_all_ways(cfg)) return no_hand_over();
   find_last_indexed_row(cfg);
   cfg.code = code_ranges();
   return cfg;

@@ -23,6 +23,7 @@ enum class Ending : uint8_t {
   end,          // s_endpgm and what else ends the wave
   barrier,      // s_barrier: the next instruction is an entry
   yield,        // s_sleep: the next instruction is an entry
+  hand_over,    // no instruction: where a wave may come from the interpreter (LiftOptions::moved_pc)
   trap,         // s_trap, and what the runtime executes (internal/trap_id.h)
   new_mode,     // MODE was written with a value that is not known here: go on in a unit specialised on it
   unsupported,  // no handler; end_pc is the instruction
@@ -37,7 +38,7 @@ struct GuestBlock {
   std::vector<isa::Instruction> insts;  // including the one that ends the block
   Ending ending = Ending::illegal;
   // Indices of blocks. cond_branch: taken, not taken. barrier, yield and call: [1] is the entry behind it (not an
-  // edge).
+  // edge). hand_over: both are the block in front of which it stands, as an edge and as an entry.
   std::array<uint32_t, 2> next{kNoBlock, kNoBlock};
   // The successor is lifted for another MODE, or is not part of the unit: leave instead.
   std::array<bool, 2> leaves{};
@@ -62,7 +63,8 @@ struct Cfg {
   [[nodiscard]] std::vector<uint32_t> successors(uint32_t block) const;
 };
 
-// Errors: kBadCodeObject when entry_pc is outside of the region.
+// Errors: kBadCodeObject when entry_pc is outside of the region; kUnsupported when waves cannot come from the interpreter at
+// moved_pc.
 [[nodiscard]] Expected<Cfg> build_cfg(const LiftOptions& options);
 
 // The bits of MODE that s_setreg_b32 / s_setreg_imm32_b32 with this simm16 replaces (bit offset in bits 10:6, size - 1

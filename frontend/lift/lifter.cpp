@@ -107,6 +107,7 @@ void Lifter::make_blocks() {
           {.guest_pc = guest.pc,
            .block = stub ? stub : guest_blocks[i],
            .resumed_only = options_.shape && guest.pc != options_.entry_pc && !left_in_front_of(guest.pc, true),
+           .moved = guest.pc == options_.moved_pc,
            .exec = options_.exec_at_entries});
   }
   blocks_.insert(blocks_.begin(), guest_blocks.begin(), guest_blocks.end());
@@ -215,6 +216,7 @@ void Lifter::leave() {
         break;
       case Ending::barrier:
       case Ending::yield:
+      case Ending::hand_over:
         if (guest.leaves[1])
           leaving[i].unknown = true;
         else
@@ -245,7 +247,14 @@ void Lifter::leave() {
       ssa_->write_back(i, ssa_->modified_at_end(i) & counter);
     else if (leaving[i].unknown)
       ssa_->write_back(i, ssa_->modified_at_end(i));
-    else if (leaving[i].resumes_at != kNoBlock) {
+    else if (guest.ending == Ending::hand_over) {
+      // All that the interpreter would have changed. EXEC always, for those who ask which lanes are on.
+      Block* exit = exits_[{i, 1}] = function_->add_block(guest.pc);
+      ssa_->write_back(i, ssa_->modified_at_end(i) | exec, exit);
+    } else if (leaving[i].resumes_at != kNoBlock && options_.moved_pc) {
+      // What is known behind the barrier is to hold for the interpreter's waves, too: of registers that nobody reads as well.
+      ssa_->write_back(i, ssa_->modified_at_end(i) | exec);
+    } else if (leaving[i].resumes_at != kNoBlock) {
       // EXEC always: the runtime tests it before it enters code specialised on full masks.
       const VarSet& live = leaving[i].resumes_with_any_exec ? ssa_->live_at_start_any_exec(leaving[i].resumes_at)
                                                             : ssa_->live_at_start(leaving[i].resumes_at);
@@ -315,6 +324,14 @@ void Lifter::terminate(uint32_t i) {
       set_mode_field(end);
       builder_.exit(guest.ending == Ending::barrier ? ExitReason::kBarrier : ExitReason::kYield, guest.end_pc);
       break;
+    case Ending::hand_over: {
+      // As the interpreter leaves a wave: when it has no turns left.
+      Inst* left = builder_.op_typed(Op::get_field, ir::kI32, {}, 0, offsetof(WaveState, polls_left));
+      builder_.cond_br(builder_.icmp(ir::ICmp::ne, left, builder_.i32(0)), blocks_[guest.next[0]], exits_.at({i, 1}));
+      builder_.set_block(exits_.at({i, 1}));
+      builder_.exit(ExitReason::kYield, guest.pc);
+      break;
+    }
     case Ending::trap: {
       set_mode_field(end);
       const Instruction& inst = guest.insts.back();

@@ -60,6 +60,9 @@ struct LiftOptions {
   bool resident_rows = true;
   // Only instructions that begin in this range are lifted; control that gets to another one leaves the unit.
   CodeRange part = kAllCode;
+  // Waves enter here only, the start of a block: they were interpreted from the kernel's start to here. With `shape` only.
+  // What registers hold here follows from the code between (ir::Entry::moved).
+  std::optional<uint64_t> moved_pc = {};
 };
 
 struct LiftResult {
@@ -70,7 +73,8 @@ struct LiftResult {
   std::vector<CodeRange> code;
 };
 
-// Errors: kUnsupported (mnemonic, encoding, PC), kIllegalInstruction, kBadCodeObject (control leaves the code region).
+// Errors: kUnsupported (mnemonic, encoding, PC; or no entry is possible at moved_pc), kIllegalInstruction, kBadCodeObject
+// (control leaves the code region).
 // An unsupported instruction makes the whole unit fail only if `lazily` is impossible: it becomes an exit with
 // ExitReason::kUnsupported at its PC, so that code that never executes it still runs; `unsupported` lists them.
 struct Unsupported {

@@ -5,6 +5,8 @@
 
 namespace wavejit::trap_id {
 
+// s_trap 3 is llvm.debugtrap, which does nothing without a debugger (AMDGPUUsage "Trap Handler ABI").
+inline constexpr uint32_t kDebugTrap = 3;
 // At an instruction by which waves of different work-groups wait for each other (ds_gws_*, ds_ordered_count). The
 // runtime executes it.
 inline constexpr uint32_t kGlobalSync = 0x100;

@@ -496,6 +496,9 @@ typedef struct wavejit_dump_options {
   /* All but GCN: the code for complete work-groups of this size (0 in y and z means 1), as launches use it; all 0: the
    * code for any work-group. */
   uint32_t local[3];
+  /* Not 0, with `local`: the address of a loop's first instruction, as the GCN dump prints it. Then the code for waves that
+   * come there from the interpreter, as with WAVEJIT_ENGINE_AUTO. */
+  uint64_t moved_at;
 } wavejit_dump_options;
 
 WAVEJIT_API wavejit_status wavejit_kernel_dump(const wavejit_kernel* kernel, const wavejit_dump_options* options,

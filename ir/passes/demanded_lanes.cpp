@@ -52,7 +52,8 @@ bool per_lane(const Inst* inst) {
 class Analysis {
  public:
   Analysis(Function& function, const Dominators& dominators)
-      : dominators_(dominators),
+      : function_(function),
+        dominators_(dominators),
         facts_(dominators),
         resumptions_(function),
         demands_(function.num_values()),
@@ -328,6 +329,8 @@ class Analysis {
   // A register saved in front of a barrier: what code behind the barrier looks at.
   template <typename Use>
   void saved_uses(Inst* save, size_t site, Use&& use) {
+    // Waves come to such an entry with what the interpreter has left, which pass moved-entry takes to be this in active lanes.
+    if (function_.entries[site].moved) use(0, Term{.include = saved_exec(save->parent)});
     const SiteDemand& demands = site_demands_[site];
     if (demands.whole[save->imm]) return use(0, Term{});
     const auto found = demands.others.find(save->imm);
@@ -401,6 +404,13 @@ class Analysis {
     }
     if (term.include != nullptr) translated.include = saved_mask(exit, term.include);
     return translated;
+  }
+  // EXEC at an exit that writes it; null, which stands for all lanes, at any other.
+  static Inst* saved_exec(const Block* exit) {
+    for (const Inst* inst : exit->insts)
+      if (inst->op == Op::set_mask && inst->imm == sreg::kExecLo)
+        return inst->operands[0]->is_const(~uint64_t{0}) ? nullptr : inst->operands[0];
+    return nullptr;
   }
   // What is in the wave state, when the block is left, for the mask that `read` reads back; null when that is not
   // known.
@@ -523,6 +533,7 @@ class Analysis {
     }
   }
 
+  const Function& function_;
   const Dominators& dominators_;
   MaskFacts facts_;
   Resumptions resumptions_;

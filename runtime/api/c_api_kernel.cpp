@@ -443,6 +443,7 @@ wavejit_status wavejit_kernel_dump(const wavejit_kernel* kernel, const wavejit_d
     runtime::DumpOptions dump{.disabled_passes = std::move(*disabled)};
     const auto& local = opts.local;
     if (local[0] || local[1] || local[2]) dump.workgroup = {local[0], local[1] ? local[1] : 1, local[2] ? local[2] : 1};
+    if (opts.moved_at != 0) dump.moved_at = opts.moved_at + kernel->module->object().load_bias();
     Expected<std::string> text = std::string();
     switch (opts.kind) {
       case WAVEJIT_DUMP_GCN:

@@ -92,7 +92,14 @@ lift::LiftOptions lift_options(const Module& module, const Kernel& kernel, const
     specialisation =
         specialisation_of(kernel, {.grid = workgroup, .workgroup = workgroup}, kernel.descriptor.group_segment_size, 0);
   if (!on(kLdsSize)) specialisation.lds_size.reset();
+  if (const uint32_t items = workgroup[0] * workgroup[1] * workgroup[2];
+      specialisation.workgroup && items < kWaveSize && on(kFullExec) && on(kLastWaves)) {
+    specialisation.last_wave = true;
+    options.exec_full = false;
+    options.exec_at_entries = last_wave_exec(workgroup);
+  }
   specialise(options, specialisation, module.target());
+  if (dump.moved_at != 0) options.moved_pc = dump.moved_at;
   options.resident_rows = on(kResidentRows);
   if (!on(kScratchDescriptors)) {
     options.scratch_srd_sgpr = -1;

@@ -21,6 +21,7 @@ namespace wavejit::runtime {
 struct DumpOptions {
   std::array<uint32_t, 3> workgroup{};       // all 0: for any
   std::vector<std::string> disabled_passes;  // and other optimisations: of check_switches()
+  uint64_t moved_at = 0;                     // TranslationCache::Query::moved_at, if not 0
 };
 // `stage`: "before:<pass>", "after:<pass>" (of each run of that pass), or empty for the result of the pipeline.
 [[nodiscard]] Expected<std::string> dump_ir(const Module& module, const codeobject::Kernel& kernel,

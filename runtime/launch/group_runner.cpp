@@ -48,8 +48,7 @@ constexpr unsigned kIdleRounds = 2;  // until a work-group seems to wait for oth
     case ExitReason::kTrap:
       slot.arrival = TranslationCache::Arrival::jump;
       if (wave.trap_id == trap_id::kGlobalSync) return synchronise(wave, slot);
-      // Trap 3 is llvm.debugtrap, which does nothing without a debugger (AMDGPUUsage "Trap Handler ABI").
-      if (wave.trap_id != 3) return end_with(trap_error(shared_, wave)), false;
+      if (wave.trap_id != trap_id::kDebugTrap) return end_with(trap_error(shared_, wave)), false;
       wave.pc += 4;
       return true;
     default:

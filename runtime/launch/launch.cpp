@@ -28,7 +28,7 @@ Error timeout_error(const LaunchRequest& request, const LaunchState& shared) {
 }
 
 // Has the code translated that waves start in: what most of them need at once, before the clock starts, or all of it in
-// the background.
+// the background. A drawn order does not depend on when that is done, so it waits.
 Expected<void> prepare_start(LaunchState& shared) {
   TranslationCache& cache = shared.translations;
   TranslationCounters counters;
@@ -40,7 +40,7 @@ Expected<void> prepare_start(LaunchState& shared) {
   const auto is_translated = [&](const TranslationCache::Query& query) {
     return cache.find_kept(query, counters).has_value();
   };
-  if (shared.request.engine == Engine::tiered && !shared.profile &&
+  if (shared.request.engine == Engine::tiered && !shared.profile && !shared.schedule.is_drawn() &&
       !std::all_of(shared.starts.begin(), shared.starts.end(), is_translated)) {
     shared.add(counters);
     // A launch may be over before the background has said so once more.

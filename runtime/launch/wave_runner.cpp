@@ -144,14 +144,17 @@ ExitReason WaveRunner::interpret_called(WaveState& wave, uint64_t budget) {
 }
 
 // Interprets the wave for a while. It moves to translated code (of its own: where it is now, no code starts) when it
-// has been interpreted for as long as the kernel took to translate since it could have been entered there.
+// has been interpreted for as long as the kernel took to translate since it could have been entered there; in a drawn
+// order, when that is drawn.
 ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
   if (shared_.request.translated_part != lift::kAllCode) return interpret_to_translated_part(wave, slot);
-  const bool late = shared_.background && !slot.stays_interpreted && shared_.translated();
+  const bool drawn = shared_.schedule.is_drawn();
+  const bool may_move = shared_.background || (drawn && shared_.request.engine == Engine::tiered);
+  const bool late = may_move && !slot.stays_interpreted && shared_.translated();
   const Clock::time_point start = late ? Clock::now() : Clock::time_point();
   const uint64_t before = wave.instructions;
   uint64_t budget = shared_.background ? kTieredBudget : kInterpreterBudget;
-  if (shared_.schedule.is_drawn() && draw_.below(2) != 0) budget = 1 + draw_.below(kDrawnBudget);
+  if (drawn && draw_.below(2) != 0) budget = 1 + draw_.below(may_move ? 2u << draw_.below(8) : kDrawnBudget);
   const GuestScope scope(*mark_, wave, nullptr);
   wave.polls_left = polls_of_turn(wave);
   ExitReason reason = interpret_for(wave, budget);
@@ -162,23 +165,25 @@ ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
   wave.polls_left = 0;
   if (!late) return reason;
   late_ns_ += ns_since(start);
-  if (reason != ExitReason::kYield || late_ns_ < shared_.background->counters.translate_ns) return reason;
+  if (reason != ExitReason::kYield) return reason;
+  if (drawn ? draw_.below(4) != 0 : late_ns_ < shared_.background->counters.translate_ns) return reason;
   // To where a loop begins, so that waves meet there.
   constexpr auto kSteps = 4096;
   for (auto i = 0; i < kSteps && reason == ExitReason::kYield; ++i) {
     const uint64_t pc = wave.pc;
     reason = interpret_for(wave, 1);
     if (reason != ExitReason::kYield || wave.pc > pc) continue;
-    move_to_translated(wave, slot);
+    slot.moved_at = wave.pc;
+    move_to_translated(wave, slot, TranslationCache::Arrival::moved);
     break;
   }
   return reason;
 }
 
-void WaveRunner::move_to_translated(WaveState& wave, WaveSlot& slot) {
-  slot.interpreted = slot.stays_interpreted = slot.in_start_unit = slot.in_exec_full = false;
+void WaveRunner::move_to_translated(WaveState& wave, WaveSlot& slot, TranslationCache::Arrival arrival) {
+  slot.interpreted = slot.stays_interpreted = false;
   wave.polls_left = kFewPolls;
-  slot.arrival = TranslationCache::Arrival::jump;
+  slot.arrival = arrival;
   ++moved_waves_;
 }
 
@@ -189,7 +194,8 @@ ExitReason WaveRunner::interpret_to_translated_part(WaveState& wave, WaveSlot& s
   slot.idle = false;
   for (uint64_t left = kInterpreterBudget; left != 0; --left) {
     if (shared_.request.translated_part.contains(wave.pc)) {
-      move_to_translated(wave, slot);
+      slot.in_start_unit = slot.in_exec_full = false;
+      move_to_translated(wave, slot, TranslationCache::Arrival::jump);
       return ExitReason::kJump;
     }
     const ExitReason reason = interpret_for(wave, 1);
@@ -234,7 +240,8 @@ const TranslationCache::Entry& WaveRunner::translate(const WaveState& wave, Wave
                                       .scratch_srd = shared_.scratch_descriptors && has_scratch_srd(wave),
                                       .arrival = slot.arrival,
                                       .from_start_unit = slot.in_start_unit,
-                                      .from_exec_full = slot.in_exec_full};
+                                      .from_exec_full = slot.in_exec_full,
+                                      .moved_at = slot.moved_at};
   const auto find_in = [&](const CalledModule& other) {
     TranslationCache::Query there = query;
     there.config = other.config;
@@ -249,7 +256,8 @@ const TranslationCache::Entry& WaveRunner::translate(const WaveState& wave, Wave
     return kNone;
   }
   changes_.lines |= found->changed_lines;
-  cached = {.pc = wave.pc, .key = key, .exec_full = has_full_exec(wave, slot), .entry = *found};
+  cached = {
+      .pc = wave.pc, .key = key, .moved_at = slot.moved_at, .exec_full = has_full_exec(wave, slot), .entry = *found};
   last_ = &cached;
   return cached.entry;
 }

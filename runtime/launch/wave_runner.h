@@ -29,6 +29,7 @@ struct WaveSlot {
   bool idle = false;  // the last turn changed nothing
   uint32_t specialisation = 0;
   uint64_t full_exec = ~uint64_t{0};                 // the EXEC of the specialised variant
+  uint64_t moved_at = 0;                             // where it has come from the interpreter (Query::moved_at)
   const backend::CompiledCode* parked_in = nullptr;  // at one of its polls
 };
 
@@ -79,6 +80,7 @@ class WaveRunner {
   struct Cached {
     uint64_t pc = 0;
     uint64_t key = 0;
+    uint64_t moved_at = 0;
     bool exec_full = false;
     TranslationCache::Entry entry;
   };
@@ -93,7 +95,8 @@ class WaveRunner {
            uint64_t{slot.in_exec_full && has_full_exec(wave, slot)} << 63;
   }
   [[nodiscard]] bool matches(const Cached& cached, const WaveState& wave, const WaveSlot& slot) const {
-    return cached.pc == wave.pc && cached.key == key_of(wave, slot) && cached.exec_full == has_full_exec(wave, slot);
+    return cached.pc == wave.pc && cached.moved_at == slot.moved_at && cached.key == key_of(wave, slot) &&
+           cached.exec_full == has_full_exec(wave, slot);
   }
   // Returns true if s[0:3] hold the descriptor of the wave's private segment as functions get it, with the wave's
   // offset added.
@@ -127,7 +130,7 @@ class WaveRunner {
   void note_turn(const WaveState& wave, WaveSlot& slot, uint64_t registers, uint32_t most_polls);
   ExitReason interpret(WaveState& wave, WaveSlot& slot);
   ExitReason interpret_to_translated_part(WaveState& wave, WaveSlot& slot);
-  void move_to_translated(WaveState& wave, WaveSlot& slot);
+  void move_to_translated(WaveState& wave, WaveSlot& slot, TranslationCache::Arrival arrival);
   ExitReason interpret_with(const interp::Interpreter& interpreter, WaveState& wave, uint64_t budget);
   ExitReason interpret_for(WaveState& wave, uint64_t budget);
   ExitReason interpret_called(WaveState& wave, uint64_t budget);

@@ -174,17 +174,20 @@ class Worker final : private GroupRunner::Others {
     const DispatchState& state = shared_.state;
     do {
       WorkGroup& group = current_;
-      group.count = state.init_group(*group.arena, group.common, lines_to_set_up(), place_,
-                                     !start_ || start_->reads_ids[place_.complete]);
+      const bool interpreted = !start_ || begins_in_interpreter();
+      group.count = state.init_group(*group.arena, group.common, lines_to_set_up(interpreted), place_,
+                                     interpreted || start_->reads_ids[place_.complete]);
       group.arena->forget_turns();
       std::fill_n(group.slots.begin(), group.count,
-                  WaveSlot{.interpreted = !start_, .specialisation = shared_.specialisation[place_.complete]});
-      interpreted_groups_ += !start_;
+                  WaveSlot{.interpreted = interpreted, .specialisation = shared_.specialisation[place_.complete]});
+      interpreted_groups_ += interpreted;
       if (place_.complete && shared_.last_waves) {
         WaveSlot& last = group.slots[group.count - 1];
         last.specialisation = *shared_.last_waves;
         last.full_exec = last_wave_exec(state.shape().workgroup);
       }
+      for (unsigned i = 0; i < group.count && interpreted; ++i)
+        group.slots[i].in_exec_full = group.arena->wave(i).exec() == group.slots[i].full_exec;
       const Progress progress = runner_.run(group, false);
       if (shared_.watch.stopping() && !group.all_ended()) return;
       if (progress == Progress::ended)
@@ -198,9 +201,14 @@ class Worker final : private GroupRunner::Others {
              !(start_->through.code && place_.complete));
   }
 
+  // In a drawn order some work-groups do so although their code is translated.
+  bool begins_in_interpreter() {
+    return shared_.request.engine == Engine::tiered && shared_.schedule.is_drawn() && waves_.draw().below(2) != 0;
+  }
+
   // Of the states of all waves of a work-group: what earlier ones may have changed.
-  uint32_t lines_to_set_up() {
-    if (!start_) {
+  uint32_t lines_to_set_up(bool interpreted) {
+    if (interpreted) {
       waves_.changes().all = true;  // the interpreter's waves, and where they go on
     } else if (waves_.changes().all) {
       for (unsigned i = 0; i < shared_.state.shape().max_waves(); ++i)

@@ -157,7 +157,7 @@ std::vector<uint8_t> identity_of(const lift::LiftOptions& options, backend::Tier
   // A field more does not compile: it belongs here. The name is for messages only.
   const auto& [target, ecc_off, name, entry_pc, code, code_base, mode, exec_full, exec_at_entries, is_kernel_entry,
                count_instructions, block_counter, lds_size, scratch_srd_sgpr, scratch_srd_at_entries,
-               scratch_srd_behind_calls, shape, resident_rows, part] = options;
+               scratch_srd_behind_calls, shape, resident_rows, part, moved_pc] = options;
   static_cast<void>(name);
   if (block_counter) return {};           // the code holds addresses of counters
   if (part != lift::kAllCode) return {};  // nobody asks for it again
@@ -187,6 +187,7 @@ std::vector<uint8_t> identity_of(const lift::LiftOptions& options, backend::Tier
   w.put(scratch_srd_sgpr);
   w.put(scratch_srd_at_entries);
   w.put(scratch_srd_behind_calls);
+  w.put(moved_pc.value_or(0));
   w.put(shape.has_value());
   if (shape) put_shape(w, *shape);
   return w.take();
@@ -205,8 +206,8 @@ std::vector<uint8_t> pack(const StoredUnit& unit) {
                             unit.changed_lines << kChangedLinesShift,
                    .guest_hash = unit.guest.hash});
   for (const lift::CodeRange& range : unit.guest.ranges) w.put(range);
-  for (const auto& [guest_pc, block, resumed_only, exec] : unit.entries)
-    w.put(StoredEntry{.guest_pc = guest_pc, .resumed_only = resumed_only, .exec = exec});
+  for (const ir::Entry& entry : unit.entries)
+    w.put(StoredEntry{.guest_pc = entry.guest_pc, .resumed_only = entry.resumed_only, .exec = entry.exec});
   for (const backend::FaultRange& range : fault_ranges) {
     const auto& [begin, end, guest_pc, first_lane, lanes, element_bytes, lane_elements, skipped_elements, contiguous,
                  write, lane_in_state, misaligned, paired_order] = range;

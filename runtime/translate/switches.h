@@ -27,6 +27,7 @@ inline constexpr std::string_view kLastWaves = "last-waves";
 inline constexpr std::string_view kRunThrough = "run-through";
 inline constexpr std::string_view kScratchDescriptors = "scratch-descriptors";
 inline constexpr std::string_view kResidentRows = "resident-rows";  // of the lifter and the IR pass
+inline constexpr std::string_view kMovedEntry = "moved-entry";      // of the runtime and the IR pass
 
 // The names in canonical form: sorted, each once, "all" replaced by every name. Equal lists mean equal code. Errors:
 // kInvalidArgument naming the first that is none, with the nearest name.

@@ -163,7 +163,7 @@ struct TranslationCache::Work {
 // Nothing for what is no code; the unit has the error then.
 std::optional<TranslationCache::Work> TranslationCache::work_for(Unit& unit, const Key& key) {
   Work work{.start = std::chrono::steady_clock::now()};
-  const auto [config_index, specialisation_index, pc, mode, exec_full, scratch_srd] = key;
+  const auto [config_index, specialisation_index, pc, mode, exec_full, scratch_srd, moved_at] = key;
   Specialisation specialisation;
   {
     const std::shared_lock lock(mutex_);
@@ -188,6 +188,7 @@ std::optional<TranslationCache::Work> TranslationCache::work_for(Unit& unit, con
   options.scratch_srd_at_entries = scratch_srd;
   options.count_instructions = work.config.count_instructions;
   options.part = work.config.part;
+  if (moved_at != 0) options.moved_pc = moved_at;
   if (ExecutionProfile* profile = work.config.profile)
     options.block_counter = [profile](std::span<const isa::Instruction> block) {
       std::vector<isa::Opcode> opcodes;
@@ -336,6 +337,16 @@ void TranslationCache::compile_unit(Unit& unit, const lift::LiftOptions& options
   unit.code = std::move(*code);
 }
 
+// Under the lock. Waves of one kernel come from the interpreter to few places.
+bool TranslationCache::may_move_to(const Query& query) const {
+  constexpr auto kMaxPlaces = 8;
+  if (!specialisations_[query.specialisation].workgroup) return false;
+  if (!is_on(configs_[query.config].disabled_passes, kMovedEntry)) return false;
+  if (moved_entries_.contains({query.specialisation, query.pc})) return true;
+  const auto first = moved_entries_.lower_bound({query.specialisation, 0});
+  return std::distance(first, moved_entries_.upper_bound({query.specialisation, UINT64_MAX})) < kMaxPlaces;
+}
+
 // The unit of the key, translated if it can be.
 std::shared_ptr<TranslationCache::Unit> TranslationCache::translated(const Key& key, TranslationCounters& counters) {
   std::shared_ptr<Unit> unit = unit_for(key);
@@ -349,14 +360,16 @@ std::shared_ptr<TranslationCache::Unit> TranslationCache::translated(const Key& 
 }
 
 void TranslationCache::add_places(const std::shared_ptr<Unit>& unit, const Key& key) {
-  const auto [config, specialisation, root, mode, exec_full, scratch_srd] = key;
+  const auto [config, specialisation, root, mode, exec_full, scratch_srd, moved_at] = key;
   const std::unique_lock lock(mutex_);
+  if (moved_at != 0) moved_entries_.emplace(specialisation, moved_at);
   for (uint32_t i = 0; i < unit->entries.size(); ++i) {
     const ir::Entry& entry = unit->entries[i];
-    places_.try_emplace(Key{config, specialisation, entry.guest_pc, mode, exec_full, scratch_srd}, Place{unit, i});
+    places_.try_emplace(Key{config, specialisation, entry.guest_pc, mode, exec_full, scratch_srd, moved_at},
+                        Place{unit, i});
     if (specialisation == kGeneral)
       root_of_.try_emplace(entry.guest_pc, root);
-    else if (!entry.resumed_only && entry.guest_pc != root)
+    else if (!entry.resumed_only && entry.guest_pc != root && moved_at == 0)
       jump_entries_.emplace(specialisation, entry.guest_pc);
   }
 }
@@ -375,10 +388,16 @@ Expected<TranslationCache::Entry> TranslationCache::find(const Query& query, Tra
     // the same for all of a launch.
     const uint32_t mode = query.mode & ~exceptions::kRecords;
     in_start_unit &= mode == kernel.mode && configs_[query.config].part.contains(kernel.entry);
+    if (query.arrival == Arrival::moved) in_start_unit &= may_move_to(query);
   }
+  if (in_start_unit && query.arrival == Arrival::moved) return find_moved(query, counters);
   return in_start_unit ? find_in_start_unit(query, counters) : find_general(query, counters);
 } catch (const std::bad_alloc&) {
   return make_error(ErrorCode::kOutOfMemory, kOutOfMemory);
+}
+
+TranslationCache::Key TranslationCache::start_key(const Query& query) {
+  return {query.config, query.specialisation, query.pc, query.mode, query.exec_full, false, 0};
 }
 
 std::optional<TranslationCache::Entry> TranslationCache::find_translated(const Query& query) {
@@ -389,7 +408,7 @@ std::optional<TranslationCache::Entry> TranslationCache::find_translated(const Q
 
 std::optional<TranslationCache::Entry> TranslationCache::find_kept(const Query& query, TranslationCounters& counters) {
   if (const auto entry = find_translated(query)) return entry;
-  const Key key{query.config, query.specialisation, query.pc, query.mode, query.exec_full, false};
+  const Key key = start_key(query);
   const std::shared_ptr<Unit> unit = unit_for(key);
   {
     const std::unique_lock lock(unit->mutex, std::try_to_lock);
@@ -404,8 +423,7 @@ std::optional<TranslationCache::Entry> TranslationCache::find_kept(const Query& 
 }
 
 std::optional<Error> TranslationCache::find_error(const Query& query) {
-  const std::shared_ptr<Unit> unit =
-      unit_for(Key{query.config, query.specialisation, query.pc, query.mode, query.exec_full, false});
+  const std::shared_ptr<Unit> unit = unit_for(start_key(query));
   const std::unique_lock lock(unit->mutex, std::try_to_lock);
   if (!lock || !unit->finished || unit->code) return std::nullopt;
   return unit->error;
@@ -414,7 +432,7 @@ std::optional<Error> TranslationCache::find_error(const Query& query) {
 // Under the lock.
 std::optional<TranslationCache::Entry> TranslationCache::place_in_start_unit(const Query& query, bool exec_full) const {
   const auto place = [&](bool full) {
-    return places_.find(Key{query.config, query.specialisation, query.pc, query.mode, full, false});
+    return places_.find(Key{query.config, query.specialisation, query.pc, query.mode, full, false, query.moved_at});
   };
   auto it = place(exec_full);
   // Code for any EXEC is right for a full one too. Behind a call a second translation costs more than it gains.
@@ -442,10 +460,32 @@ Expected<TranslationCache::Entry> TranslationCache::find_in_start_unit(const Que
       root = specialisations_[query.specialisation].kernel->descriptor.entry;
     }
     if (retry) break;
-    const auto unit = translated(Key{query.config, query.specialisation, root, query.mode, exec_full, false}, counters);
+    const auto unit = translated(
+        Key{query.config, query.specialisation, root, query.mode, exec_full, false, query.moved_at}, counters);
+    if (!unit->code && query.moved_at != 0) break;
     if (!unit->code) return tl::unexpected<Error>(unit->error);
   }
-  // In another part of too large a function.
+  // In another part of too large a function, or in one that may be entered anywhere.
+  return find_general(query, counters);
+}
+
+// First for the EXEC that the wave has had since its start, then for any.
+Expected<TranslationCache::Entry> TranslationCache::find_moved(const Query& query, TranslationCounters& counters) {
+  uint64_t root;
+  {
+    const std::shared_lock lock(mutex_);
+    root = specialisations_[query.specialisation].kernel->descriptor.entry;
+  }
+  for (bool exec_full = query.exec_full && query.from_exec_full;; exec_full = false) {
+    const Key key{query.config, query.specialisation, root, query.mode, exec_full, false, query.moved_at};
+    if (const auto unit = translated(key, counters); unit->code || !exec_full) break;
+  }
+  {
+    const std::shared_lock lock(mutex_);
+    for (const bool exec_full : {true, false})
+      if (exec_full <= (query.exec_full && query.from_exec_full))
+        if (const auto entry = place_in_start_unit(query, exec_full)) return *entry;
+  }
   return find_general(query, counters);
 }
 
@@ -459,32 +499,34 @@ Expected<TranslationCache::Entry> TranslationCache::find_general(Query query, Tr
     const std::shared_lock lock(mutex_);
     query.exec_full = !specialisations_[query.specialisation].last_wave;
   }
-  return find_general_for({query.config, kGeneral, query.pc, query.mode, query.exec_full, query.scratch_srd}, counters);
+  return find_general_for({query.config, kGeneral, query.pc, query.mode, query.exec_full, query.scratch_srd, 0},
+                          counters);
 }
 
 Expected<TranslationCache::Entry> TranslationCache::find_function(const Query& query,
                                                                   TranslationCounters& counters) try {
-  return find_general_for({query.config, kGeneral, query.pc, query.mode, query.exec_full, query.scratch_srd}, counters);
+  return find_general_for({query.config, kGeneral, query.pc, query.mode, query.exec_full, query.scratch_srd, 0},
+                          counters);
 } catch (const std::bad_alloc&) {
   return make_error(ErrorCode::kOutOfMemory, kOutOfMemory);
 }
 
 Expected<TranslationCache::Entry> TranslationCache::find_general_for(const Key& key, TranslationCounters& counters) {
-  const auto [config, specialisation, pc, mode, exec_full, scratch_srd] = key;
+  const auto [config, specialisation, pc, mode, exec_full, scratch_srd, moved_at] = key;
   uint64_t root = pc;
   {
     const std::shared_lock lock(mutex_);
     if (const auto it = places_.find(key); it != places_.end())
       return general_entry(*it->second.unit, it->second.index);
     if (exec_full)  // as behind calls
-      if (const auto it = places_.find(Key{config, kGeneral, pc, mode, false, scratch_srd}); it != places_.end())
+      if (const auto it = places_.find(Key{config, kGeneral, pc, mode, false, scratch_srd, 0}); it != places_.end())
         return general_entry(*it->second.unit, it->second.index);
     // The PC may be inside a unit that exists in another variant only; then translate that whole unit in this variant.
     if (const auto it = root_of_.find(pc); it != root_of_.end() && configs_[config].part.contains(it->second))
       root = it->second;
   }
   for (;;) {
-    const auto unit = translated(Key{config, kGeneral, root, mode, exec_full, scratch_srd}, counters);
+    const auto unit = translated(Key{config, kGeneral, root, mode, exec_full, scratch_srd, 0}, counters);
     if (!unit->code && root == pc) return tl::unexpected<Error>(unit->error);
     const std::shared_lock lock(mutex_);
     if (const auto it = places_.find(key); it != places_.end())

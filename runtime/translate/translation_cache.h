@@ -8,6 +8,9 @@
 // The unit that starts a kernel is also specialised on facts of the launch (Specialisation). Only three kinds of waves
 // enter it: new waves at the kernel's start, waves that it has released at a barrier or yield, and waves that return
 // from calls. Code for functions, and all other targets of jumps, is general.
+//
+// A wave that the interpreter has run from the kernel's start into a loop goes on in a unit that is made for this place, with
+// the facts that the code in front of it and the launch give (docs/design/runtime.md, "Two tiers").
 #pragma once
 
 #include <cstdint>
@@ -58,6 +61,7 @@ class TranslationCache {
     start,    // of the kernel, by a new wave
     resumed,  // after the barrier or yield at which `from` released the wave
     jump,
+    moved,  // by the interpreter, which has run the wave from the kernel's start to Query::moved_at
   };
   struct Query {
     uint32_t config = 0;          // config_id()
@@ -71,6 +75,8 @@ class TranslationCache {
     // a barrier: that variant assumes that EXEC has been full all the time.
     bool from_start_unit = true;
     bool from_exec_full = true;
+    // Where the wave has come from the interpreter, into a unit of that place; 0: it has started in translated code.
+    uint64_t moved_at = 0;
     bool operator==(const Query&) const = default;
   };
   struct Entry {
@@ -117,13 +123,14 @@ class TranslationCache {
  private:
   struct Unit;
   struct Work;
-  // config, specialisation (kGeneral: any code), pc, mode, exec_full, scratch_srd (general code only)
-  using Key = std::tuple<uint32_t, uint32_t, uint64_t, uint32_t, bool, bool>;
+  // config, specialisation (kGeneral: any code), pc, mode, exec_full, scratch_srd (general code only), moved_at
+  using Key = std::tuple<uint32_t, uint32_t, uint64_t, uint32_t, bool, bool, uint64_t>;
   static constexpr uint32_t kGeneral = UINT32_MAX;
   struct Place {
     std::shared_ptr<Unit> unit;
     uint32_t index = 0;
   };
+  [[nodiscard]] static Key start_key(const Query& query);  // of a kernel's start
   std::shared_ptr<Unit> unit_for(const Key& key);
   std::shared_ptr<Unit> translated(const Key& key, TranslationCounters& counters);
   void translate(Unit& unit, const Key& key, TranslationCounters& counters);
@@ -135,6 +142,8 @@ class TranslationCache {
   void name_for_profilers(const Unit& unit, const Work& work) const;
   static void keep(const Unit& unit, const Work& work);
   [[nodiscard]] Expected<Entry> find_in_start_unit(const Query& query, TranslationCounters& counters);
+  [[nodiscard]] Expected<Entry> find_moved(const Query& query, TranslationCounters& counters);
+  [[nodiscard]] bool may_move_to(const Query& query) const;
   [[nodiscard]] std::optional<Entry> place_in_start_unit(const Query& query, bool exec_full) const;
   [[nodiscard]] static Entry general_entry(const Unit& unit, uint32_t index);
   [[nodiscard]] Expected<Entry> find_general(Query query, TranslationCounters& counters);
@@ -150,6 +159,8 @@ class TranslationCache {
   std::unordered_map<uint64_t, uint64_t> root_of_;  // general code: entry PC -> PC the unit was translated from
   // Where jumps may enter the units that start kernels: (specialisation, PC).
   std::set<std::pair<uint32_t, uint64_t>> jump_entries_;
+  // Where waves have come from the interpreter, in the same form.
+  std::set<std::pair<uint32_t, uint64_t>> moved_entries_;
 };
 
 }  // namespace wavejit::runtime

@@ -72,8 +72,8 @@ std::vector<Run> runs(uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<Run> all{{.name = "interpreter"},
                        {.name = "interpreter-schedule", .threads = 2, .schedule = random() | 1}};
-  // Waves begin in the interpreter, and move to translated code when it is there.
-  if (random() % 2 == 0) all.push_back({.name = "auto", .engine = WAVEJIT_ENGINE_AUTO, .threads = 2});
+  // Waves begin in the interpreter, and move to translated code when it is there; in a drawn order, from drawn places on.
+  if (random() % 4 == 0) all.push_back({.name = "auto", .engine = WAVEJIT_ENGINE_AUTO, .threads = 2});
   std::string disabled;
   const uint64_t one_in = 2 + random() % 4;
   for (size_t i = 0; const char* name = wavejit_optimisation_name(i); ++i) {
@@ -85,6 +85,10 @@ std::vector<Run> runs(uint64_t seed) {
     if (wavejit_isa_supported(isa) == 0) continue;
     const Run run{.name = wavejit_isa_string(isa), .engine = WAVEJIT_ENGINE_JIT, .isa = isa};
     all.push_back(run);
+    all.push_back(run);
+    all.back().name = "auto-schedule";
+    all.back().engine = WAVEJIT_ENGINE_AUTO;
+    all.back().schedule = random() | 1;
     all.push_back(run);
     all.back().name += "-schedule";
     all.back().threads = 1 + random() % 2;

@@ -312,6 +312,40 @@ TEST_F(Cli, BadFiles) {
   }
 }
 
+// The code for waves that come to a loop from the interpreter has neither the kernel's start nor an exit in front of the loop.
+TEST_F(Cli, DisasmOfMovedWaves) {
+  const KernelSource source{.name = "loop",
+                            .body = R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_mov_b32_e32 v1, 0
+  v_mov_b32_e32 v2, 0
+  s_mov_b32 s7, 9
+.Lagain:
+  v_add_u32_e32 v2, s7, v2
+  s_sub_u32 s7, s7, 1
+  s_cmp_lg_u32 s7, 0
+  s_cbranch_scc1 .Lagain
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v4, s4
+  v_mov_b32_e32 v5, s5
+  store v[4:5], v2
+)",
+                            .args = {{"out"}}};
+  const std::string kernels = kernel_file({source});
+  ASSERT_EQ(run({"disasm", kernels, "--gcn"}), kOk);
+  const size_t label = out_.find("L0:");
+  ASSERT_NE(label, std::string::npos) << out_;
+  const std::string address = "0x" + out_.substr(out_.find_first_not_of(" \n", label + 3), 8);
+  ASSERT_EQ(run({"disasm", kernels, "--local", "64", "--moved-at", address, "--ir"}), kOk) << err_;
+  EXPECT_NE(out_.find(" moved\n"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("readlane"), std::string::npos) << "the sum is one number: " << out_;
+  EXPECT_EQ(out_.find("exit.yield"), std::string::npos) << out_;
+  // No loop begins behind the label, and without a size nothing is known of the start.
+  EXPECT_NE(run({"disasm", kernels, "--local", "64", "--moved-at", "0x4", "--ir"}), kOk);
+  EXPECT_NE(err_.find("no wave can come from the interpreter"), std::string::npos) << err_;
+  EXPECT_NE(run({"disasm", kernels, "--moved-at", address, "--ir"}), kOk);
+}
+
 TEST_F(Cli, Disasm) {
   EXPECT_EQ(run({"disasm", fixture("v4_gfx908.co"), "--kernel", "vector_add", "--gcn"}), kOk);
   EXPECT_NE(out_.find("s_load_dwordx2 s[2:3], s[4:5], 0x0"), std::string::npos);

@@ -35,7 +35,7 @@ TEST_P(Schedules, LeaveTheSameBytes) {
   const std::unique_ptr<WavejitRun> run = WavejitRun::create(kernel_case, path, "gfx906", &why);
   ASSERT_NE(run, nullptr) << why;
   const uint64_t first = first_seed();
-  for (const EngineChoice& engine : {kInterpreter, kAvx2, kAvx512}) {
+  for (const EngineChoice& engine : {kInterpreter, kAvx2, kAvx512, kAuto}) {
     if (engine.engine == WAVEJIT_ENGINE_JIT && wavejit_isa_supported(engine.isa) == 0) continue;
     for (uint64_t seed = first; seed < first + num_seeds(); ++seed) {
       SCOPED_TRACE(fmt::format("{}, schedule {}", engine.name, seed));

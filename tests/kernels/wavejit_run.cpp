@@ -111,7 +111,8 @@ wavejit_status WavejitRun::launch(const EngineChoice& engine, uint32_t threads, 
       *why = last_error();
       return status;
     }
-    if (stats.engine != engine.engine || stats.isa != engine.isa) {
+    const bool is_auto = engine.engine == WAVEJIT_ENGINE_AUTO;
+    if (!is_auto && (stats.engine != engine.engine || stats.isa != engine.isa)) {
       *why = std::string("asked for ") + engine.name + ", but the launch ran on " +
              wavejit_engine_string(stats.engine) + " " + wavejit_isa_string(stats.isa);
       return WAVEJIT_INTERNAL;

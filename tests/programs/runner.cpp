@@ -75,6 +75,7 @@ struct Engine {
   wavejit_engine engine;
   wavejit_isa isa;
   std::string disabled;
+  uint64_t schedule = 0;
 };
 
 std::vector<Engine> engines(uint64_t seed) {
@@ -93,6 +94,8 @@ std::vector<Engine> engines(uint64_t seed) {
     other.name += "-switches";
     other.disabled = disabled;
     all.push_back(other);
+    // Waves go on in translated code from drawn places on.
+    all.push_back({"auto-schedule", WAVEJIT_ENGINE_AUTO, WAVEJIT_ISA_AUTO, "", random() | 1});
   }
   return all;
 }
@@ -114,6 +117,7 @@ std::string launch(wavejit_kernel* kernel, Memory& memory, const HostKernel& sha
   options.engine = engine.engine;
   options.isa = engine.isa;
   options.threads = threads;
+  options.schedule = engine.schedule;
   options.timeout_ns = static_cast<uint64_t>(timeout * 1e9);
   options.disabled_passes = engine.disabled.empty() ? nullptr : engine.disabled.c_str();
   wavejit_launch_stats stats = wavejit_launch_stats_default();
