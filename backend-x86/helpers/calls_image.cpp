@@ -1,8 +1,10 @@
 // Image instructions (MIMG): applies internal/semantics/image_access.h, which handles one lane, to the lanes of a wave.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "backend-x86/helpers/calls_internal.h"
+#include "backend-x86/helpers/plane_samples.h"
 #include "internal/semantics/image_access.h"
 
 namespace wavejit::backend {
@@ -217,21 +219,21 @@ uint64_t image_resinfo(CallArgs* args) {
 
 namespace {
 
-// Calls `one(sample, components)` for each active lane; the texels that it reads are anywhere in the image.
-template <typename F>
-uint64_t for_each_sample(CallArgs* args, F&& one) {
-  const Access a(args);
-  const image::Sampler sampler(args->scalars + 8);
-  if (image::sampling_problem(a.image, sampler, a.fields) != nullptr) return 0;
-  clear_results(args);
-  for_each_lane(args->mask, [&](unsigned l) {
-    args->addresses[l] = a.image.base;
-    describe_access(args, uint64_t{1} << l, ~0u, false);
-    const image::Sample<Register> sample(a.image, sampler, a.fields, a.addresses(l));
-    one(a, sample, l);
-  });
-  return 1;
-}
+struct SampledAccess : Access {
+  explicit SampledAccess(CallArgs* args) : Access(args), sampler(args->scalars + 8) {}
+
+  [[nodiscard]] bool is_possible() const { return image::sampling_problem(image, sampler, fields) == nullptr; }
+  // The texels that the lane reads are anywhere in the image.
+  void describe(unsigned lane) const {
+    args->addresses[lane] = image.base;
+    describe_access(args, uint64_t{1} << lane, ~0u, false);
+  }
+  [[nodiscard]] image::Sample<Register> sample(unsigned lane) const {
+    return {image, sampler, fields, addresses(lane)};
+  }
+
+  image::Sampler sampler;
+};
 
 format::Number number_of(const Access& a) {
   return a.fields.compare ? format::Number::float_ : a.image.number;
@@ -240,19 +242,47 @@ format::Number number_of(const Access& a) {
 }  // namespace
 
 uint64_t image_sample(CallArgs* args) {
-  return for_each_sample(args, [&](const Access& a, const auto& sample, unsigned l) {
+  const SampledAccess a(args);
+  if (!a.is_possible()) return 0;
+  clear_results(args);
+  uint64_t left = args->mask;
+  if (const std::optional<PlaneSamples> plane = PlaneSamples::of(a.image, a.sampler, a.fields)) {
+    std::fill_n(args->addresses, kWaveSize, a.image.base);
+    describe_access(args, 0, ~0u, false);
+    const auto* rows = reinterpret_cast<const float(*)[kWaveSize]>(args->in);
+    for (unsigned first = 0; first < kWaveSize; first += 4) {
+      const auto lanes = static_cast<unsigned>(args->mask >> first & 15);
+      if (lanes == 0) continue;
+      const PlaneSamples::Places places = plane->places(rows[0] + first, rows[1] + first);
+      uint32_t results[4][4];
+      const unsigned done = plane->sample(places, lanes, args->wave->engine_private[3], first, results);
+      for_each_lane(done, [&](unsigned l) {
+        const uint32_t components[4] = {results[0][l], results[1][l], results[2][l], results[3][l]};
+        put_masked(args, first + l, components, a.shape, a.image.number);
+      });
+      left &= ~(uint64_t{done} << first);
+    }
+  }
+  for_each_lane(left, [&](unsigned l) {
+    a.describe(l);
     uint32_t components[4];
-    sample.sample(components);
+    a.sample(l).sample(components);
     put_masked(args, l, components, a.shape, number_of(a));
   });
+  return 1;
 }
 
 uint64_t image_gather(CallArgs* args) {
-  return for_each_sample(args, [&](const Access& a, const auto& sample, unsigned l) {
+  const SampledAccess a(args);
+  if (!a.is_possible()) return 0;
+  clear_results(args);
+  for_each_lane(args->mask, [&](unsigned l) {
+    a.describe(l);
     uint32_t texels[4];
-    sample.gather(a.shape.count != 0 ? static_cast<unsigned>(std::countr_zero(a.shape.count)) : 0, texels);
+    a.sample(l).gather(a.shape.count != 0 ? static_cast<unsigned>(std::countr_zero(a.shape.count)) : 0, texels);
     put_components(args, l, texels, 4, number_of(a), a.shape.d16, a.shape.packed);
   });
+  return 1;
 }
 
 }  // namespace wavejit::backend

@@ -113,6 +113,18 @@ class Document {
   bool initialised_ = false, loaded_ = false;
 };
 
+// Whether so many brackets are open at once, whatever they mean. libyaml looks at all open ones for each that opens.
+bool nests_too_deep(std::string_view text) {
+  constexpr size_t kMaxOpen = 1000;
+  size_t open = 0;
+  for (const char c : text) {
+    if (c == '[' || c == '{') ++open;
+    if ((c == ']' || c == '}') && open != 0) --open;
+    if (open > kMaxOpen) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Expected<std::vector<KernelMetadata>> parse_yaml_metadata(ByteView bytes, uint64_t offset) {
@@ -123,6 +135,8 @@ Expected<std::vector<KernelMetadata>> parse_yaml_metadata(ByteView bytes, uint64
   // The note may be padded with NULs.
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   text = text.substr(0, text.find('\0'));
+  if (nests_too_deep(text))
+    return bad("The metadata note at offset {:#x} has more than 1,000 brackets within each other.", offset);
   Document document(text);
   if (!document.get()) {
     return bad("The metadata note at offset {:#x} is not well-formed YAML: {}.", offset, printable(document.problem()));

@@ -167,12 +167,15 @@ ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
   late_ns_ += ns_since(start);
   if (reason != ExitReason::kYield) return reason;
   if (drawn ? draw_.below(4) != 0 : late_ns_ < shared_.background->counters.translate_ns) return reason;
-  // To where a loop begins, so that waves meet there.
+  // To where a loop begins, best of all one that has been translated for earlier waves.
   constexpr auto kSteps = 4096;
   for (auto i = 0; i < kSteps && reason == ExitReason::kYield; ++i) {
     const uint64_t pc = wave.pc;
     reason = interpret_for(wave, 1);
     if (reason != ExitReason::kYield || wave.pc > pc) continue;
+    const bool is_known = std::find(moved_to_.begin(), moved_to_.end(), wave.pc) != moved_to_.end();
+    if (!is_known && !moved_to_.empty() && !drawn && i < kSteps / 2) continue;
+    if (!is_known) moved_to_.push_back(wave.pc);
     slot.moved_at = wave.pc;
     move_to_translated(wave, slot, TranslationCache::Arrival::moved);
     break;

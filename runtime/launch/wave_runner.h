@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "backend-x86/compiler.h"
 #include "internal/wave_state.h"
@@ -150,7 +151,8 @@ class WaveRunner {
   Draw draw_{0};
   TranslationCounters counters_;
   std::unique_ptr<OpcodeCounts> executed_;
-  uint64_t late_ns_ = 0;  // time spent in the interpreter after the translation was ready
+  std::vector<uint64_t> moved_to_;  // loops at which waves have gone on in translated code
+  uint64_t late_ns_ = 0;            // time spent in the interpreter after the translation was ready
   uint64_t moved_waves_ = 0;
 };
 
