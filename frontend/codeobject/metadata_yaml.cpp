@@ -113,16 +113,26 @@ class Document {
   bool initialised_ = false, loaded_ = false;
 };
 
-// Whether so many brackets are open at once, whatever they mean. libyaml looks at all open ones for each that opens.
+// libyaml's scanner looks at all open brackets for each token, and knows no bound. So this stops before it loads a document that
+// nests deeper than any metadata does.
 bool nests_too_deep(std::string_view text) {
-  constexpr size_t kMaxOpen = 1000;
-  size_t open = 0;
-  for (const char c : text) {
-    if (c == '[' || c == '{') ++open;
-    if ((c == ']' || c == '}') && open != 0) --open;
-    if (open > kMaxOpen) return true;
+  constexpr unsigned kMaxDepth = 100;
+  yaml_parser_t parser;
+  if (yaml_parser_initialize(&parser) == 0) return false;
+  yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+  yaml_parser_set_input_string(&parser, reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  unsigned depth = 0;
+  bool more = true;
+  while (more && depth <= kMaxDepth) {
+    yaml_event_t event;
+    if (yaml_parser_parse(&parser, &event) == 0) break;  // which the loader will report
+    if (event.type == YAML_SEQUENCE_START_EVENT || event.type == YAML_MAPPING_START_EVENT) ++depth;
+    if (event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT) --depth;
+    more = event.type != YAML_STREAM_END_EVENT && event.type != YAML_NO_EVENT;
+    yaml_event_delete(&event);
   }
-  return false;
+  yaml_parser_delete(&parser);
+  return depth > kMaxDepth;
 }
 
 }  // namespace
@@ -135,8 +145,7 @@ Expected<std::vector<KernelMetadata>> parse_yaml_metadata(ByteView bytes, uint64
   // The note may be padded with NULs.
   std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   text = text.substr(0, text.find('\0'));
-  if (nests_too_deep(text))
-    return bad("The metadata note at offset {:#x} has more than 1,000 brackets within each other.", offset);
+  if (nests_too_deep(text)) return bad("The metadata note at offset {:#x} nests deeper than 100 levels.", offset);
   Document document(text);
   if (!document.get()) {
     return bad("The metadata note at offset {:#x} is not well-formed YAML: {}.", offset, printable(document.problem()));

@@ -237,6 +237,8 @@ bool CfgBuilder::knows_all_ways(const Cfg& cfg) const {
       case Ending::jump:
       case Ending::call:
       case Ending::new_mode:
+      case Ending::unsupported:  // not by the interpreter, perhaps
+      case Ending::illegal:      // it may be another module's code
         return false;
       case Ending::trap:  // most end the wave
         return block.insts.back().opcode == Opcode::s_trap &&
@@ -365,8 +367,9 @@ Expected<Cfg> CfgBuilder::build() {
     }
   }
   const auto no_hand_over = [&] {
-    return make_error(ErrorCode::kUnsupported, fmt::format("{}: no wave can come from the interpreter at {:#x}",
-                                                           options_.name, *options_.moved_pc));
+    return make_error(ErrorCode::kUnsupported,
+                      fmt::format("{}: no wave can come from the interpreter to {:#x} behind the start", options_.name,
+                                  *options_.moved_pc - options_.entry_pc));
   };
   if (options_.moved_pc && (!options_.shape || !add_hand_over())) return no_hand_over();
 

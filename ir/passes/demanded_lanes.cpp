@@ -52,12 +52,13 @@ bool per_lane(const Inst* inst) {
 class Analysis {
  public:
   Analysis(Function& function, const Dominators& dominators)
-      : function_(function),
-        dominators_(dominators),
+      : dominators_(dominators),
         facts_(dominators),
         resumptions_(function),
         demands_(function.num_values()),
-        pending_(function.num_values(), 1) {}
+        pending_(function.num_values(), 1),
+        has_moved_(std::any_of(function.entries.begin(), function.entries.end(),
+                               [](const Entry& entry) { return entry.moved && entry.resumed_only; })) {}
 
   // False when it did not settle; nothing may be concluded then.
   bool run() {
@@ -329,8 +330,9 @@ class Analysis {
   // A register saved in front of a barrier: what code behind the barrier looks at.
   template <typename Use>
   void saved_uses(Inst* save, size_t site, Use&& use) {
-    // Waves come to such an entry with what the interpreter has left, which pass moved-entry takes to be this in active lanes.
-    if (function_.entries[site].moved) use(0, Term{.include = saved_exec(save->parent)});
+    // Waves come to a moved entry with what the interpreter has left, which passes up to moved-entry take to be what exits write:
+    // this one, or those in front of barriers on the way to it. In lanes that are on that has to be so.
+    if (has_moved_) use(0, Term{.include = saved_exec(save->parent)});
     const SiteDemand& demands = site_demands_[site];
     if (demands.whole[save->imm]) return use(0, Term{});
     const auto found = demands.others.find(save->imm);
@@ -533,7 +535,6 @@ class Analysis {
     }
   }
 
-  const Function& function_;
   const Dominators& dominators_;
   MaskFacts facts_;
   Resumptions resumptions_;
@@ -546,6 +547,7 @@ class Analysis {
   std::unordered_map<uint64_t, std::unordered_set<const Inst*>> entry_masks_;  // see unchanged_mask
   std::vector<Demand> demands_;                                                // by id
   std::vector<uint8_t> pending_;  // by value: its demand has grown since its operands were visited
+  const bool has_moved_;          // see saved_uses
   bool changed_ = false;
 };
 

@@ -22,7 +22,7 @@ void drop_way_to(Function& function, const Block* exit) {
   const std::vector<Block*> predecessors = exit->predecessors;
   for (Block* block : predecessors) {
     Inst* branch = block->terminator();
-    if (branch->op != Op::cond_br || block->successors[0] == block->successors[1]) continue;
+    WAVEJIT_CHECK(branch->op == Op::cond_br && block->successors[0] != block->successors[1]);
     function.remove_edge(block, block->successors[1] == exit ? 1 : 0);
     function.unlink(branch);
     branch->parent = block;

@@ -119,7 +119,11 @@ ir::PassContext pass_context(const lift::LiftOptions& lifting, const DumpOptions
 // Checks what the user chose.
 Expected<void> check(const Kernel& kernel, const DumpOptions& options) {
   const auto& size = options.workgroup;
-  if (size[0] == 0 && size[1] == 0 && size[2] == 0) return {};
+  if (size[0] == 0 && size[1] == 0 && size[2] == 0) {
+    if (options.moved_at == 0) return {};
+    return make_error(ErrorCode::kInvalidArgument,
+                      "The code for waves from the interpreter is specialised: it needs a work-group size.");
+  }
   return check_shape(kernel, {.grid = size, .workgroup = size});
 }
 

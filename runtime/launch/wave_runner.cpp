@@ -175,6 +175,11 @@ ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
     if (reason != ExitReason::kYield || wave.pc > pc) continue;
     const bool is_known = std::find(moved_to_.begin(), moved_to_.end(), wave.pc) != moved_to_.end();
     if (!is_known && !moved_to_.empty() && !drawn && i < kSteps / 2) continue;
+    if (shared_.called_at(wave.pc)) {
+      slot.in_start_unit = slot.in_exec_full = false;
+      move_to_translated(wave, slot, TranslationCache::Arrival::jump);
+      break;
+    }
     if (!is_known) moved_to_.push_back(wave.pc);
     slot.moved_at = wave.pc;
     move_to_translated(wave, slot, TranslationCache::Arrival::moved);

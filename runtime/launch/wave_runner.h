@@ -112,6 +112,7 @@ class WaveRunner {
   ExitReason enter(WaveState& wave, WaveSlot& slot, const TranslationCache::Entry& entry) {
     slot.in_start_unit = entry.in_start_unit;
     slot.in_exec_full = entry.exec_full;
+    if (!entry.in_start_unit) slot.moved_at = 0;
     ExitReason reason;
     {
       const GuestScope scope(*mark_, wave, entry.code);

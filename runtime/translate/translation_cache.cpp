@@ -339,12 +339,15 @@ void TranslationCache::compile_unit(Unit& unit, const lift::LiftOptions& options
 
 // Under the lock. Waves of one kernel come from the interpreter to few places.
 bool TranslationCache::may_move_to(const Query& query) const {
-  constexpr auto kMaxPlaces = 8;
+  constexpr auto kMaxPlaces = 8, kMaxRefused = 2;  // mostly it is the kernel that is in the way, whatever the place
   if (!specialisations_[query.specialisation].workgroup) return false;
   if (!is_on(configs_[query.config].disabled_passes, kMovedEntry)) return false;
   if (moved_entries_.contains({query.specialisation, query.pc})) return true;
-  const auto first = moved_entries_.lower_bound({query.specialisation, 0});
-  return std::distance(first, moved_entries_.upper_bound({query.specialisation, UINT64_MAX})) < kMaxPlaces;
+  const auto places_in = [&](const std::set<std::pair<uint32_t, uint64_t>>& all) {
+    return std::distance(all.lower_bound({query.specialisation, 0}),
+                         all.upper_bound({query.specialisation, UINT64_MAX}));
+  };
+  return places_in(moved_entries_) < kMaxPlaces && places_in(refused_) < kMaxRefused;
 }
 
 // The unit of the key, translated if it can be.
@@ -462,8 +465,8 @@ Expected<TranslationCache::Entry> TranslationCache::find_in_start_unit(const Que
     if (retry) break;
     const auto unit = translated(
         Key{query.config, query.specialisation, root, query.mode, exec_full, false, query.moved_at}, counters);
-    if (!unit->code && query.moved_at != 0) break;
-    if (!unit->code) return tl::unexpected<Error>(unit->error);
+    if (!unit->code && (query.moved_at == 0 || unit->error.code == ErrorCode::kInternal))
+      return tl::unexpected<Error>(unit->error);
   }
   // In another part of too large a function, or in one that may be entered anywhere.
   return find_general(query, counters);
@@ -478,7 +481,14 @@ Expected<TranslationCache::Entry> TranslationCache::find_moved(const Query& quer
   }
   for (bool exec_full = query.exec_full && query.from_exec_full;; exec_full = false) {
     const Key key{query.config, query.specialisation, root, query.mode, exec_full, false, query.moved_at};
-    if (const auto unit = translated(key, counters); unit->code || !exec_full) break;
+    const auto unit = translated(key, counters);
+    // Others say that no wave can come there from the interpreter.
+    if (!unit->code && unit->error.code == ErrorCode::kInternal) return tl::unexpected<Error>(unit->error);
+    if (unit->code) break;
+    if (exec_full) continue;
+    const std::unique_lock lock(mutex_);
+    refused_.emplace(query.specialisation, query.moved_at);
+    break;
   }
   {
     const std::shared_lock lock(mutex_);

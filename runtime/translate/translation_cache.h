@@ -159,8 +159,8 @@ class TranslationCache {
   std::unordered_map<uint64_t, uint64_t> root_of_;  // general code: entry PC -> PC the unit was translated from
   // Where jumps may enter the units that start kernels: (specialisation, PC).
   std::set<std::pair<uint32_t, uint64_t>> jump_entries_;
-  // Where waves have come from the interpreter, in the same form.
-  std::set<std::pair<uint32_t, uint64_t>> moved_entries_;
+  // Where waves have come from the interpreter, and where code for that cannot be made, in the same form.
+  std::set<std::pair<uint32_t, uint64_t>> moved_entries_, refused_;
 };
 
 }  // namespace wavejit::runtime

@@ -343,7 +343,8 @@ TEST_F(Cli, DisasmOfMovedWaves) {
   // No loop begins behind the label, and without a size nothing is known of the start.
   EXPECT_NE(run({"disasm", kernels, "--local", "64", "--moved-at", "0x4", "--ir"}), kOk);
   EXPECT_NE(err_.find("no wave can come from the interpreter"), std::string::npos) << err_;
-  EXPECT_NE(run({"disasm", kernels, "--moved-at", address, "--ir"}), kOk);
+  EXPECT_EQ(run({"disasm", kernels, "--moved-at", address, "--ir"}), kBadInput);
+  EXPECT_NE(err_.find("needs a work-group size"), std::string::npos) << err_;
 }
 
 TEST_F(Cli, Disasm) {

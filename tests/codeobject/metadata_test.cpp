@@ -114,10 +114,10 @@ TEST(MetadataYaml, NestingAndAliasesAreBounded) {
     EXPECT_NE(yaml_error(text), "accepted") << piece;
   }
   // libyaml would take hours for these.
-  for (const char* piece : {"[", "{", "{a: ", "[{", "\"[", "[a]["}) {
+  for (const char* piece : {"[", "{", "{a: ", "[{", "[\"]\",", "[#]\n"}) {
     std::string text;
     while (text.size() < 1'000'000) text += piece;
-    EXPECT_NE(yaml_error(text).find("1,000 brackets"), std::string::npos) << piece;
+    EXPECT_NE(yaml_error(text).find("100 levels"), std::string::npos) << piece;
   }
   // Ten levels of ten aliases would expand to 10^10 values.
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";

@@ -218,6 +218,69 @@ TEST(Tiering, WhatMovedWavesHoldIsWhatTheInterpreterLeaves) {
   }
 }
 
+// v12 is written in some lanes in front of the barrier, and behind it only these are looked at. Translated code may leave
+// anything in the others; the interpreter does not.
+KernelSource some_lanes_across_a_barrier() {
+  return {.name = "some_lanes",
+          .body = R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_mov_b32_e32 v1, v0
+  v_mov_b32_e32 v9, 3
+  v_mov_b32_e32 v12, v0
+  s_waitcnt lgkmcnt(0)
+  s_mov_b32 s8, 3
+  s_mov_b32 s7, 9
+.Lfirst:
+  s_mul_i32 s8, s8, 3
+  s_sub_u32 s7, s7, 1
+  s_cmp_lg_u32 s7, 0
+  s_cbranch_scc1 .Lfirst
+  s_or_b32 s8, s8, 1
+  v_mbcnt_lo_u32_b32 v8, -1, 0
+  v_mbcnt_hi_u32_b32 v8, -1, v8
+  v_cmp_lt_u32_e64 s[10:11], 20, v8
+  s_and_saveexec_b64 s[12:13], s[10:11]
+  v_mov_b32_e32 v12, s8
+  s_or_b64 exec, exec, s[12:13]
+  s_mov_b32 s8, 0
+  s_barrier
+  s_mov_b32 s7, 300
+.Lsecond:
+  v_mbcnt_lo_u32_b32 v8, -1, 0
+  v_mbcnt_hi_u32_b32 v8, -1, v8
+  v_cmp_lt_u32_e64 s[10:11], 20, v8
+  s_and_saveexec_b64 s[12:13], s[10:11]
+  v_add_u32_e32 v9, v9, v12
+  s_or_b64 exec, exec, s[12:13]
+  s_sub_u32 s7, s7, 1
+  s_cmp_lg_u32 s7, 0
+  s_cbranch_scc1 .Lsecond
+  v_lshlrev_b32_e32 v1, 2, v0
+  v_mov_b32_e32 v4, s5
+  v_mov_b32_e32 v5, 0
+  add_co v6, s4, v1
+  addc v7, v4, v5
+  store v[6:7], v9
+)",
+          .args = {{"out"}}};
+}
+
+TEST(Tiering, LanesThatNobodyLooksAtAreTheInterpreters) {
+  const Module module = load(kTarget, {some_lanes_across_a_barrier()});
+  Kernel kernel = module.kernel("some_lanes");
+  Buffer<uint32_t> out(128);
+  kernel.set_args(out);
+  uint64_t moved = 0;
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    LaunchOptions options = launch_options(kAuto, 128, 128);
+    options.schedule = seed * 1'000'003;
+    moved += kernel.launch(options).moved_waves;
+    for (uint32_t i = 0; i < out.size(); ++i)
+      ASSERT_EQ(out[i], i % 64 > 20 ? 3 + 300 * 59049u : 3u) << "item " << i << ", schedule " << seed;
+  }
+  EXPECT_GT(moved, 10u);
+}
+
 // Counted in both kinds of code, each instruction is counted once.
 TEST(Tiering, CountsInstructionsOnce) {
   constexpr unsigned kGroup = 128;
