@@ -219,6 +219,24 @@ uint64_t image_resinfo(CallArgs* args) {
 
 namespace {
 
+// put_masked() for `lanes` of the four that begin with `first`; results[component][lane].
+void put_four(CallArgs* args, unsigned first, unsigned lanes, const uint32_t (&results)[4][4],
+              const ir::CallShape& shape, format::Number number) {
+  if (shape.d16) {
+    for_each_lane(lanes, [&](unsigned l) {
+      const uint32_t components[4] = {results[0][l], results[1][l], results[2][l], results[3][l]};
+      put_masked(args, first + l, components, shape, number);
+    });
+    return;
+  }
+  uint32_t(*row)[kWaveSize] = args->out;
+  for (unsigned i = 0; i < 4; ++i) {
+    if ((shape.count >> i & 1) == 0) continue;
+    for_each_lane(lanes, [&](unsigned l) { (*row)[first + l] = results[i][l]; });
+    ++row;
+  }
+}
+
 struct SampledAccess : Access {
   explicit SampledAccess(CallArgs* args) : Access(args), sampler(args->scalars + 8) {}
 
@@ -256,10 +274,7 @@ uint64_t image_sample(CallArgs* args) {
       const PlaneSamples::Places places = plane->places(rows[0] + first, rows[1] + first);
       uint32_t results[4][4];
       const unsigned done = plane->sample(places, lanes, args->wave->engine_private[3], first, results);
-      for_each_lane(done, [&](unsigned l) {
-        const uint32_t components[4] = {results[0][l], results[1][l], results[2][l], results[3][l]};
-        put_masked(args, first + l, components, a.shape, a.image.number);
-      });
+      put_four(args, first, done, results, a.shape, a.image.number);
       left &= ~(uint64_t{done} << first);
     }
   }
