@@ -263,27 +263,27 @@ uint64_t image_sample(CallArgs* args) {
   const SampledAccess a(args);
   if (!a.is_possible()) return 0;
   clear_results(args);
-  uint64_t left = args->mask;
-  if (const std::optional<PlaneSamples> plane = PlaneSamples::of(a.image, a.sampler, a.fields)) {
-    std::fill_n(args->addresses, kWaveSize, a.image.base);
-    describe_access(args, 0, ~0u, false);
-    const auto* rows = reinterpret_cast<const float(*)[kWaveSize]>(args->in);
-    for (unsigned first = 0; first < kWaveSize; first += 4) {
-      const auto lanes = static_cast<unsigned>(args->mask >> first & 15);
-      if (lanes == 0) continue;
-      const PlaneSamples::Places places = plane->places(rows[0] + first, rows[1] + first);
+  const std::optional<PlaneSamples> plane = PlaneSamples::of(a.image, a.sampler, a.fields);
+  const auto* rows = reinterpret_cast<const float(*)[kWaveSize]>(args->in);
+  for (unsigned first = 0; first < kWaveSize; first += 4) {
+    auto lanes = static_cast<unsigned>(args->mask >> first & 15);
+    if (lanes == 0) continue;
+    if (plane) {
       uint32_t results[4][4];
+      for (unsigned l = first; l < first + 4; ++l) args->addresses[l] = a.image.base;
+      describe_access(args, 0, ~0u, false);
+      const PlaneSamples::Places places = plane->places(rows[0] + first, rows[1] + first);
       const unsigned done = plane->sample(places, lanes, args->wave->engine_private[3], first, results);
       put_four(args, first, done, results, a.shape, a.image.number);
-      left &= ~(uint64_t{done} << first);
+      lanes &= ~done;
     }
+    for_each_lane(lanes, [&](unsigned l) {
+      a.describe(first + l);
+      uint32_t components[4];
+      a.sample(first + l).sample(components);
+      put_masked(args, first + l, components, a.shape, number_of(a));
+    });
   }
-  for_each_lane(left, [&](unsigned l) {
-    a.describe(l);
-    uint32_t components[4];
-    a.sample(l).sample(components);
-    put_masked(args, l, components, a.shape, number_of(a));
-  });
   return 1;
 }
 

@@ -40,6 +40,9 @@ class Schedule {
   [[nodiscard]] bool is_drawn() const { return seed_ != 0; }
   [[nodiscard]] uint64_t seed() const { return seed_; }
 
+  // Whether waves go on in translated code at a loop: at some of them, as each place costs a translation.
+  [[nodiscard]] bool moves_at(uint64_t pc) const { return Draw(seed_ ^ pc).below(4) == 0; }
+
   // The work-group that begins as the `turn`-th. Order is drawn within windows: a device holds all work-groups of a
   // window, so they may wait for each other. Work-groups of earlier windows begin earlier.
   [[nodiscard]] uint64_t group(uint64_t turn) const {

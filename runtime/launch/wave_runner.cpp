@@ -173,6 +173,7 @@ ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
     const uint64_t pc = wave.pc;
     reason = interpret_for(wave, 1);
     if (reason != ExitReason::kYield || wave.pc > pc) continue;
+    if (drawn && !shared_.schedule.moves_at(wave.pc)) continue;
     const bool is_known = std::find(moved_to_.begin(), moved_to_.end(), wave.pc) != moved_to_.end();
     if (!is_known && !moved_to_.empty() && !drawn && i < kSteps / 2) continue;
     if (shared_.called_at(wave.pc)) {

@@ -201,7 +201,7 @@ TEST(Tiering, WhatMovedWavesHoldIsWhatTheInterpreterLeaves) {
     Buffer<uint32_t> out(size_t{group} * 40);
     kernel.set_args(out);
     uint64_t moved = 0;
-    for (uint64_t seed = 1; seed <= 40; ++seed) {
+    for (uint64_t seed = 1; seed <= 120; ++seed) {
       std::fill_n(out.data(), out.size(), 0);
       LaunchOptions options = launch_options(kAuto, static_cast<uint32_t>(out.size()), group);
       options.schedule = seed * 1'000'003;
@@ -271,7 +271,7 @@ TEST(Tiering, LanesThatNobodyLooksAtAreTheInterpreters) {
   Buffer<uint32_t> out(128);
   kernel.set_args(out);
   uint64_t moved = 0;
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
+  for (uint64_t seed = 1; seed <= 240; ++seed) {
     LaunchOptions options = launch_options(kAuto, 128, 128);
     options.schedule = seed * 1'000'003;
     moved += kernel.launch(options).moved_waves;
