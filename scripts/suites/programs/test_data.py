@@ -8,8 +8,14 @@ import hashlib
 import pathlib
 import sys
 
-# First and last bytes of a file's head; where a record has the name of the function and of the category.
-FORMATS = [(b"rocBLAS\0", b"ROCblas\0", 0, 128), (b"rocSPARSE\0", b"ROCsparse\0", 565, 693)]
+# First and last bytes of a file's head; where a record has the name of the function and of the category; and a record's bytes, which
+# depend on the version: ROCm 5.7, 6.4 and 7.2.
+FORMATS = [
+    (b"rocBLAS\0", b"ROCblas\0", 0, 128, None),
+    (b"rocSPARSE\0", b"ROCsparse\0", 473, 601, 672),
+    (b"rocSPARSE\0", b"ROCsparse\0", 539, 667, 768),
+    (b"rocSPARSE\0", b"ROCsparse\0", 565, 693, 800),
+]
 
 
 def text(record: memoryview, at: int) -> bytes:
@@ -18,12 +24,14 @@ def text(record: memoryview, at: int) -> bytes:
 
 def main() -> None:
     data = memoryview(pathlib.Path(sys.argv[1]).read_bytes())
-    known = [row for row in FORMATS if bytes(data[: len(row[0])]) == row[0]]
-    if not known:
+    start = bytes(data[:65536])
+    for head, tail, function, category, wanted in FORMATS:
+        first = start.find(tail) + len(tail)
+        size = first - len(head) - len(tail)
+        if start.startswith(head) and tail in start and wanted in (None, size):
+            break
+    else:
         raise SystemExit(f"{sys.argv[1]} is not in a format that this script knows.")
-    head, tail, function, category = known[0]
-    first = bytes(data[:65536]).index(tail) + len(tail)
-    size = first - len(head) - len(tail)
     if (len(data) - first) % size != 0:
         raise SystemExit(f"{sys.argv[1]} does not consist of records of {size} bytes.")
     functions: dict[bytes, list[tuple[bytes, int]]] = {}
