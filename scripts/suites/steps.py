@@ -22,6 +22,8 @@ from records import Record
 
 # In the exchange folder.
 SHADOW_REPORT = "shadow.jsonl"
+# Of table.toml's targets, those that run the code of a generic one.
+GENERIC = {"gfx9-generic": ("gfx900", "gfx906"), "gfx9-4-generic": ("gfx942",)}
 # Between the program's name and why, in Record.bad_ends.
 NO_LIST = " does not list its tests: "
 # Tests of a batch with shadow mode: a process reports when it ends, and one that the end of the step stops does not.
@@ -166,7 +168,8 @@ def targets_of(step: Step, file: str) -> set[str] | None:
     outcome = bounds.run(command, limit=120, memory=step.suite.memory, on_line=keep)
     if (outcome.why, outcome.code) != ("exit", 0) or not lines:
         return None
-    return {match[1] for line in lines if (match := re.match(r"\[\d+\] (gfx[0-9a-f]+)", line))}
+    names = {match[1] for line in lines if (match := re.match(r"\[\d+\] (gfx[0-9a-z-]+)", line))}
+    return names.union(*(GENERIC.get(name, ()) for name in names))
 
 
 def run(step: Step, size: int | None) -> None:
