@@ -250,8 +250,9 @@ class Parser {
     unsigned bytes = 0;
     unsigned count = 0;
     if (x != std::string_view::npos) {
-      std::from_chars(size.data(), size.data() + x, bytes);
-      std::from_chars(size.data() + x + 1, size.data() + size.size(), count);
+      const char* const end = size.data() + size.size();
+      std::from_chars(end - size.size(), end - size.size() + x, bytes);
+      std::from_chars(end - size.size() + x + 1, end, count);
     }
     if (bytes < 1 || bytes > 8 || count < 1 || count > 255) return fail("element size and count are written like 4x2");
     mem.bytes = static_cast<uint8_t>(bytes);

@@ -131,8 +131,8 @@ class UniformRegisters {
   // What may be the value: operands, or what exits leave in the register. A null for what cannot be seen.
   [[nodiscard]] std::vector<Inst*> incoming(const Inst* value) const {
     if (value->op == Op::phi) return value->operands;
-    std::vector<Inst*> values;
-    for (const Block* exit : exits_) values.push_back(saved(exit, value));
+    std::vector<Inst*> values(exits_.size());
+    std::transform(exits_.begin(), exits_.end(), values.begin(), [&](const Block* exit) { return saved(exit, value); });
     return values;
   }
 

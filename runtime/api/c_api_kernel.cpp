@@ -217,7 +217,7 @@ wavejit_status wavejit_kernel_set_arg_pointer(wavejit_kernel* kernel, uint32_t i
       return bad_argument(
           *kernel, fmt::format("{} of kernel '{}' is not a pointer: it is {} with {} bytes.", arg_label(*kernel, index),
                                kernel->kernel->name, kernel->kind_names[index], arg.size));
-    return wavejit_kernel_set_arg(kernel, index, &pointer, sizeof pointer);
+    return wavejit_kernel_set_arg(kernel, index, static_cast<const void*>(&pointer), sizeof pointer);
   });
 }
 
