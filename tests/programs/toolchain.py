@@ -90,8 +90,11 @@ def compile_device(source: pathlib.Path, output: pathlib.Path, combination: Comb
         case Language.HIP:  # HIP divides correctly rounded by default
             flags = ["-x", "hip", "-std=c++17", f"--offload-arch={c.target}", "--cuda-device-only", "--no-gpu-bundle-output", "-nogpuinc", "-Wno-c++11-narrowing"]
     flags += ["-ffp-contract=off", "-Xclang", "-fdenormal-fp-math-f32=ieee"]
-    if c.compiler == 19:  # It takes SDWA subtractions for commutative, so that a - b and b - a become one instruction.
+    if c.compiler == 19:
+        # It takes SDWA subtractions for commutative, so that a - b and b - a become one instruction.
         flags += ["-mllvm", "-disable-machine-cse"]
+        # It takes x >> 16 & 255 for the upper half of x where that is an operand of SDWA.
+        flags += ["-mllvm", "-amdgpu-sdwa-peephole=0"]
         # Loops around calls by pointer lose the upper half of a 64-bit argument.
         flags += ["-mllvm", "-amdgpu-opt-vgpr-liverange=0"]
     if c.compiler == 19 and c.target == "gfx908":  # A private array kept in AGPRs loses an element's new value.
