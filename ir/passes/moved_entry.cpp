@@ -103,23 +103,26 @@ class UniformRegisters {
       return inst;
     };
     Assumption assumption{.value = value, .splat = nullptr, .restricted = nullptr};
-    Inst* first = nullptr;  // what is to look at the value
     if (value->type == kV32) {
-      first = make(Op::readlane, kI32, {value, make(Op::const_, kI32, {})});
+      Inst* first = make(Op::readlane, kI32, {value, make(Op::const_, kI32, {})});
       assumption.splat = make(Op::splat, kV32, {first});
     } else {
-      first = make(Op::and_, kMask, {value, make(Op::const_, kMask, {}, 1)});
-      assumption.splat = make(Op::splat_mask, kMask, {make(Op::mask_any, kI1, {first})});
+      Inst* first = make(Op::and_, kMask, {value, make(Op::const_, kMask, {}, 1)});
+      Inst* is_set = make(Op::mask_any, kI1, {first});
+      // Looks at all lanes, so that the value is still right in all of them if the assumption is taken back.
+      if (restricts) is_set = make(Op::and_, kI1, {is_set, make(Op::mask_any, kI1, {value})});
+      assumption.splat = make(Op::splat_mask, kMask, {is_set});
       if (restricts)
         assumption.restricted = make(Op::and_, kMask, {assumption.splat, make(Op::const_, kMask, {}, entry_.exec)});
     }
     // Phis and exits go on to say where the value comes from.
     const std::vector<Inst*> users = value->users;
     Inst* same = restricts ? assumption.restricted : assumption.splat;
-    for (Inst* user : users)
+    for (Inst* user : users) {
+      if (std::find(made.begin(), made.end(), user) != made.end() || (restricts && passes_on(user))) continue;
       for (unsigned i = 0; i < user->operands.size(); ++i)
-        if (user->operands[i] == value && user != first && !(restricts && passes_on(user)))
-          function_.set_operand(user, i, same);
+        if (user->operands[i] == value) function_.set_operand(user, i, same);
+    }
     auto& insts = value->parent->insts;
     auto at = std::find(insts.begin(), insts.end(), value) + 1;
     while ((*at)->op == Op::phi) ++at;
