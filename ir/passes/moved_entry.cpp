@@ -165,7 +165,7 @@ class UniformRegisters {
     return nullptr;
   }
 
-  // Takes back what does not follow from all assumptions together. Returns whether there was any.
+  // Drops each assumption that the values at the exits do not confirm, given the other assumptions. Returns whether it dropped any.
   bool drop_wrong() {
     const LaneShapes shapes(function_);
     const auto assumed = [&](const Inst* value) {

@@ -1,4 +1,4 @@
-// The quick way to sample plane images is the one that image::Sample describes, bit by bit.
+// PlaneSamples gives the same bits as image::Sample, which defines what a sample is.
 #include "backend-x86/helpers/plane_samples.h"
 
 #include <gtest/gtest.h>
