@@ -1,4 +1,4 @@
-// PlaneSamples gives the same bits as image::Sample, which defines what a sample is.
+// PlaneSamples gives the same bits as image::Sample, which defines what a sample is. Payloads of NaNs may differ.
 #include "backend-x86/helpers/plane_samples.h"
 
 #include <gtest/gtest.h>
@@ -121,10 +121,14 @@ TEST(PlaneSamples, AreThoseOfTheDescription) {
       uint32_t expected[4];
       image::Sample<decltype(reg)>(image, sampler, fields, addresses).sample(expected);
       ++quick;
-      for (unsigned i = 0; i < 4; ++i)
+      const auto is_nan = [](uint32_t bits) { return (bits & 0x7fffffff) > 0x7f800000; };
+      for (unsigned i = 0; i < 4; ++i) {
+        // Which payload the sum of two NaNs has depends on the compiler.
+        if (is_nan(got[i][lane]) && is_nan(expected[i])) continue;
         ASSERT_EQ(got[i][lane], expected[i])
             << "component " << i << " at " << x[lane] << ", " << y[lane] << " of " << image.width << " x "
             << image.height << ", clamp " << sampler.clamp[0] << ' ' << sampler.clamp[1] << ", round " << round;
+      }
     }
   }
   EXPECT_GT(quick, 5'000u);
