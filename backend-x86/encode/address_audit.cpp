@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "internal/pages.h"
+
 namespace wavejit::backend {
 namespace {
 
@@ -11,7 +13,6 @@ namespace {
 // position-independent are in the same place in every process. Pairs of small numbers, as in tables of lanes, are
 // below.
 constexpr uint64_t kLowest = uint64_t{1} << 44, kHighest = uint64_t{1} << 47;
-constexpr uint64_t kPage = 4096;
 
 // Returns true for a table of ascending 32-bit numbers, such as the masks of the lanes below each lane. Two neighbours of it may look
 // like an address: 0x3fff and 0x7fff. Fewer than four numbers may be an address.

@@ -21,7 +21,7 @@ static_assert(static_cast<uint32_t>(ExitReason::kYield) == 2);
 constexpr size_t kAvx512Bytes = 32 * 64 + 8 * 8 + 8, kAvx2Bytes = 16 * 32 + 8;
 
 // The offsets of WaveState's fields, for assembly.
-constexpr int kRunner = offsetof(WaveState, runner_stack), kParked = offsetof(WaveState, parked_waves);
+constexpr int kRunnerStack = offsetof(WaveState, runner_stack), kParked = offsetof(WaveState, parked_waves);
 
 #define POP_GENERAL                                                                               \
   "pop %%r15\n pop %%r14\n pop %%r13\n pop %%r12\n pop %%r11\n pop %%r10\n pop %%r9\n pop %%r8\n" \
@@ -84,10 +84,10 @@ __attribute__((naked)) void poll_avx2() {
   __asm__(POLL(SAVE_AVX2, "512")::"i"(kParked));
 }
 __attribute__((naked)) uint32_t go_on_avx512(WaveState*, const std::byte*, const std::byte*, size_t) {
-  __asm__(GO_ON(LOAD_AVX512, "2112")::"i"(kRunner));
+  __asm__(GO_ON(LOAD_AVX512, "2112")::"i"(kRunnerStack));
 }
 __attribute__((naked)) uint32_t go_on_avx2(WaveState*, const std::byte*, const std::byte*, size_t) {
-  __asm__(GO_ON(LOAD_AVX2, "512")::"i"(kRunner));
+  __asm__(GO_ON(LOAD_AVX2, "512")::"i"(kRunnerStack));
 }
 
 bool has_avx512() {

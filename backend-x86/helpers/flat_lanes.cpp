@@ -45,9 +45,9 @@ void for_each_lane(uint32_t lanes, F&& function) {
 
 // The access of elements of kElement bytes, kCount of each lane.
 template <unsigned kElement, unsigned kCount>
-class Access {
+class FlatAccess {
  public:
-  explicit Access(FlatLanes& access)
+  explicit FlatAccess(FlatLanes& access)
       : access_(access), wave_(*access.wave), load_((access.shape.flags & FlatShape::kLoad) != 0) {}
 
   void run() {
@@ -146,17 +146,17 @@ void run(FlatLanes& access) {
   WAVEJIT_CHECK(access.lanes != 0, "a flat access in which no lane is active");
   switch (access.shape.bytes * 8 + access.shape.count) {
     case 8 + 1:
-      return Access<1, 1>(access).run();
+      return FlatAccess<1, 1>(access).run();
     case 16 + 1:
-      return Access<2, 1>(access).run();
+      return FlatAccess<2, 1>(access).run();
     case 32 + 1:
-      return Access<4, 1>(access).run();
+      return FlatAccess<4, 1>(access).run();
     case 32 + 2:
-      return Access<4, 2>(access).run();
+      return FlatAccess<4, 2>(access).run();
     case 32 + 3:
-      return Access<4, 3>(access).run();
+      return FlatAccess<4, 3>(access).run();
     case 32 + 4:
-      return Access<4, 4>(access).run();
+      return FlatAccess<4, 4>(access).run();
     default:
       WAVEJIT_CHECK(false, "flat access to {} elements of {} bytes", access.shape.count, access.shape.bytes);
   }

@@ -6,13 +6,13 @@ namespace wavejit::backend {
 using asmjit::imm;
 
 namespace {
-constexpr unsigned kOrdered = 7, kGreaterEqual = 0x1d;  // quiet vcmpps predicates
+constexpr unsigned kOrdered = 7, kAtLeast = 0x1d;  // quiet vcmpps predicates
 }  // namespace
 
 // Toward zero, saturating, NaN -> 0.
 Vec Emitter::f32_to_i32(const Vec& x) {
   const Vec truncated = isa_->make(I::kIdVcvttps2dq, x);  // 0x80000000 when out of range
-  const MaskReg large = fcmp(kGreaterEqual, x, isa_->cf(2147483648.0f));
+  const MaskReg large = fcmp(kAtLeast, x, isa_->cf(2147483648.0f));
   isa_->flip_where(truncated, large);
   Vec d = isa_->vec();
   isa_->zero_unless(d, fcmp(kOrdered, x, x), truncated);
@@ -33,7 +33,7 @@ bool Emitter::emit_convert(const Inst& inst, unsigned chunk) {
       return done(f32_to_i32(value(0)));
     case Op::cvt_u32_f32: {
       const Vec x = isa_->make(I::kIdVmaxps, value(0), isa_->const32(0));  // NaN: the second operand
-      const MaskReg large = fcmp(kGreaterEqual, x, isa_->cf(4294967296.0f));
+      const MaskReg large = fcmp(kAtLeast, x, isa_->cf(4294967296.0f));
       return done(isa_->sel(large, isa_->ones(), isa_->cvt_u32_f32(x)));
     }
     case Op::cvt_rpi_i32_f32:
@@ -61,11 +61,11 @@ bool Emitter::emit_convert(const Inst& inst, unsigned chunk) {
       for (unsigned i = 0; i < 2; ++i) {
         const Vec& p = x.part[i];
         ordered.part[i] = fcmp64h(kOrdered, p, p);
-        upper.part[i] = fcmp64h(kGreaterEqual, p, isa_->cd(2147483648.0));
+        upper.part[i] = fcmp64h(kAtLeast, p, isa_->cd(2147483648.0));
         if (is_signed) {
           limited.part[i] = p;
         } else {
-          large.part[i] = fcmp64h(kGreaterEqual, p, isa_->cd(4294967296.0));
+          large.part[i] = fcmp64h(kAtLeast, p, isa_->cd(4294967296.0));
           const Vec positive = isa_->make(I::kIdVmaxpd, p, isa_->const32(0));
           const Vec reduced = isa_->make(I::kIdVsubpd, positive, isa_->cd(2147483648.0));
           limited.part[i] = isa_->sel64(upper.part[i], reduced, positive);

@@ -25,12 +25,6 @@ std::unique_ptr<VectorIsa> make_isa(Tier tier, lir::Builder& cc, DataPool& pool,
   return tier == Tier::avx512 ? make_avx512(cc, pool, faults) : make_avx2(cc, pool, faults);
 }
 
-uint32_t num_block_ids(const ir::Function& function) {
-  uint32_t n = 0;
-  for (const auto& block : function.blocks) n = std::max(n, block->id + 1);
-  return n;
-}
-
 // Memory that an access may touch, as a set: flat addresses reach all of it.
 unsigned space_bits(Space space) {
   switch (space) {
@@ -110,7 +104,7 @@ Emitter::Emitter(const ir::Function& function, lir::Builder& cc, const CompileOp
       wide_(function.num_values()),
       in_state_(function.num_values()),
       with_access_(function.num_values()),
-      labels_(num_block_ids(function)),
+      labels_(function.num_block_ids()),
       read_in_segment_(function.num_values()) {}
 
 // Values in general registers share with their like only, and not where cold paths look at them again later.

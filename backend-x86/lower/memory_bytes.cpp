@@ -2,15 +2,14 @@
 // one page, they are loaded together, as one or two dwords, and taken apart in registers. Elsewhere, and where a lane's
 // offset wraps around between them, they are loaded one after the other, each for the instruction that it belongs to.
 #include "backend-x86/lower/memory_access.h"
+#include "internal/pages.h"
 
 namespace wavejit::backend {
 
 using asmjit::imm;
 using ir::ICmp;
 
-namespace {
-constexpr uint32_t kPage = 4096;
-}  // namespace
+namespace {}  // namespace
 
 // Behind prepare().
 void MemoryAccess::joined_bytes() {

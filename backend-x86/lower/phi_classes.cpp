@@ -4,16 +4,8 @@
 #include <utility>
 
 namespace wavejit::backend {
-namespace {
-uint32_t num_block_ids(const ir::Function& function) {
-  uint32_t n = 0;
-  for (const auto& block : function.blocks) n = std::max(n, block->id + 1);
-  return n;
-}
-}  // namespace
-
 Liveness::Liveness(const ir::Function& function)
-    : in_(num_block_ids(function)), out_(in_.size()), position_(function.num_values()) {
+    : in_(function.num_block_ids()), out_(in_.size()), position_(function.num_values()) {
   Values by_id(function.num_values());
   for (const auto& block : function.blocks) {
     uint32_t position = 0;

@@ -11,8 +11,7 @@ using ir::ICmp;
 namespace fpenv = ir::fpenv;
 
 namespace {
-// vcmpps predicates.
-constexpr unsigned kUnordered = 3, kEqual = 0;
+constexpr unsigned kEqual = 0;  // as a predicate of vcmpps
 // Immediates of vroundps / vrndscaleps: fixed rounding, no inexact exception.
 constexpr unsigned kToNearest = 8, kFloor = 9, kCeil = 10, kTrunc = 11;
 

@@ -10,7 +10,6 @@ using ir::ICmp;
 namespace fpenv = ir::fpenv;
 
 namespace {
-constexpr unsigned kUnordered = 3;
 constexpr uint32_t kSmallestNormalF16 = 0x38800000;  // as f32
 }  // namespace
 

@@ -15,6 +15,8 @@
 
 namespace wavejit::backend {
 
+inline constexpr unsigned kUnordered = 3;  // as a predicate of vcmpps
+
 // Number of host registers. `masks` is 0 if masks live in vector registers.
 struct RegisterBudget {
   unsigned vectors, masks;

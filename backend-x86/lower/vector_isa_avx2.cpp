@@ -7,7 +7,7 @@ namespace {
 
 using asmjit::imm;
 
-constexpr VectorIsa::Forms kForms = {
+constexpr VectorIsa::Forms kFormsAvx2 = {
     .and_ = I::kIdVpand,
     .or_ = I::kIdVpor,
     .xor_ = I::kIdVpxor,
@@ -21,7 +21,7 @@ constexpr VectorIsa::Forms kForms = {
 
 class Avx2 final : public VectorIsa {
  public:
-  Avx2(lir::Builder& cc, DataPool& pool, FaultLog& faults) : VectorIsa(cc, pool, faults, 8, kForms) {}
+  Avx2(lir::Builder& cc, DataPool& pool, FaultLog& faults) : VectorIsa(cc, pool, faults, 8, kFormsAvx2) {}
 
   Vec vec() override { return cc_.new_ymm(); }
   MaskReg mask() override { return cc_.new_ymm(); }

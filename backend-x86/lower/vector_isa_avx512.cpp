@@ -10,7 +10,7 @@ using asmjit::imm;
 // Tables of shuffles in registers.
 constexpr size_t kMostKept = 4;
 
-constexpr VectorIsa::Forms kForms = {
+constexpr VectorIsa::Forms kFormsAvx512 = {
     .and_ = I::kIdVpandd,
     .or_ = I::kIdVpord,
     .xor_ = I::kIdVpxord,
@@ -50,7 +50,7 @@ bool is_unsigned(ir::ICmp p) {
 
 class Avx512 final : public VectorIsa {
  public:
-  Avx512(lir::Builder& cc, DataPool& pool, FaultLog& faults) : VectorIsa(cc, pool, faults, 16, kForms) {}
+  Avx512(lir::Builder& cc, DataPool& pool, FaultLog& faults) : VectorIsa(cc, pool, faults, 16, kFormsAvx512) {}
 
   Vec vec() override { return cc_.new_zmm(); }
   MaskReg mask() override { return cc_.new_mask16(); }

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "backend-x86/lower/memory_access.h"
+#include "internal/pages.h"
 #include "ir/analysis/divergent_loop.h"
 
 namespace wavejit::backend {
@@ -20,7 +21,6 @@ namespace {
 
 constexpr unsigned kSteps = 16;  // that are loaded at once
 constexpr unsigned kLineBytes = kSteps * 4;
-constexpr unsigned kPage = 4096;
 
 bool writes_memory(const TileRegion& region) {
   return std::any_of(region.blocks.begin(), region.blocks.end(), [](const ir::Block* block) {

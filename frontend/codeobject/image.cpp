@@ -9,21 +9,14 @@
 
 #include "internal/check.h"
 #include "internal/hash.h"
+#include "internal/pages.h"
 
 namespace wavejit::codeobject {
 namespace {
 
-constexpr uint64_t kPage = 4096;  // AMDGPU ELF segments and x86-64 pages agree
 // Larger than any GPU's code and globals are; .bss pages cost nothing until they are touched.
 constexpr uint64_t kMaxImageSize = uint64_t{16} << 30;
 constexpr size_t kMaxSegments = 64;  // linkers make about 4
-
-constexpr uint64_t page_floor(uint64_t value) {
-  return value & ~(kPage - 1);
-}
-constexpr uint64_t page_ceil(uint64_t value) {
-  return (value + kPage - 1) & ~(kPage - 1);
-}
 
 // Where code objects go unless something else is there: away from where Linux puts anything by itself, and from the
 // shadow of sanitizers.

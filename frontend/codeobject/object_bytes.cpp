@@ -14,14 +14,10 @@
 #include <string>
 #include <utility>
 
+#include "internal/pages.h"
+
 namespace wavejit::codeobject {
 namespace {
-
-constexpr uint64_t kPage = 4096;
-
-constexpr uint64_t page_floor(uint64_t value) {
-  return value & ~(kPage - 1);
-}
 
 // A line of /proc/self/maps: "begin-end perms offset device inode path".
 struct Mapping {

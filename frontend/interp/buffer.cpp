@@ -132,7 +132,7 @@ Step store_lds(Context& c, const Op& op) {
 
 // param: AtomicOp. vdata holds {data} or {data, compare}; with GLC the old value replaces the data.
 template <typename T>
-Step atomic(Context& c, const Op& op) {
+Step buffer_atomic(Context& c, const Op& op) {
   const uint64_t exec = c.wave.exec();
   if (exec == 0) return Step::next;
   const auto kind = static_cast<AtomicOp>(op.param);
@@ -158,9 +158,9 @@ Step atomic(Context& c, const Op& op) {
   return Step::next;
 }
 
-#define WAVEJIT_BUFFER_ATOMIC(name, kind)                                                          \
-  r.handler(Opcode::buffer_atomic_##name, atomic<uint32_t>, static_cast<uint8_t>(AtomicOp::kind)); \
-  r.handler(Opcode::buffer_atomic_##name##_x2, atomic<uint64_t>, static_cast<uint8_t>(AtomicOp::kind))
+#define WAVEJIT_BUFFER_ATOMIC(name, kind)                                                                 \
+  r.handler(Opcode::buffer_atomic_##name, buffer_atomic<uint32_t>, static_cast<uint8_t>(AtomicOp::kind)); \
+  r.handler(Opcode::buffer_atomic_##name##_x2, buffer_atomic<uint64_t>, static_cast<uint8_t>(AtomicOp::kind))
 
 }  // namespace
 
@@ -204,11 +204,11 @@ void register_buffer(Registry& r) {
   WAVEJIT_BUFFER_ATOMIC(fcmpswap, fcmpswap);
   WAVEJIT_BUFFER_ATOMIC(fmin, fmin);
   WAVEJIT_BUFFER_ATOMIC(fmax, fmax);
-  r.handler(Opcode::buffer_atomic_add_f32, atomic<uint32_t>, static_cast<uint8_t>(AtomicOp::fadd));
-  r.handler(Opcode::buffer_atomic_pk_add_f16, atomic<uint32_t>, static_cast<uint8_t>(AtomicOp::pk_add_f16));
-  r.handler(Opcode::buffer_atomic_add_f64, atomic<uint64_t>, static_cast<uint8_t>(AtomicOp::fadd));
-  r.handler(Opcode::buffer_atomic_min_f64, atomic<uint64_t>, static_cast<uint8_t>(AtomicOp::fmin));
-  r.handler(Opcode::buffer_atomic_max_f64, atomic<uint64_t>, static_cast<uint8_t>(AtomicOp::fmax));
+  r.handler(Opcode::buffer_atomic_add_f32, buffer_atomic<uint32_t>, static_cast<uint8_t>(AtomicOp::fadd));
+  r.handler(Opcode::buffer_atomic_pk_add_f16, buffer_atomic<uint32_t>, static_cast<uint8_t>(AtomicOp::pk_add_f16));
+  r.handler(Opcode::buffer_atomic_add_f64, buffer_atomic<uint64_t>, static_cast<uint8_t>(AtomicOp::fadd));
+  r.handler(Opcode::buffer_atomic_min_f64, buffer_atomic<uint64_t>, static_cast<uint8_t>(AtomicOp::fmin));
+  r.handler(Opcode::buffer_atomic_max_f64, buffer_atomic<uint64_t>, static_cast<uint8_t>(AtomicOp::fmax));
 }
 
 }  // namespace wavejit::interp

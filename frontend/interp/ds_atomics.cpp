@@ -16,7 +16,7 @@ T apply(const DataShare& share, AtomicOp kind, uint8_t* p, T data, T extra) {
 
 // param: AtomicOp. The compare-and-store forms have the compare value in data0 and the new value in data1.
 template <typename T, bool returns>
-Step atomic(Context& c, const Op& op) {
+Step ds_atomic(Context& c, const Op& op) {
   const DataShare share = data_share(c, op);
   const auto kind = static_cast<AtomicOp>(op.param);
   const bool packed = kind == AtomicOp::pk_add_f16 || kind == AtomicOp::pk_add_bf16;
@@ -146,9 +146,9 @@ Step source2(Context& c, const Op& op) {
 #define WAVEJIT_SOURCE2(name, suffix, T, kind) \
   r.handler(Opcode::ds_##name##_src2_##suffix, source2<T>, static_cast<uint8_t>(AtomicOp::kind))
 
-#define WAVEJIT_DS(name, suffix, T, kind)                                                          \
-  r.handler(Opcode::ds_##name##_##suffix, atomic<T, false>, static_cast<uint8_t>(AtomicOp::kind)); \
-  r.handler(Opcode::ds_##name##_rtn_##suffix, atomic<T, true>, static_cast<uint8_t>(AtomicOp::kind))
+#define WAVEJIT_DS(name, suffix, T, kind)                                                             \
+  r.handler(Opcode::ds_##name##_##suffix, ds_atomic<T, false>, static_cast<uint8_t>(AtomicOp::kind)); \
+  r.handler(Opcode::ds_##name##_rtn_##suffix, ds_atomic<T, true>, static_cast<uint8_t>(AtomicOp::kind))
 
 }  // namespace
 
@@ -191,9 +191,9 @@ void register_ds_atomics(Registry& r) {
   WAVEJIT_DS(add, f64, uint64_t, fadd);
   WAVEJIT_DS(pk_add, f16, uint32_t, pk_add_f16);
   WAVEJIT_DS(pk_add, bf16, uint32_t, pk_add_bf16);
-  r.handler(Opcode::ds_wrxchg_rtn_b32, atomic<uint32_t, true>, static_cast<uint8_t>(AtomicOp::swap));
-  r.handler(Opcode::ds_wrxchg_rtn_b64, atomic<uint64_t, true>, static_cast<uint8_t>(AtomicOp::swap));
-  r.handler(Opcode::ds_wrap_rtn_b32, atomic<uint32_t, true>, static_cast<uint8_t>(AtomicOp::wrap));
+  r.handler(Opcode::ds_wrxchg_rtn_b32, ds_atomic<uint32_t, true>, static_cast<uint8_t>(AtomicOp::swap));
+  r.handler(Opcode::ds_wrxchg_rtn_b64, ds_atomic<uint64_t, true>, static_cast<uint8_t>(AtomicOp::swap));
+  r.handler(Opcode::ds_wrap_rtn_b32, ds_atomic<uint32_t, true>, static_cast<uint8_t>(AtomicOp::wrap));
   r.handler(Opcode::ds_wrxchg2_rtn_b32, exchange2<uint32_t>, 1);
   r.handler(Opcode::ds_wrxchg2st64_rtn_b32, exchange2<uint32_t>, 64);
   r.handler(Opcode::ds_wrxchg2_rtn_b64, exchange2<uint64_t>, 1);

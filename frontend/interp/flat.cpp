@@ -168,7 +168,7 @@ Step store(Context& c, const Op& op) {
 
 // param: AtomicOp. vdata holds {data} or, for compare-and-swap, {data, compare}. With GLC the old value is returned.
 template <typename T, Segment segment>
-Step atomic(Context& c, const Op& op) {
+Step flat_atomic(Context& c, const Op& op) {
   const uint64_t exec = c.wave.exec();
   if (exec == 0) return Step::next;
   const auto kind = static_cast<AtomicOp>(op.param);
@@ -223,12 +223,12 @@ Step atomic(Context& c, const Op& op) {
 #define WAVEJIT_LDS_LOAD(name)                                                   \
   r.handler(Opcode::global_load_lds_##name, load<Shape::name, Segment::global>); \
   r.handler(Opcode::scratch_load_lds_##name, load<Shape::name, Segment::scratch>)
-#define WAVEJIT_ATOMIC(name, T, kind)                                                                    \
-  r.handler(Opcode::flat_atomic_##name, atomic<T, Segment::flat>, static_cast<uint8_t>(AtomicOp::kind)); \
-  r.handler(Opcode::global_atomic_##name, atomic<T, Segment::global>, static_cast<uint8_t>(AtomicOp::kind))
-#define WAVEJIT_ATOMIC_BOTH(name, kind) \
-  WAVEJIT_ATOMIC(name, uint32_t, kind); \
-  WAVEJIT_ATOMIC(name##_x2, uint64_t, kind)
+#define WAVEJIT_FLAT_ATOMIC(name, T, kind)                                                                    \
+  r.handler(Opcode::flat_atomic_##name, flat_atomic<T, Segment::flat>, static_cast<uint8_t>(AtomicOp::kind)); \
+  r.handler(Opcode::global_atomic_##name, flat_atomic<T, Segment::global>, static_cast<uint8_t>(AtomicOp::kind))
+#define WAVEJIT_ATOMIC_BOTH(name, kind)      \
+  WAVEJIT_FLAT_ATOMIC(name, uint32_t, kind); \
+  WAVEJIT_FLAT_ATOMIC(name##_x2, uint64_t, kind)
 
 }  // namespace
 
@@ -268,20 +268,20 @@ void register_flat(Registry& r) {
   WAVEJIT_ATOMIC_BOTH(xor, bxor);
   WAVEJIT_ATOMIC_BOTH(inc, inc);
   WAVEJIT_ATOMIC_BOTH(dec, dec);
-  WAVEJIT_ATOMIC(add_f64, uint64_t, fadd);
-  WAVEJIT_ATOMIC(min_f64, uint64_t, fmin);
-  WAVEJIT_ATOMIC(max_f64, uint64_t, fmax);
+  WAVEJIT_FLAT_ATOMIC(add_f64, uint64_t, fadd);
+  WAVEJIT_FLAT_ATOMIC(min_f64, uint64_t, fmin);
+  WAVEJIT_FLAT_ATOMIC(max_f64, uint64_t, fmax);
   // GFX7.
   const auto atomic7 = [&r](Opcode narrow, Opcode wide, AtomicOp kind) {
-    r.handler(narrow, atomic<uint32_t, Segment::flat>, static_cast<uint8_t>(kind));
-    r.handler(wide, atomic<uint64_t, Segment::flat>, static_cast<uint8_t>(kind));
+    r.handler(narrow, flat_atomic<uint32_t, Segment::flat>, static_cast<uint8_t>(kind));
+    r.handler(wide, flat_atomic<uint64_t, Segment::flat>, static_cast<uint8_t>(kind));
   };
   atomic7(Opcode::flat_atomic_fcmpswap, Opcode::flat_atomic_fcmpswap_x2, AtomicOp::fcmpswap);
   atomic7(Opcode::flat_atomic_fmin, Opcode::flat_atomic_fmin_x2, AtomicOp::fmin);
   atomic7(Opcode::flat_atomic_fmax, Opcode::flat_atomic_fmax_x2, AtomicOp::fmax);
   const auto atomic940 = [&r](Opcode flat, Opcode global, AtomicOp kind) {
-    r.handler(flat, atomic<uint32_t, Segment::flat>, static_cast<uint8_t>(kind));
-    r.handler(global, atomic<uint32_t, Segment::global>, static_cast<uint8_t>(kind));
+    r.handler(flat, flat_atomic<uint32_t, Segment::flat>, static_cast<uint8_t>(kind));
+    r.handler(global, flat_atomic<uint32_t, Segment::global>, static_cast<uint8_t>(kind));
   };
   atomic940(Opcode::flat_atomic_add_f32, Opcode::global_atomic_add_f32, AtomicOp::fadd);
   atomic940(Opcode::flat_atomic_pk_add_f16, Opcode::global_atomic_pk_add_f16, AtomicOp::pk_add_f16);

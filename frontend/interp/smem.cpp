@@ -144,24 +144,24 @@ Step apply_atomic(Context& c, const Op& op, uint64_t address, bool in_range) {
 }
 
 template <typename T>
-Step atomic(Context& c, const Op& op) {
+Step scalar_atomic(Context& c, const Op& op) {
   return apply_atomic<T>(c, op, address_of(c, op), true);
 }
 
 // Out of range memory stays as it is, and the old value is 0.
 template <typename T>
-Step buffer_atomic(Context& c, const Op& op) {
+Step scalar_buffer_atomic(Context& c, const Op& op) {
   const ScalarBuffer buffer(c, op);
   const uint64_t offset = offset_of(c, op) & ~uint64_t{3};
   return apply_atomic<T>(c, op, buffer.base + offset, buffer.covers(offset, sizeof(T)));
 }
 
 void register_atomics(Registry& r) {
-#define WAVEJIT_SCALAR_ATOMIC(name, kind)                                                                   \
-  r.handler(Opcode::s_atomic_##name, atomic<uint32_t>, static_cast<uint8_t>(AtomicOp::kind));               \
-  r.handler(Opcode::s_atomic_##name##_x2, atomic<uint64_t>, static_cast<uint8_t>(AtomicOp::kind));          \
-  r.handler(Opcode::s_buffer_atomic_##name, buffer_atomic<uint32_t>, static_cast<uint8_t>(AtomicOp::kind)); \
-  r.handler(Opcode::s_buffer_atomic_##name##_x2, buffer_atomic<uint64_t>, static_cast<uint8_t>(AtomicOp::kind))
+#define WAVEJIT_SCALAR_ATOMIC(name, kind)                                                                          \
+  r.handler(Opcode::s_atomic_##name, scalar_atomic<uint32_t>, static_cast<uint8_t>(AtomicOp::kind));               \
+  r.handler(Opcode::s_atomic_##name##_x2, scalar_atomic<uint64_t>, static_cast<uint8_t>(AtomicOp::kind));          \
+  r.handler(Opcode::s_buffer_atomic_##name, scalar_buffer_atomic<uint32_t>, static_cast<uint8_t>(AtomicOp::kind)); \
+  r.handler(Opcode::s_buffer_atomic_##name##_x2, scalar_buffer_atomic<uint64_t>, static_cast<uint8_t>(AtomicOp::kind))
   WAVEJIT_SCALAR_ATOMIC(swap, swap);
   WAVEJIT_SCALAR_ATOMIC(cmpswap, cmpswap);
   WAVEJIT_SCALAR_ATOMIC(add, add);

@@ -14,7 +14,7 @@ namespace {
 using isa::SdwaSelect;
 using isa::Type;
 
-bool is_64bit(Type t) {
+bool has_two_rows(Type t) {
   return t == Type::b64 || t == Type::i64 || t == Type::u64 || t == Type::f64;
 }
 bool is_16bit(Type t) {
@@ -68,7 +68,7 @@ const uint32_t* apply_modifiers(Context& c, const Op& op, unsigned index, const 
     const bool hi_from_hi = (inst.op_sel_hi >> index & 1) != 0;
     const uint32_t neg_lo = inst.neg_lo >> index & 1;
     const uint32_t neg_hi = inst.neg_hi >> index & 1;
-    if (o.type == Type::v2f32 || (is_64bit(o.type) && s.dwords == 2)) {
+    if (o.type == Type::v2f32 || (has_two_rows(o.type) && s.dwords == 2)) {
       // Both rows may come from the same place that is being written: copy through a second buffer half.
       const uint32_t* lo = p + (lo_from_hi ? kWaveSize : 0);
       const uint32_t* hi = p + (hi_from_hi ? kWaveSize : 0);
@@ -100,7 +100,7 @@ const uint32_t* apply_modifiers(Context& c, const Op& op, unsigned index, const 
   }
   if (o.abs || o.neg) {
     const uint32_t sign = is_16bit(o.type) ? 0x8000u : 0x80000000u;
-    const unsigned row = is_64bit(o.type) ? 1 : 0;
+    const unsigned row = has_two_rows(o.type) ? 1 : 0;
     if (row == 1 && p != tmp) std::memcpy(tmp, p, kWaveSize * 4);
     f.bits(tmp + row * kWaveSize, p + row * kWaveSize, o.abs ? ~sign : ~0u, o.neg ? sign : 0u);
     p = tmp;

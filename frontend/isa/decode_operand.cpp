@@ -20,10 +20,6 @@ constexpr FloatConstant kFloatConstants[] = {
     {0x3118, 0x3e22f983, 0x3fc45f306dc9c882},
 };
 
-bool is_64bit(Type type) {
-  return type == Type::b64 || type == Type::i64 || type == Type::u64 || type == Type::f64 || type == Type::mask64;
-}
-
 }  // namespace
 
 // 16-bit integer instructions see single-precision floats, 16-bit float instructions half-precision ones with zero

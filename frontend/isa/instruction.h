@@ -92,6 +92,11 @@ enum class Type : uint8_t {
   mask64,  // one bit per lane (VCC, compare results, carry in/out)
 };
 
+/// Of immediates: 64 bits of one number.
+[[nodiscard]] constexpr bool is_64bit(Type type) {
+  return type == Type::b64 || type == Type::i64 || type == Type::u64 || type == Type::f64 || type == Type::mask64;
+}
+
 enum class OperandKind : uint8_t {
   none,
   sgpr,       // reg = scalar operand encoding 0..127 (includes flat_scratch, vcc, ttmp, m0, exec); `dwords` consecutive

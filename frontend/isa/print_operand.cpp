@@ -97,9 +97,6 @@ bool is_int16(Type type) {
 bool is_float16(Type type) {
   return type == Type::f16 || type == Type::v2f16;
 }
-bool is_64bit(Type type) {
-  return type == Type::b64 || type == Type::i64 || type == Type::u64 || type == Type::f64 || type == Type::mask64;
-}
 
 void print_hex(std::string& out, uint64_t value) {
   fmt::format_to(std::back_inserter(out), "{:#x}", value);

@@ -14,8 +14,6 @@ using isa::Operand;
 using isa::OperandKind;
 using isa::Slot;
 
-constexpr unsigned kExecPair = sreg::kExecLo / 2;
-
 bool is_sgpr(const Operand& operand) {
   return operand.kind == OperandKind::sgpr;
 }
@@ -177,7 +175,6 @@ bool is_full(uint64_t full, const Operand& operand) {
 }
 
 // What s_movreld may write.
-constexpr unsigned kGeneralSgprs = 102;
 constexpr uint64_t kGeneralPairs = (uint64_t{1} << kGeneralSgprs / 2) - 1;
 
 void full_masks_step(const Instruction& inst, uint64_t& full) {

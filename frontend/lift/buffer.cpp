@@ -52,7 +52,7 @@ struct Buffer {
   Inst* offset;        // v32: and the immediate, modulo 2^32
 };
 
-Inst* flag(Context& c, Inst* word, unsigned bit) {
+Inst* flag_of(Context& c, Inst* word, unsigned bit) {
   return c.b.icmp(ICmp::ne, c.and_(word, c.b.i32(1u << bit)), c.b.i32(0));
 }
 
@@ -67,9 +67,9 @@ Buffer buffer_of(Context& c) {
   buffer.stride = c.and_(c.lshr(word1, 16), c.b.i32(0x3fff));
   buffer.records = c.ssa.read32(srd + 2);
   buffer.bytes = c.b.op(Op::sub, {c.b.op(Op::zext64, {buffer.records}), c.b.op(Op::zext64, {c.s32(Slot::soffset)})});
-  buffer.add_tid = flag(c, word3, 23);
+  buffer.add_tid = flag_of(c, word3, 23);
   buffer.indexed = inst.idxen ? c.b.constant(ir::kI1, 1) : buffer.add_tid;
-  buffer.swizzled = flag(c, word1, 31);
+  buffer.swizzled = flag_of(c, word1, 31);
   if (c.gfx9_plus()) buffer.swizzled = c.and_(buffer.swizzled, buffer.indexed);
   buffer.index_bits = c.add(c.and_(c.lshr(word3, 21), c.b.i32(3)), c.b.i32(3));
   // The element size field is gone in GFX9: always 4 bytes.
@@ -235,7 +235,7 @@ void store_wide(Context& c, unsigned count, const Operand& data) {
 }
 
 template <uint8_t kBytes, uint8_t kCount, bool kSigned = false, Half kHalf = Half::none>
-void load(Context& c) {
+void buffer_load(Context& c) {
   const DataShape shape{kBytes, kCount, kSigned, kHalf};
   const DataShape element{kBytes, 1, kSigned, kHalf};
   if (c.srd_is_scratch && !c.inst->idxen && !c.inst->lds && !c.inst->addr64) {
@@ -255,7 +255,7 @@ void load(Context& c) {
 }
 
 template <uint8_t kBytes, uint8_t kCount, Half kHalf = Half::none>
-void store(Context& c) {
+void buffer_store(Context& c) {
   const Operand& data = c.operand(Slot::vdata);
   if (c.srd_is_scratch && !c.inst->idxen && !c.inst->addr64) {
     lift_store(c, scratch_access(c), {kBytes, kCount, false, kHalf}, data);
@@ -280,7 +280,7 @@ void store_lds(Context& c) {
 }
 
 template <AtomicOp kOp, bool kWide>
-void atomic(Context& c) {
+void buffer_atomic(Context& c) {
   const Operand& data = c.operand(Slot::vdata);
   Access access = access_at(c, 0, kWide ? 8 : 4);
   Inst* value = data_element(c, data, kWide, 0);
@@ -291,32 +291,32 @@ void atomic(Context& c) {
 }  // namespace
 
 void add_buffer(HandlerTable& t) {
-  t.add(Opcode::buffer_load_ubyte, load<1, 1>);
-  t.add(Opcode::buffer_load_sbyte, load<1, 1, true>);
-  t.add(Opcode::buffer_load_ushort, load<2, 1>);
-  t.add(Opcode::buffer_load_sshort, load<2, 1, true>);
-  t.add(Opcode::buffer_load_dword, load<4, 1>);
-  t.add(Opcode::buffer_load_dwordx2, load<4, 2>);
-  t.add(Opcode::buffer_load_dwordx3, load<4, 3>);
-  t.add(Opcode::buffer_load_dwordx4, load<4, 4>);
-  t.add(Opcode::buffer_load_ubyte_d16, load<1, 1, false, Half::low>);
-  t.add(Opcode::buffer_load_ubyte_d16_hi, load<1, 1, false, Half::high>);
-  t.add(Opcode::buffer_load_sbyte_d16, load<1, 1, true, Half::low>);
-  t.add(Opcode::buffer_load_sbyte_d16_hi, load<1, 1, true, Half::high>);
-  t.add(Opcode::buffer_load_short_d16, load<2, 1, false, Half::low>);
-  t.add(Opcode::buffer_load_short_d16_hi, load<2, 1, false, Half::high>);
-  t.add(Opcode::buffer_store_byte, store<1, 1>);
-  t.add(Opcode::buffer_store_byte_d16_hi, store<1, 1, Half::high>);
-  t.add(Opcode::buffer_store_short, store<2, 1>);
-  t.add(Opcode::buffer_store_short_d16_hi, store<2, 1, Half::high>);
-  t.add(Opcode::buffer_store_dword, store<4, 1>);
-  t.add(Opcode::buffer_store_dwordx2, store<4, 2>);
-  t.add(Opcode::buffer_store_dwordx3, store<4, 3>);
-  t.add(Opcode::buffer_store_dwordx4, store<4, 4>);
+  t.add(Opcode::buffer_load_ubyte, buffer_load<1, 1>);
+  t.add(Opcode::buffer_load_sbyte, buffer_load<1, 1, true>);
+  t.add(Opcode::buffer_load_ushort, buffer_load<2, 1>);
+  t.add(Opcode::buffer_load_sshort, buffer_load<2, 1, true>);
+  t.add(Opcode::buffer_load_dword, buffer_load<4, 1>);
+  t.add(Opcode::buffer_load_dwordx2, buffer_load<4, 2>);
+  t.add(Opcode::buffer_load_dwordx3, buffer_load<4, 3>);
+  t.add(Opcode::buffer_load_dwordx4, buffer_load<4, 4>);
+  t.add(Opcode::buffer_load_ubyte_d16, buffer_load<1, 1, false, Half::low>);
+  t.add(Opcode::buffer_load_ubyte_d16_hi, buffer_load<1, 1, false, Half::high>);
+  t.add(Opcode::buffer_load_sbyte_d16, buffer_load<1, 1, true, Half::low>);
+  t.add(Opcode::buffer_load_sbyte_d16_hi, buffer_load<1, 1, true, Half::high>);
+  t.add(Opcode::buffer_load_short_d16, buffer_load<2, 1, false, Half::low>);
+  t.add(Opcode::buffer_load_short_d16_hi, buffer_load<2, 1, false, Half::high>);
+  t.add(Opcode::buffer_store_byte, buffer_store<1, 1>);
+  t.add(Opcode::buffer_store_byte_d16_hi, buffer_store<1, 1, Half::high>);
+  t.add(Opcode::buffer_store_short, buffer_store<2, 1>);
+  t.add(Opcode::buffer_store_short_d16_hi, buffer_store<2, 1, Half::high>);
+  t.add(Opcode::buffer_store_dword, buffer_store<4, 1>);
+  t.add(Opcode::buffer_store_dwordx2, buffer_store<4, 2>);
+  t.add(Opcode::buffer_store_dwordx3, buffer_store<4, 3>);
+  t.add(Opcode::buffer_store_dwordx4, buffer_store<4, 4>);
   t.add(Opcode::buffer_store_lds_dword, store_lds);
-#define WAVEJIT_ATOMIC(name, op)                                    \
-  t.add(Opcode::buffer_atomic_##name, atomic<AtomicOp::op, false>); \
-  t.add(Opcode::buffer_atomic_##name##_x2, atomic<AtomicOp::op, true>);
+#define WAVEJIT_ATOMIC(name, op)                                           \
+  t.add(Opcode::buffer_atomic_##name, buffer_atomic<AtomicOp::op, false>); \
+  t.add(Opcode::buffer_atomic_##name##_x2, buffer_atomic<AtomicOp::op, true>);
   WAVEJIT_ATOMIC(swap, swap)
   WAVEJIT_ATOMIC(cmpswap, cmpswap)
   WAVEJIT_ATOMIC(add, add)
@@ -331,17 +331,17 @@ void add_buffer(HandlerTable& t) {
   WAVEJIT_ATOMIC(inc, inc)
   WAVEJIT_ATOMIC(dec, dec)
 #undef WAVEJIT_ATOMIC
-  t.add(Opcode::buffer_atomic_fcmpswap, atomic<AtomicOp::fcmpswap_f32, false>);
-  t.add(Opcode::buffer_atomic_fcmpswap_x2, atomic<AtomicOp::fcmpswap_f64, true>);
-  t.add(Opcode::buffer_atomic_fmin, atomic<AtomicOp::fmin_f32, false>);
-  t.add(Opcode::buffer_atomic_fmin_x2, atomic<AtomicOp::fmin_f64, true>);
-  t.add(Opcode::buffer_atomic_fmax, atomic<AtomicOp::fmax_f32, false>);
-  t.add(Opcode::buffer_atomic_fmax_x2, atomic<AtomicOp::fmax_f64, true>);
-  t.add(Opcode::buffer_atomic_add_f32, atomic<AtomicOp::fadd_f32, false>);
-  t.add(Opcode::buffer_atomic_pk_add_f16, atomic<AtomicOp::pk_fadd_f16, false>);
-  t.add(Opcode::buffer_atomic_add_f64, atomic<AtomicOp::fadd_f64, true>);
-  t.add(Opcode::buffer_atomic_min_f64, atomic<AtomicOp::fmin_f64, true>);
-  t.add(Opcode::buffer_atomic_max_f64, atomic<AtomicOp::fmax_f64, true>);
+  t.add(Opcode::buffer_atomic_fcmpswap, buffer_atomic<AtomicOp::fcmpswap_f32, false>);
+  t.add(Opcode::buffer_atomic_fcmpswap_x2, buffer_atomic<AtomicOp::fcmpswap_f64, true>);
+  t.add(Opcode::buffer_atomic_fmin, buffer_atomic<AtomicOp::fmin_f32, false>);
+  t.add(Opcode::buffer_atomic_fmin_x2, buffer_atomic<AtomicOp::fmin_f64, true>);
+  t.add(Opcode::buffer_atomic_fmax, buffer_atomic<AtomicOp::fmax_f32, false>);
+  t.add(Opcode::buffer_atomic_fmax_x2, buffer_atomic<AtomicOp::fmax_f64, true>);
+  t.add(Opcode::buffer_atomic_add_f32, buffer_atomic<AtomicOp::fadd_f32, false>);
+  t.add(Opcode::buffer_atomic_pk_add_f16, buffer_atomic<AtomicOp::pk_fadd_f16, false>);
+  t.add(Opcode::buffer_atomic_add_f64, buffer_atomic<AtomicOp::fadd_f64, true>);
+  t.add(Opcode::buffer_atomic_min_f64, buffer_atomic<AtomicOp::fmin_f64, true>);
+  t.add(Opcode::buffer_atomic_max_f64, buffer_atomic<AtomicOp::fmax_f64, true>);
 }
 
 }  // namespace wavejit::lift

@@ -44,7 +44,7 @@ std::vector<Inst*> address_operands(Context& c) {
 }
 
 template <uint8_t kComponents, Registers kRegisters>
-void load(Context& c) {
+void format_load(Context& c) {
   const ir::CallShape shape = shape_of(c, kComponents, kRegisters);
   const unsigned count = rows_of(shape);
   const ir::Type type{ir::TypeKind::v32, static_cast<uint8_t>(count)};
@@ -62,7 +62,7 @@ void load(Context& c) {
 }
 
 template <uint8_t kComponents, Registers kRegisters>
-void store(Context& c) {
+void format_store(Context& c) {
   const ir::CallShape shape = shape_of(c, kComponents, kRegisters);
   const Operand& data = c.operand(Slot::vdata);
   std::vector<Inst*> operands = address_operands(c);
@@ -77,11 +77,11 @@ void store(Context& c) {
 }  // namespace
 
 void add_buffer_format(HandlerTable& t) {
-#define WAVEJIT_FORMAT(prefix, components, n)                                       \
-  t.add(Opcode::prefix##_load_format_##components, load<n, Registers::dwords>);     \
-  t.add(Opcode::prefix##_store_format_##components, store<n, Registers::dwords>);   \
-  t.add(Opcode::prefix##_load_format_d16_##components, load<n, Registers::halves>); \
-  t.add(Opcode::prefix##_store_format_d16_##components, store<n, Registers::halves>);
+#define WAVEJIT_FORMAT(prefix, components, n)                                              \
+  t.add(Opcode::prefix##_load_format_##components, format_load<n, Registers::dwords>);     \
+  t.add(Opcode::prefix##_store_format_##components, format_store<n, Registers::dwords>);   \
+  t.add(Opcode::prefix##_load_format_d16_##components, format_load<n, Registers::halves>); \
+  t.add(Opcode::prefix##_store_format_d16_##components, format_store<n, Registers::halves>);
   WAVEJIT_FORMAT(buffer, x, 1)
   WAVEJIT_FORMAT(buffer, xy, 2)
   WAVEJIT_FORMAT(buffer, xyz, 3)
@@ -91,8 +91,8 @@ void add_buffer_format(HandlerTable& t) {
   WAVEJIT_FORMAT(tbuffer, xyz, 3)
   WAVEJIT_FORMAT(tbuffer, xyzw, 4)
 #undef WAVEJIT_FORMAT
-  t.add(Opcode::buffer_load_format_d16_hi_x, load<1, Registers::high_half>);
-  t.add(Opcode::buffer_store_format_d16_hi_x, store<1, Registers::high_half>);
+  t.add(Opcode::buffer_load_format_d16_hi_x, format_load<1, Registers::high_half>);
+  t.add(Opcode::buffer_store_format_d16_hi_x, format_store<1, Registers::high_half>);
 }
 
 }  // namespace wavejit::lift

@@ -10,8 +10,13 @@
 
 #include "frontend/isa/instruction.h"
 #include "frontend/lift/lifter.h"
+#include "internal/wave_state.h"
 
 namespace wavejit::lift {
+
+// Pairs of SGPRs by half of the first one's number; SGPRs that any instruction may name, S_MOVREL* by index too.
+inline constexpr unsigned kVccPair = sreg::kVccLo / 2, kExecPair = sreg::kExecLo / 2;
+inline constexpr unsigned kGeneralSgprs = 102;
 
 // How control leaves a guest block.
 enum class Ending : uint8_t {

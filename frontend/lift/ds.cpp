@@ -128,7 +128,7 @@ constexpr bool is_float(AtomicOp op) {
 }
 
 template <AtomicOp kOp, bool kWide>
-void atomic(Context& c) {
+void ds_atomic(Context& c) {
   Access access = lds_access(c, address(c), static_cast<uint32_t>(c.inst->offset), kWide ? 8 : 4);
   Inst* data = data_element(c, c.operand(Slot::data0), kWide, 0);
   Inst* second = nullptr;
@@ -272,11 +272,11 @@ void add_ds(HandlerTable& t) {
   t.add(Opcode::ds_wrxchg2_rtn_b64, exchange2<2, false>);
   t.add(Opcode::ds_wrxchg2st64_rtn_b32, exchange2<1, true>);
   t.add(Opcode::ds_wrxchg2st64_rtn_b64, exchange2<2, true>);
-#define WAVEJIT_DS_ATOMIC(name, type32, type64, op)                     \
-  t.add(Opcode::ds_##name##_##type32, atomic<AtomicOp::op, false>);     \
-  t.add(Opcode::ds_##name##_rtn_##type32, atomic<AtomicOp::op, false>); \
-  t.add(Opcode::ds_##name##_##type64, atomic<AtomicOp::op, true>);      \
-  t.add(Opcode::ds_##name##_rtn_##type64, atomic<AtomicOp::op, true>);
+#define WAVEJIT_DS_ATOMIC(name, type32, type64, op)                        \
+  t.add(Opcode::ds_##name##_##type32, ds_atomic<AtomicOp::op, false>);     \
+  t.add(Opcode::ds_##name##_rtn_##type32, ds_atomic<AtomicOp::op, false>); \
+  t.add(Opcode::ds_##name##_##type64, ds_atomic<AtomicOp::op, true>);      \
+  t.add(Opcode::ds_##name##_rtn_##type64, ds_atomic<AtomicOp::op, true>);
   WAVEJIT_DS_ATOMIC(add, u32, u64, add)
   WAVEJIT_DS_ATOMIC(sub, u32, u64, sub)
   WAVEJIT_DS_ATOMIC(rsub, u32, u64, rsub)
@@ -314,34 +314,34 @@ void add_ds(HandlerTable& t) {
   t.add(Opcode::ds_add_src2_f32, source2<AtomicOp::fadd_f32, false>);
   t.add(Opcode::ds_min_src2_f64, source2<AtomicOp::fmin_f64, true>);
   t.add(Opcode::ds_max_src2_f64, source2<AtomicOp::fmax_f64, true>);
-  t.add(Opcode::ds_cmpst_f32, atomic<AtomicOp::fcmpswap_f32, false>);
-  t.add(Opcode::ds_cmpst_rtn_f32, atomic<AtomicOp::fcmpswap_f32, false>);
-  t.add(Opcode::ds_cmpst_f64, atomic<AtomicOp::fcmpswap_f64, true>);
-  t.add(Opcode::ds_cmpst_rtn_f64, atomic<AtomicOp::fcmpswap_f64, true>);
-  t.add(Opcode::ds_wrap_rtn_b32, atomic<AtomicOp::wrap, false>);
+  t.add(Opcode::ds_cmpst_f32, ds_atomic<AtomicOp::fcmpswap_f32, false>);
+  t.add(Opcode::ds_cmpst_rtn_f32, ds_atomic<AtomicOp::fcmpswap_f32, false>);
+  t.add(Opcode::ds_cmpst_f64, ds_atomic<AtomicOp::fcmpswap_f64, true>);
+  t.add(Opcode::ds_cmpst_rtn_f64, ds_atomic<AtomicOp::fcmpswap_f64, true>);
+  t.add(Opcode::ds_wrap_rtn_b32, ds_atomic<AtomicOp::wrap, false>);
   t.add(Opcode::ds_condxchg32_rtn_b64, conditional_exchange);
   t.add(Opcode::ds_read_addtid_b32, read_addtid);
   t.add(Opcode::ds_write_addtid_b32, write_addtid);
   t.add(Opcode::ds_append, append_consume<AtomicOp::add>);
   t.add(Opcode::ds_consume, append_consume<AtomicOp::sub>);
-  t.add(Opcode::ds_min_f32, atomic<AtomicOp::fmin_f32, false>);
-  t.add(Opcode::ds_min_rtn_f32, atomic<AtomicOp::fmin_f32, false>);
-  t.add(Opcode::ds_min_f64, atomic<AtomicOp::fmin_f64, true>);
-  t.add(Opcode::ds_min_rtn_f64, atomic<AtomicOp::fmin_f64, true>);
-  t.add(Opcode::ds_max_f32, atomic<AtomicOp::fmax_f32, false>);
-  t.add(Opcode::ds_max_rtn_f32, atomic<AtomicOp::fmax_f32, false>);
-  t.add(Opcode::ds_max_f64, atomic<AtomicOp::fmax_f64, true>);
-  t.add(Opcode::ds_max_rtn_f64, atomic<AtomicOp::fmax_f64, true>);
-  t.add(Opcode::ds_add_f32, atomic<AtomicOp::fadd_f32, false>);
-  t.add(Opcode::ds_add_rtn_f32, atomic<AtomicOp::fadd_f32, false>);
-  t.add(Opcode::ds_add_f64, atomic<AtomicOp::fadd_f64, true>);
-  t.add(Opcode::ds_add_rtn_f64, atomic<AtomicOp::fadd_f64, true>);
-  t.add(Opcode::ds_pk_add_f16, atomic<AtomicOp::pk_fadd_f16, false>);
-  t.add(Opcode::ds_pk_add_rtn_f16, atomic<AtomicOp::pk_fadd_f16, false>);
-  t.add(Opcode::ds_pk_add_bf16, atomic<AtomicOp::pk_fadd_bf16, false>);
-  t.add(Opcode::ds_pk_add_rtn_bf16, atomic<AtomicOp::pk_fadd_bf16, false>);
-  t.add(Opcode::ds_wrxchg_rtn_b32, atomic<AtomicOp::swap, false>);
-  t.add(Opcode::ds_wrxchg_rtn_b64, atomic<AtomicOp::swap, true>);
+  t.add(Opcode::ds_min_f32, ds_atomic<AtomicOp::fmin_f32, false>);
+  t.add(Opcode::ds_min_rtn_f32, ds_atomic<AtomicOp::fmin_f32, false>);
+  t.add(Opcode::ds_min_f64, ds_atomic<AtomicOp::fmin_f64, true>);
+  t.add(Opcode::ds_min_rtn_f64, ds_atomic<AtomicOp::fmin_f64, true>);
+  t.add(Opcode::ds_max_f32, ds_atomic<AtomicOp::fmax_f32, false>);
+  t.add(Opcode::ds_max_rtn_f32, ds_atomic<AtomicOp::fmax_f32, false>);
+  t.add(Opcode::ds_max_f64, ds_atomic<AtomicOp::fmax_f64, true>);
+  t.add(Opcode::ds_max_rtn_f64, ds_atomic<AtomicOp::fmax_f64, true>);
+  t.add(Opcode::ds_add_f32, ds_atomic<AtomicOp::fadd_f32, false>);
+  t.add(Opcode::ds_add_rtn_f32, ds_atomic<AtomicOp::fadd_f32, false>);
+  t.add(Opcode::ds_add_f64, ds_atomic<AtomicOp::fadd_f64, true>);
+  t.add(Opcode::ds_add_rtn_f64, ds_atomic<AtomicOp::fadd_f64, true>);
+  t.add(Opcode::ds_pk_add_f16, ds_atomic<AtomicOp::pk_fadd_f16, false>);
+  t.add(Opcode::ds_pk_add_rtn_f16, ds_atomic<AtomicOp::pk_fadd_f16, false>);
+  t.add(Opcode::ds_pk_add_bf16, ds_atomic<AtomicOp::pk_fadd_bf16, false>);
+  t.add(Opcode::ds_pk_add_rtn_bf16, ds_atomic<AtomicOp::pk_fadd_bf16, false>);
+  t.add(Opcode::ds_wrxchg_rtn_b32, ds_atomic<AtomicOp::swap, false>);
+  t.add(Opcode::ds_wrxchg_rtn_b64, ds_atomic<AtomicOp::swap, true>);
   // They end blocks (cfg.cpp).
   for (const Opcode opcode : {Opcode::ds_gws_init, Opcode::ds_gws_sema_v, Opcode::ds_gws_sema_br, Opcode::ds_gws_sema_p,
                               Opcode::ds_gws_sema_release_all, Opcode::ds_gws_barrier, Opcode::ds_ordered_count})

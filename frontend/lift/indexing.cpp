@@ -48,9 +48,6 @@ void v_movrel(Context& c) {
     c.set_v32(value);
 }
 
-// S_MOVREL* reach the general SGPRs.
-constexpr unsigned kGeneralSgprs = 102;
-
 Inst* read_sgpr(Context& c, unsigned reg, bool wide) {
   return wide ? c.ssa.read64(reg) : c.ssa.read32(reg);
 }

@@ -55,7 +55,7 @@ void write_results(Context& c, Call call, const ir::CallShape& shape, std::vecto
 }
 
 template <uint8_t kFlags, bool kRaw = false, bool kSigned = false>
-void load(Context& c) {
+void image_load(Context& c) {
   ir::CallShape shape = shape_of(c, kFlags);
   shape.wide = kRaw;
   shape.offen = kSigned;
@@ -66,7 +66,7 @@ void load(Context& c) {
 }
 
 template <uint8_t kFlags, bool kRaw = false>
-void store(Context& c) {
+void image_store(Context& c) {
   ir::CallShape shape = shape_of(c, kFlags);
   shape.wide = kRaw;
   std::vector<Inst*> operands = descriptors(c);
@@ -77,7 +77,7 @@ void store(Context& c) {
 }
 
 template <ir::AtomicOp kOp, ir::AtomicOp kWideOp = kOp>
-void atomic(Context& c) {
+void image_atomic(Context& c) {
   const Operand& data = c.operand(Slot::vdata);
   constexpr bool kCompares = ir::has_two_operands(kOp);
   ir::CallShape shape = shape_of(c, 0);
@@ -116,35 +116,35 @@ void sample(Context& c) {
 }  // namespace
 
 void add_mimg(HandlerTable& t) {
-  t.add(Opcode::image_load, load<0>);
-  t.add(Opcode::image_load_mip, load<flag::kMip>);
-  t.add(Opcode::image_load_pck, load<0, true>);
-  t.add(Opcode::image_load_pck_sgn, load<0, true, true>);
-  t.add(Opcode::image_load_mip_pck, load<flag::kMip, true>);
-  t.add(Opcode::image_load_mip_pck_sgn, load<flag::kMip, true, true>);
-  t.add(Opcode::image_store, store<0>);
-  t.add(Opcode::image_store_mip, store<flag::kMip>);
-  t.add(Opcode::image_store_pck, store<0, true>);
-  t.add(Opcode::image_store_mip_pck, store<flag::kMip, true>);
+  t.add(Opcode::image_load, image_load<0>);
+  t.add(Opcode::image_load_mip, image_load<flag::kMip>);
+  t.add(Opcode::image_load_pck, image_load<0, true>);
+  t.add(Opcode::image_load_pck_sgn, image_load<0, true, true>);
+  t.add(Opcode::image_load_mip_pck, image_load<flag::kMip, true>);
+  t.add(Opcode::image_load_mip_pck_sgn, image_load<flag::kMip, true, true>);
+  t.add(Opcode::image_store, image_store<0>);
+  t.add(Opcode::image_store_mip, image_store<flag::kMip>);
+  t.add(Opcode::image_store_pck, image_store<0, true>);
+  t.add(Opcode::image_store_mip_pck, image_store<flag::kMip, true>);
   t.add(Opcode::image_get_resinfo, resource_info);
-  t.add(Opcode::image_atomic_swap, atomic<ir::AtomicOp::swap>);
-  t.add(Opcode::image_atomic_cmpswap, atomic<ir::AtomicOp::cmpswap>);
-  t.add(Opcode::image_atomic_add, atomic<ir::AtomicOp::add>);
-  t.add(Opcode::image_atomic_sub, atomic<ir::AtomicOp::sub>);
-  t.add(Opcode::image_atomic_smin, atomic<ir::AtomicOp::smin>);
-  t.add(Opcode::image_atomic_umin, atomic<ir::AtomicOp::umin>);
-  t.add(Opcode::image_atomic_smax, atomic<ir::AtomicOp::smax>);
-  t.add(Opcode::image_atomic_umax, atomic<ir::AtomicOp::umax>);
-  t.add(Opcode::image_atomic_and, atomic<ir::AtomicOp::and_>);
-  t.add(Opcode::image_atomic_or, atomic<ir::AtomicOp::or_>);
-  t.add(Opcode::image_atomic_xor, atomic<ir::AtomicOp::xor_>);
-  t.add(Opcode::image_atomic_inc, atomic<ir::AtomicOp::inc>);
-  t.add(Opcode::image_atomic_dec, atomic<ir::AtomicOp::dec>);
+  t.add(Opcode::image_atomic_swap, image_atomic<ir::AtomicOp::swap>);
+  t.add(Opcode::image_atomic_cmpswap, image_atomic<ir::AtomicOp::cmpswap>);
+  t.add(Opcode::image_atomic_add, image_atomic<ir::AtomicOp::add>);
+  t.add(Opcode::image_atomic_sub, image_atomic<ir::AtomicOp::sub>);
+  t.add(Opcode::image_atomic_smin, image_atomic<ir::AtomicOp::smin>);
+  t.add(Opcode::image_atomic_umin, image_atomic<ir::AtomicOp::umin>);
+  t.add(Opcode::image_atomic_smax, image_atomic<ir::AtomicOp::smax>);
+  t.add(Opcode::image_atomic_umax, image_atomic<ir::AtomicOp::umax>);
+  t.add(Opcode::image_atomic_and, image_atomic<ir::AtomicOp::and_>);
+  t.add(Opcode::image_atomic_or, image_atomic<ir::AtomicOp::or_>);
+  t.add(Opcode::image_atomic_xor, image_atomic<ir::AtomicOp::xor_>);
+  t.add(Opcode::image_atomic_inc, image_atomic<ir::AtomicOp::inc>);
+  t.add(Opcode::image_atomic_dec, image_atomic<ir::AtomicOp::dec>);
   // GFX6 and GFX7.
-  t.add(Opcode::image_atomic_rsub, atomic<ir::AtomicOp::rsub>);
-  t.add(Opcode::image_atomic_fcmpswap, atomic<ir::AtomicOp::fcmpswap_f32, ir::AtomicOp::fcmpswap_f64>);
-  t.add(Opcode::image_atomic_fmin, atomic<ir::AtomicOp::fmin_f32, ir::AtomicOp::fmin_f64>);
-  t.add(Opcode::image_atomic_fmax, atomic<ir::AtomicOp::fmax_f32, ir::AtomicOp::fmax_f64>);
+  t.add(Opcode::image_atomic_rsub, image_atomic<ir::AtomicOp::rsub>);
+  t.add(Opcode::image_atomic_fcmpswap, image_atomic<ir::AtomicOp::fcmpswap_f32, ir::AtomicOp::fcmpswap_f64>);
+  t.add(Opcode::image_atomic_fmin, image_atomic<ir::AtomicOp::fmin_f32, ir::AtomicOp::fmin_f64>);
+  t.add(Opcode::image_atomic_fmax, image_atomic<ir::AtomicOp::fmax_f32, ir::AtomicOp::fmax_f64>);
   t.add(Opcode::image_sample, sample<0, Call::image_sample>);
 #define WAVEJIT_SAMPLE(name, flags)                                                            \
   t.add(Opcode::image_sample_##name, sample<flags, Call::image_sample>);                       \

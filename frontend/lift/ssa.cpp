@@ -10,8 +10,6 @@ using ir::Op;
 
 namespace {
 
-constexpr unsigned kVccPair = sreg::kVccLo / 2;
-constexpr unsigned kExecPair = sreg::kExecLo / 2;
 constexpr unsigned kNullSgpr = 125;  // reserved: reads 0, writes are dropped (docs/isa-decisions.md)
 
 ir::Type type_of(PairView view) {

@@ -24,7 +24,7 @@ struct Fact {
   const Inst* of = nullptr;  // same: as this value from outside, or as this phi of the header
   bool operator==(const Fact&) const = default;
 };
-constexpr Fact kUnknown{}, kNoLane{.kind = Fact::Kind::none}, kAllLanes{.kind = Fact::Kind::all};
+constexpr Fact kUnknownLanes{}, kNoLane{.kind = Fact::Kind::none}, kAllLanes{.kind = Fact::Kind::all};
 
 class IdleIteration {
  public:
@@ -98,43 +98,43 @@ class IdleIteration {
       case Op::phi: {
         const Fact first = operand(0);
         for (size_t i = 1; i < inst.operands.size(); ++i)
-          if (operand(i) != first) return kUnknown;
+          if (operand(i) != first) return kUnknownLanes;
         return first;
       }
       case Op::select: {
         const Fact a = operand(1), b = operand(2);
         if (a == b) return a;
-        if (!inst.operands[0]->type.is_mask()) return kUnknown;
+        if (!inst.operands[0]->type.is_mask()) return kUnknownLanes;
         const Fact lanes = operand(0);
-        return lanes == kNoLane ? b : lanes == kAllLanes ? a : kUnknown;
+        return lanes == kNoLane ? b : lanes == kAllLanes ? a : kUnknownLanes;
       }
       case Op::and_: {
         const Fact a = operand(0), b = operand(1);
         if (a == b) return a;
         if (mask && (a == kNoLane || b == kNoLane)) return kNoLane;
         if (mask && a == kAllLanes) return b;
-        return mask && b == kAllLanes ? a : kUnknown;
+        return mask && b == kAllLanes ? a : kUnknownLanes;
       }
       case Op::or_: {
         const Fact a = operand(0), b = operand(1);
         if (a == b) return a;
         if (mask && (a == kAllLanes || b == kAllLanes)) return kAllLanes;
         if (mask && a == kNoLane) return b;
-        return mask && b == kNoLane ? a : kUnknown;
+        return mask && b == kNoLane ? a : kUnknownLanes;
       }
       case Op::andn: {
         const Fact a = operand(0), b = operand(1);
-        if (!mask) return kUnknown;
-        if (a == kNoLane || b == kAllLanes || (a == b && a != kUnknown)) return kNoLane;
-        return b == kNoLane ? a : kUnknown;
+        if (!mask) return kUnknownLanes;
+        if (a == kNoLane || b == kAllLanes || (a == b && a != kUnknownLanes)) return kNoLane;
+        return b == kNoLane ? a : kUnknownLanes;
       }
       case Op::not_: {
         const Fact a = operand(0);
-        if (!mask) return kUnknown;
-        return a == kNoLane ? kAllLanes : a == kAllLanes ? kNoLane : kUnknown;
+        if (!mask) return kUnknownLanes;
+        return a == kNoLane ? kAllLanes : a == kAllLanes ? kNoLane : kUnknownLanes;
       }
       default:
-        return kUnknown;
+        return kUnknownLanes;
     }
   }
 

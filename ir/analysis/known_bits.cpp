@@ -4,21 +4,14 @@
 #include <bit>
 #include <optional>
 
+#include "ir/bits.h"
+
 namespace wavejit::ir {
 namespace {
 
 uint64_t width_mask(Type type) {
   const unsigned bits = type.kind == TypeKind::mask ? 64 : type.bits();
   return bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-}
-
-// All bits up to the highest one of a bound.
-uint64_t fill(uint64_t bound) {
-  return bound == 0 ? 0 : ~uint64_t{0} >> std::countl_zero(bound);
-}
-
-uint64_t low_bits(uint64_t count) {
-  return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
 }
 
 // All but the `zeros` lowest bits.
@@ -183,20 +176,20 @@ BitFacts transfer(const Inst& inst, uint64_t lanes, Operand&& operand) {
     }
     case Op::lshr: {
       const BitFacts a = operand(0);
-      possible = constant(1) ? a.possible >> shift(1) : fill(a.possible);
+      possible = constant(1) ? a.possible >> shift(1) : bits_up_to(a.possible);
       maximum = constant(1) ? a.maximum >> shift(1) : a.maximum;
       break;
     }
     case Op::ashr: {
       const BitFacts a = operand(0);
       if ((a.possible >> (inst.type.bits() - 1) & 1) != 0) break;
-      possible = constant(1) ? a.possible >> shift(1) : fill(a.possible);
+      possible = constant(1) ? a.possible >> shift(1) : bits_up_to(a.possible);
       maximum = constant(1) ? a.maximum >> shift(1) : a.maximum;
       break;
     }
     case Op::bfe_u: {
       const BitFacts a = operand(0);
-      possible = constant(1) ? a.possible >> shift(1) : fill(a.possible);
+      possible = constant(1) ? a.possible >> shift(1) : bits_up_to(a.possible);
       maximum = constant(1) ? a.maximum >> shift(1) : a.maximum;
       if (constant(2)) possible &= low_bits(shift(2));
       break;
@@ -229,7 +222,7 @@ BitFacts transfer(const Inst& inst, uint64_t lanes, Operand&& operand) {
       break;
   }
   // Each of the two says something about the other.
-  possible &= all & fill(maximum);
+  possible &= all & bits_up_to(maximum);
   return {possible, std::min(maximum, possible)};
 }
 
@@ -346,7 +339,7 @@ bool KnownBits::update(const Inst& inst, bool widen) {
     if (inst.op == Op::phi) {
       const uint64_t limit = counter_limit(inst);
       now.maximum = std::min(now.maximum, limit);
-      now.possible &= fill(limit);
+      now.possible &= bits_up_to(limit);
     }
     if (evaluated_[inst.id] && now == known) continue;
     known = now;

@@ -6,7 +6,7 @@ namespace wavejit::ir {
 namespace {
 
 // Bounds on one query; lane-mask expressions of real code are shallow.
-constexpr unsigned kMaxDepth = 16;
+constexpr unsigned kMaxMaskDepth = 16;
 constexpr int kMaxSteps = 160;
 
 bool empty(const Inst* mask) {
@@ -37,7 +37,7 @@ bool MaskFacts::query(const Inst* a, const Inst* b, Kind kind) {
   if (const auto it = cache.find(key); it != cache.end()) return it->second;
   budget_ = kMaxSteps;
   assumed_.clear();
-  const bool result = prove(a, b, kind, kMaxDepth);
+  const bool result = prove(a, b, kind, kMaxMaskDepth);
   cache.emplace(key, result);
   return result;
 }

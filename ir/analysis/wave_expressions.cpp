@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <tuple>
 
+#include "ir/bits.h"
+
 namespace wavejit::ir {
 namespace {
 
@@ -75,10 +77,6 @@ bool also_scalar(Op op) {
 // Trailing zeros of a 32-bit number.
 unsigned zeros_of(uint64_t bits) {
   return bits == 0 ? 32u : static_cast<unsigned>(std::countr_zero(bits));
-}
-
-uint64_t fill(uint64_t bound) {
-  return bound == 0 ? 0 : ~uint64_t{0} >> std::countl_zero(bound);
 }
 
 }  // namespace
@@ -382,7 +380,7 @@ uint64_t WaveExpressions::possible_bits(Id id) const {
   if (is_constant(id)) return node.imm;
   if (is_some_number(node)) return kAll32 << node.imm & kAll32;
   if (node.op == Op::and_) return possible_bits(node.operands[0]) & possible_bits(node.operands[1]);
-  const uint64_t bits = fill(maximum(id));
+  const uint64_t bits = bits_up_to(maximum(id));
   if (!is_sum(node)) return bits;
   const auto zeros = [](uint64_t value) { return value == 0 ? 32 : std::countr_zero(value); };
   int low = zeros(node.imm);
@@ -394,7 +392,7 @@ uint64_t WaveExpressions::possible_bits(Id id) const {
 // value & mask. Low bits of a sum do not depend on the terms above them.
 WaveExpressions::Id WaveExpressions::masked(Type type, Id value, uint32_t mask) {
   if ((possible_bits(value) & ~uint64_t{mask}) == 0) return value;
-  const uint64_t low = fill(mask);
+  const uint64_t low = bits_up_to(mask);
   Sum sum = sum_of(value);
   sum.constant &= static_cast<uint32_t>(low);
   std::erase_if(sum.terms, [&](const auto& term) {

@@ -10,7 +10,7 @@
 namespace wavejit::ir::passes {
 namespace {
 
-constexpr unsigned kMaxDepth = 10;
+constexpr unsigned kMaxAddressDepth = 10;
 constexpr size_t kMaxParts = 8;
 constexpr uint64_t kMaxOffset = 0xffffffff;
 
@@ -186,7 +186,7 @@ class Recovery {
   void recover(Inst* inst) {
     Inst* address = inst->operands[1];
     Splitter splitter(r_);
-    splitter.split(address, 0, kMaxDepth);
+    splitter.split(address, 0, kMaxAddressDepth);
     Parts& parts = splitter.parts;
     if (parts.bases.size() + parts.offsets.size() + parts.signed_offsets.size() + parts.rest.size() > kMaxParts) return;
     uint64_t imm = static_cast<uint64_t>(inst->mem.imm) + parts.imm;

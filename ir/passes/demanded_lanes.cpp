@@ -22,7 +22,7 @@ namespace {
 
 constexpr size_t kMaxTerms = 4;
 constexpr size_t kMaxMinus = 3;
-constexpr int kMaxRounds = 60;
+constexpr int kMaxDemandRounds = 60;
 
 struct Term {
   Inst* include = nullptr;  // null: all lanes
@@ -62,7 +62,7 @@ class Analysis {
 
   // False when it did not settle; nothing may be concluded then.
   bool run() {
-    for (int round = 0; round < kMaxRounds; ++round) {
+    for (int round = 0; round < kMaxDemandRounds; ++round) {
       changed_ = false;
       update_sites();
       const auto& order = dominators_.order();

@@ -17,13 +17,13 @@
 namespace wavejit::ir::passes {
 namespace {
 
-constexpr size_t kMaxBlock = 200;
+constexpr size_t kMaxCopied = 200;
 constexpr int64_t kMaxStride = 1 << 16;
-constexpr unsigned kMaxDepth = 4;
+constexpr unsigned kMaxLoopDepth = 4;
 
-class Copier {
+class LoopCopier {
  public:
-  Copier(Function& function, const LaneShapes& shapes, Block* loop)
+  LoopCopier(Function& function, const LaneShapes& shapes, Block* loop)
       : function_(function), shapes_(shapes), loop_(loop) {}
 
   bool run() {
@@ -40,7 +40,7 @@ class Copier {
 
   // A block that goes back to itself while some lane is in, and else to one place.
   bool find_edges() {
-    if (loop_->insts.size() > kMaxBlock || loop_->predecessors.size() != 2 || loop_->successors.size() != 2)
+    if (loop_->insts.size() > kMaxCopied || loop_->predecessors.size() != 2 || loop_->successors.size() != 2)
       return false;
     if (loop_->successors[0] != loop_ || loop_->successors[1] == loop_) return false;
     latch_ = loop_->predecessors[1] == loop_;
@@ -183,7 +183,7 @@ class Copier {
     if (stride_ != 1)
       distances_ =
           make(test, Op::mul, kV32, {distances_, make(test, Op::const_, kV32, {}, static_cast<uint64_t>(stride_))});
-    first_ = first_of(test, from_outside(counter_), kMaxDepth);
+    first_ = first_of(test, from_outside(counter_), kMaxLoopDepth);
     if (first_ == nullptr) first_ = make(test, Op::readlane, kI32, {from_outside(counter_), lane});
     scalar_step_ = scalar(test, step_);
     Inst* bound = scalar(test, bound_);
@@ -336,7 +336,7 @@ PassResult full_loops(Function& function, const PassContext&) {
   if (loops.empty()) return {.changed = false};
   bool changed = false;
   const LaneShapes shapes(function);
-  for (Block* loop : loops) changed |= Copier(function, shapes, loop).run();
+  for (Block* loop : loops) changed |= LoopCopier(function, shapes, loop).run();
   if (changed) function.sweep();
   return {.changed = changed};
 }

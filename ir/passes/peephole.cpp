@@ -8,7 +8,7 @@ namespace {
 
 // Rules feed each other through the users of a replaced value; reverse post-order makes most of that happen within one
 // walk.
-constexpr int kMaxRounds = 12;
+constexpr int kMaxPeepholeRounds = 12;
 
 bool commutes(const Inst* inst) {
   return op_info(inst->op).commutes || (inst->op == Op::icmp && inst->attr <= static_cast<uint32_t>(ICmp::ne));
@@ -95,7 +95,7 @@ Replacement simplify(Rewriter& r, Inst* inst) {
 
 PassResult peephole(Function& function, const PassContext&) {
   Rewriter rewriter(function);
-  return rewriter.repeat(kMaxRounds, [&](Inst* inst) { return simplify(rewriter, inst); });
+  return rewriter.repeat(kMaxPeepholeRounds, [&](Inst* inst) { return simplify(rewriter, inst); });
 }
 
 }  // namespace wavejit::ir::passes

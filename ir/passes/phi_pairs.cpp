@@ -15,7 +15,7 @@
 namespace wavejit::ir::passes {
 namespace {
 
-constexpr unsigned kMaxDepth = 5;
+constexpr unsigned kMaxPairDepth = 5;
 
 class Pairing {
  public:
@@ -75,7 +75,7 @@ class Pairing {
   }
   void close_over(size_t index) {
     for (size_t i = 0; i < pairs_[index].lo->operands.size(); ++i) {
-      propose_within(pairs_[index].lo->operands[i], pairs_[index].hi->operands[i], kMaxDepth);
+      propose_within(pairs_[index].lo->operands[i], pairs_[index].hi->operands[i], kMaxPairDepth);
     }
   }
   void propose_within(Inst* lo, Inst* hi, unsigned depth) {
@@ -124,7 +124,7 @@ class Pairing {
     const Block* block = pair.lo->parent;
     bool some = false;
     for (size_t i = 0; i < pair.lo->operands.size(); ++i) {
-      const bool good = whole(pair.lo->operands[i], pair.hi->operands[i], kMaxDepth);
+      const bool good = whole(pair.lo->operands[i], pair.hi->operands[i], kMaxPairDepth);
       const bool around = dominators_.dominates(block, block->predecessors[i]);
       if (around && !good) return false;
       some |= good;

@@ -11,7 +11,7 @@
 namespace wavejit::ir::passes {
 namespace {
 
-constexpr unsigned kMaxDepth = 6;
+constexpr unsigned kMaxPartDepth = 6;
 
 Type wide(Type half) {
   return half == kV32 ? kV64 : kI64;
@@ -103,7 +103,7 @@ class Recombiner {
       if (pack->parent == nullptr || pack->users.empty()) continue;
       Inst* lo = pack->operands[0];
       Inst* hi = pack->operands[1];
-      Inst* whole = combine(lo, hi, kMaxDepth);
+      Inst* whole = combine(lo, hi, kMaxPartDepth);
       if (whole == nullptr || whole == pack) continue;
       function_.replace_all_uses(pack, whole);
       function_.count(Rule::pack_replaced);
@@ -136,7 +136,7 @@ class Recombiner {
       const Inst *a = carry->operands[0], *b = carry->operands[1];
       const Inst *x = hi->operands[0], *y = hi->operands[1];
       if (std::max(natural(a, x) + natural(b, y), natural(a, y) + natural(b, x)) < 3) continue;
-      Inst* whole = combine(lo, hi, kMaxDepth);
+      Inst* whole = combine(lo, hi, kMaxPartDepth);
       if (whole == nullptr) continue;
       if (!use_halves_of(whole, lo, hi)) continue;
       function_.count(Rule::stored_sum);
@@ -168,7 +168,7 @@ class Recombiner {
     if (const auto it = known_.find({lo, hi}); it != known_.end()) return it->second;
     Inst* result = combine_uncached(lo, hi, depth);
     // A failure for want of depth says nothing about other queries.
-    if (result != nullptr || depth == kMaxDepth) known_.emplace(Pair{lo, hi}, result);
+    if (result != nullptr || depth == kMaxPartDepth) known_.emplace(Pair{lo, hi}, result);
     return result;
   }
 

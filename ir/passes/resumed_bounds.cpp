@@ -17,14 +17,14 @@
 namespace wavejit::ir::passes {
 namespace {
 
-constexpr size_t kMaxWork = 1u << 20;                 // entries times blocks
+constexpr size_t kMaxBoundWork = 1u << 20;            // entries times blocks
 constexpr uint64_t kLargestAddress = (1u << 28) - 1;  // of one that says anything, in bytes
 
 using Rows = std::bitset<kNumVgprs + kNumAgprs>;
 
 // The fixpoint over registers that depend on their own earlier values, such as addresses that alternate between two halves of
 // the LDS, gives up after so many rounds.
-constexpr unsigned kMaxRounds = 4;
+constexpr unsigned kMaxBoundRounds = 4;
 
 // Whether the value, or the sum of it and a constant, is where the LDS is accessed: itself, or through a few phis.
 bool is_lds_address(const Inst* value, unsigned steps = 3) {
@@ -76,7 +76,7 @@ class ResumedBounds {
   };
 
   bool collect() {
-    if (function_.entries.size() * function_.blocks.size() > kMaxWork) return false;
+    if (function_.entries.size() * function_.blocks.size() > kMaxBoundWork) return false;
     std::unordered_map<uint64_t, size_t> entry_at;
     for (const Entry& entry : function_.entries) {
       if (!entry_at.emplace(entry.guest_pc, sites_.size()).second) return false;
@@ -122,7 +122,7 @@ class ResumedBounds {
     for (Site& site : sites_)
       for (auto& [row, possible] : site.possible)
         if (possible > kLargestAddress) possible = 0;
-    for (unsigned round = 0; round < kMaxRounds; ++round) {
+    for (unsigned round = 0; round < kMaxBoundRounds; ++round) {
       std::unordered_map<const Inst*, uint64_t> assumed;
       for (Site& site : sites_)
         for (const Inst* read : site.reads) assumed[read] = site.possible[read->imm];

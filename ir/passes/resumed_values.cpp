@@ -20,9 +20,9 @@ namespace {
 
 using Id = WaveExpressions::Id;
 
-constexpr unsigned kMaxCost = 48;         // as WaveExpressions::cost(): a dozen vector operations
-constexpr unsigned kWorthwhileZeros = 2;  // of a number that is not known otherwise
-constexpr size_t kMaxWork = 1u << 20;     // entries times blocks, entries times variables
+constexpr unsigned kMaxValueCost = 48;      // as WaveExpressions::cost(): a dozen vector operations
+constexpr unsigned kWorthwhileZeros = 2;    // of a number that is not known otherwise
+constexpr size_t kMaxValueWork = 1u << 20;  // entries times blocks, entries times variables
 
 // A register as the code accesses it. Scalar pairs are one variable per view; a write through another view or of a half
 // makes nothing known.
@@ -98,7 +98,7 @@ class ResumedValues {
       }
       any |= entry.resumed_only && !sites_.back().reads.empty();
     }
-    if (!any || sites_.size() * std::max(variables_.size(), function_.blocks.size()) > kMaxWork) return false;
+    if (!any || sites_.size() * std::max(variables_.size(), function_.blocks.size()) > kMaxValueWork) return false;
     for (const auto& block : function_.blocks) {
       bool writes = false;
       for (const Inst* inst : block->insts) {
@@ -260,7 +260,7 @@ class ResumedValues {
       for (Inst* read : site.reads) {
         const Id id = value_of(read);
         if (id == WaveExpressions::kUnknown || id == WaveExpressions::kUndetermined) continue;
-        if (pool_.cost(id) > kMaxCost || read->users.empty()) continue;
+        if (pool_.cost(id) > kMaxValueCost || read->users.empty()) continue;
         replaced = read;
         const auto constant = [&](Type type, uint64_t value) { return make(Op::const_, type, {}, value, 0u); };
         if (read->op == Op::get_vgpr && pool_.has_some_number(id) && any_exec_) continue;
@@ -318,7 +318,7 @@ class ResumedValues {
         Inst* phi = block->insts[phis];
         const Id id = value_of(phi);
         if (id == WaveExpressions::kUnknown || id == WaveExpressions::kUndetermined || phi->users.empty()) continue;
-        if (pool_.cost(id) > kMaxCost || !pool_.computable(id, nothing_held)) continue;
+        if (pool_.cost(id) > kMaxValueCost || !pool_.computable(id, nothing_held)) continue;
         const auto make = [&](Op op, Type type, const std::vector<Inst*>& operands, uint64_t imm, uint32_t attr) {
           return make_in(block, made, *phi, op, type, operands, imm, attr);
         };

@@ -19,6 +19,9 @@ Replacement simplify_low_bits(Rewriter& r, Inst* inst);      // and
   const unsigned bits = inst->type.is_mask() ? 64 : inst->type.bits();
   return inst->is_const() && inst->imm == (bits >= 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1);
 }
+[[nodiscard]] inline bool is_zero(const Inst* inst) {
+  return inst->is_const(0);
+}
 [[nodiscard]] inline bool single_use(const Inst* inst) {
   return inst->users.size() == 1;
 }

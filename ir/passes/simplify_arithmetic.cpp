@@ -1,5 +1,6 @@
 // Integer arithmetic, shifts, bit fields and compares.
 #include "ir/analysis/known_bits.h"
+#include "ir/bits.h"
 #include "ir/fold.h"
 #include "ir/passes/simplify.h"
 #include "ir/signature.h"
@@ -7,14 +8,8 @@
 namespace wavejit::ir::passes {
 namespace {
 
-bool zero(const Inst* inst) {
-  return inst->is_const(0);
-}
 unsigned width(const Inst* inst) {
   return inst->type.bits();
-}
-uint64_t low_bits(unsigned count) {
-  return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
 }
 bool is_power_of_two(uint64_t value) {
   return value != 0 && (value & (value - 1)) == 0;
@@ -88,7 +83,8 @@ Replacement simplify_add(Rewriter& r, Inst* inst) {
   }
   for (auto [x, y] : {std::pair{a, b}, std::pair{b, a}}) {
     if (x->op == Op::sub && x->operands[1] == y) return {Rule::sum_undoes_difference, x->operands[0]};
-    if (x->op == Op::sub && zero(x->operands[0])) return {Rule::sum_of_negated, r.make(Op::sub, {y, x->operands[1]})};
+    if (x->op == Op::sub && is_zero(x->operands[0]))
+      return {Rule::sum_of_negated, r.make(Op::sub, {y, x->operands[1]})};
     // (p + c) + y -> (p + y) + c, so that constants meet at the end of a chain.
     if (x->op == Op::add && x->operands[1]->is_const() && !y->is_const() && single_use(x)) {
       return {Rule::constant_last, r.make(Op::add, {r.make(Op::add, {x->operands[0], y}), x->operands[1]})};
@@ -120,22 +116,22 @@ Replacement simplify_carry(Rewriter& r, Inst* inst) {
   Inst* carry = inst->operands[2];
   switch (inst->op) {
     case Op::addc:
-      if (zero(carry)) return {Rule::sum_without_carry, r.make(Op::add, {a, b})};
+      if (is_zero(carry)) return {Rule::sum_without_carry, r.make(Op::add, {a, b})};
       if (is_all_ones(carry))
         return {Rule::sum_with_carry, r.make(Op::add, {r.make(Op::add, {a, b}), r.constant(inst->type, 1)})};
       return nullptr;
     case Op::subb:
-      if (zero(carry)) return {Rule::difference_without_borrow, r.make(Op::sub, {a, b})};
+      if (is_zero(carry)) return {Rule::difference_without_borrow, r.make(Op::sub, {a, b})};
       if (is_all_ones(carry))
         return {Rule::difference_with_borrow, r.make(Op::sub, {r.make(Op::sub, {a, b}), r.constant(inst->type, 1)})};
       return nullptr;
     case Op::addc_carry:
-      if (zero(carry) && (zero(a) || zero(b))) return {Rule::never_carries, r.constant(inst->type, 0)};
-      if (zero(carry) && unsigned_maximum(a) <= low_bits(width(a)) - unsigned_maximum(b))
+      if (is_zero(carry) && (is_zero(a) || is_zero(b))) return {Rule::never_carries, r.constant(inst->type, 0)};
+      if (is_zero(carry) && unsigned_maximum(a) <= low_bits(width(a)) - unsigned_maximum(b))
         return {Rule::never_carries, r.constant(inst->type, 0)};
       return nullptr;
     default:
-      if (zero(carry)) return {Rule::borrow_is_less, r.make(Op::icmp, {a, b}, static_cast<uint32_t>(ICmp::ult))};
+      if (is_zero(carry)) return {Rule::borrow_is_less, r.make(Op::icmp, {a, b}, static_cast<uint32_t>(ICmp::ult))};
       return nullptr;
   }
 }
@@ -158,7 +154,7 @@ Replacement simplify_shift(Rewriter& r, Inst* inst) {
   Inst* a = inst->operands[0];
   Inst* b = inst->operands[1];
   const unsigned bits = width(inst);
-  if (zero(a)) return {Rule::shift_of_zero, a};
+  if (is_zero(a)) return {Rule::shift_of_zero, a};
   if (!b->is_const()) {
     // The amount is taken modulo the width already.
     if (b->op == Op::and_ && b->operands[1]->is_const() && (b->operands[1]->imm & (bits - 1)) == bits - 1) {
@@ -196,12 +192,12 @@ Replacement simplify_fields(Rewriter& r, Inst* inst) {
   Inst* c = inst->operands[2];
   const unsigned bits = width(inst);
   if (inst->op == Op::bfi) {
-    if (zero(c)) return {Rule::insert_in_zero, r.make(Op::and_, {a, b})};
-    if (zero(b)) return {Rule::insert_zero, r.make(Op::andn, {c, a})};
+    if (is_zero(c)) return {Rule::insert_in_zero, r.make(Op::and_, {a, b})};
+    if (is_zero(b)) return {Rule::insert_zero, r.make(Op::andn, {c, a})};
     return nullptr;
   }
   if (inst->op == Op::alignbit) {
-    if (zero(a) && c->is_const()) return {Rule::align_of_zero, r.make(Op::lshr, {b, c})};
+    if (is_zero(a) && c->is_const()) return {Rule::align_of_zero, r.make(Op::lshr, {b, c})};
     return nullptr;
   }
   if (!b->is_const() || !c->is_const()) return nullptr;
@@ -245,7 +241,7 @@ Replacement compare_of_choice(Rewriter& r, Inst* inst) {
   return {Rule::compare_of_choice, when_true ? condition : r.make(Op::not_, {condition})};
 }
 
-// Whether the 64-bit value is a zero-extended 32-bit one, and that.
+// Whether the 64-bit value is a is_zero-extended 32-bit one, and that.
 bool is_extended(const Inst* value) {
   return value->op == Op::zext64 || (value->op == Op::splat64 && value->operands[0]->op == Op::zext64) ||
          (value->is_const() && value->imm <= UINT32_MAX);
@@ -288,19 +284,19 @@ Replacement simplify_icmp(Rewriter& r, Inst* inst) {
   const auto always = [&](bool value) { return r.constant(inst->type, value ? ~uint64_t{0} : 0); };
   switch (predicate) {
     case ICmp::ult:
-      if (zero(b)) return {Rule::compare_decided_by_bits, always(false)};
+      if (is_zero(b)) return {Rule::compare_decided_by_bits, always(false)};
       if (bound < b->imm) return {Rule::compare_decided_by_bits, always(true)};
       if (b->is_const(1))
         return {Rule::compare_below_one,
                 r.make(Op::icmp, {a, r.constant(b->type, 0)}, static_cast<uint32_t>(ICmp::eq))};
       break;
     case ICmp::uge:
-      if (zero(b)) return {Rule::compare_decided_by_bits, always(true)};
+      if (is_zero(b)) return {Rule::compare_decided_by_bits, always(true)};
       if (bound < b->imm) return {Rule::compare_decided_by_bits, always(false)};
       break;
     case ICmp::ugt:
       if (bound <= b->imm) return {Rule::compare_decided_by_bits, always(false)};
-      if (zero(b)) return {Rule::compare_above_zero, r.make(Op::icmp, {a, b}, static_cast<uint32_t>(ICmp::ne))};
+      if (is_zero(b)) return {Rule::compare_above_zero, r.make(Op::icmp, {a, b}, static_cast<uint32_t>(ICmp::ne))};
       break;
     case ICmp::ule:
       if (bound <= b->imm) return {Rule::compare_decided_by_bits, always(true)};
@@ -308,7 +304,7 @@ Replacement simplify_icmp(Rewriter& r, Inst* inst) {
     case ICmp::eq:
     case ICmp::ne: {
       if (bound < b->imm) return {Rule::compare_decided_by_bits, always(predicate == ICmp::ne)};
-      if (a->op == Op::mask_to_i64 && zero(b)) {
+      if (a->op == Op::mask_to_i64 && is_zero(b)) {
         Inst* any = r.make(Op::mask_any, {a->operands[0]});
         return {Rule::compare_of_mask, predicate == ICmp::ne ? any : r.make(Op::not_, {any})};
       }
@@ -317,7 +313,7 @@ Replacement simplify_icmp(Rewriter& r, Inst* inst) {
         return {Rule::compare_of_mask, predicate == ICmp::eq ? all : r.make(Op::not_, {all})};
       }
       // lo | hi == 0 is the whole == 0.
-      if (a->op == Op::or_ && zero(b) && a->operands[0]->op == Op::lo32 && a->operands[1]->op == Op::hi32 &&
+      if (a->op == Op::or_ && is_zero(b) && a->operands[0]->op == Op::lo32 && a->operands[1]->op == Op::hi32 &&
           a->operands[0]->operands[0] == a->operands[1]->operands[0]) {
         Inst* whole = a->operands[0]->operands[0];
         return {Rule::compare_of_halves, r.make(Op::icmp, {whole, r.constant(whole->type, 0)}, inst->attr)};
@@ -368,7 +364,7 @@ Replacement simplify_arithmetic(Rewriter& r, Inst* inst) {
     case Op::mul_wide_u:
     case Op::mulhi_s:
     case Op::mul_wide_s:
-      if (zero(inst->operands[1])) return {Rule::wide_product_by_zero, r.constant(inst->type, 0)};
+      if (is_zero(inst->operands[1])) return {Rule::wide_product_by_zero, r.constant(inst->type, 0)};
       return nullptr;
     case Op::shl:
     case Op::lshr:

@@ -8,9 +8,6 @@
 namespace wavejit::ir::passes {
 namespace {
 
-bool zero(const Inst* inst) {
-  return inst->is_const(0);
-}
 bool is_splat(const Inst* inst) {
   return inst->op == Op::splat || inst->op == Op::splat64 || inst->op == Op::splat_mask;
 }
@@ -27,7 +24,7 @@ Inst* scalar_of(Rewriter& r, Inst* inst) {
   if (is_splat(inst)) return inst->operands[0];
   if (inst->type.is_scalar()) return inst;
   if (!inst->is_const()) return nullptr;
-  if (inst->type == kMask) return zero(inst) || is_all_ones(inst) ? r.constant(kI1, inst->imm & 1) : nullptr;
+  if (inst->type == kMask) return is_zero(inst) || is_all_ones(inst) ? r.constant(kI1, inst->imm & 1) : nullptr;
   return r.constant(scalar_type(inst->type), inst->imm);
 }
 
@@ -109,7 +106,7 @@ Replacement simplify_half(Rewriter& r, Inst* inst) {
 Replacement simplify_pack(Rewriter& r, Inst* inst) {
   Inst* lo = inst->operands[0];
   Inst* hi = inst->operands[1];
-  if (zero(hi)) return {Rule::pack_with_zero, r.make(Op::zext64, {lo})};
+  if (is_zero(hi)) return {Rule::pack_with_zero, r.make(Op::zext64, {lo})};
   if (hi->op == Op::ashr && hi->operands[0] == lo && hi->operands[1]->is_const(31))
     return {Rule::pack_with_sign, r.make(Op::sext64, {lo})};
   return nullptr;

@@ -21,7 +21,7 @@ namespace {
 
 // Registers as 32-bit variables: scalar ones by their index, then SCC, VCCZ and the rows.
 constexpr unsigned kScc = 128, kVccz = 129, kRow = 130, kNumVariables = kRow + kNumVgprs + kNumAgprs;
-constexpr size_t kMaxWork = 1u << 20;  // variables times blocks
+constexpr size_t kMaxWriteWork = 1u << 20;  // variables times blocks
 
 struct Access {
   bool is_write = false;
@@ -134,7 +134,7 @@ class StateWrites {
     }
     is_entry_.assign(dominators_.order().size(), false);
     for (const Block* entry : entries) is_entry_[number(entry)] = true;
-    return any && candidates_.size() * function_.blocks.size() <= kMaxWork;
+    return any && candidates_.size() * function_.blocks.size() <= kMaxWriteWork;
   }
 
   // Strongly connected components (Tarjan), iteratively.

@@ -24,9 +24,9 @@ constexpr unsigned kMinAccesses = 3;
 constexpr int64_t kFar = int64_t{1} << 27;
 constexpr int64_t kNear = int64_t{1} << 26;
 constexpr int64_t kMaxWeight = 15;
-constexpr unsigned kMaxDepth = 24;
-constexpr size_t kMaxTerms = 8;
-constexpr size_t kMaxBlock = 2000;
+constexpr unsigned kMaxIndexDepth = 24;
+constexpr size_t kMaxIndexTerms = 8;
+constexpr size_t kMaxUnclamped = 2000;
 
 // v * s, either may be left out: a v32 in each lane, an i32 of all lanes.
 struct Number {
@@ -65,7 +65,7 @@ struct Linear {
   [[nodiscard]] bool bounded() const {
     int64_t weight = 0;
     for (const auto& term : terms) weight += std::abs(term.second);
-    return weight <= kMaxWeight && std::abs(constant) <= kNear && terms.size() <= kMaxTerms;
+    return weight <= kMaxWeight && std::abs(constant) <= kNear && terms.size() <= kMaxIndexTerms;
   }
 };
 
@@ -75,9 +75,9 @@ struct Address {
   Linear index;                                   // factors and constant in bytes
 };
 
-class Copier {
+class BlockCopier {
  public:
-  Copier(Function& function, Block* block) : function_(function), block_(block) {}
+  BlockCopier(Function& function, Block* block) : function_(function), block_(block) {}
 
   bool run() {
     if (!eligible()) return false;
@@ -90,7 +90,7 @@ class Copier {
       if ((inst->op != Op::load && inst->op != Op::store) || inst->mem.form != AddressForm::vector64 ||
           inst->mem.space != Space::global)
         continue;
-      std::optional<Address> address = split(inst->operands[1], kMaxDepth);
+      std::optional<Address> address = split(inst->operands[1], kMaxIndexDepth);
       if (!address || address->index.uniform()) continue;
       const int64_t imm = inst->mem.imm + address->index.constant;
       if (imm != static_cast<int32_t>(imm)) continue;
@@ -98,7 +98,7 @@ class Copier {
       if (!address->index.clamps.empty()) ++clamped;
       accesses_.emplace(inst, std::move(*address));
     }
-    if (clamped < kMinAccesses || !movable(mask_, kMaxDepth) || !collect()) return false;
+    if (clamped < kMinAccesses || !movable(mask_, kMaxIndexDepth) || !collect()) return false;
     function_.count(Rule::block_copied);
     copy();
     return true;
@@ -107,7 +107,7 @@ class Copier {
  private:
   // Values of the block are not read elsewhere but by phis right behind it, which get one more operand.
   [[nodiscard]] bool eligible() const {
-    if (block_->insts.size() > kMaxBlock || block_->insts.front()->op == Op::phi) return false;
+    if (block_->insts.size() > kMaxUnclamped || block_->insts.front()->op == Op::phi) return false;
     if (std::none_of(block_->insts.begin(), block_->insts.end(), [](const Inst* inst) { return is_clamp(inst); }))
       return false;
     const auto& next = block_->successors;
@@ -140,7 +140,8 @@ class Copier {
   }
 
   std::optional<Linear> number(Inst* v, Inst* s) {
-    if ((v != nullptr && !movable(v, kMaxDepth)) || (s != nullptr && !movable(s, kMaxDepth))) return std::nullopt;
+    if ((v != nullptr && !movable(v, kMaxIndexDepth)) || (s != nullptr && !movable(s, kMaxIndexDepth)))
+      return std::nullopt;
     Linear result;
     result.add(Number{v, s}, 1);
     return result;
@@ -253,7 +254,7 @@ class Copier {
         return result;
       case Op::sext64: {
         if (value->parent != block_) return std::nullopt;
-        const std::optional<Linear>& index = linear(value->operands[0], kMaxDepth);
+        const std::optional<Linear>& index = linear(value->operands[0], kMaxIndexDepth);
         if (!index) return std::nullopt;
         result.index = *index;
         return result;
@@ -540,7 +541,7 @@ PassResult unclamped_copies(Function& function, const PassContext&) {
   std::vector<Block*> blocks;
   for (const auto& block : function.blocks) blocks.push_back(block.get());
   bool changed = false;
-  for (Block* block : blocks) changed |= Copier(function, block).run();
+  for (Block* block : blocks) changed |= BlockCopier(function, block).run();
   if (changed) function.sweep();
   return {.changed = changed};
 }

@@ -10,7 +10,7 @@
 namespace wavejit::ir::passes {
 namespace {
 
-constexpr unsigned kMaxDepth = 8;
+constexpr unsigned kMaxPhiDepth = 8;
 
 class UniformPhis {
  public:
@@ -26,7 +26,7 @@ class UniformPhis {
     for (bool changed = true; changed;) {
       changed = std::erase_if(scalars_, [&](const auto& item) {
                   return !std::all_of(item.first->operands.begin(), item.first->operands.end(),
-                                      [&](const Inst* operand) { return scalar_work(operand, kMaxDepth); });
+                                      [&](const Inst* operand) { return scalar_work(operand, kMaxPhiDepth); });
                 }) > 0;
     }
     return !scalars_.empty() && materialise();

@@ -14,13 +14,12 @@
 #include <mutex>
 #include <vector>
 
+#include "internal/pages.h"
 #include "runtime/memory/fault.h"
 #include "runtime/memory/pages.h"
 
 namespace wavejit::hsa {
 namespace {
-
-constexpr uint64_t kPage = 4096;
 
 struct Range {
   uint64_t begin = 0, end = 0;

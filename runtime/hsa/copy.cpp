@@ -46,8 +46,8 @@ struct Copy {
 };
 
 // While there has been a copy not long ago, the thread looks for copies by itself.
-constexpr std::chrono::microseconds kAttention{100};
-constexpr std::chrono::milliseconds kAttentive{20};
+constexpr std::chrono::microseconds kCopyAttention{100};
+constexpr std::chrono::milliseconds kCopyAttentive{20};
 
 // Copies that are ready run in the order in which they were given; those that wait hold up nothing.
 class CopyEngine {
@@ -116,9 +116,9 @@ class CopyEngine {
     std::unique_lock lock(mutex_);
     while (!stop_.load(std::memory_order_acquire)) {
       if (pending_.empty() || busy_) {
-        attentive_ = Clock::now() - last_ < kAttentive;
+        attentive_ = Clock::now() - last_ < kCopyAttentive;
         if (attentive_)
-          changed_.wait_for(lock, kAttention);
+          changed_.wait_for(lock, kCopyAttention);
         else
           changed_.wait(lock);
         attentive_ = false;
@@ -155,7 +155,7 @@ class CopyEngine {
   std::condition_variable changed_;
   std::list<Copy> pending_;
   bool busy_ = false;       // with a copy that is not in pending_ any more
-  bool attentive_ = false;  // the thread sleeps, but for kAttention at most
+  bool attentive_ = false;  // the thread sleeps, but for kCopyAttention at most
   Clock::time_point last_;  // when a copy ended
   std::atomic<bool> stop_{false};
   std::thread thread_;

@@ -11,7 +11,7 @@ namespace wavejit::hsa {
 namespace {
 
 // Whether `address` is in the object's code.
-bool holds(const LoadedObject& object, uint64_t address) {
+bool contains(const LoadedObject& object, uint64_t address) {
   const auto code = object.module->object().code();
   return std::any_of(code.begin(), code.end(), [&](std::span<const uint8_t> part) {
     return address - reinterpret_cast<uint64_t>(part.data()) < part.size();
@@ -79,7 +79,7 @@ hsa_status_t query_executable(const void* device, hsa_executable_t* out) {
       if (!executable) continue;
       const std::lock_guard lock(executable->mutex);
       for (const auto& object : executable->objects) {
-        if (!holds(*object, reinterpret_cast<uint64_t>(device))) continue;
+        if (!contains(*object, reinterpret_cast<uint64_t>(device))) continue;
         *out = {handle};
         return HSA_STATUS_SUCCESS;
       }

@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 
+#include "internal/pages.h"
 #include "runtime/hsa/alias.h"
 #include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/shared_memory_attributes.h"
@@ -22,12 +23,8 @@
 namespace wavejit::hsa {
 namespace {
 
-constexpr size_t kPage = 4096, kHugePage = 2 << 20;
+constexpr size_t kHugePage = 2 << 20;
 constexpr uint64_t kUserAddresses = uint64_t{1} << 47;  // of a process
-
-size_t round_up(size_t bytes, size_t to) {
-  return (bytes + to - 1) / to * to;
-}
 
 // By address. Ranges do not overlap.
 class Allocations {

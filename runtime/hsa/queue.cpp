@@ -52,9 +52,6 @@ std::unordered_map<const hsa_queue_t*, std::shared_ptr<Queue>>& queues() {
 std::atomic_ref<uint16_t> header_of(uint8_t* packet) {
   return std::atomic_ref(*reinterpret_cast<uint16_t*>(packet));
 }
-unsigned type_of(uint16_t header) {
-  return header >> HSA_PACKET_HEADER_TYPE & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
-}
 bool has_barrier(uint16_t header) {
   return (header >> HSA_PACKET_HEADER_BARRIER & 1) != 0;
 }
@@ -196,7 +193,7 @@ bool Queue::has_packet() const {
 
 bool Queue::has_packet_at(uint64_t index) const {
   uint8_t* packet = packet_at(index);
-  return type_of(header_of(packet).load(std::memory_order_acquire)) != HSA_PACKET_TYPE_INVALID;
+  return packet_type(header_of(packet).load(std::memory_order_acquire)) != HSA_PACKET_TYPE_INVALID;
 }
 
 void Queue::run() {
@@ -275,7 +272,7 @@ bool Queue::will_look() const {
 }
 
 bool Queue::can_begin(const uint8_t* bytes) {
-  switch (type_of(header_of(const_cast<uint8_t*>(bytes)).load(std::memory_order_acquire))) {
+  switch (packet_type(header_of(const_cast<uint8_t*>(bytes)).load(std::memory_order_acquire))) {
     case HSA_PACKET_TYPE_KERNEL_DISPATCH:
       return true;
     case HSA_PACKET_TYPE_BARRIER_AND: {
@@ -294,7 +291,7 @@ bool Queue::completes(const Signal& signal) const {
   const uint64_t first = index_.load(std::memory_order_relaxed);
   for (uint64_t i = first; i != first + amd_->hsa_queue.size; ++i) {
     uint8_t* packet = packet_at(i);
-    const unsigned type = type_of(header_of(packet).load(std::memory_order_acquire));
+    const unsigned type = packet_type(header_of(packet).load(std::memory_order_acquire));
     if (type != HSA_PACKET_TYPE_KERNEL_DISPATCH && type != HSA_PACKET_TYPE_BARRIER_AND) return false;
     // It could be processed before the one at the front has been, which may wait for this thread.
     if (i != first && !has_barrier(header_of(packet).load(std::memory_order_relaxed))) return false;
@@ -365,7 +362,7 @@ void Queue::begin_next(uint64_t index) {
   if (!is_last || intercepts_ || is_stopped() || next - first >= amd_->hsa_queue.size) return;
   uint8_t* packet = packet_at(next);
   const uint16_t header = header_of(packet).load(std::memory_order_acquire);
-  if (type_of(header) != HSA_PACKET_TYPE_KERNEL_DISPATCH || has_barrier(header)) return;
+  if (packet_type(header) != HSA_PACKET_TYPE_KERNEL_DISPATCH || has_barrier(header)) return;
   Ahead* const a = ahead_.emplace_back(std::make_unique<Ahead>(next)).get();
   try {
     a->thread = std::thread([this, packet, next, a] {
@@ -393,7 +390,7 @@ hsa_status_t Queue::process(uint8_t* packet, uint64_t index) {
     ahead->thread.join();
     return ahead->status;
   }
-  switch (type_of(header_of(packet).load(std::memory_order_acquire))) {
+  switch (packet_type(header_of(packet).load(std::memory_order_acquire))) {
     case HSA_PACKET_TYPE_KERNEL_DISPATCH:
       return dispatch(*reinterpret_cast<const hsa_kernel_dispatch_packet_t*>(packet), index, cancellation_);
     case HSA_PACKET_TYPE_BARRIER_AND:

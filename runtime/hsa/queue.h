@@ -23,6 +23,11 @@
 
 namespace wavejit::hsa {
 
+// Of a packet's header: HSA_PACKET_TYPE_...
+[[nodiscard]] constexpr unsigned packet_type(uint16_t header) {
+  return header >> HSA_PACKET_HEADER_TYPE & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
+}
+
 using QueueCallback = void (*)(hsa_status_t status, hsa_queue_t* source, void* data);
 
 class Queue : public std::enable_shared_from_this<Queue> {

@@ -22,10 +22,6 @@ struct Marker {
 static_assert(sizeof(Marker) == 64);
 constexpr uint8_t kMarkerFormat = 0xfe;
 
-unsigned type_of(uint16_t header) {
-  return header >> HSA_PACKET_HEADER_TYPE & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
-}
-
 }  // namespace
 
 // Calls the handlers of a queue, each through the writer that the one before it is given.
@@ -75,7 +71,7 @@ void Queue::accept(const void* packets, uint64_t count) {
     std::memcpy(packet.data(), static_cast<const uint8_t*>(packets) + i * packet.size(), packet.size());
     Marker marker;
     std::memcpy(static_cast<void*>(&marker), packet.data(), sizeof marker);
-    if (type_of(marker.header) == HSA_PACKET_TYPE_VENDOR_SPECIFIC && marker.format == kMarkerFormat) {
+    if (packet_type(marker.header) == HSA_PACKET_TYPE_VENDOR_SPECIFIC && marker.format == kMarkerFormat) {
       if (marker.callback) marker.callback(&marker, handle(), rewritten_count_);
       continue;
     }

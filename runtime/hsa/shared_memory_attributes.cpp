@@ -9,13 +9,12 @@
 #include <optional>
 #include <span>
 
+#include "internal/pages.h"
 #include "runtime/hsa/agent.h"
 #include "runtime/hsa/status.h"
 
 namespace wavejit::hsa {
 namespace {
-
-constexpr uint64_t kPage = 4096;
 
 // Defaults are the driver's (kfd_svm.c, svm_range_set_default_attributes), but for the access: all memory is accessible.
 struct Attributes {

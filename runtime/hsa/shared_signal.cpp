@@ -16,8 +16,7 @@
 namespace wavejit::hsa {
 namespace {
 
-constexpr size_t kPage = kSignalPage;
-static_assert(sizeof(Signal) <= kPage);
+static_assert(sizeof(Signal) <= kSignalPage);
 
 class SharedSignals {
  public:
@@ -34,7 +33,7 @@ class SharedSignals {
       place = free_.back();
       free_.pop_back();
     }
-    void* page = mmap(place, kPage, PROT_READ | PROT_WRITE, MAP_SHARED | (place ? MAP_FIXED : 0), file, 0);
+    void* page = mmap(place, kSignalPage, PROT_READ | PROT_WRITE, MAP_SHARED | (place ? MAP_FIXED : 0), file, 0);
     if (page == MAP_FAILED) {
       if (place) free_.push_back(place);
       close(file);
@@ -54,7 +53,7 @@ class SharedSignals {
     if (it == files_.end()) return false;
     close(it->second);
     files_.erase(it);
-    if (mmap(signal, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+    if (mmap(signal, kSignalPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
       free_.push_back(signal);
     return true;
   }
@@ -76,7 +75,7 @@ class SharedSignals {
 Signal* create_shared_signal(int64_t initial) {
   const int file = memfd_create("wavejit-signal", MFD_CLOEXEC);
   if (file < 0) return nullptr;
-  if (ftruncate(file, kPage) != 0) {
+  if (ftruncate(file, kSignalPage) != 0) {
     close(file);
     return nullptr;
   }
@@ -93,7 +92,7 @@ Signal* attach_shared_signal(int pid, int file) {
   const int own = open(fmt::format("/proc/{}/fd/{}", pid, file).c_str(), O_RDWR | O_CLOEXEC);
   if (own < 0) return nullptr;
   struct stat info{};
-  if (fstat(own, &info) != 0 || info.st_size != kPage) {
+  if (fstat(own, &info) != 0 || info.st_size != kSignalPage) {
     close(own);
     return nullptr;
   }

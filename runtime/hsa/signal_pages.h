@@ -4,9 +4,11 @@
 
 #include <cstdint>
 
+#include "internal/pages.h"
+
 namespace wavejit::hsa {
 
-inline constexpr uint64_t kSignalPage = 4096;
+inline constexpr uint64_t kSignalPage = kPage;
 
 // From now on the page at `address`, a multiple of kSignalPage, may hold signals, and it stays mapped. Once is enough.
 void add_signal_page(uint64_t address);

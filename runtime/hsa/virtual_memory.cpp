@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "internal/pages.h"
 #include "runtime/hsa/client_quirks.h"
 #include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/signal.h"
@@ -24,8 +25,6 @@
 
 namespace wavejit::hsa {
 namespace {
-
-constexpr size_t kPage = 4096;
 
 // One file. Its name has what other processes have to know of it.
 struct Memory {

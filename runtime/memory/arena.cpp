@@ -9,17 +9,13 @@
 #include <vector>
 
 #include "backend-x86/compiler.h"
+#include "internal/pages.h"
 
 namespace wavejit::runtime {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 constexpr uint64_t kLdsGuard = (uint64_t{4} << 30) + 64 * 1024;  // its first page is the slack behind the LDS
 static_assert(backend::kLdsSlack <= kPage);
-
-uint64_t round_up(uint64_t value, uint64_t to) {
-  return (value + to - 1) / to * to;
-}
 
 void* reserve(uint64_t bytes, int protection) {
   void* memory = mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

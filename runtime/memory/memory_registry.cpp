@@ -6,10 +6,11 @@
 #include <map>
 #include <mutex>
 
+#include "internal/pages.h"
+
 namespace wavejit::runtime {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 constexpr uint64_t kAlignment = 64;
 constexpr uint64_t kNear = uint64_t{1} << 30;
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "internal/pages.h"
 #include "runtime/kernel/symbols.h"
 #include "runtime/memory/memory_registry.h"
 #include "runtime/shadow/culprit.h"
@@ -26,7 +27,6 @@ namespace {
 
 using Outcome = EngineRun::Outcome;
 
-constexpr uint64_t kPage = 4096;
 // Runs of the interpreter with drawn orders that have to agree before a difference is one of the engines.
 constexpr uint64_t kSeeds = 3;
 // What the search for the culprit may take, among the optimisations and in the code, each in seconds or in limits of a

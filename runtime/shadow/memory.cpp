@@ -8,18 +8,18 @@
 #include <memory>
 #include <utility>
 
+#include "internal/pages.h"
 #include "runtime/memory/pages.h"
 #include "runtime/translate/module.h"
 
 namespace wavejit::runtime::shadow {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 // Of shared mappings, which are copied as a whole.
 constexpr uint64_t kMostShared = uint64_t{1} << 30;
 
 Interval whole_pages(uint64_t begin, uint64_t end) {
-  return {begin / kPage * kPage, (end + kPage - 1) / kPage * kPage};
+  return {page_floor(begin), page_ceil(end)};
 }
 
 struct Mapping {

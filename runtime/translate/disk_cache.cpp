@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "internal/hash.h"
+#include "internal/pages.h"
 
 namespace wavejit::runtime {
 namespace {
@@ -39,10 +40,6 @@ struct Header {
 };
 static_assert(sizeof(Header) == 40 && sizeof(Header) % 8 == 0);
 constexpr size_t kChecked = offsetof(Header, identity_bytes);
-
-constexpr uint64_t round_up(uint64_t value, uint64_t to) {
-  return (value + to - 1) / to * to;
-}
 
 class File {
  public:

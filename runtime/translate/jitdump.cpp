@@ -15,12 +15,11 @@
 #include <mutex>
 #include <string>
 
+#include "internal/pages.h"
 #include "internal/per_process.h"
 
 namespace wavejit::runtime {
 namespace {
-
-constexpr size_t kPage = 4096;
 
 struct FileHeader {
   uint32_t magic = 0x4a695444;

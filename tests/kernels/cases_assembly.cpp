@@ -8,7 +8,7 @@
 namespace wavejit::kernels {
 namespace {
 
-constexpr const char* kNotOpenCl = "written in assembly";
+constexpr const char* kInAssembly = "written in assembly";
 
 // The twelve results of one wave of asm_wave_ops.s, computed lane by lane from the ISA manual's definitions.
 void wave_ops_reference(std::span<const uint32_t> v, std::span<uint32_t> out) {
@@ -53,7 +53,7 @@ KernelCase make_asm_saxpy(Size size) {
   const uint32_t n = size == Size::kTest ? 1000 : (1u << 20) - 5, blocks = size == Size::kTest ? 3 : 16;
   const float a = 1.75f;
   KernelCase c{.name = "asm_saxpy", .object = "asm_saxpy", .language = Language::kAssembly};
-  c.opencl_exclusion = kNotOpenCl;
+  c.opencl_exclusion = kInAssembly;
   c.buffers = {make_buffer("xs", random_floats(n, -10, 10, 90)), make_buffer("ys", random_floats(n, -10, 10, 91))};
   c.launches = {{.kernel = "asm_saxpy",
                  .global = {round_up(n, 64 * blocks) / blocks, 1, 1},
@@ -75,7 +75,7 @@ KernelCase make_asm_wave_ops(Size size) {
   for (uint32_t i = 64; i < n; i += 2) in[i] = static_cast<uint32_t>(static_cast<int32_t>(in[i]) >> 21);  // around 1024
   for (uint32_t i = 0; i < 64; ++i) in[i] &= ~1u;  // no odd value in the first wave
   KernelCase c{.name = "asm_wave_ops", .object = "asm_wave_ops", .language = Language::kAssembly};
-  c.opencl_exclusion = kNotOpenCl;
+  c.opencl_exclusion = kInAssembly;
   c.buffers = {make_buffer("in", in), filled_buffer("out", size_t{n} * 12, 0u)};
   c.launches = {
       {.kernel = "asm_wave_ops", .global = {n, 1, 1}, .local = {64, 1, 1}, .args = {buffer_arg(0), buffer_arg(1)}}};
@@ -94,7 +94,7 @@ KernelCase make_asm_wave_ops(Size size) {
 KernelCase make_asm_calls(Size size) {
   const uint32_t waves = size == Size::kTest ? 8 : 4096, n = waves * 64;
   KernelCase c{.name = "asm_calls", .object = "asm_calls", .language = Language::kAssembly};
-  c.opencl_exclusion = kNotOpenCl;
+  c.opencl_exclusion = kInAssembly;
   c.buffers = {make_buffer("in", random_integers<uint32_t>(n, 93)), filled_buffer("out", n, 0u)};
   c.launches = {
       {.kernel = "asm_calls", .global = {n, 1, 1}, .local = {64, 1, 1}, .args = {buffer_arg(0), buffer_arg(1)}}};

@@ -8,7 +8,7 @@
 namespace wavejit::kernels {
 namespace {
 
-constexpr const char* kNotOpenCl = "written in HIP";
+constexpr const char* kInHip = "written in HIP";
 
 }  // namespace
 
@@ -16,7 +16,7 @@ KernelCase make_hip_wave_ops(Size size) {
   const uint32_t n = size == Size::kTest ? 256 : 65536;
   const int32_t count = static_cast<int32_t>(n) - 10;  // the last lanes of the last wave have no input
   KernelCase c{.name = "hip_wave_ops", .object = "hip_wave_ops", .language = Language::kHip};
-  c.opencl_exclusion = kNotOpenCl;
+  c.opencl_exclusion = kInHip;
   std::vector<int32_t> in(n);
   Random random(80);
   for (int32_t& v : in) v = static_cast<int32_t>(random.below(1000)) - 20;
@@ -65,7 +65,7 @@ KernelCase make_hip_dynamic_shared(Size size) {
   const uint32_t rows = size == Size::kTest ? 3 : 256;
   const int32_t columns = size == Size::kTest ? 77 : 777;
   KernelCase c{.name = "hip_dynamic_shared", .object = "hip_dynamic_shared", .language = Language::kHip};
-  c.opencl_exclusion = kNotOpenCl;
+  c.opencl_exclusion = kInHip;
   const size_t n = rows * static_cast<size_t>(columns);
   c.buffers = {make_buffer("in", random_floats(n, -8, 8, 81)), filled_buffer("out", n, -1.0f)};
   c.launches = {{.kernel = "hip_dynamic_shared",
@@ -91,7 +91,7 @@ KernelCase make_hip_dynamic_shared(Size size) {
 KernelCase make_hip_virtual(Size size) {
   const uint32_t n = size == Size::kTest ? 252 : 16384;
   KernelCase c{.name = "hip_virtual", .object = "hip_virtual", .language = Language::kHip};
-  c.opencl_exclusion = kNotOpenCl;
+  c.opencl_exclusion = kInHip;
   std::vector<int32_t> in = random_integers<int32_t>(n, 82, 0x3ff);
   c.buffers = {make_buffer("in", in), filled_buffer("areas", n, -1.0f), filled_buffer("kinds", n, -1),
                filled_buffer("sums", n, -1)};
@@ -134,7 +134,7 @@ KernelCase make_hip_virtual(Size size) {
 KernelCase make_hip_globals(Size size) {
   const uint32_t n = size == Size::kTest ? 200 : 65536;
   KernelCase c{.name = "hip_globals", .object = "hip_globals", .language = Language::kHip};
-  c.opencl_exclusion = kNotOpenCl;
+  c.opencl_exclusion = kInHip;
   c.buffers = {make_buffer("in", random_floats(n, -4, 4, 83)), filled_buffer("out", n, -99.0f),
                make_buffer("count", std::vector<uint32_t>{77, 0, 0})};
   c.launches = {{.kernel = "hip_globals",

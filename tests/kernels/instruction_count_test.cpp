@@ -8,8 +8,6 @@
 namespace wavejit::kernels {
 namespace {
 
-constexpr uint64_t kTimeoutNs = 600'000'000'000;
-
 class InstructionCount : public testing::TestWithParam<KernelCaseFactory> {};
 
 TEST_P(InstructionCount, IsTheInterpreters) {

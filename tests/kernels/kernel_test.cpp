@@ -18,7 +18,6 @@
 namespace wavejit::kernels {
 namespace {
 
-constexpr uint64_t kTimeoutNs = 600'000'000'000;  // translation included, on a busy machine
 constexpr const char* kTargets[] = {"gfx803", "gfx900", "gfx906", "gfx908", "gfx90a"};
 
 std::vector<std::string> split(const std::string& text, char separator) {

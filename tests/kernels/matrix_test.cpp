@@ -10,8 +10,6 @@
 namespace wavejit::kernels {
 namespace {
 
-constexpr uint64_t kTimeoutNs = 600'000'000'000;
-
 class MatrixTest : public testing::TestWithParam<MatrixCase> {};
 
 TEST_P(MatrixTest, MatchesTheHost) {

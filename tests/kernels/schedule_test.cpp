@@ -11,8 +11,6 @@
 namespace wavejit::kernels {
 namespace {
 
-constexpr uint64_t kTimeoutNs = 600'000'000'000;
-
 // WAVEJIT_SCHEDULES=N: so many seeds.
 unsigned num_seeds() {
   const char* text = std::getenv("WAVEJIT_SCHEDULES");

@@ -1,6 +1,7 @@
 // Runs kernel cases through wavejit's public API.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ inline constexpr EngineChoice kAvx2 = {"avx2", WAVEJIT_ENGINE_JIT, WAVEJIT_ISA_A
 inline constexpr EngineChoice kAvx512 = {"avx512", WAVEJIT_ENGINE_JIT, WAVEJIT_ISA_AVX512};
 // Begins in the interpreter. In a drawn order, waves go on in translated code from drawn places on.
 inline constexpr EngineChoice kAuto = {"auto", WAVEJIT_ENGINE_AUTO, WAVEJIT_ISA_AUTO};
+
+// Of one launch in a test, translation included, on a busy machine.
+inline constexpr uint64_t kTimeoutNs = 600'000'000'000;
 
 // Path of a case's code object below the directory of built kernels, e.g. variant "gfx906" or "gfx906-v5", level "O3".
 [[nodiscard]] std::string code_object_path(const std::string& kernel_dir, const KernelCase& kernel_case,

@@ -13,24 +13,24 @@ namespace {
 
 using Dim = std::array<uint32_t, 3>;
 
-struct Shape {
+struct GridShape {
   Dim global, local;
 };
 
-constexpr Shape kShapes[] = {
+constexpr GridShape kShapes[] = {
     {{100, 1, 1}, {64, 1, 1}},    {{1, 1, 1}, {64, 1, 1}},    {{129, 1, 1}, {128, 1, 1}}, {{700, 1, 1}, {256, 1, 1}},
     {{1030, 1, 1}, {1024, 1, 1}}, {{37, 21, 1}, {16, 16, 1}}, {{33, 17, 1}, {32, 8, 1}},  {{64, 9, 1}, {64, 4, 1}},
     {{20, 7, 1}, {20, 3, 1}},     {{5, 130, 1}, {1, 64, 1}},  {{19, 9, 5}, {8, 4, 4}},    {{7, 10, 15}, {3, 5, 7}},
     {{16, 16, 9}, {4, 4, 4}},     {{2, 3, 70}, {1, 1, 64}},   {{40, 2, 3}, {24, 2, 2}},   {{65, 3, 2}, {64, 2, 1}},
 };
 
-std::string to_string(const Shape& s) {
+std::string to_string(const GridShape& s) {
   return fmt::format("{}x{}x{} by {}x{}x{}", s.global[0], s.global[1], s.global[2], s.local[0], s.local[1], s.local[2]);
 }
 
 // out[item] += 1 + 3 * in[item] + (x << 8 | y << 16 | z << 24), where item is the linear index in the grid; with an
 // atomic counter per group-local id, and a conditional store that only a 2-D stencil would do (x > 0: left neighbour).
-KernelSource grid_kernel(const Shape& s, std::string_view target) {
+KernelSource grid_kernel(const GridShape& s, std::string_view target) {
   const bool packed = target == "gfx90a";
   std::string ids = packed ? R"(
   v_bfe_u32 v32, v0, 20, 10
@@ -97,7 +97,7 @@ class Grids : public testing::TestWithParam<std::string> {};
 
 TEST_P(Grids, EveryWorkItemOnce) {
   const std::string& target = GetParam();
-  for (const Shape& s : kShapes) {
+  for (const GridShape& s : kShapes) {
     const Module module = load(target, {grid_kernel(s, target)});
     const uint32_t items = s.global[0] * s.global[1] * s.global[2];
     constexpr uint32_t kGuard = 64;

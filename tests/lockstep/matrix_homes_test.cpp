@@ -11,7 +11,7 @@
 namespace wavejit::test {
 namespace {
 
-constexpr const char* kTarget = "gfx90a";
+constexpr const char* kMatrixTarget = "gfx90a";
 
 // Small whole numbers as factors in v[4:5] and v[6:7], f32 in v8 and v9, and as sums in v16 to v47, which `body` adds to.
 LockstepCase sums_case(const std::string& name, bool doubles, const std::string& body) {
@@ -173,7 +173,7 @@ class MatrixHomes : public testing::TestWithParam<LockstepCase> {};
 
 TEST_P(MatrixHomes, Agree) {
   const LockstepCase& c = GetParam();
-  const Module module = load(kTarget, {lockstep_source(c, kTarget)});
+  const Module module = load(kMatrixTarget, {lockstep_source(c, kMatrixTarget)});
   const Memory initial = lockstep_data(c);
   Memory expected;
   for (TestEngine engine : engines()) {
@@ -198,7 +198,7 @@ TEST(ResidentRows, MakeLessCode) {
   const std::vector<LockstepCase> all = cases();
   const auto loop = std::find_if(all.begin(), all.end(), [](const auto& c) { return c.name == "f64_loop_barriers"; });
   ASSERT_NE(loop, all.end());
-  const Module module = load(kTarget, {lockstep_source(*loop, kTarget)});
+  const Module module = load(kMatrixTarget, {lockstep_source(*loop, kMatrixTarget)});
   const Kernel kernel = module.kernel(loop->name);
   for (const TestEngine& engine : engines()) {
     if (engine.engine == WAVEJIT_ENGINE_INTERP) continue;

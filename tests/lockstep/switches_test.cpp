@@ -16,7 +16,7 @@
 namespace wavejit::test {
 namespace {
 
-constexpr const char* kTarget = "gfx906";
+constexpr const char* kSwitchesTarget = "gfx906";
 
 // WAVEJIT_RANDOM_SWITCHES=N: more random sets than usual, and all of those that are no chance.
 unsigned random_sets() {
@@ -52,7 +52,7 @@ class Switches : public testing::TestWithParam<LockstepCase> {};
 TEST_P(Switches, AgreeInMemoryAndRegisters) {
   const LockstepCase& c = GetParam();
   for (const bool dump_state : {false, true}) {
-    const Module module = load(kTarget, {lockstep_source(c, kTarget, dump_state)});
+    const Module module = load(kSwitchesTarget, {lockstep_source(c, kSwitchesTarget, dump_state)});
     const Memory initial = lockstep_data(c, dump_state);
     Buffer<uint32_t> data(initial);  // one for all: registers have its address
     Memory expected;
@@ -165,10 +165,11 @@ TEST(SwitchNames, EachChangesTheCodeOfSomeKernel) {
 )",
                            .lds = 4};
   std::vector<std::pair<KernelSource, unsigned>> sources = {{descriptor_source(), 64}, {waits, 128}};
-  for (const LockstepCase& c : all_lockstep_cases()) sources.emplace_back(lockstep_source(c, kTarget), c.group_size);
+  for (const LockstepCase& c : all_lockstep_cases())
+    sources.emplace_back(lockstep_source(c, kSwitchesTarget), c.group_size);
   std::reverse(sources.begin() + 2, sources.end());  // the last ones have most of what is special
   const auto look_at = [&](const KernelSource& source, unsigned local, std::set<std::string>& unchanged) {
-    const Module module = load(kTarget, {source});
+    const Module module = load(kSwitchesTarget, {source});
     const Kernel kernel = module.kernel(source.name);
     for (const TestEngine& engine : engines()) {
       if (engine.engine == WAVEJIT_ENGINE_INTERP || unchanged.empty()) continue;

@@ -66,7 +66,8 @@ class Workspace:
 
     def configure(self) -> None:
         if not (self.build / "build.ninja").is_file() or not (self.build / "compile_commands.json").is_file():
-            subprocess.run(["cmake", "--preset", PRESET, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"], cwd=self.tree, check=True, stdout=subprocess.DEVNULL)
+            options = ["-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", "-DWAVEJIT_UNITE=OFF"]  # each source with its own command
+            subprocess.run(["cmake", "--preset", PRESET, *options], cwd=self.tree, check=True, stdout=subprocess.DEVNULL)
 
     def arguments(self) -> dict[str, list[str]]:
         """How the sources in the rooms are compiled: options for libclang, without precompiled headers."""

@@ -13,7 +13,7 @@
 namespace wavejit::test {
 namespace {
 
-constexpr uint32_t kItems = 192, kGroups = 5;
+constexpr uint32_t kLanes = 192, kLaunchedGroups = 5;
 
 // A kernel that stores the address of the function behind it, which gets v1 and returns it changed.
 KernelSource function(const std::string& name, const std::string& body) {
@@ -74,23 +74,23 @@ KernelSource caller(unsigned calls = 1, const std::string& before = {}) {
   s_cbranch_scc1 .Lnext
   store v[6:7], v1
 )",
-                              kItems, calls, before),
+                              kLanes, calls, before),
           .directives = "  .amdhsa_system_sgpr_workgroup_id_x 1\n",
           .args = {{"out"}, {"function", 8, "by_value"}},
-          .lds = 4 * kItems};
+          .lds = 4 * kLanes};
 }
 
-struct Case {
+struct CalledCase {
   std::string target;
   TestEngine engine;
 };
 
-class CalledModules : public testing::TestWithParam<Case> {
+class CalledModules : public testing::TestWithParam<CalledCase> {
  protected:
   void launch(const Module& module, uint64_t address) {
     Kernel kernel = module.kernel("caller");
     kernel.set_args(out_, address);
-    (void)kernel.launch(launch_options(GetParam().engine, kItems * kGroups, kItems, 2));
+    (void)kernel.launch(launch_options(GetParam().engine, kLanes * kLaunchedGroups, kLanes, 2));
   }
   // The error of a launch that calls what is at the address.
   std::optional<Exception> error(const Module& module, uint64_t address) {
@@ -104,7 +104,7 @@ class CalledModules : public testing::TestWithParam<Case> {
   [[nodiscard]] const Buffer<uint32_t>& out() const { return out_; }
 
  private:
-  Buffer<uint32_t> out_{kItems * kGroups};
+  Buffer<uint32_t> out_{kLanes * kLaunchedGroups};
 };
 
 TEST_P(CalledModules, AreCalled) {
@@ -137,7 +137,7 @@ TEST_P(CalledModules, AreCalledBySomeLanes) {
   const Module second = load(target, {function("ten", "v_mov_b32_e32 v10, 10\n  v_mad_u32_u24 v1, v10, 1, v1\n")});
   for (uint32_t i = 0; i < out().size(); ++i) out().data()[i] = 7;
   launch(first, address_of(second, "ten"));
-  for (uint32_t i = 0; i < out().size(); ++i) ASSERT_EQ(out()[i], i % kItems < 40 ? i + 40 : 7) << i;
+  for (uint32_t i = 0; i < out().size(); ++i) ASSERT_EQ(out()[i], i % kLanes < 40 ? i + 40 : 7) << i;
 }
 
 // The waves of a work-group wait for each other inside of the function: v1 of the work-item at the other end.
@@ -157,9 +157,9 @@ TEST_P(CalledModules, HaveBarriers) {
   s_waitcnt lgkmcnt(0)
   s_barrier
 )",
-                                                                         4 * (kItems - 1)))});
+                                                                         4 * (kLanes - 1)))});
   launch(first, address_of(second, "turn_round"));
-  for (uint32_t i = 0; i < out().size(); ++i) ASSERT_EQ(out()[i], i / kItems * kItems + kItems - 1 - i % kItems);
+  for (uint32_t i = 0; i < out().size(); ++i) ASSERT_EQ(out()[i], i / kLanes * kLanes + kLanes - 1 - i % kLanes);
 }
 
 // The function's own calls: of a function of the kernel's code object, and of one of a third.
@@ -263,8 +263,8 @@ TEST_P(CalledModules, GoWhileTheyAreCalled) {
   RecordProperty("answers", static_cast<int>(answers));
 }
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<CalledCase> called_cases() {
+  std::vector<CalledCase> all;
   for (const char* target : kTargets) {
     for (const TestEngine& engine : some_engines(target)) all.push_back({target, engine});
     all.push_back({target, auto_engine()});
@@ -272,7 +272,7 @@ std::vector<Case> cases() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CalledModules, testing::ValuesIn(cases()), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(All, CalledModules, testing::ValuesIn(called_cases()), [](const auto& info) {
   return fmt::format("{}_{}_{}", info.param.target, info.param.engine.name, info.index);
 });
 

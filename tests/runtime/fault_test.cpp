@@ -44,15 +44,15 @@ KernelSource load_kernel(const std::string& name = "load_index") {
           .args = {{"buffer"}}};
 }
 
-struct Case {
+struct FaultCase {
   std::string target;
   TestEngine engine;
 };
 
-class Faults : public testing::TestWithParam<Case> {};
+class Faults : public testing::TestWithParam<FaultCase> {};
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<FaultCase> fault_cases() {
+  std::vector<FaultCase> all;
   for (const char* target : {"gfx803", "gfx906", "gfx90a"})
     for (const TestEngine& engine : engines_and_auto()) all.push_back({target, engine});
   return all;
@@ -488,9 +488,10 @@ TEST_P(Faults, InterruptionsWhileThreadsFault) {
   EXPECT_EQ(wrong, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Faults, testing::ValuesIn(cases()), [](const testing::TestParamInfo<Case>& info) {
-  return info.param.target + "_" + info.param.engine.name;
-});
+INSTANTIATE_TEST_SUITE_P(All, Faults, testing::ValuesIn(fault_cases()),
+                         [](const testing::TestParamInfo<FaultCase>& info) {
+                           return info.param.target + "_" + info.param.engine.name;
+                         });
 
 // An address that the compiler does not see through.
 volatile int* unmapped() {

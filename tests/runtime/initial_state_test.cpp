@@ -46,15 +46,15 @@ KernelSource recorder(const std::vector<std::string>& registers, const std::stri
   return k;
 }
 
-struct Case {
+struct StateCase {
   std::string target;
   TestEngine engine;
 };
 
-class InitialState : public testing::TestWithParam<Case> {};
+class InitialState : public testing::TestWithParam<StateCase> {};
 
-std::vector<Case> cases() {
-  std::vector<Case> all;
+std::vector<StateCase> state_cases() {
+  std::vector<StateCase> all;
   for (const char* target : kTargets)
     for (const TestEngine& engine : engines_and_auto()) all.push_back({target, engine});
   return all;
@@ -304,9 +304,10 @@ TEST_P(InitialState, ScratchIsPrivateToTheWorkItem) {
   for (unsigned i = 0; i < 1024; ++i) ASSERT_EQ(out[i], i);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, InitialState, testing::ValuesIn(cases()), [](const testing::TestParamInfo<Case>& info) {
-  return info.param.target + "_" + info.param.engine.name;
-});
+INSTANTIATE_TEST_SUITE_P(All, InitialState, testing::ValuesIn(state_cases()),
+                         [](const testing::TestParamInfo<StateCase>& info) {
+                           return info.param.target + "_" + info.param.engine.name;
+                         });
 
 }  // namespace
 }  // namespace wavejit::test

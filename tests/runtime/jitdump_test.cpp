@@ -78,7 +78,7 @@ class JitDump : public testing::TestWithParam<TestEngine> {};
 
 // Calls `work` in a child process and waits for it. Each process writes a jitdump of its own.
 template <typename Work>
-pid_t in_child(Work&& work) {
+pid_t child_running(Work&& work) {
   const pid_t child = fork();
   if (child == 0) {
     work();
@@ -92,12 +92,12 @@ pid_t in_child(Work&& work) {
 
 TEST_P(JitDump, HasTranslatedCode) {
   const std::string folder = testing::TempDir();
-  const pid_t parent = in_child([&] {
+  const pid_t parent = child_running([&] {
     launch(GetParam(), "before");
     setenv("WAVEJIT_JITDUMP", folder.c_str(), 1);
     launch(GetParam(), "first");
     launch(GetParam(), "second");
-    const pid_t child = in_child([&] { launch(GetParam(), "third"); });
+    const pid_t child = child_running([&] { launch(GetParam(), "third"); });
     const std::vector<Unit> units = units_of(folder, child);
     ASSERT_EQ(units.size(), 1u);
     EXPECT_EQ(units[0].name.substr(0, 7), "third [");
@@ -115,7 +115,7 @@ TEST_P(JitDump, HasTranslatedCode) {
 }
 
 TEST_P(JitDump, FoldersThatAreNotThere) {
-  (void)in_child([] {
+  (void)child_running([] {
     setenv("WAVEJIT_JITDUMP", "/nowhere/at/all", 1);
     testing::internal::CaptureStderr();
     launch(GetParam(), "first");
