@@ -1,4 +1,5 @@
-// 64-bit unsigned divisions as compilers spell them for this hardware, as one operation.
+// 64-bit unsigned divisions as compilers spell them for this hardware, as one operation: quotients, and remainders, which
+// compilers take from the steps before the quotient.
 //
 // LLVM (AMDGPUTargetLowering::LowerUDIVREM64) takes a reciprocal in f32, two Newton steps in 64-bit integers made of
 // halves with carries, the high half of the product with the numerator, and two corrections. That is about a hundred
@@ -14,7 +15,7 @@
 //
 // For d = 0 the reciprocal is infinite: r0 = 2^64 - 2^32, the low half being what a NaN is converted to; products with
 // d are 0, both corrections are made. The quotient is floor(n r0 / 2^64) + 2 = n - ceil(n / 2^32) + 2: that is what
-// Op::udiv64 gives.
+// Op::udiv64 gives. The remainder is n then, which is n less the product of d and that quotient.
 #include <algorithm>
 #include <array>
 
@@ -65,9 +66,14 @@ class Pattern {
     const Halves one = plus(q, 1), two = plus(q, 2);
     quotient = {op(Op::select, once_, op(Op::select, twice, two.lo, one.lo), q.lo),
                 op(Op::select, once_, op(Op::select, twice, two.hi, one.hi), q.hi)};
+    const Id less_half_way = op(Op::subb, half_way, d.hi, compare(ICmp::ult, rest.lo, d.lo));
+    const Halves least = {op(Op::sub, less.lo, d.lo),
+                          op(Op::subb, less_half_way, zero_, compare(ICmp::ult, less.lo, d.lo))};
+    remainder = {op(Op::select, once_, op(Op::select, twice, least.lo, less.lo), rest.lo),
+                 op(Op::select, once_, op(Op::select, twice, least.hi, less.hi), rest.hi)};
   }
 
-  Halves n{}, d{}, quotient{};
+  Halves n{}, d{}, quotient{}, remainder{};
   [[nodiscard]] Id condition() const { return once_; }
   [[nodiscard]] const std::vector<Node>& nodes() const { return nodes_; }
 
@@ -227,14 +233,15 @@ Inst* first_of(Inst* a, Inst* b) {
   return *std::find_if(insts.begin(), insts.end(), [&](const Inst* inst) { return inst == a || inst == b; });
 }
 
-bool replace(Function& function, const Pattern& pattern, Inst* low) {
+// `low`: the lower half of what `result` is.
+bool replace(Function& function, const Pattern& pattern, const Pattern::Halves& result, Inst* low) {
   Match match(pattern);
-  if (!match.find(pattern.quotient.lo, low)) return false;
+  if (!match.find(result.lo, low)) return false;
   Inst* high = nullptr;
   const std::vector<Inst*> users = match.of(pattern.condition())->users;
   for (Inst* user : users) {
     if (user->op != Op::select || user->operands[0] != match.of(pattern.condition())) continue;
-    if (match.find(pattern.quotient.hi, user)) high = user;
+    if (match.find(result.hi, user)) high = user;
     if (high != nullptr) break;
   }
   if (high == nullptr) return false;
@@ -248,10 +255,11 @@ bool replace(Function& function, const Pattern& pattern, Inst* low) {
   };
   Inst* n = make(Op::pack64, kV64, {match.of(pattern.n.lo), match.of(pattern.n.hi)});
   Inst* d = make(Op::pack64, kV64, {match.of(pattern.d.lo), match.of(pattern.d.hi)});
-  Inst* quotient = make(Op::udiv64, kV64, {n, d});
+  Inst* value = make(Op::udiv64, kV64, {n, d});
+  if (result.lo == pattern.remainder.lo) value = make(Op::sub, kV64, {n, make(Op::mul, kV64, {value, d})});
   function.count(Rule::long_division);
-  function.replace_all_uses(low, make(Op::lo32, kV32, {quotient}));
-  function.replace_all_uses(high, make(Op::hi32, kV32, {quotient}));
+  function.replace_all_uses(low, make(Op::lo32, kV32, {value}));
+  function.replace_all_uses(high, make(Op::hi32, kV32, {value}));
   return true;
 }
 
@@ -271,7 +279,8 @@ PassResult long_divisions(Function& function, const PassContext&) {
   // Never destroyed: threads that translate may outlive static destruction.
   static const Pattern& pattern = *new Pattern;
   bool changed = false;
-  for (Inst* low : candidates) changed |= replace(function, pattern, low);
+  for (Inst* low : candidates)
+    changed |= replace(function, pattern, pattern.quotient, low) || replace(function, pattern, pattern.remainder, low);
   if (changed) function.sweep();
   return {.changed = changed};
 }

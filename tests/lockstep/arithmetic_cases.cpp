@@ -7,9 +7,71 @@
 namespace wavejit::test {
 namespace {
 
-// The sequence of compilers for the unsigned quotient of 64-bit numbers, v[4:5] / v[6:7], and what may differ in it.
+// The end of the sequence below for the quotient, and for the remainder.
+constexpr const char* kQuotient = R"(
+  sub_co v11, v0, v6
+  subb v10, v10, v20
+  v_cmp_ge_u32_e64 s[0:1], v10, v7
+  v_cndmask_b32_e64 v12, 0, -1, s[0:1]
+  v_cmp_ge_u32_e64 s[0:1], v11, v6
+  v_cndmask_b32_e64 v11, 0, -1, s[0:1]
+  v_cmp_eq_u32_e64 s[0:1], v10, v7
+  v_cndmask_b32_e64 v10, v12, v11, s[0:1]
+  add_co v11, MORE, v2
+  addc v12, 0, v3
+  add_co v13, 1, v2
+  addc v14, 0, v3
+  s_mov_b64 vcc, s[8:9]
+  subb v1, v5, v1
+  v_cmp_ne_u32_e64 s[0:1], 0, v10
+  v_cmp_ge_u32_e32 vcc, v1, v7
+  v_cndmask_b32_e64 v10, v14, v12, s[0:1]
+  v_cndmask_b32_e64 v12, 0, -1, vcc
+  REACHED
+  v_cndmask_b32_e64 v0, 0, -1, vcc
+  v_cmp_eq_u32_e32 vcc, v1, v7
+  v_cndmask_b32_e32 v0, v12, v0, vcc
+  v_cmp_ne_u32_e32 vcc, 0, v0
+  v_cndmask_b32_e64 v0, v13, v11, s[0:1]
+  v_cndmask_b32_e32 v8, v3, v10, vcc
+  v_cndmask_b32_e32 v9, v2, v0, vcc
+)";
+constexpr const char* kRemainder = R"(
+  sub_co v11, v0, v6
+  s_mov_b64 s[10:11], vcc
+  subb v12, v10, v20
+  v_cmp_ge_u32_e64 s[0:1], v12, v7
+  v_cndmask_b32_e64 v13, 0, -1, s[0:1]
+  v_cmp_ge_u32_e64 s[0:1], v11, v6
+  v_cndmask_b32_e64 v14, 0, -1, s[0:1]
+  v_cmp_eq_u32_e64 s[0:1], v12, v7
+  v_cndmask_b32_e64 v13, v13, v14, s[0:1]
+  s_mov_b64 vcc, s[10:11]
+  subb v10, v10, v7
+  THIRD
+  subb v10, v10, v20
+  s_mov_b64 vcc, s[8:9]
+  subb v1, v5, v1
+  v_cmp_ne_u32_e64 s[0:1], 0, v13
+  v_cmp_ge_u32_e32 vcc, v1, v7
+  v_cndmask_b32_e64 v13, 0, -1, vcc
+  REACHED
+  v_cndmask_b32_e64 v15, 0, -1, vcc
+  v_cmp_eq_u32_e32 vcc, v1, v7
+  v_cndmask_b32_e32 v13, v13, v15, vcc
+  v_cmp_ne_u32_e32 vcc, 0, v13
+  v_cndmask_b32_e64 v14, v11, v14, s[0:1]
+  v_cndmask_b32_e64 v10, v12, v10, s[0:1]
+  v_cndmask_b32_e32 v8, v1, v10, vcc
+  v_cndmask_b32_e32 v9, v0, v14, vcc
+)";
+
+// The sequence of compilers for the unsigned quotient of 64-bit numbers, v[4:5] / v[6:7], or for the remainder, and what may
+// differ in it.
 struct Sequence {
   const char* name;
+  const char* end = kQuotient;
+  const char* third = "sub_co v14, v11, v6";
   const char* scale = "0x5f7ffffc";
   const char* second_step = "v_mul_lo_u32 v2, v12, v14";
   unsigned correction = 2;
@@ -100,40 +162,19 @@ LockstepCase long_division(const Sequence& s) {
   sub_co v0, v4, v0
   s_mov_b64 s[8:9], vcc
   subb v10, v10, v7
-  sub_co v11, v0, v6
-  subb v10, v10, v20
-  v_cmp_ge_u32_e64 s[0:1], v10, v7
-  v_cndmask_b32_e64 v12, 0, -1, s[0:1]
-  v_cmp_ge_u32_e64 s[0:1], v11, v6
-  v_cndmask_b32_e64 v11, 0, -1, s[0:1]
-  v_cmp_eq_u32_e64 s[0:1], v10, v7
-  v_cndmask_b32_e64 v10, v12, v11, s[0:1]
-  add_co v11, MORE, v2
-  addc v12, 0, v3
-  add_co v13, 1, v2
-  addc v14, 0, v3
-  s_mov_b64 vcc, s[8:9]
-  subb v1, v5, v1
-  v_cmp_ne_u32_e64 s[0:1], 0, v10
-  v_cmp_ge_u32_e32 vcc, v1, v7
-  v_cndmask_b32_e64 v10, v14, v12, s[0:1]
-  v_cndmask_b32_e64 v12, 0, -1, vcc
-  REACHED
-  v_cndmask_b32_e64 v0, 0, -1, vcc
-  v_cmp_eq_u32_e32 vcc, v1, v7
-  v_cndmask_b32_e32 v0, v12, v0, vcc
-  v_cmp_ne_u32_e32 vcc, 0, v0
-  v_cndmask_b32_e64 v0, v13, v11, s[0:1]
-  v_cndmask_b32_e32 v8, v3, v10, vcc
-  v_cndmask_b32_e32 v9, v2, v0, vcc
+  END
   v_mov_b32_e32 v1, v18
   out 0, v9
   out 1, v8
 )";
-  LockstepCase c{.name = std::string("long_division") + s.name, .body = body, .words = 4096};
+  LockstepCase c{.name = std::string(s.end == kQuotient ? "long_division" : "long_remainder") + s.name,
+                 .body = body,
+                 .words = 4096};
   const auto replace = [&](const std::string& name, const std::string& by) {
     for (size_t at; (at = c.body.find(name)) != std::string::npos;) c.body.replace(at, name.size(), by);
   };
+  replace("END", s.end);
+  replace("THIRD", s.third);
   replace("SCALE", s.scale);
   replace("SECOND", s.second_step);
   replace("MORE", std::to_string(s.correction));
@@ -243,10 +284,14 @@ LockstepCase ways_with_shared_registers(bool overlap, bool in_a_loop) {
 
 std::vector<LockstepCase> arithmetic_cases() {
   std::vector<LockstepCase> cases;
-  for (const Sequence& s : {Sequence{.name = ""}, Sequence{.name = "_from_a_low_estimate", .scale = "0x5f700000"},
-                            Sequence{.name = "_with_half_a_step", .second_step = "v_mul_lo_u32 v2, v12, v13"},
-                            Sequence{.name = "_corrected_by_three", .correction = 3},
-                            Sequence{.name = "_that_stops_early", .reached = "v_cmp_gt_u32_e32 vcc, v0, v6"}})
+  for (const Sequence& s :
+       {Sequence{.name = ""}, Sequence{.name = "_from_a_low_estimate", .scale = "0x5f700000"},
+        Sequence{.name = "_with_half_a_step", .second_step = "v_mul_lo_u32 v2, v12, v13"},
+        Sequence{.name = "_corrected_by_three", .correction = 3},
+        Sequence{.name = "_that_stops_early", .reached = "v_cmp_gt_u32_e32 vcc, v0, v6"},
+        Sequence{.name = "", .end = kRemainder},
+        Sequence{.name = "_of_another", .end = kRemainder, .third = "sub_co v14, v11, v4"},
+        Sequence{.name = "_that_stops_early", .end = kRemainder, .reached = "v_cmp_gt_u32_e32 vcc, v0, v6"}})
     cases.push_back(long_division(s));
   for (const bool overlap : {false, true})
     for (const bool in_a_loop : {false, true}) cases.push_back(ways_with_shared_registers(overlap, in_a_loop));
