@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "internal/wave_state.h"
+#include "ir/function.h"
 
 namespace wavejit::backend {
 namespace {
@@ -181,18 +182,26 @@ uint64_t div_fixup_rows(const HelperArgs* args) {
   return 0;
 }
 
-// The quotient of scaled numbers, before v_div_fixup. Out of line, as is the next one, so that no operation moves to
-// where MXCSR is another one.
-[[gnu::noinline]] float divide_scaled(float d, float n, bool vcc) {
+// The operands of v_div_fmas, of scaled numbers. Out of line, as are the next two, so that no operation moves to where MXCSR is
+// another one.
+struct LastStep {
+  float remainder, reciprocal, quotient;
+};
+[[gnu::noinline]] LastStep divide_scaled(float d, float n) {
   const auto no_denormal = [](float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0F, x) : x; };
   const float estimate = no_denormal(1.0F / no_denormal(d));
   const float reciprocal = std::fma(std::fma(-d, estimate, 1.0F), estimate, estimate);
   const float first = n * reciprocal;
   const float quotient = std::fma(std::fma(-d, first, n), reciprocal, first);
-  const float remainder = std::fma(-d, quotient, n);
+  return {std::fma(-d, quotient, n), reciprocal, quotient};
+}
+[[gnu::noinline]] float divide_last(const LastStep& step, bool vcc) {
   float last;
-  const HelperArgs args{
-      .in = {&remainder, &reciprocal, &quotient}, .out = &last, .mask = vcc ? 1u : 0u, .attr = 0, .lanes = 1};
+  const HelperArgs args{.in = {&step.remainder, &step.reciprocal, &step.quotient},
+                        .out = &last,
+                        .mask = vcc ? 1u : 0u,
+                        .attr = 0,
+                        .lanes = 1};
   div_fmas_rows<float>(&args);
   return last;
 }
@@ -254,6 +263,9 @@ uint64_t divide_f32(const HelperArgs* args) {
   auto* out = static_cast<float*>(args->out);
   divide_rows(ds, ns, out, args->lanes);
   const unsigned mode = _mm_getcsr();
+  unsigned last_mode = mode & ~(kDenormalsAreZero | kFlushToZero);
+  if ((args->attr & ir::fpenv::kKeepInputDenorm) == 0) last_mode |= kDenormalsAreZero;
+  if ((args->attr & ir::fpenv::kKeepOutputDenorm) == 0) last_mode |= kFlushToZero;
   for (unsigned l = 0; l < args->lanes; ++l) {
     const float d = ds[l], n = ns[l];
     constexpr auto ordinary = [](float x) {
@@ -267,7 +279,9 @@ uint64_t divide_f32(const HelperArgs* args) {
       bool vcc;
       const float scaled_d = div_scale(d, d, n, vcc), scaled_n = div_scale(n, d, n, vcc);
       _mm_setcsr(mode);
-      quotient = divide_scaled(scaled_d, scaled_n, vcc);
+      const LastStep last = divide_scaled(scaled_d, scaled_n);
+      _mm_setcsr(last_mode);
+      quotient = divide_last(last, vcc);
       _mm_setcsr(kHelperEnv);
     }
     const HelperArgs fixup{.in = {&quotient, &d, &n}, .out = out + l, .mask = 0, .attr = 0, .lanes = 1};

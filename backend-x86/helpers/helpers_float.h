@@ -12,8 +12,8 @@ struct OrdinaryRange {
 };
 inline constexpr OrdinaryRange kOrdinary32{(127 - 40) << 23, 80 << 23}, kOrdinary64{(1023 - 300) << 20, 600 << 20};
 
-// Executes the compiler's f32 division sequence step by step (in: denominators, numerators), under the caller's MXCSR.
-// For up to one wave.
+// Executes the compiler's f32 division sequence step by step (in: denominators, numerators), under the caller's MXCSR, but
+// v_div_fmas with the denormal mode of `attr`. For up to one wave.
 uint64_t divide_f32(const HelperArgs* args);
 // Division support and trigonometric range reduction; null for other operations.
 [[nodiscard]] HelperFn find_float_helper(ir::Op op);

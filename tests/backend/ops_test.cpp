@@ -392,7 +392,8 @@ TEST(BitwiseTrees, MatchTheModel) {
 
 // The compiler's f32 division, folded and step by step: numbers of all kinds, and quotients next to the middle of two
 // floats.
-TEST(Division, FoldedGivesTheBitsOfTheSteps) {
+// `outside`: what becomes of denormals before and behind the multiply-adds.
+void compare_divisions(uint32_t outside) {
   Straight code;
   Builder& b = code.b;
   constexpr uint32_t kKeep = fpenv::kKeepInputDenorm | fpenv::kKeepOutputDenorm;
@@ -402,15 +403,15 @@ TEST(Division, FoldedGivesTheBitsOfTheSteps) {
   Inst* scaled_d = op(Op::div_scale_f32, {d, d, n});
   Inst* scaled_n = op(Op::div_scale_f32, {n, d, n});
   Inst* vcc = op(Op::div_scale_vcc_f32, {n, d, n});
-  Inst* estimate = op(Op::frcp_f32, {scaled_d});
+  Inst* estimate = b.op(Op::frcp_f32, {scaled_d}, outside);
   Inst* negative = b.op(Op::xor_, {scaled_d, b.v32(0x80000000)});
   Inst* residual = op(Op::fma_f32, {negative, estimate, b.v32(0x3f800000)});
   Inst* reciprocal = op(Op::fma_f32, {residual, estimate, estimate});
   Inst* first = op(Op::fmul_f32, {scaled_n, reciprocal});
   Inst* second = op(Op::fma_f32, {op(Op::fma_f32, {negative, first, scaled_n}), reciprocal, first});
   Inst* remainder = op(Op::fma_f32, {negative, second, scaled_n});
-  Inst* last = op(Op::div_fmas_f32, {remainder, reciprocal, second, vcc});
-  write_result(b, op(Op::div_fixup_f32, {last, d, n}));
+  Inst* last = b.op(Op::div_fmas_f32, {remainder, reciprocal, second, vcc}, outside);
+  write_result(b, b.op(Op::div_fixup_f32, {last, d, n}, outside));
   code.end();
   ASSERT_EQ(ir::verify(code.function), "");
   for (const Tier tier : kTiers) {
@@ -432,7 +433,19 @@ TEST(Division, FoldedGivesTheBitsOfTheSteps) {
           dividend = interesting32(random);
           continue;
         }
+        if (round % 8 == 4) {
+          divisor = static_cast<uint32_t>(random());
+          dividend = static_cast<uint32_t>(random());
+          continue;
+        }
         divisor = static_cast<uint32_t>(random() % 0x0e000000 + 0x38000000);
+        if (round % 8 == 2 && lane % 5 == 0) {
+          constexpr uint32_t kSpecial[] = {0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc01234, 0x7f812345, 0x00000001};
+          const uint32_t special = kSpecial[random() % (round % 16 == 2 ? 7 : 6)];
+          dividend = lane % 2 == 0 ? special : divisor;
+          if (lane % 3 == 0) divisor = special;
+          continue;
+        }
         if (round % 2 == 0) {
           dividend = static_cast<uint32_t>(random() % 0x0e000000 + 0x38000000);
         } else {
@@ -447,6 +460,68 @@ TEST(Division, FoldedGivesTheBitsOfTheSteps) {
       for (unsigned lane = 0; lane < kWaveSize; ++lane) {
         ASSERT_EQ(wave->vgpr[kResultRow][lane], other->vgpr[kResultRow][lane])
             << to_string(tier) << ": " << wave->vgpr[2][lane] << " / " << wave->vgpr[0][lane];
+      }
+    }
+  }
+}
+TEST(Division, FoldedGivesTheBitsOfTheSteps) {
+  constexpr uint32_t kIn = fpenv::kKeepInputDenorm, kOut = fpenv::kKeepOutputDenorm;
+  for (const uint32_t outside : {kIn | kOut, 0u, kIn, kOut}) compare_divisions(outside);
+}
+
+// The same for f64.
+TEST(Division, FoldedGivesTheBitsOfTheStepsF64) {
+  Straight code;
+  Builder& b = code.b;
+  constexpr uint32_t kKeep = fpenv::kKeepInputDenorm | fpenv::kKeepOutputDenorm;
+  const auto op = [&](Op o, std::initializer_list<Inst*> operands) { return b.op(o, operands, kKeep); };
+  Inst* d = read_operand(b, ir::kV64, 0);
+  Inst* n = read_operand(b, ir::kV64, 1);
+  Inst* scaled_d = op(Op::div_scale_f64, {d, d, n});
+  Inst* scaled_n = op(Op::div_scale_f64, {n, d, n});
+  Inst* vcc = op(Op::div_scale_vcc_f64, {n, d, n});
+  Inst* negative = b.op(Op::xor_, {scaled_d, b.v64(uint64_t{1} << 63)});
+  Inst* reciprocal = op(Op::frcp_f64, {scaled_d});
+  for (int i = 0; i < 2; ++i) {
+    Inst* residual = op(Op::fma_f64, {negative, reciprocal, b.v64(0x3ff0000000000000)});
+    reciprocal = op(Op::fma_f64, {reciprocal, residual, reciprocal});
+  }
+  Inst* quotient = op(Op::fmul_f64, {scaled_n, reciprocal});
+  Inst* remainder = op(Op::fma_f64, {negative, quotient, scaled_n});
+  Inst* last = op(Op::div_fmas_f64, {remainder, reciprocal, quotient, vcc});
+  write_result(b, op(Op::div_fixup_f64, {last, d, n}));
+  code.end();
+  ASSERT_EQ(ir::verify(code.function), "");
+  for (const Tier tier : kTiers) {
+    if (!host_supports(tier)) continue;
+    CompileOptions options{.tier = tier, .listing = ListingKind::x86};
+    const auto folded = compile(code.function, options);
+    options.optimisations.remove(Optimisation::folded_divisions);
+    const auto steps = compile(code.function, options);
+    ASSERT_TRUE(folded.has_value() && steps.has_value());
+    EXPECT_NE((*folded)->listing(), (*steps)->listing());
+    std::mt19937_64 random{6};
+    for (unsigned round = 0; round < 3000; ++round) {
+      TestWave wave;
+      for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+        uint64_t divisor = random(), dividend = random();
+        if (round % 3 == 0) {
+          divisor = interesting64(random);
+          dividend = interesting64(random);
+        } else if (round % 3 == 1) {  // of ordinary size
+          for (uint64_t* x : {&divisor, &dividend}) *x = (*x & 0x800fffffffffffff) | ((*x >> 52 & 255) + 900) << 52;
+        }
+        for (unsigned half = 0; half < 2; ++half) {
+          wave->vgpr[half][lane] = static_cast<uint32_t>(divisor >> 32 * half);
+          wave->vgpr[2 + half][lane] = static_cast<uint32_t>(dividend >> 32 * half);
+        }
+      }
+      TestWave other(wave);
+      ASSERT_EQ(enter(**folded, *wave, 0), ExitReason::kEnd);
+      ASSERT_EQ(enter(**steps, *other, 0), ExitReason::kEnd);
+      for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+        ASSERT_EQ(result_value(wave, ir::kV64, lane), result_value(other, ir::kV64, lane))
+            << to_string(tier) << ": round " << round << ", lane " << lane;
       }
     }
   }
