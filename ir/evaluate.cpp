@@ -1,6 +1,7 @@
-// What the pure integer operations compute, written from the meanings in ops.def.
+// What pure operations compute, written from the meanings in ops.def.
 #include <bit>
 
+#include "ir/float_constants.h"
 #include "ir/fold.h"
 #include "ir/signature.h"
 
@@ -248,7 +249,7 @@ std::optional<uint64_t> evaluate(const Inst& inst, std::span<const uint64_t> arg
     case Op::pk_umax:
       return packed(inst.op, a(), b());
     default:
-      return std::nullopt;
+      return evaluate_f32(inst, args);
   }
 }
 

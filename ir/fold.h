@@ -10,7 +10,7 @@ namespace wavejit::ir {
 
 // Evaluates a pure operation on one lane (or on scalars): integer, bitwise, conversions between types, masks as whole
 // 64-bit values. `arguments` are the operands' values; a vector's value is the element of the lane. Empty for
-// floating-point operations and for operations that need more than one lane.
+// floating-point operations but for those of float_constants.h, and for operations that need more than one lane.
 [[nodiscard]] std::optional<uint64_t> evaluate(const Inst& inst, std::span<const uint64_t> arguments);
 
 // The constant result of `inst` if all of its operands are constants.

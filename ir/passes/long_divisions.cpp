@@ -145,9 +145,10 @@ class Match {
  public:
   explicit Match(const Pattern& pattern) : pattern_(pattern), bound_(pattern.nodes().size()) {}
 
-  // Whether the value is what the node stands for; remembers what the parts are, also of those found before.
+  // Whether the value is what the node stands for; remembers what the parts are, also of those found before. A value that is the
+  // same in all lanes may be there as a scalar, or as its copies.
   bool find(Pattern::Id id, Inst* value) {
-    if (bound_[id] != nullptr) return bound_[id] == value || (value->is_const() && bound_[id]->is_const(value->imm));
+    if (bound_[id] != nullptr) return same(bound_[id], value);
     const Pattern::Node& node = pattern_.nodes()[id];
     const size_t mark = trail_.size();
     bound_[id] = value;
@@ -162,17 +163,23 @@ class Match {
   [[nodiscard]] Inst* of(Pattern::Id id) const { return bound_[id]; }
 
  private:
+  static Inst* scalar_of(Inst* value) {
+    return value->op == Op::splat || value->op == Op::splat_mask ? value->operands[0] : value;
+  }
+  static bool same(Inst* a, Inst* b) { return scalar_of(a) == scalar_of(b) || (a->is_const() && b->is_const(a->imm)); }
   bool parts(const Pattern::Node& node, Inst* value) {
     switch (node.kind) {
       case Pattern::Kind::leaf:
-        return value->type == kV32;
+        return value->type == kV32 || value->type == kI32;
       case Pattern::Kind::constant:
-        return value->is_const(node.bits) && (value->type == kV32 || (value->type == kMask && node.bits == 0));
+        return value->is_const(node.bits) &&
+               (value->type == kV32 || value->type == kI32 || (value->type == kMask && node.bits == 0));
       case Pattern::Kind::multiply_add:
         return multiply_add(node, value);
       case Pattern::Kind::op:
         break;
     }
+    value = scalar_of(value);
     if (value->op != node.op) {
       // One half of a whole product.
       const bool half =
@@ -253,8 +260,16 @@ bool replace(Function& function, const Pattern& pattern, const Pattern::Halves& 
     function.insert_before(place, inst);
     return inst;
   };
-  Inst* n = make(Op::pack64, kV64, {match.of(pattern.n.lo), match.of(pattern.n.hi)});
-  Inst* d = make(Op::pack64, kV64, {match.of(pattern.d.lo), match.of(pattern.d.hi)});
+  const auto lanes = [&](Pattern::Id id) {
+    Inst* value = match.of(id);
+    return value->type == kV32 ? value : make(Op::splat, kV32, {value});
+  };
+  const auto pair = [&](const Pattern::Halves& halves) {
+    Inst* low_half = lanes(halves.lo);
+    return make(Op::pack64, kV64, {low_half, lanes(halves.hi)});
+  };
+  Inst* n = pair(pattern.n);
+  Inst* d = pair(pattern.d);
   Inst* value = make(Op::udiv64, kV64, {n, d});
   if (result.lo == pattern.remainder.lo) value = make(Op::sub, kV64, {n, make(Op::mul, kV64, {value, d})});
   function.count(Rule::long_division);

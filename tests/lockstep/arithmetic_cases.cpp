@@ -72,6 +72,7 @@ struct Sequence {
   const char* name;
   const char* end = kQuotient;
   const char* third = "sub_co v14, v11, v6";
+  bool uniform = false;  // the divisor
   const char* scale = "0x5f7ffffc";
   const char* second_step = "v_mul_lo_u32 v2, v12, v14";
   unsigned correction = 2;
@@ -92,12 +93,12 @@ LockstepCase long_division(const Sequence& s) {
   add_co v16, 4, v16
   addc v17, 0, v17
   get 7, 16
+  DIVISOR
   v_mov_b32_e32 v18, v1
   v_mov_b32_e32 v20, 0
   v_cvt_f32_u32_e32 v0, v6
   v_cvt_f32_u32_e32 v1, v7
-  sub_co v12, 0, v6
-  subb v13, v20, v7
+  NEGATIVE
   v_mac_f32_e32 v0, 0x4f800000, v1
   v_rcp_f32_e32 v0, v0
   v_mul_f32_e32 v0, SCALE, v0
@@ -173,6 +174,12 @@ LockstepCase long_division(const Sequence& s) {
   const auto replace = [&](const std::string& name, const std::string& by) {
     for (size_t at; (at = c.body.find(name)) != std::string::npos;) c.body.replace(at, name.size(), by);
   };
+  replace("DIVISOR", s.uniform ? "v_readfirstlane_b32 s12, v6\n  v_readfirstlane_b32 s13, v7\n  v_mov_b32_e32 v6, s12\n"
+                                 "  v_mov_b32_e32 v7, s13"
+                               : "");
+  replace("NEGATIVE", s.uniform ? "s_sub_u32 s14, 0, s12\n  s_subb_u32 s15, 0, s13\n  v_mov_b32_e32 v12, s14\n"
+                                  "  v_mov_b32_e32 v13, s15"
+                                : "sub_co v12, 0, v6\n  subb v13, v20, v7");
   replace("END", s.end);
   replace("THIRD", s.third);
   replace("SCALE", s.scale);
@@ -289,7 +296,8 @@ std::vector<LockstepCase> arithmetic_cases() {
         Sequence{.name = "_with_half_a_step", .second_step = "v_mul_lo_u32 v2, v12, v13"},
         Sequence{.name = "_corrected_by_three", .correction = 3},
         Sequence{.name = "_that_stops_early", .reached = "v_cmp_gt_u32_e32 vcc, v0, v6"},
-        Sequence{.name = "", .end = kRemainder},
+        Sequence{.name = "", .end = kRemainder}, Sequence{.name = "_by_one_number", .uniform = true},
+        Sequence{.name = "_by_one_number", .end = kRemainder, .uniform = true},
         Sequence{.name = "_of_another", .end = kRemainder, .third = "sub_co v14, v11, v4"},
         Sequence{.name = "_that_stops_early", .end = kRemainder, .reached = "v_cmp_gt_u32_e32 vcc, v0, v6"}})
     cases.push_back(long_division(s));
