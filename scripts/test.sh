@@ -90,10 +90,16 @@ phase "newest ROCm, the rest" newest_rocm
 phase "clang-tidy of what changed" scripts/lint.sh changed
 status=0
 phase "300 generated programs" generated_programs || status=$?
+# What the tests that failed printed, at most 40 lines of each.
+failures() {
+  awk '/^ *Start +[0-9]+: |^ *[0-9]+\/[0-9]+ Test +#|tests passed, .* out of/ { shown = /\*\*\*/ && !/Skipped/ ? 40 : 0 } shown-- > 0' "$1"
+}
+
 # One more than there are cores: some tests wait.
 phase "ctest" ctest --preset ci -j $((jobs + 1)) --output-log "$PWD/build/ctest.log" "$@" || status=$?
 printf '\n%s\n' "test: minutes on $jobs cores"
 printf '%s\n' "${phases[@]}"
 grep -Ev "^programs: file [0-9:]+: [0-9]+ kernels" build/ci/programs.log || true  # the seed, and what differs
+failures build/ctest.log
 sed -n '/tests passed, .* out of/,$p' build/ctest.log
 exit $status
