@@ -307,8 +307,8 @@ typedef struct wavejit_launch_options {
   const char* disabled_passes;
   wavejit_progress_fn progress;
   void* progress_user;
-  /* Not NULL: the instructions that this launch executes are added to the report. Code that does so is translated for
-   * this launch alone, and is slower; AUTO is the JIT then. */
+  /* Not NULL: the instructions that this launch executes are added to the report. Code that does so is translated
+   * apart from code that does not, and is slower; AUTO is the JIT then. */
   struct wavejit_report* report;
   /* Not 0: a seed from which the order is drawn in which work-groups and waves have their turns, among those that hardware
    * could choose. Shakes out races of the kernel; slower. With one thread the same seed does the same every time. */

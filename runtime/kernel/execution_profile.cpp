@@ -14,6 +14,12 @@ void ExecutionProfile::add(const OpcodeCounts& interpreted) {
   for (unsigned i = 0; i < interpreted.size(); ++i) interpreted_[i] += interpreted[i];
 }
 
+void ExecutionProfile::reset() {
+  const std::lock_guard lock(mutex_);
+  for (Block& block : blocks_) block.executed = 0;
+  interpreted_ = {};
+}
+
 OpcodeCounts ExecutionProfile::total() const {
   const std::lock_guard lock(mutex_);
   OpcodeCounts counts = interpreted_;

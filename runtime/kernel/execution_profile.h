@@ -14,7 +14,7 @@ namespace wavejit::runtime {
 
 using OpcodeCounts = std::array<uint64_t, isa::kNumOpcodes>;
 
-// Counters of one launch's translated code, and what the interpreter has counted. Thread-safe. Code that counts holds
+// Counters of translated code, and what the interpreter has counted. Thread-safe. Code that counts holds
 // addresses of the counters, so the profile must outlive it.
 class ExecutionProfile {
  public:
@@ -23,6 +23,8 @@ class ExecutionProfile {
   void add(const OpcodeCounts& interpreted);
   // What has been counted; to be called when no code runs.
   [[nodiscard]] OpcodeCounts total() const;
+  // Sets all that has been counted to zero; to be called when no code runs.
+  void reset();
 
  private:
   struct Block {

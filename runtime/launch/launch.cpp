@@ -74,9 +74,8 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
                                kernel.descriptor.private_segment_size, kMaxScratchBytesPerLane));
 
   Module& module = *request.module;
-  // Code that counts is this launch's own, and so are its counters.
-  ExecutionProfile profile;
-  const std::unique_ptr<TranslationCache> own_translations = request.executed ? module.private_translations() : nullptr;
+  std::optional<CountingLease> counting;
+  if (request.executed) counting.emplace(module);
   const bool records_exceptions = module.records_exceptions(kernel);
   const DispatchState state(module.target(), kernel, request.shape, request.lds_bytes, request.kernarg,
                             kernel.descriptor.entry, records_exceptions, request.packet, request.queue);
@@ -90,9 +89,9 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
       .request = request,
       .state = state,
       .watch = watch,
-      .translations = own_translations ? *own_translations : module.translations(),
+      .translations = counting ? counting->translations() : module.translations(),
       .interpreter = &module.interpreter(),
-      .profile = request.executed ? &profile : nullptr,
+      .profile = counting ? &counting->profile() : nullptr,
       .done_groups = done_groups,
       .total_groups = total_groups,
       .schedule = Schedule(request.schedule, total_groups, request.shape.max_waves(), request.device->waves()),
@@ -164,7 +163,7 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   shared.stats.work_items = uint64_t{grid[0]} * grid[1] * grid[2];
   shared.stats.fallbacks = static_cast<uint32_t>(shared.fallbacks.size());
   stats = shared.stats;
-  if (request.executed) *request.executed = profile.total();
+  if (request.executed) *request.executed = shared.executed();
   if (shared.error) return tl::unexpected<Error>(std::move(*shared.error));
   if (request.cancellation && request.cancellation->cancelled() && done_groups < total_groups)
     return tl::unexpected<Error>(Error{.code = ErrorCode::kTimeout,

@@ -43,7 +43,7 @@ struct LaunchRequest {
   // With Engine::jit: instructions that begin elsewhere are interpreted. Waves change between the two at any instruction.
   lift::CodeRange translated_part = lift::kAllCode;
   bool count_instructions = false;   // in translated code; the interpreter alone always does
-  OpcodeCounts* executed = nullptr;  // not null: filled in, by code that is translated for this launch alone
+  OpcodeCounts* executed = nullptr;  // not null: filled in, by code that counts
   uint32_t threads = 1;
   Device* device = &Device::of_process();
   uint64_t schedule = 0;  // not 0: the seed of the order in which work-groups and waves have their turns (schedule.h)

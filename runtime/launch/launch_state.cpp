@@ -78,11 +78,11 @@ const StartCode* LaunchState::translated() {
   return start.load(std::memory_order_relaxed);
 }
 
-TranslationCache::Config LaunchState::translation_config() const {
+TranslationCache::Config LaunchState::translation_config(ExecutionProfile* counters) const {
   return {.tier = request.tier,
           .disabled_passes = request.disabled_passes,
           .count_instructions = request.count_instructions,
-          .profile = profile,
+          .profile = counters,
           .part = request.translated_part};
 }
 
@@ -93,13 +93,24 @@ const CalledModule* LaunchState::called_at(uint64_t pc) const {
     if (other->module->has_code_at(pc)) return other.get();
   std::shared_ptr<Module> module = Module::at(pc);
   if (!module || module == request.module || module->target() != request.module->target()) return nullptr;
-  std::unique_ptr<TranslationCache> own = profile ? module->private_translations() : nullptr;
-  TranslationCache& cache = own ? *own : module->translations();
-  const uint32_t number = request.engine == Engine::interpreter ? 0 : cache.config_id(translation_config());
+  auto counting = profile ? std::make_unique<const CountingLease>(*module) : nullptr;
+  TranslationCache& cache = counting ? counting->translations() : module->translations();
+  const TranslationCache::Config its_config = translation_config(counting ? &counting->profile() : nullptr);
+  const uint32_t number = request.engine == Engine::interpreter ? 0 : cache.config_id(its_config);
   return called
-      .emplace_back(
-          new CalledModule{.module = std::move(module), .own = std::move(own), .translations = cache, .config = number})
+      .emplace_back(new CalledModule{
+          .module = std::move(module), .counting = std::move(counting), .translations = cache, .config = number})
       .get();
+}
+
+OpcodeCounts LaunchState::executed() const {
+  OpcodeCounts sum = profile->total();
+  const std::lock_guard lock(called_mutex);
+  for (const auto& other : called) {
+    const OpcodeCounts its = other->counting->profile().total();
+    for (size_t i = 0; i < sum.size(); ++i) sum[i] += its[i];
+  }
+  return sum;
 }
 
 Module& LaunchState::module_at(uint64_t pc) const {

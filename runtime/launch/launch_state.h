@@ -19,6 +19,7 @@
 #include "runtime/launch/thread_pool.h"
 #include "runtime/launch/watchdog.h"
 #include "runtime/translate/background.h"
+#include "runtime/translate/counting_code.h"
 #include "runtime/translate/translation_cache.h"
 
 namespace wavejit::runtime {
@@ -38,7 +39,7 @@ struct StartCode {
 // Another module, whose functions a kernel calls by their addresses, as rocFFT's do with a program's callbacks.
 struct CalledModule {
   std::shared_ptr<Module> module;
-  std::unique_ptr<TranslationCache> own;  // of the launch, if its code counts
+  std::unique_ptr<const CountingLease> counting;  // if the launch's code counts
   TranslationCache& translations;
   uint32_t config = 0;  // the launch's, there
 };
@@ -104,7 +105,11 @@ struct LaunchState {
   [[nodiscard]] Module& module_at(uint64_t pc) const;
   [[nodiscard]] const interp::Interpreter& interpreter_at(uint64_t pc) const;
   // The configuration of translations.
-  [[nodiscard]] TranslationCache::Config translation_config() const;
+  [[nodiscard]] TranslationCache::Config translation_config() const { return translation_config(profile); }
+  // The same for a module with counters of its own.
+  [[nodiscard]] TranslationCache::Config translation_config(ExecutionProfile* counters) const;
+  // What waves have executed; for launches with a profile, when they have ended.
+  [[nodiscard]] OpcodeCounts executed() const;
 };
 
 }  // namespace wavejit::runtime

@@ -18,6 +18,7 @@
 #include "frontend/isa/target.h"
 #include "internal/error.h"
 #include "runtime/kernel/group_time.h"
+#include "runtime/translate/counting_code.h"
 #include "runtime/translate/translation_cache.h"
 
 namespace wavejit::runtime {
@@ -63,9 +64,9 @@ class Module {
     const std::lock_guard lock(fallbacks_mutex_);
     return fallbacks_.insert(pc).second;
   }
-  // A separate cache, for code that no other launch may run.
-  [[nodiscard]] std::unique_ptr<TranslationCache> private_translations() const {
-    return std::make_unique<TranslationCache>(object_, target_);
+  [[nodiscard]] IdleCountingCode& idle_counting_code() { return idle_counting_code_; }
+  [[nodiscard]] std::unique_ptr<CountingCode> new_counting_code() const {
+    return std::make_unique<CountingCode>(object_, target_);
   }
 
  private:
@@ -84,6 +85,7 @@ class Module {
   std::mutex fallbacks_mutex_;
   std::set<uint64_t> fallbacks_;
   TranslationCache translations_;
+  IdleCountingCode idle_counting_code_;
 };
 
 // Held around a fork(), so that the child finds all modules' translations, and the list of modules, unlocked. No module

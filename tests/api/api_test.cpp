@@ -225,9 +225,10 @@ TEST_P(Launches, ReportsWhatIsExecuted) {
     b[i] = 2;
   }
   kernel.set_args(a, b, out, kItems);
+  LaunchStats stats;
   const auto launched = [&](LaunchOptions options, const Report& report) {
     options.report = report.handle();
-    const LaunchStats stats = kernel.launch(options);
+    stats = kernel.launch(options);
     EXPECT_EQ(stats.cached_translations, 0u);
     std::map<std::string, uint64_t> counts;
     for (size_t i = 0; i < report.size(); ++i) counts[report[i].instruction.name] = report[i].count;
@@ -245,8 +246,9 @@ TEST_P(Launches, ReportsWhatIsExecuted) {
   EXPECT_EQ(sum, kernel.launch(interpreter).guest_instructions);
   EXPECT_EQ(counts.at("s_endpgm"), 4u);
   EXPECT_GE(report[0].count, report[report.size() - 1].count);
-  // Another launch adds to it.
+  // Another launch adds to it, with the same code.
   EXPECT_EQ(launched(launch_options(GetParam(), 256, 64), report).at("s_endpgm"), 8u);
+  EXPECT_EQ(stats.translations, 0u);
   EXPECT_EQ(status_of([&] { (void)report[report.size()]; }), WAVEJIT_NOT_FOUND);
 }
 
