@@ -1,7 +1,7 @@
 // Demanded lanes: for every per-lane value, which lanes anyone ever looks at. A merge under EXEC whose other lanes
 // nobody looks at is just the new value, and a compare that was cut down to EXEC is just the compare.
 //
-// A demand is a union of terms "lanes in mask `include`, but not in the masks `minus`". Masks are SSA values; a term
+// A demand is a union of terms "lanes in the masks `include` and `also`, but not in the masks `minus`". Masks are SSA values; a term
 // speaks of their latest instance at the place that looks (see MaskFacts). Crossing a phi backwards changes which
 // instance is meant, so terms are rewritten there: a phi of the same block becomes its operand, values from above the
 // block stay, anything else is replaced by something larger.
@@ -26,17 +26,25 @@ constexpr int kMaxDemandRounds = 60;
 
 struct Term {
   Inst* include = nullptr;  // null: all lanes
+  Inst* also = nullptr;     // null: nothing beside `include`; neither of the two is known to contain the other
   std::array<Inst*, kMaxMinus> minus{};
 
   bool operator==(const Term&) const = default;
   [[nodiscard]] bool everything() const { return include == nullptr && minus[0] == nullptr; }
 };
 
+// How much is left out of terms, as there have been too many.
+enum class Width : uint8_t {
+  exact,
+  one_mask,  // no `also`
+  regions,   // `include` stands for a region, not for a single condition
+};
+
 struct Demand {
   std::array<Term, kMaxTerms> terms{};
   uint8_t count = 0;
   bool all = false;
-  bool widened = false;  // terms stand for regions, not for single conditions
+  Width width = Width::exact;
 };
 
 enum class Decision : uint8_t { keep, operand0, operand1, operand2, not_operand0, not_operand1, none };
@@ -152,7 +160,9 @@ class Analysis {
       if (minus != nullptr) masks.push_back(minus);
     }
     std::vector<const Inst*> conjunction;
-    if (term.include != nullptr) conjunction.push_back(term.include);
+    for (const Inst* part : {term.include, term.also}) {
+      if (part != nullptr) conjunction.push_back(part);
+    }
     if (conjunction.empty() && masks.size() == 1) return mask->is_const(~uint64_t{0});
     return facts_.covered(std::move(conjunction), std::move(masks));
   }
@@ -160,7 +170,7 @@ class Analysis {
     for (Inst* minus : term.minus) {
       if (minus != nullptr && facts_.implies(mask, minus)) return true;
     }
-    return term.include != nullptr && facts_.disjoint(term.include, mask);
+    return any_part(term, [&](const Inst* part) { return facts_.disjoint(part, mask); });
   }
 
   void add(Inst* value, const Term& term) {
@@ -173,8 +183,10 @@ class Analysis {
     if (demand.all) return false;
     // No lane at all: what is taken from elsewhere wherever it is looked at.
     for (Inst* minus : term.minus) {
-      if (minus != nullptr && term.include != nullptr && facts_.implies(term.include, minus)) return false;
+      if (minus != nullptr && any_part(term, [&](const Inst* part) { return facts_.implies(part, minus); }))
+        return false;
     }
+    if (term.also != nullptr && facts_.disjoint(term.include, term.also)) return false;
     const auto contained = [&](const Term& t) {
       return std::any_of(demand.terms.begin(), demand.terms.begin() + demand.count,
                          [&](const Term& large) { return contains(large, t); });
@@ -185,23 +197,29 @@ class Analysis {
       return true;
     }
     // Terms are only ever added: dropping one that the new term contains could make the process go in circles.
-    const Term added = demand.widened ? Term{.include = guard_of(term.include)} : term;
-    if (demand.count < kMaxTerms && (added.include != nullptr || !demand.widened)) {
+    const Term added = widened(term, demand.width);
+    if (demand.count < kMaxTerms && !added.everything()) {
       if (contained(added)) return false;
       demand.terms[demand.count++] = added;
       return true;
     }
-    if (demand.widened) {
+    if (demand.width == Width::regions) {
       demand.all = true;
       return true;
     }
-    // Too many: from now on EXEC cut down by this and that condition is taken for all of EXEC.
+    // Too many: from now on terms are larger. In the end EXEC cut down by this and that condition is taken for all of EXEC.
     const Demand old = demand;
+    const bool two_masks =
+        std::any_of(old.terms.begin(), old.terms.begin() + old.count, [](const Term& t) { return t.also != nullptr; });
     demand = {};
-    demand.widened = true;
+    demand.width = old.width == Width::exact && (two_masks || term.also != nullptr) ? Width::one_mask : Width::regions;
     for (size_t i = 0; i < old.count; ++i) (void)insert(demand, old.terms[i]);
     (void)insert(demand, term);
     return true;
+  }
+  static Term widened(Term term, Width width) {
+    if (width != Width::exact) term.also = nullptr;
+    return width == Width::regions ? Term{.include = guard_of(term.include)} : term;
   }
   // A mask that contains the given one and stands for a region rather than for a single compare.
   static Inst* guard_of(Inst* mask) {
@@ -221,13 +239,28 @@ class Analysis {
       if (minus != nullptr && std::find(small.minus.begin(), small.minus.end(), minus) == small.minus.end())
         return false;
     }
-    return large.include == nullptr || (small.include != nullptr && facts_.implies(small.include, large.include));
+    const auto holds = [&](const Inst* mask) {
+      return mask == nullptr || any_part(small, [&](const Inst* part) { return facts_.implies(part, mask); });
+    };
+    return holds(large.include) && holds(large.also);
+  }
+  template <typename Predicate>
+  static bool any_part(const Term& term, Predicate&& predicate) {
+    return (term.include != nullptr && predicate(term.include)) || (term.also != nullptr && predicate(term.also));
   }
 
   // A superset of the lanes of the term that are in the mask.
   Term restricted(Term term, Inst* mask) {
     if (mask->is_const(~uint64_t{0})) return term;
-    if (term.include == nullptr || (term.include != mask && facts_.implies(mask, term.include))) term.include = mask;
+    if (any_part(term, [&](const Inst* part) { return part == mask || facts_.implies(part, mask); })) return term;
+    if (term.also != nullptr && facts_.implies(mask, term.also)) term.also = nullptr;
+    if (term.include != nullptr && facts_.implies(mask, term.include)) term.include = std::exchange(term.also, nullptr);
+    // Of three masks, regions are worth more than single conditions.
+    if (term.include == nullptr) {
+      term.include = mask;
+    } else if (term.also == nullptr || !computed(mask)) {
+      term.also = mask;
+    }
     return term;
   }
   // A superset of the lanes of the term that are not in the mask.
@@ -382,8 +415,7 @@ class Analysis {
     }
     Demand& demand = demands.others[row];
     std::vector<Inst*> larger;
-    std::vector<const Inst*> seen;
-    if (term.include == nullptr || !collect_bounds(term.include, block, known, larger, seen)) {
+    if (!bounds_of(term, block, known, larger)) {
       changed_ |= insert(demand, translated);
     } else {
       for (Inst* mask : larger) {
@@ -405,6 +437,8 @@ class Analysis {
       if (same != nullptr) translated.minus[kept++] = same;
     }
     if (term.include != nullptr) translated.include = saved_mask(exit, term.include);
+    if (term.also != nullptr)
+      (translated.include != nullptr ? translated.also : translated.include) = saved_mask(exit, term.also);
     return translated;
   }
   // EXEC at an exit that writes it; null, which stands for all lanes, at any other.
@@ -468,14 +502,11 @@ class Analysis {
   void phi_uses(Inst* phi, Use&& use) {
     for_each_term(phi, [&](const Term& term) {
       std::vector<Inst*> larger;  // in terms of values that mean the same at the end of the predecessors
-      bool bounded = term.include != nullptr;
-      if (bounded) {
-        std::vector<const Inst*> seen;
-        const auto known = [&](Inst* mask) {
-          return (mask->op == Op::phi && mask->parent == phi->parent) || facts_.precedes(mask, phi->parent);
-        };
-        bounded = collect_bounds(term.include, phi->parent, known, larger, seen);
-      }
+      const auto known = [&](Inst* mask) {
+        return (mask->op == Op::phi && mask->parent == phi->parent) || facts_.precedes(mask, phi->parent);
+      };
+      const bool bounded = bounds_of(term, phi->parent, known, larger);
+      Inst* const also = term.also != nullptr && known(term.also) ? term.also : nullptr;
       for (unsigned edge = 0; edge < phi->operands.size(); ++edge) {
         const auto at_edge = [&](Inst* mask) -> Inst* {
           if (mask->op == Op::phi && mask->parent == phi->parent) return mask->operands[edge];
@@ -493,12 +524,24 @@ class Analysis {
         }
         for (Inst* mask : larger) {
           translated.include = at_edge(mask);
-          if (!translated.include->is_const(0)) use(edge, translated);
+          translated.also = nullptr;
+          if (translated.include->is_const(0)) continue;
+          use(edge, also != nullptr && also != mask ? restricted(translated, at_edge(also)) : translated);
         }
       }
     });
   }
 
+  // Masks for which known(mask) holds and that together contain the term; false when there are none.
+  template <typename Known>
+  bool bounds_of(const Term& term, const Block* block, Known&& known, std::vector<Inst*>& bounds) {
+    for (Inst* part : {term.include, term.also}) {
+      std::vector<const Inst*> seen;
+      bounds.clear();
+      if (part != nullptr && collect_bounds(part, block, known, bounds, seen)) return true;
+    }
+    return false;
+  }
   // Masks for which known(mask) holds and that together contain `mask`; false when there are none. The block is where
   // the values flow in whose instances are meant.
   template <typename Known>
