@@ -1,6 +1,8 @@
 // What the sub-commands of `wavejit` share: errors and exit codes, options, text helpers.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <stdexcept>
@@ -68,6 +70,11 @@ void add_cache(CLI::App& app);
 void add_exec(CLI::App& app);
 void add_boards(CLI::App& app);
 void add_doctor(CLI::App& app);
+// A check of options that are numbers.
+[[nodiscard]] inline std::string check_not_negative(const std::string& text) {
+  return text.starts_with('-') ? fmt::format("'{}' is negative.", text) : std::string();
+}
+
 inline constexpr const char* kDisableHelp =
     "Optimisations to do without, comma-separated, or all ('wavejit optimisations' lists them)";
 

@@ -132,11 +132,14 @@ void add_exec(CLI::App& app) {
       ->excludes(board);
   command->add_option("--engine", options->engine, "auto, interp, avx2 or avx512")
       ->check(CLI::IsMember({"auto", "interp", "jit", "avx2", "avx512"}));
-  command->add_option("--threads", options->threads, "Host threads of a kernel (default: all CPUs)");
-  command->add_option("--schedule", options->schedule,
-                      "Seed of the order in which work-groups and waves have their turns (default: 0, the usual one)");
+  command->add_option("--threads", options->threads, "Host threads of a kernel (default: all CPUs)")
+      ->check(check_not_negative);
+  command
+      ->add_option("--schedule", options->schedule,
+                   "Seed of the order in which work-groups and waves have their turns (default: 0, the usual one)")
+      ->check(check_not_negative);
   command->add_option("--timeout", options->timeout, "Seconds after which a kernel is stopped with an error")
-      ->check(CLI::NonNegativeNumber);
+      ->check(check_not_negative);
   command->add_option("--report", options->report,
                       "File for what its kernels executed, exact or not, as JSON; %p becomes the process's number");
   command->add_option("--save-code", options->save_code,

@@ -321,9 +321,11 @@ void PlanOptions::add(CLI::App& command) {
   command.add_option("--local,-l", local_, "Work-group size: X, X,Y or X,Y,Z");
   command.add_option("--dynamic-lds", given_.dynamic_lds, "Bytes of dynamic LDS");
   command.add_option("--arg,-a", args_, kArgHelp)->allow_extra_args(false);
-  command.add_option("--threads", given_.threads, "Host threads (default: all CPUs)");
-  command.add_option("--schedule", given_.schedule,
-                     "Seed of the order in which work-groups and waves have their turns (default: 0, the usual one)");
+  command.add_option("--threads", given_.threads, "Host threads (default: all CPUs)")->check(check_not_negative);
+  command
+      .add_option("--schedule", given_.schedule,
+                  "Seed of the order in which work-groups and waves have their turns (default: 0, the usual one)")
+      ->check(check_not_negative);
   command.add_option("--timeout", given_.timeout_s, "Time limit of a launch in seconds")
       ->check(CLI::Range(0.0, 1e9).description(""));
   command.add_option("--repeat", given_.repeat, "Measured launches");

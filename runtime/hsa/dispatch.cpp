@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "backend-x86/compiler.h"
+#include "internal/environment.h"
 #include "runtime/api/c_api_internal.h"
 #include "runtime/hsa/client_quirks.h"
 #include "runtime/hsa/loader.h"
@@ -34,37 +36,37 @@ struct Settings {
   std::vector<std::string> disabled_passes;
 };
 
+uint64_t timeout_ns() {
+  constexpr double kLongest = 1e9;  // seconds
+  const std::string value(environment_text("WAVEJIT_TIMEOUT"));
+  if (value.empty()) return 0;
+  char* end = nullptr;
+  const double seconds = std::strtod(value.c_str(), &end);
+  if (*end == 0 && seconds >= 0) return static_cast<uint64_t>(std::min(seconds, kLongest) * 1e9);
+  say(fmt::format("WAVEJIT_TIMEOUT: '{}' is not a number of seconds.", value));
+  return 0;
+}
+
 const Settings& settings() {
   static const Settings all = [] {
     Settings s;
-    const auto text = [](const char* name) {
-      const char* value = std::getenv(name);
-      return std::string_view(value ? value : "");
-    };
-    const auto number = [&](const char* name, double otherwise) {
-      const std::string value(text(name));
-      if (value.empty()) return otherwise;
-      char* end = nullptr;
-      const double n = std::strtod(value.c_str(), &end);
-      if (*end == 0 && n >= 0) return n;
-      say(fmt::format("{}: '{}' is not a number.", name, value));
-      return otherwise;
-    };
     s.tier = backend::host_supports(backend::Tier::avx512) ? backend::Tier::avx512 : backend::Tier::avx2;
-    const std::string_view engine = text("WAVEJIT_ENGINE");
+    const std::string_view engine = environment_text("WAVEJIT_ENGINE");
     if (engine == "interp") {
       s.engine = runtime::Engine::interpreter;
     } else if (engine == "jit" || engine == "avx2" || engine == "avx512") {
       s.engine = runtime::Engine::jit;
+      if (engine == "avx512" && s.tier != backend::Tier::avx512)
+        say("WAVEJIT_ENGINE: this CPU has no AVX-512; kernels run on AVX2.");
       if (engine == "avx2") s.tier = backend::Tier::avx2;
     } else if (!engine.empty() && engine != "auto") {
       say(fmt::format("WAVEJIT_ENGINE: '{}' is not one of auto, interp, jit, avx2, avx512.", engine));
     }
     if (!backend::host_supports(s.tier)) s.engine = runtime::Engine::interpreter;
-    s.threads = static_cast<uint32_t>(number("WAVEJIT_THREADS", 0));
+    s.threads = static_cast<uint32_t>(environment_number("WAVEJIT_THREADS", 0, UINT32_MAX));
     if (s.threads == 0) s.threads = runtime::available_cpus();
-    s.schedule = static_cast<uint64_t>(number("WAVEJIT_SCHEDULE", 0));
-    s.timeout_ns = static_cast<uint64_t>(number("WAVEJIT_TIMEOUT", 0) * 1e9);
+    s.schedule = environment_number("WAVEJIT_SCHEDULE", 0);
+    s.timeout_ns = timeout_ns();
     if (Expected<std::vector<std::string>> disabled =
             runtime::check_switches(runtime::split(std::getenv("WAVEJIT_DISABLE_PASSES"))))
       s.disabled_passes = std::move(*disabled);

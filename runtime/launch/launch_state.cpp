@@ -1,12 +1,12 @@
 #include "runtime/launch/launch_state.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <new>
 #include <string_view>
 #include <utility>
 
 #include "internal/check.h"
+#include "internal/environment.h"
 #include "runtime/kernel/symbols.h"
 #include "runtime/translate/specialisation.h"
 #include "runtime/translate/switches.h"
@@ -14,10 +14,9 @@
 namespace wavejit::runtime {
 namespace {
 
-// WAVEJIT_STRICT in the environment: a fallback is an error.
+// A fallback is an error.
 bool is_strict() {
-  const char* value = std::getenv("WAVEJIT_STRICT");
-  return value != nullptr && *value != '\0' && std::string_view(value) != "0";
+  return environment_switch("WAVEJIT_STRICT", false);
 }
 
 }  // namespace

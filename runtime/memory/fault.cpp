@@ -17,12 +17,12 @@
 #include <mutex>
 #include <new>
 #include <optional>
-#include <string_view>
 #include <type_traits>
 
 #include "backend-x86/encode/fault_decode.h"
 #include "frontend/interp/interpreter.h"
 #include "internal/check.h"
+#include "internal/environment.h"
 #include "internal/host_address.h"
 
 namespace wavejit::runtime {
@@ -292,11 +292,7 @@ void make_thread_state() {
 }  // namespace
 
 bool handles_signals() {
-  static const bool answer = [] {
-    const char* text = std::getenv("WAVEJIT_SIGNALS");
-    const std::string_view value(text ? text : "");
-    return value != "off" && value != "0" && value != "no" && value != "false";
-  }();
+  static const bool answer = environment_switch("WAVEJIT_SIGNALS", true);
   return answer;
 }
 

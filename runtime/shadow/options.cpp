@@ -25,6 +25,11 @@ Expected<Options> parse(std::string_view text) {
   while (!text.empty()) {
     constexpr std::string_view kKernel = "kernel:", kEvery = "every:", kLimit = "limit:", kJobs = "jobs:";
     if (text.starts_with(kKernel)) {
+      for (const std::string_view behind : {",every:", ",limit:", ",jobs:", ",nans", ",abort"})
+        if (text.find(behind) != std::string_view::npos)
+          return bad(fmt::format(
+              "'{}' stands behind kernel:, which takes all that follows as its expression; it has to be last.",
+              behind.substr(1)));
       try {
         options.kernel.emplace(std::string(text.substr(kKernel.size())));
       } catch (const std::regex_error& e) {

@@ -126,6 +126,9 @@ TEST_F(Cli, HelpAndVersion) {
 TEST_F(Cli, ExecKnowsItsTargets) {
   EXPECT_EQ(run({"exec", "--target", "gfx906,gfx123", "--", "/bin/true"}), kBadInput);
   EXPECT_NE(err_.find("gfx123"), std::string::npos) << err_;
+  EXPECT_EQ(run({"exec", "--schedule", "-1", "--", "/bin/true"}), kBadInput);
+  EXPECT_EQ(run({"exec", "--shadow=kernel:a,abort", "--", "/bin/true"}), kBadInput);
+  EXPECT_NE(err_.find("it has to be last"), std::string::npos) << err_;
 }
 
 TEST_F(Cli, Boards) {
@@ -580,6 +583,9 @@ TEST_F(Cli, BadArguments) {
   EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--timeout", "-1"}), kBadInput);
   EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--timeout", "soon"}), kBadInput);
   EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--threads", "many"}), kBadInput);
+  EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--threads", "-1"}), kBadInput);
+  EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--schedule", "-1"}), kBadInput);
+  EXPECT_NE(err_.find("--schedule: '-1' is negative."), std::string::npos) << err_;
   EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--target", "gfx906"}), kBadInput);
   EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--disable-pass", "wrong"}), kBadInput);
   EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--disable", "segments,tile-region"}), kBadInput);

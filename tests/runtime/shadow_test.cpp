@@ -319,7 +319,8 @@ TEST(ShadowOptions, AreParsed) {
   EXPECT_TRUE(options->abort && options->strict_nans);
   EXPECT_TRUE(std::regex_search("a,b", *options->kernel));
   EXPECT_FALSE(std::regex_search("xa,b", *options->kernel));
-  for (const char* wrong : {"every:0", "every:x", "limit:-1", "limit:0", "jobs:0", "jobs:65", "often", "kernel:("})
+  for (const char* wrong : {"every:0", "every:x", "limit:-1", "limit:0", "jobs:0", "jobs:65", "often", "kernel:(",
+                            "kernel:a,abort", "kernel:a,limit:2"})
     EXPECT_FALSE(parse(wrong)) << wrong;
 }
 
