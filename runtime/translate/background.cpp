@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "internal/per_process.h"
+#include "runtime/translate/stop.h"
 
 namespace wavejit::runtime {
 namespace {
@@ -72,8 +73,10 @@ class Translator {
   void answer(Job& job) {
     for (const TranslationCache::Query& query : job.queries) {
       const std::lock_guard lock(answering_);
+      const StopScope scope(stopping_);
       if (stopping_) return;
       if (auto entry = job.module->translations().find(query, job.result->counters); !entry) {
+        if (stopping_) return;
         job.result->error = std::move(entry.error());
         break;
       }

@@ -14,6 +14,7 @@
 #include "runtime/kernel/symbols.h"
 #include "runtime/memory/fault.h"
 #include "runtime/translate/jitdump.h"
+#include "runtime/translate/stop.h"
 #include "runtime/translate/stored_unit.h"
 #include "runtime/translate/switches.h"
 
@@ -290,6 +291,8 @@ void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters
     failed(ErrorCode::kInternal, fmt::format("{}: {}.", work->options.name, e.what()));
   } catch (const std::bad_alloc&) {
     failed(ErrorCode::kOutOfMemory, no_memory_for(work->options.name));
+  } catch (const TranslationStopped&) {
+    failed(ErrorCode::kTimeout, fmt::format("The translation of {} was stopped.", work->options.name));
   }
   const Time end = std::chrono::steady_clock::now();
   if (!unit.code) return;
@@ -319,11 +322,13 @@ void TranslationCache::compile_unit(Unit& unit, const lift::LiftOptions& options
   context.disabled = config.disabled_passes;
   context.one_wave = options.shape && options.shape->has_one_wave();
   context.poll_all_loops = !handles_signals();
+  context.finished = [](std::string_view, ir::PassOutcome) { StopScope::check(); };
   ir::optimise(function, context);
   unit.runs_through = runs_through(function);
   unit.changed_lines = changed_lines(function);
   backend::CompileOptions compile_options{.tier = config.tier,
-                                          .optimisations = backend_optimisations(config.disabled_passes)};
+                                          .optimisations = backend_optimisations(config.disabled_passes),
+                                          .finished = [](std::string_view) { StopScope::check(); }};
   if (const auto [begin, end] = object_->lasting_addresses(); movable)
     compile_options.movable_within = backend::AddressRange{begin, end};
   Expected<std::shared_ptr<const backend::CompiledCode>> code = backend::compile(function, compile_options);
@@ -356,7 +361,9 @@ std::shared_ptr<TranslationCache::Unit> TranslationCache::translated(const Key& 
   {
     const std::lock_guard lock(unit->mutex);
     if (!unit->finished) translate(*unit, key, counters);
-    unit->finished = unit->code || unit->error.code != ErrorCode::kOutOfMemory;  // the next one may have more
+    // The next one may have more memory, or more time.
+    unit->finished =
+        unit->code || (unit->error.code != ErrorCode::kOutOfMemory && unit->error.code != ErrorCode::kTimeout);
   }
   if (unit->code) add_places(unit, key);
   return unit;

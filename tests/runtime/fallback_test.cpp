@@ -7,6 +7,7 @@
 
 #include "failing_allocations.h"
 #include "internal/check.h"
+#include "runtime/translate/stop.h"
 #include "test_kernels.h"
 
 namespace wavejit::test {
@@ -119,6 +120,29 @@ TEST_F(Fallback, IsAnErrorForTheJitAndIfStrict) {
     FAIL() << "ended";
   } catch (const Exception& e) {
     EXPECT_EQ(e.status(), WAVEJIT_INTERNAL) << e.what();
+  }
+}
+
+// As at the process's exit. Nothing is remembered of it: the next launch has the kernel translated.
+TEST_F(Fallback, TranslationsThatAreStopped) {
+  for (const TestEngine& engine : engines()) {
+    if (engine.engine != WAVEJIT_ENGINE_JIT) continue;
+    const Module module = load("gfx906", {square()});
+    std::atomic<bool> stop{true};
+    {
+      const runtime::StopScope scope(stop);
+      try {
+        (void)launch(module, engine);
+        FAIL() << "ended";
+      } catch (const Exception& e) {
+        EXPECT_EQ(e.status(), WAVEJIT_TIMEOUT) << e.what();
+        EXPECT_NE(std::string_view(e.what()).find("translation of square was stopped"), std::string_view::npos)
+            << e.what();
+      }
+      stop = false;
+      (void)launch(module, engine);
+    }
+    (void)launch(module, engine);
   }
 }
 
