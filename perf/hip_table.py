@@ -16,6 +16,8 @@ import statistics
 import subprocess
 import sys
 
+os.environ.setdefault("WAVEJIT_STRICT", "1")  # a figure of translated code is of translated code alone
+
 FIXED_US = 10
 FACTOR = 1.05
 

@@ -19,6 +19,8 @@ import statistics
 import subprocess
 import sys
 
+os.environ.setdefault("WAVEJIT_STRICT", "1")  # a figure of translated code is of translated code alone
+
 ENGINES = ["interp", "avx2", "avx512", "pocl", "native", "hand_avx2", "hand_avx512"]
 FMA_PEAK = "fma_peak"  # a benchmark that is no kernel
 TITLES = {"interp": "interpreter", "avx2": "AVX2", "avx512": "AVX-512", "pocl": "PoCL", "native": "native C++",
