@@ -285,6 +285,7 @@ void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters
   };
   try {
     const ChecksThrow checks_throw;
+    work->options.name = fmt::format("{:#x}", work->options.entry_pc);  // until its symbol is known
     work->options.name = symbolise(*object_, work->options.entry_pc);
     compile_unit(unit, work->options, work->config, work->disk != nullptr);
   } catch (const InternalError& e) {
