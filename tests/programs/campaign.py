@@ -64,7 +64,7 @@ class Programs:
         source.write_text(text)
         host = self.folder / "host.so"
         try:
-            toolchain.compile_host(source, host, sanitize)
+            toolchain.compile_host(source, host, language, sanitize)
         except CompilerError as error:
             return Outcome(0, [Difference("COMPILER", "-", "host", combinations[0], str(error))])
         objects, failed = [], []

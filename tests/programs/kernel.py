@@ -3,6 +3,7 @@
 import dataclasses
 import random
 
+import cpp
 from language import FLOATS, INTEGERS, Place, Region, Scope
 from shapes import shape
 from statements import Context, Function, Statements
@@ -52,6 +53,9 @@ class Maker:
             values = ", ".join(self.s.e.literal(type_) for _ in range(size))
             self.definitions.append(fixed(f"CONSTANT {type_} {name}[{size}] = {{ {values} }};\n"))
             self.constants.append(Place(type_, (f"{name}[", size, "]"), False))
+        if self.language == Language.HIP:
+            self.s.special = cpp.cpp_statement
+            self.definitions += cpp.definitions(self.s, self.constants)
         for _ in range(rng.choice((0, 0, 1, 1, 2, 3))):
             self.definitions.append(self.function())
         body = self.body()
@@ -295,7 +299,7 @@ def make_kernel(seed: str, index: int) -> Kernel:
 
 
 def make_file(kernels: list[Kernel], header: str) -> str:
-    """The text of a file: OpenCL C or HIP C++ for the GPU, C for the host."""
+    """The text of a file: OpenCL C for the GPU and C for the host, or HIP C++ and C++."""
     parts = [f'#include "{header}"\n\n', *(f"// seed {k.seed}\n{k.tree.render()}" for k in kernels)]
     parts.append(f"PROGRAM_TABLE({', '.join(k.entry() for k in kernels)})\n")
     return "".join(parts)

@@ -12,9 +12,6 @@ INTEGERS = UNSIGNED + SIGNED
 SCALARS = INTEGERS + FLOATS
 # Types that arithmetic is done in.
 COMPUTED = ("u32", "i32", "u64", "i64", "f32", "f64", "f16")
-# Vector type: element type, elements.
-VECTORS = {"u32x2": ("u32", 2), "u32x4": ("u32", 4), "u64x2": ("u64", 2), "u16x4": ("u16", 4), "u8x4": ("u8", 4), "f32x4": ("f32", 4)}
-SIGNED_VECTORS = {"u32x2", "u32x4", "u64x2", "u16x4", "u8x4"}
 WIDTH = {"u8": 8, "i8": 8, "u16": 16, "i16": 16, "u32": 32, "i32": 32, "u64": 64, "i64": 64}
 
 INTERESTING = (0, 1, 2, 3, 5, 7, 8, 15, 16, 31, 32, 33, 63, 64, 100, 127, 128, 255, 256, 1000, 32767, 32768, 65535, 65536, 0x7FFFFFFF,
@@ -57,9 +54,10 @@ class Scope:
     regions: list[Region]
     vectors: list[tuple[str, str]]  # name, type
     structures: list[tuple[str, Structure]]  # name, type
+    arrays: list[tuple[str, str, int]] = dataclasses.field(default_factory=list)  # in private memory: name, type, elements
 
     def copy(self) -> "Scope":
-        return Scope(list(self.places), list(self.regions), list(self.vectors), list(self.structures))
+        return Scope(list(self.places), list(self.regions), list(self.vectors), list(self.structures), list(self.arrays))
 
 
 class Expressions:
@@ -192,8 +190,12 @@ class Expressions:
         suffix = "" if type_ == "f64" else "f"
         choice = rng.randrange(10)
         if type_ == "f16":
-            if choice < 7:
+            if choice < 5:
                 return Node(type_, [f"{rng.choice(('add', 'sub', 'mul'))}_f16(", a, ", ", b, ")"])
+            if choice == 5:
+                return Node(type_, [f"{rng.choice(('min', 'max'))}_f16(", a, ", ", b, ")"])
+            if choice == 6:
+                return Node(type_, [f"{rng.choice(('fma', 'mixed'))}_f16(", a, ", ", b, ", ", self.expression(type_, scope, 0), ")"])
             return Node(type_, ["(", self.condition(scope, depth - 1), " ? ", a, " : ", b, ")"])
         match choice:
             case 0 | 1 | 2 | 3:
@@ -231,34 +233,6 @@ class Expressions:
             left, right = self.expression(type_, scope, depth - 1), self.expression(type_, scope, depth - 1)
             parts = ["(", left, f" {compare} ", right, ")"]
         return Node("i32", parts)
-
-    def vector(self, type_: str, scope: Scope, depth: int) -> Node:
-        rng = self.rng
-        element, count = VECTORS[type_]
-        known = [name for name, t in scope.vectors if t == type_]
-        if depth <= 0 or rng.random() < 0.2:
-            if known and rng.random() < 0.7:
-                name = rng.choice(known)
-                if rng.random() < 0.5:
-                    return Node(type_, [name])
-                return Node(type_, [name, ".", "".join(rng.choice("xyzw"[:count]) for _ in range(count))])
-            if rng.random() < 0.3:
-                return Node(type_, [f"(({type_})({self.literal(element)}))"])
-            parts: list[str | Node] = [f"(({type_}){{"]
-            for i in range(count):
-                parts += [", " if i else "", self.expression(element, scope, 1)]
-            return Node(type_, [*parts, "})"])
-        a, b = self.vector(type_, scope, depth - 1), self.vector(type_, scope, depth - 1)
-        if element in FLOATS:
-            return self.sum_or_product(type_, a, b)
-        roll = rng.random()
-        if roll < 0.6:
-            return Node(type_, ["(", a, f" {rng.choice('+-*&|^')} ", b, ")"])
-        if roll < 0.8:
-            mask = WIDTH[element] - 1
-            return Node(type_, ["(", a, f" {rng.choice(('<<', '>>'))} (", b, f" & ({type_})(({element}){mask})))"])
-        compare = rng.choice(("==", "<", ">="))
-        return Node(type_, ["(__builtin_convertvector(", a, f" {compare} ", b, f", {type_}) & ", self.vector(type_, scope, 0), ")"])
 
     def hashed(self, type_: str, text: Node) -> Node:
         """The value as u64, for the hash."""

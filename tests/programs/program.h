@@ -1,5 +1,5 @@
-// What generated programs are written in: OpenCL C or HIP C++ for the GPU, without libraries, and C for the host, where one fiber runs
-// each work-item of a group and barriers pass control on to the next fiber.
+// What generated programs are written in: OpenCL C or HIP C++ for the GPU, without libraries, and C or C++ for the host, where one fiber
+// runs each work-item of a group and barriers pass control on to the next fiber.
 //
 // Kernels have the arguments
 //   in     1,024 words, read only                        acc    8 words, only for atomics: acc[i] by operation i of ATOMIC32
@@ -20,6 +20,7 @@ typedef double f64;
 #pragma clang force_cuda_host_device begin
 typedef _Float16 f16;
 #define CONSTANT static __attribute__((constant)) const
+#define CONSTEXPR static __attribute__((constant)) constexpr
 #define LOCAL
 #define GLOBAL
 #define PRIVATE
@@ -91,6 +92,7 @@ typedef _Float16 f16;
 typedef float f32;
 typedef double f64;
 #define CONSTANT static const
+#define CONSTEXPR static constexpr
 #define LOCAL
 #define GLOBAL
 #define PRIVATE
@@ -200,7 +202,7 @@ static void program_fiber(void) {
 
 // Runs one kernel over its grid.
 static void program_run(const program_kernel* kernel, const program_arguments* arguments) {
-  if (!program_stacks) program_stacks = malloc((size_t)kMostItems * kStackBytes);
+  if (!program_stacks) program_stacks = (char*)malloc((size_t)kMostItems * kStackBytes);
   program_current = kernel;
   program_call = arguments;
   program_size = kernel->size;
@@ -224,14 +226,19 @@ static void program_run(const program_kernel* kernel, const program_arguments* a
   }
 }
 
-#define PROGRAM_TABLE(...)                                                                                   \
-  static const program_kernel program_kernels_[] = {__VA_ARGS__};                                            \
-  __attribute__((visibility("default"))) const program_kernel* program_kernels(u32* count) {                 \
-    *count = sizeof program_kernels_ / sizeof program_kernels_[0];                                           \
-    return program_kernels_;                                                                                 \
-  }                                                                                                          \
-  __attribute__((visibility("default"))) void program_run_kernel(u32 index, const program_arguments* call) { \
-    program_run(&program_kernels_[index], call);                                                             \
+#ifdef __cplusplus
+#define EXPORTED extern "C" __attribute__((visibility("default")))
+#else
+#define EXPORTED __attribute__((visibility("default")))
+#endif
+#define PROGRAM_TABLE(...)                                                     \
+  static const program_kernel program_kernels_[] = {__VA_ARGS__};              \
+  EXPORTED const program_kernel* program_kernels(u32* count) {                 \
+    *count = sizeof program_kernels_ / sizeof program_kernels_[0];             \
+    return program_kernels_;                                                   \
+  }                                                                            \
+  EXPORTED void program_run_kernel(u32 index, const program_arguments* call) { \
+    program_run(&program_kernels_[index], call);                               \
   }
 #endif
 
@@ -353,6 +360,8 @@ static inline f32x4 sub_f32x4(f32x4 a, f32x4 b) {
 static inline f16 mul_f16(f16 a, f16 b) {
   return F16_OP(a, *, b);
 }
+
+#include "vectors.h"
 
 static inline u64 mix(u64 h, u64 x) {
   h = (h ^ x) * (((u64)0x9e3779b9u << 32) | 0x7f4a7c15u);

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from language import Place
 from statements import Context, Statements
 from tree import Node, fixed, statement
+from vectors import VECTORS
 
 
 def _mask(s: Statements, context: Context, size: int) -> Node:
@@ -196,8 +197,29 @@ def matrix(s: Statements, context: Context) -> Node:
     )  # fmt: skip
 
 
+def packed(s: Statements, context: Context) -> Node:
+    """Vectors of small numbers in a loop, most of it arithmetic."""
+    rng = s.rng
+    type_ = rng.choice(("u16x2", "i16x2", "u16x4", "u8x4", *(("f16x2", "f16x4") * 3 if s.floats else ())))
+    element, count = VECTORS[type_]
+    a, b, i = s.name("v"), s.name("v"), s.name("z")
+    trips = rng.choice((2, 3, 8))
+    inside = context.inner(repeats=context.repeats * trips, in_loop=True, in_switch=False, labels=())
+    first, second = s.e.vector(type_, context.scope, 1), s.e.vector(type_, context.scope, 1)
+    inside.scope.vectors += [(v, type_) for v in (a, b)]
+    inside.scope.places += [Place("u32", (i,), False), *(Place(element, (f"{v}.{e}",)) for v in (a, b) for e in "xyzw"[:count])]
+    body = [statement(f"{v} = ", s.e.vector(type_, inside.scope, depth), ";\n") for v, depth in ((a, 3), (b, 2), (a, 2))]
+    if rng.random() < 0.5:
+        body.insert(rng.randrange(4), s.simple(inside))
+    s.steps += context.repeats * trips
+    parts: list[str | Node] = [f"{{ {type_} {a} = ", first, f", {b} = ", second, f";\nfor (u32 {i} = 0; {i} < {trips}u; ++{i}) {{\n", *body, "}\n"]
+    for e in "xyzw"[:count]:
+        parts += ["h = mix(h, ", s.e.hashed(element, fixed(f"{a}.{e}")), " ^ ", s.e.hashed(element, fixed(f"{b}.{e}")), " << 32);\n"]
+    return statement(*parts, "}\n")
+
+
 SHAPES: tuple[Callable[[Statements, Context], Node], ...] = (
-    backtracking, backtracking, backtracking, sorting, machine, search, table, permutations, lists, matrix,
+    backtracking, backtracking, backtracking, sorting, machine, search, table, permutations, lists, matrix, packed, packed,
 )  # fmt: skip
 
 

@@ -2,9 +2,11 @@
 
 import dataclasses
 import random
+from collections.abc import Callable
 
-from language import COMPUTED, FLOATS, INTEGERS, SCALARS, VECTORS, Expressions, Place, Region, Scope, Structure
+from language import COMPUTED, FLOATS, INTEGERS, SCALARS, Place, Region, Scope, Structure
 from tree import Node, fixed, sequence, statement
+from vectors import VECTORS, VectorExpressions
 
 # The most steps that one work-item may take in a statement, roughly.
 MOST_STEPS = 2000
@@ -46,9 +48,12 @@ class Statements:
         self.rng = rng
         self.prefix = prefix
         self.floats = floats
-        self.e = Expressions(rng, floats)
+        self.e = VectorExpressions(rng, floats)
         self.functions: list[Function] = []
         self.structures: list[Structure] = []
+        self.classes: list[str] = []
+        # Draws a statement that only the file's language has.
+        self.special: Callable[[Statements, Context], Node] | None = None
         self.names = 0
         self.steps = 0
 
@@ -110,8 +115,8 @@ class Statements:
             scope.places.append(Place(type_, (name,)))
         elif roll < 0.75:
             node = self.array(context)
-        elif roll < 0.87:
-            type_ = rng.choice([v for v in VECTORS if self.floats or VECTORS[v][0] not in FLOATS])
+        elif roll < 0.9:
+            type_ = self.e.drawn_vector()
             element, count = VECTORS[type_]
             name = self.name("v")
             node = fixed(f"{type_} {name} = ", self.e.vector(type_, scope, 1), ";\n")
@@ -140,10 +145,13 @@ class Statements:
             node = fixed(*parts, " };\n")
         else:
             cast = f"({type_})" if type_ not in ("f16",) else "(f16)(f32)(i16)"
+            if type_ in INTEGERS:
+                cast, value = "", fixed("(u64)", value)
             node = fixed(
                 f"{type_} {name}[{size}];\nfor (u32 {i} = 0; {i} < {size}u; ++{i}) {name}[{i}] = ", Node(type_, [f"({type_})(", value, f" + {cast}({i} * 3u + 1u))"]), ";\n"
             )
         scope.places.append(Place(type_, (f"{name}[", size, "]")))
+        scope.arrays.append((name, type_, size))
         if type_ == "u32" and size >= 8:
             scope.regions.append(Region(f"{name}" if size == 8 else f"{name} + {rng.randrange(size - 7)}", "PRIVATE"))
         return node
@@ -199,7 +207,7 @@ class Statements:
 
     def assignment(self, context: Context) -> Node:
         rng, scope = self.rng, context.scope
-        if scope.vectors and rng.random() < 0.12:
+        if scope.vectors and rng.random() < 0.2:
             name, type_ = rng.choice(scope.vectors)
             return statement(f"{name} = ", self.e.vector(type_, scope, 2), ";\n")
         if scope.structures and rng.random() < 0.08:
@@ -232,6 +240,8 @@ class Statements:
         self.steps += context.repeats
         if context.depth <= 0:
             return self.simple(context)
+        if self.special and rng.random() < 0.12:
+            return self.special(self, context)
         match rng.choices(range(11), (34, 16, 20, 6, 6, 5, 10, 4, 4, 2, 3))[0]:
             case 0:
                 return self.simple(context)

@@ -114,10 +114,16 @@ def compile_device(source: pathlib.Path, output: pathlib.Path, combination: Comb
     object_.unlink()
 
 
-def compile_host(source: pathlib.Path, output: pathlib.Path, sanitize: bool = False, level: str = "O1") -> None:
-    """A library with the kernels for the host; one that is sanitized ends the process at undefined behaviour."""
-    flags = ["-fsanitize=undefined,float-cast-overflow", "-fno-sanitize-recover=all", "-fsanitize-trap=all"] if sanitize else []
+def compile_host(source: pathlib.Path, output: pathlib.Path, language: Language, sanitize: bool = False, level: str = "O1") -> None:
+    """A library with the kernels for the host; one that is sanitized ends the process at undefined behaviour. OpenCL C is C there, and
+    HIP C++ is C++ without its library."""
+    flags = ["-fsanitize=undefined,float-cast-overflow", "-fno-sanitize=function", "-fno-sanitize-recover=all", "-fsanitize-trap=all"] if sanitize else []
+    match language:
+        case Language.OPENCL_C:
+            flags += ["-x", "c", "-std=gnu17"]
+        case Language.HIP:
+            flags += ["-x", "c++", "-std=gnu++17", "-nostdinc++", "-fno-exceptions", "-fno-rtti", "-Wno-c++11-narrowing"]
     _run([
-        f"clang-{HOST}", "-x", "c", "-std=gnu17", f"-{level}", "-w", "-shared", "-fPIC", "-fvisibility=hidden", "-mf16c", "-mfma", "-ffp-contract=off", *flags,
+        f"clang-{HOST}", f"-{level}", "-w", "-shared", "-fPIC", "-fvisibility=hidden", "-mf16c", "-mfma", "-ffp-contract=off", *flags,
         "-o", str(output), str(source),
     ])  # fmt: skip
