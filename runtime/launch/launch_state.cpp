@@ -26,8 +26,7 @@ void LaunchState::fail(Error e) {
     const std::lock_guard lock(mutex);
     try {
       if (e.kernel.empty()) e.kernel = request.kernel->name;
-    } catch (const std::bad_alloc&) {
-      // Without its name.
+    } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): without its name
     }
     if (!error) error = std::move(e);
   }
