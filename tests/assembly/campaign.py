@@ -44,7 +44,7 @@ class Runner:
         """Kernels and launches that ran, and the lines about differences."""
         source, code, shapes = (self.folder / name for name in ("program.s", "program.co", "program.list"))
         source.write_text(module(programs, target))
-        shapes.write_text("".join(f"{p.name} {' '.join(map(str, p.local + p.grid))} {p.out_words()} {p.missing}\n" for p in programs))
+        shapes.write_text("".join(f"{p.name} {' '.join(map(str, p.local + p.grid))} {p.out_words()} {p.missing} {p.image_rows()}\n" for p in programs))
         for command in ([CLANG, "-x", "assembler", "-target", "amdgcn-amd-amdhsa", f"-mcpu={target.name}", "-c", str(source), "-o", f"{code}.o"],
                         [LINKER, "-shared", f"{code}.o", "-o", str(code)]):  # fmt: skip
             done = subprocess.run(command, capture_output=True, text=True, timeout=120)

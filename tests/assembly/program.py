@@ -1,18 +1,20 @@
 """Random kernels in assembly: what sequences of instructions leave out. Scratch in every form, spilled scalar registers, buffers at the
-edges of their ranges, atomics, calls by address, divergent loops around all of these, waves that wait for each other at barriers and
-by spinning, work-groups with partial waves.
+edges of their ranges, images, atomics, calls by address, divergent loops around all of these, waves that wait for each other at
+barriers and by spinning, work-groups with partial waves.
 
 Registers: v[0:15] and s[20:35] are data, v[16:31] and s[36:37] temporary; v[48:111] are of tiles.py. v32: the work-item; v[34:35]: the address of the work-item's
 64 bytes of data; v36: 16 times the work-item; v37: lanes hold spilled scalar registers. Of control flow: s[40:63], eight a level;
 s[72:77], of functions; s[64:65], where they return to; s[68:69], what is called. s[66:67]: EXEC of spills. s70, s71, s78, s79: how often
 the wave has had its turn in each chain. s[80:81] data, s[82:83] out, s84 the work-group, s85 the wave, s87 an argument, s[88:91] and
-s[92:95] descriptors of buffers, s[96:97] accumulators, s[98:99] tokens."""
+s[92:95] descriptors of buffers, s[96:97] accumulators, s[98:99] tokens. s[4:19] are of images.py."""
 
 import copy
 import dataclasses
 import random
 
 from features import CONSTANTS, Features
+from float_atomics import LDS_CELLS, FloatAtomics
+from images import Images
 from target import Target
 from tiles import TILE_VGPRS, Tiles
 
@@ -22,8 +24,8 @@ LDS_ITEM = 16  # bytes of LDS of a work-item
 # Chains of waves, in LDS and in memory: each has a token, which counts turns, and a value. With the registers that count turns.
 GROUP_CHAINS, GRID_CHAINS = ("s70", "s71"), ("s78", "s79")
 LDS_BASE = 32  # of what work-items have, behind the chains
-CELLS = 16  # accumulators
-ROWS = 16 + 16 + SCRATCH_WORDS + 4  # words that a work-item leaves in out, behind the buffers
+CELLS = 16  # accumulators, half of them floats; three doubles follow
+ROWS = 16 + 16 + SCRATCH_WORDS + 5  # words that a work-item leaves in out, behind the buffers
 
 VOP2 = ("v_and_b32", "v_or_b32", "v_xor_b32", "v_lshlrev_b32", "v_lshrrev_b32", "v_ashrrev_i32", "v_max_u32", "v_min_i32", "v_mul_u32_u24", "v_mul_hi_u32_u24")
 VOP3 = ("v_bfe_u32", "v_bfi_b32", "v_alignbit_b32", "v_mad_u32_u24", "v_perm_b32", "v_bfe_i32", "v_sad_u8", "v_max3_u32", "v_med3_i32")
@@ -43,7 +45,7 @@ class Line:
     piece: int | None = None  # which statement it is part of; None: what must stay
 
 
-class Program(Features, Tiles):
+class Program(Features, FloatAtomics, Images, Tiles):
     """One kernel. `size` and `groups` say how it is launched; `pieces` are the numbers of the statements that it has."""
 
     def __init__(self, rng: random.Random, target: Target, name: str) -> None:
@@ -66,10 +68,15 @@ class Program(Features, Tiles):
         self.modes = rng.randrange(4) == 0  # changes rounding, and looks at exceptions
         self.rich = rng.randrange(2) == 0  # has statements of features.py
         self.tiles = rng.randrange(4) == 0  # has inner loops of matrix products
-        self.tile_base = LDS_BASE + LDS_ITEM * 64 * self.waves
+        self.has_images = target.images and rng.randrange(3) == 0  # has statements of images.py
+        self.has_float_atomics = rng.randrange(3) == 0  # has statements of float_atomics.py
+        self.descriptors: list[list[int]] = []
+        self.own_lds, self.cells_base = LDS_BASE, LDS_BASE + LDS_ITEM * 64 * self.waves
+        self.double_cells = 4 * CELLS
+        self.tile_base = self.cells_base + LDS_CELLS
         self.lds_bytes = self.tile_base + (16 * 64 * self.waves if self.tiles else 0)
         self.vgprs = TILE_VGPRS if self.tiles else 48
-        self.constants_label = f".L{name}_constants"
+        self.constants_label, self.descriptors_label = f".L{name}_constants", f".L{name}_descriptors"
         self.all_lines = self._make()
 
     @property
@@ -459,6 +466,10 @@ class Program(Features, Tiles):
             plain += [(self.float_op, 4), (self.mode, 2)]
         if self.rich:
             plain += self.features()
+        if self.has_images:
+            plain += self.image_statements()
+        if self.has_float_atomics:
+            plain += self.float_atomic_statements()
         if self.chance(4) and nested:
             kinds = [lambda: self.if_else(level), lambda: self.if_scalar(level), lambda: self.loop_count(level, uniform), lambda: self.loop_lanes(level)]
             if level < CALL_LEVEL:
@@ -493,7 +504,8 @@ class Program(Features, Tiles):
         prologue = self.lines
         self.lines = []
         self._epilogue()
-        constants = [Line(f"{self.constants_label}:"), Line("  .long " + ", ".join(f"0x{rng.getrandbits(rng.choice((3, 16, 32))):x}" for _ in range(CONSTANTS)))]
+        constants = [Line(f"{self.constants_label}:"), Line("  .long " + ", ".join(f"0x{rng.getrandbits(rng.choice((3, 16, 32))):x}" for _ in range(CONSTANTS))),
+                     Line(f"{self.descriptors_label}:"), Line(self.descriptor_lines())]  # fmt: skip
         return [Line(self._head()), *prologue, *body, *self.lines, *functions, *constants, Line(self._descriptor())]
 
     @property
@@ -523,9 +535,11 @@ class Program(Features, Tiles):
         # All lanes have defined values, those of work-items that are not there, too.
         self.out("s_mov_b64 s[66:67], exec", "s_mov_b64 exec, -1", "s_mov_b32 m0, -1")
         self.numbers(group)
-        for register, offset in ((80, 0), (82, 8), (96, 16), (98, 24)):
+        for register, offset in ((80, 0), (82, 8), (96, 16), (98, 24), (18, 40)):
             self.out(f"s_load_dwordx2 s[{register}:{register + 1}], s[{kernarg}:{kernarg + 1}], 0x{offset:x}")
         self.out(f"s_load_dword s87, s[{kernarg}:{kernarg + 1}], 0x20", "s_waitcnt lgkmcnt(0)")
+        if self.has_images:
+            self.image_prologue()
         self.out("v_lshlrev_b32 v36, 4, v32", "v_mov_b32 v37, 0")
         self.out(f"s_mul_i32 s36, s84, {self.size}", "addu v16, s36, v32", "v_lshlrev_b32 v16, 6, v16", "address 34, s80, s81, v16")
         self.out(*(f"v_mov_b32 v{i}, 0" for i in range(16, 32)), *(f"s_mov_b32 {name}, 0" for name in GROUP_CHAINS + GRID_CHAINS))
@@ -545,6 +559,7 @@ class Program(Features, Tiles):
         for word in range(4):
             self.out(f"v_mov_b32 v16, {8 * (word // 2) + 4 * (word % 2)}", "v_mov_b32 v17, 0", "ds_write_b32 v16, v17")
             self.out(f"ds_write_b32 v36, v{word} offset:{LDS_BASE + 4 * word}")
+        self.float_cells()
         self.out("s_mov_b64 exec, s[66:67]", "s_waitcnt lgkmcnt(0)", "s_barrier")
 
     def numbers(self, group: int) -> None:
@@ -591,6 +606,10 @@ class Program(Features, Tiles):
         for word in range(4):
             self.out(f"ds_read_b32 v16, v36 offset:{LDS_BASE + 4 * word}", "s_waitcnt lgkmcnt(0)")
             store("v16")
+        # The floats of the LDS, each by some work-items.
+        first = self.cells_base + 4 * self.rng.randrange(LDS_CELLS // 4 - 15)
+        self.out("s_barrier", "v_and_b32 v16, 15, v32", "v_lshlrev_b32 v16, 2, v16", f"ds_read_b32 v16, v16 offset:{first}", "s_waitcnt lgkmcnt(0)")
+        store("v16")
         self.out("s_endpgm")
 
     def _descriptor(self) -> str:
@@ -613,7 +632,7 @@ class Program(Features, Tiles):
         arguments = "".join(f"\n      - {{.size: 8, .offset: {8 * i}, .value_kind: global_buffer, .address_space: global, .name: a{i}}}" for i in range(4))
         return f"""  - .name: {self.name}
     .symbol: {self.name}.kd
-    .kernarg_segment_size: 40
+    .kernarg_segment_size: 48
     .kernarg_segment_align: 8
     .group_segment_fixed_size: {self.lds_bytes}
     .private_segment_fixed_size: {4 * SCRATCH_WORDS}
@@ -622,7 +641,8 @@ class Program(Features, Tiles):
     .vgpr_count: {self.vgprs}
     .max_flat_workgroup_size: 1024
     .args:{arguments}
-      - {{.size: 4, .offset: 32, .value_kind: by_value, .name: count}}"""
+      - {{.size: 4, .offset: 32, .value_kind: by_value, .name: count}}
+      - {{.size: 8, .offset: 40, .value_kind: global_buffer, .address_space: global, .name: images}}"""
 
     def out_words(self) -> int:
         return self.size * self.groups * (8 + ROWS)

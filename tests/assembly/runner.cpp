@@ -2,7 +2,7 @@
 // interpreter writes alone.
 //   wavejit_assembly [--seed S] [--timeout SECONDS] [--kernel NAME] [--without SWITCHES] OBJECT.co LIST
 // LIST has a line for each kernel: name, work-items of a work-group and work-groups in each dimension, words of its output, work-items
-// that the last work-group lacks. One line for each difference:
+// that the last work-group lacks, rows of its images. One line for each difference:
 // "DIFFERENCE kernel engine word got expected", or "FAILURE kernel engine message"; at the end "RAN kernels launches differences".
 // Exit code 1 if there were any. `S` chooses arguments, orders and switches; those of --without are off in all code.
 #include <wavejit/wavejit.h>
@@ -20,13 +20,19 @@
 namespace {
 
 // As in program.py.
-constexpr size_t kOwnBytes = 64, kCells = 16, kTokens = 4;
+constexpr size_t kOwnBytes = 64, kCells = 16, kDoubles = 3, kTokens = 4;
+// As in images.py: where rows of floats and of half floats begin and end.
+constexpr size_t kFloats = 72, kHalves = 136, kOwnRows = 200;
+
+struct alignas(256) Row {
+  std::array<uint32_t, 64> words;
+};
 
 struct Shape {
   std::string name;
   std::array<uint32_t, 3> local{}, groups{};
   uint32_t missing = 0;
-  size_t words = 0;
+  size_t words = 0, image_rows = 0;
 
   [[nodiscard]] size_t items() const {
     size_t product = 1;
@@ -37,19 +43,32 @@ struct Shape {
 
 struct Memory {
   std::vector<uint32_t> data, out, cells, tokens;
+  std::vector<Row> images;
   uint32_t n = 0;
 
   Memory(const Shape& shape, uint64_t seed)
-      : data(shape.items() * kOwnBytes / 4), out(shape.words), cells(kCells), tokens(kTokens) {
+      : data(shape.items() * kOwnBytes / 4),
+        out(shape.words),
+        cells(kCells + 2 * kDoubles),
+        tokens(kTokens),
+        images(shape.image_rows) {
     std::mt19937_64 random(seed);
     for (uint32_t& word : data) word = static_cast<uint32_t>(random() >> (random() % 64));
     for (uint32_t& word : out) word = static_cast<uint32_t>(random());
     for (size_t i = 0; i < kCells / 2; ++i) cells[i] = static_cast<uint32_t>(random());  // the others are floats
     n = static_cast<uint32_t>(random() >> (random() % 64));
+    // Neither infinities nor NaNs, which have all bits of the exponent, among floats and half floats.
+    for (size_t row = 0; row < images.size(); ++row)
+      for (uint32_t& word : images[row].words) {
+        word = static_cast<uint32_t>(random());
+        if (row >= kFloats && row < kHalves) word = (word & 0x83ffffff) | 0x3c000000;
+        if (row >= kHalves && row < kOwnRows) word &= ~0x40004000U;
+      }
   }
   [[nodiscard]] std::vector<uint32_t> written() const {
     std::vector<uint32_t> all = out;
     for (const auto* part : {&data, &cells, &tokens}) all.insert(all.end(), part->begin(), part->end());
+    for (const Row& row : images) all.insert(all.end(), row.words.begin(), row.words.end());
     return all;
   }
 };
@@ -108,6 +127,7 @@ std::string launch(wavejit_kernel* kernel, Memory& memory, const Shape& shape, c
   for (uint32_t i = 0; i < 4; ++i)
     if (wavejit_kernel_set_arg_pointer(kernel, i, pointers[i]) != WAVEJIT_OK) return last_message();
   if (wavejit_kernel_set_arg(kernel, 4, &memory.n, sizeof memory.n) != WAVEJIT_OK) return last_message();
+  if (wavejit_kernel_set_arg_pointer(kernel, 5, memory.images.data()) != WAVEJIT_OK) return last_message();
   wavejit_launch_options options = wavejit_launch_options_default();
   for (size_t i = 0; i < shape.local.size(); ++i) {
     options.global[i] = shape.local[i] * shape.groups[i];
@@ -187,7 +207,7 @@ int main(int argc, char** argv) {
   std::ifstream list(files[1]);
   size_t ran = 0, launches = 0, bad = 0;
   for (Shape shape; list >> shape.name >> shape.local[0] >> shape.local[1] >> shape.local[2] >> shape.groups[0] >>
-                    shape.groups[1] >> shape.groups[2] >> shape.words >> shape.missing;) {
+                    shape.groups[1] >> shape.groups[2] >> shape.words >> shape.missing >> shape.image_rows;) {
     if (!only.empty() && shape.name != only) continue;
     wavejit_kernel* kernel = nullptr;
     if (wavejit_kernel_create(module, shape.name.c_str(), &kernel) != WAVEJIT_OK) {

@@ -28,6 +28,20 @@ class Target:
         return self.name in ("gfx908", "gfx90a", "gfx942")
 
     @property
+    def double_atomics(self) -> bool:
+        """Additions of doubles in the LDS, and atomic operations on doubles in memory."""
+        return self.unified
+
+    @property
+    def images(self) -> bool:
+        return self.name != "gfx942"
+
+    @property
+    def samples(self) -> bool:
+        """Images are sampled with a level of detail, gathered and compared."""
+        return self.images and not self.unified
+
+    @property
     def multiply_accumulate(self) -> str:
         return "v_fmac_f32" if self.unified else "v_mac_f32"
 
