@@ -136,7 +136,7 @@ void install_go() {
 }
 
 // As older programs': no information, one signal at a time, and it leaves with siglongjmp.
-sigjmp_buf g_landing;
+sigjmp_buf g_behind_fault;
 void plain_handler(int) {
   ++g_handled;
   sigset_t mask;
@@ -144,11 +144,11 @@ void plain_handler(int) {
   REQUIRE(sigismember(&mask, SIGSEGV) == 1 && sigismember(&mask, SIGUSR1) == 1);
   volatile uint8_t large[100 << 10];  // more than an alternate stack usually has
   for (size_t i = 0; i < sizeof large; i += 4096) large[i] = 1;
-  siglongjmp(g_landing, 1);
+  siglongjmp(g_behind_fault, 1);
 }
 void plain_fault() {
   const int before = g_handled;
-  if (sigsetjmp(g_landing, 1) == 0) (void)load_at(kNull);
+  if (sigsetjmp(g_behind_fault, 1) == 0) (void)load_at(kNull);
   REQUIRE(g_handled == before + 1);
   sigset_t mask;
   pthread_sigmask(SIG_SETMASK, nullptr, &mask);
