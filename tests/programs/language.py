@@ -107,7 +107,7 @@ class Expressions:
         if target == "f16":  # rounded once
             if source == "f64":
                 return Node("fixed", ["(f16)(f32)i32_of_f64(", node, ")"])
-            return Node("fixed", ["(f16)(f32)(", node, ")"] if source == "f32" else ["(f16)(f32)(i16)(", node, ")"])
+            return Node("fixed", ["f16_of_f32((f32)(", node, "))"] if source == "f32" else ["(f16)(f32)(i16)(", node, ")"])
         if source == "f16" and target == "f64":
             return Node("fixed", ["(f64)(f32)(", node, ")"])
         return Node("fixed", [f"({target})(", node, ")"])

@@ -360,6 +360,10 @@ static inline f32x4 sub_f32x4(f32x4 a, f32x4 b) {
 static inline f16 mul_f16(f16 a, f16 b) {
   return F16_OP(a, *, b);
 }
+// Where a product of f32 becomes a half, clang 19 adds 0 to it (v_fma_mixlo_f16 a, b, 0), which makes a negative zero positive.
+static inline f16 f16_of_f32(f32 x) {
+  return add_f16((f16)x, (f16)0.0f);
+}
 
 #include "vectors.h"
 

@@ -205,7 +205,9 @@ static inline f16x4 f16x4_of_u16x4(u16x4 a) {
 }
 #define f16x2_of_i16x2 f16x2_from_i16x2
 #define f16x4_of_u8x4 f16x4_from_u8x4
-#define f16x4_of_f32x4 f16x4_from_f32x4
+static inline f16x4 f16x4_of_f32x4(f32x4 a) {
+  return add_f16x4(f16x4_from_f32x4(a), (f16x4){0.0f, 0.0f, 0.0f, 0.0f});  // as f16_of_f32
+}
 #define f32x4_of_f16x4 f32x4_from_f16x4
 static inline u16x2 u16x2_of_f16x2(f16x2 a) {
   return u16x2_from_f16x2(between_f16x2(a, 0.0f, 65000.0f));
