@@ -1,10 +1,10 @@
 // Demanded lanes: for every per-lane value, which lanes anyone ever looks at. A merge under EXEC whose other lanes
 // nobody looks at is just the new value, and a compare that was cut down to EXEC is just the compare.
 //
-// A demand is a union of terms "lanes in the masks `include` and `also`, but not in the masks `minus`". Masks are SSA values; a term
-// speaks of their latest instance at the place that looks (see MaskFacts). Crossing a phi backwards changes which
-// instance is meant, so terms are rewritten there: a phi of the same block becomes its operand, values from above the
-// block stay, anything else is replaced by something larger.
+// A demand is a union of terms "lanes in the masks `include` and `also`, but not in the masks `minus`". Masks are SSA
+// values; a term speaks of their latest instance at the place that looks (see MaskFacts). Crossing a phi backwards
+// changes which instance is meant, so terms are rewritten there: a phi of the same block becomes its operand, values
+// from above the block stay, anything else is replaced by something larger.
 #include <algorithm>
 #include <array>
 #include <optional>

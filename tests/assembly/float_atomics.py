@@ -19,7 +19,7 @@ class FloatAtomics:
 
     def float_cells(self) -> None:
         """All waves write the same ahead of the first barrier."""
-        self.out("v_mov_b32 v16, 0", "v_mov_b32 v17, 0", *(f"ds_write_b32 v16, v17 offset:{self.cells_base + at}" for at in range(0, LDS_CELLS, 4)))
+        self.out(*(f"v_mov_b32 v{i}, 0" for i in range(16, 20)), *(f"ds_write_b128 v16, v[16:19] offset:{self.cells_base + at}" for at in range(0, LDS_CELLS, 16)))
 
     def operation(self, double: bool, shared: bool) -> str:
         """The operation, with its number in v16 or v[16:17]."""

@@ -68,8 +68,8 @@ class Program(Features, FloatAtomics, Images, Tiles):
         self.modes = rng.randrange(4) == 0  # changes rounding, and looks at exceptions
         self.rich = rng.randrange(2) == 0  # has statements of features.py
         self.tiles = rng.randrange(4) == 0  # has inner loops of matrix products
-        self.has_images = target.images and rng.randrange(3) == 0  # has statements of images.py
-        self.has_float_atomics = rng.randrange(3) == 0  # has statements of float_atomics.py
+        self.has_images = target.images and rng.randrange(4) == 0  # has statements of images.py
+        self.has_float_atomics = rng.randrange(4) == 0  # has statements of float_atomics.py
         self.descriptors: list[list[int]] = []
         self.own_lds, self.cells_base = LDS_BASE, LDS_BASE + LDS_ITEM * 64 * self.waves
         self.double_cells = 4 * CELLS
@@ -559,7 +559,8 @@ class Program(Features, FloatAtomics, Images, Tiles):
         for word in range(4):
             self.out(f"v_mov_b32 v16, {8 * (word // 2) + 4 * (word % 2)}", "v_mov_b32 v17, 0", "ds_write_b32 v16, v17")
             self.out(f"ds_write_b32 v36, v{word} offset:{LDS_BASE + 4 * word}")
-        self.float_cells()
+        if self.has_float_atomics:
+            self.float_cells()
         self.out("s_mov_b64 exec, s[66:67]", "s_waitcnt lgkmcnt(0)", "s_barrier")
 
     def numbers(self, group: int) -> None:
@@ -606,10 +607,10 @@ class Program(Features, FloatAtomics, Images, Tiles):
         for word in range(4):
             self.out(f"ds_read_b32 v16, v36 offset:{LDS_BASE + 4 * word}", "s_waitcnt lgkmcnt(0)")
             store("v16")
-        # The floats of the LDS, each by some work-items.
-        first = self.cells_base + 4 * self.rng.randrange(LDS_CELLS // 4 - 15)
-        self.out("s_barrier", "v_and_b32 v16, 15, v32", "v_lshlrev_b32 v16, 2, v16", f"ds_read_b32 v16, v16 offset:{first}", "s_waitcnt lgkmcnt(0)")
-        store("v16")
+        if self.has_float_atomics:  # each cell of the LDS by some work-items
+            first = self.cells_base + 4 * self.rng.randrange(LDS_CELLS // 4 - 15)
+            self.out("s_barrier", "v_and_b32 v16, 15, v32", "v_lshlrev_b32 v16, 2, v16", f"ds_read_b32 v16, v16 offset:{first}", "s_waitcnt lgkmcnt(0)")
+            store("v16")
         self.out("s_endpgm")
 
     def _descriptor(self) -> str:

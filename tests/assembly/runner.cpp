@@ -1,8 +1,8 @@
 // Runs kernels in assembly (campaign.py) on all engines, in several orders of their waves, and compares all they write with what the
 // interpreter writes alone.
 //   wavejit_assembly [--seed S] [--timeout SECONDS] [--kernel NAME] [--without SWITCHES] OBJECT.co LIST
-// LIST has a line for each kernel: name, work-items of a work-group and work-groups in each dimension, words of its output, work-items
-// that the last work-group lacks, rows of its images. One line for each difference:
+// LIST has a line for each kernel: its name, the work-items of a work-group and the work-groups in each dimension, the words of its
+// output, how many work-items the last work-group lacks, and the rows of its images. The program prints one line for each difference:
 // "DIFFERENCE kernel engine word got expected", or "FAILURE kernel engine message"; at the end "RAN kernels launches differences".
 // Exit code 1 if there were any. `S` chooses arguments, orders and switches; those of --without are off in all code.
 #include <wavejit/wavejit.h>

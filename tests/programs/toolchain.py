@@ -103,6 +103,8 @@ def compile_device(source: pathlib.Path, output: pathlib.Path, combination: Comb
         flags += ["-mllvm", f"-amdgpu-mem-intrinsic-expand-size={16 if c.level == 'Os' else 64}"]
         # Arrays of bytes in registers: it writes 16 bits where an element has 8.
         flags += ["-mllvm", "-disable-promote-alloca-to-vector"]
+    if c.compiler == 19 and c.target == "gfx803":  # Spilled SGPRs are reloaded over what other lanes of a register hold.
+        flags += ["-mllvm", "-amdgpu-spill-sgpr-to-vgpr=0"]
     if c.target == "gfx803":  # M0, the bound of LDS there, is set once for all code around calls, whose functions change it.
         flags += ["-mllvm", "-amdgpu-enable-merge-m0=0"]
     command = [f"clang-{c.compiler}", *flags, f"-{c.level}", "-w", "-nogpulib", "-mcode-object-version=4", "-c", str(source), "-o"]
