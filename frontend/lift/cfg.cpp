@@ -94,6 +94,7 @@ class CfgBuilder {
   [[nodiscard]] bool knows_all_ways(const Cfg& cfg) const;
   void find_last_indexed_row(Cfg& cfg) const;
   [[nodiscard]] std::vector<CodeRange> code_ranges() const;
+  void cut_entries_of_other_modes();
   void assign_modes(Cfg& cfg) const;
   [[nodiscard]] std::vector<uint32_t> reverse_post_order() const;
 
@@ -312,11 +313,35 @@ std::vector<CodeRange> CfgBuilder::code_ranges() const {
   return merged;
 }
 
-uint32_t mode_after(const GuestBlock& block) {
-  uint32_t mode = block.mode;
+uint32_t mode_after(const GuestBlock& block, uint32_t mode) {
   if (!block.changes_mode) return mode;
   for (const Instruction& inst : block.insts) mode = mode_behind(inst, mode);
   return mode;
+}
+
+// No wave that goes on behind a barrier with another MODE than the unit's enters the unit there. Code for such an entry would
+// be of no use; where the unit's MODE has gpr_idx_en, each instruction of it may mean any register.
+void CfgBuilder::cut_entries_of_other_modes() {
+  std::vector<std::optional<uint32_t>> mode_at(blocks_.size());
+  std::vector<uint32_t> pending{block_at_.at(options_.entry_pc)};
+  mode_at[pending.back()] = options_.mode;
+  while (!pending.empty()) {
+    const uint32_t index = pending.back();
+    pending.pop_back();
+    GuestBlock& block = blocks_[index];
+    const uint32_t mode = mode_after(block, *mode_at[index]);
+    if ((block.ending == Ending::barrier || block.ending == Ending::yield) && mode != options_.mode &&
+        block.next[1] != kNoBlock) {
+      blocks_[block.next[1]].is_entry = false;
+      block.next[1] = kNoBlock;
+      block.leaves[1] = true;
+    }
+    for (const uint32_t next : block.next) {
+      if (next == kNoBlock || mode_at[next]) continue;
+      mode_at[next] = blocks_[next].is_entry ? options_.mode : mode;
+      pending.push_back(next);
+    }
+  }
 }
 
 // MODE at the start of each block. The first edge found decides; an edge that arrives with another MODE leaves the
@@ -329,7 +354,7 @@ void CfgBuilder::assign_modes(Cfg& cfg) const {
       known[i] = true;
     }
   for (GuestBlock& block : cfg.blocks) {  // reverse post-order: some predecessor is visited before
-    const uint32_t mode = mode_after(block);
+    const uint32_t mode = mode_after(block, block.mode);
     for (unsigned i = 0; i < 2; ++i) {
       if (block.next[i] == kNoBlock) continue;
       GuestBlock& next = cfg.blocks[block.next[i]];
@@ -373,6 +398,7 @@ Expected<Cfg> CfgBuilder::build() {
   };
   if (options_.moved_pc && (!options_.shape || !add_hand_over())) return no_hand_over();
 
+  cut_entries_of_other_modes();
   Cfg cfg;
   const std::vector<uint32_t> order = reverse_post_order();
   std::vector<uint32_t> position(blocks_.size(), kNoBlock);

@@ -227,6 +227,40 @@ TEST_F(LiftTest, AnotherModeAtAJoinLeavesTheUnit) {
   EXPECT_TRUE(has(Op::set_sgpr, 7)) << text();
 }
 
+// Waves come there with another MODE, so that another unit takes them.
+TEST_F(LiftTest, BehindABarrierWithAnotherModeIsNoEntry) {
+  options.mode = kMode | mode::kGprIdxEn;
+  const ir::Function& f = lift(R"(
+    s_barrier
+    s_set_gpr_idx_off
+    v_mov_b32 v0, 1
+    s_barrier
+    v_add_u32 v2, v0, v3
+    global_store_dword v[4:5], v2, off
+    s_endpgm)");
+  ASSERT_EQ(f.entries.size(), 2u) << "the start, and behind the first barrier\n" << text();
+  EXPECT_EQ(f.entries[1].guest_pc, kBase + 4);
+  EXPECT_TRUE(has(Op::set_field, offsetof(WaveState, mode))) << text();
+  EXPECT_EQ(imms(Op::set_vgpr), (std::vector<uint64_t>{0})) << text();
+  EXPECT_TRUE(all(Op::store).empty()) << "of no use here\n" << text();
+}
+
+// Such a place may be reached in other ways.
+TEST_F(LiftTest, BehindABarrierWithAnotherModeMayBeALoop) {
+  const ir::Function& f = lift(R"(
+    s_branch inside
+  again:
+    s_set_gpr_idx_on s2, gpr_idx(DST)
+    s_barrier
+  inside:
+    v_add_u32 v2, v0, v3
+    s_cmp_lg_u32 s3, 0
+    s_cbranch_scc1 again
+    s_endpgm)");
+  EXPECT_EQ(f.entries.size(), 1u) << text();
+  EXPECT_EQ(all(Op::add).size(), 1u) << text();
+}
+
 TEST_F(LiftTest, ModeFromARegisterLeavesTheUnit) {
   lift("s_setreg_b32 hwreg(HW_REG_MODE, 0, 4), s2\n v_add_f32 v0, v1, v2\n s_endpgm");
   EXPECT_EQ(all(Op::exit_jump).size(), 1u);
