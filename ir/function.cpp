@@ -20,11 +20,12 @@ void remove_user(Inst* value, const Inst* user) {
 
 bool removable(const Inst& inst) {
   const Effect effect = op_info(inst.op).effect;
-  const bool access =
-      inst.op == Op::load || inst.op == Op::store || inst.op == Op::load_edges || inst.op == Op::store_edges;
+  const bool access = inst.op == Op::load || inst.op == Op::store || inst.op == Op::load_edges ||
+                      inst.op == Op::store_edges || inst.op == Op::load_lane || inst.op == Op::store_lane;
   if (access && inst.operands[0]->is_const(0)) return true;
   // May fault, which the guest's owner wants to know.
-  const bool memory = inst.op == Op::load || inst.op == Op::load_edges || inst.op == Op::load_scalar;
+  const bool memory = inst.op == Op::load || inst.op == Op::load_edges ||
+                      inst.op == Op::load_scalar || inst.op == Op::load_lane;
   return effect == Effect::pure || (effect == Effect::reads && !memory);
 }
 

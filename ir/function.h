@@ -232,6 +232,10 @@ struct OpInfo {
 [[nodiscard]] inline bool is_terminator(Op op) {
   return op_info(op).effect == Effect::control;
 }
+// Operations that Inst::mem describes.
+[[nodiscard]] inline bool has_memory_attributes(Op op) {
+  return op == Op::load || op == Op::store || op == Op::atomic || op == Op::load_lane || op == Op::store_lane;
+}
 [[nodiscard]] inline bool is_pure(Op op) {
   return op_info(op).effect == Effect::pure;
 }

@@ -156,6 +156,7 @@ class Interpreter {
       case Op::set_vccz:
         return write_state("vccz", inst);
       case Op::set_field:
+        if (inst.imm == offsetof(WaveState, fault_lane)) return true;  // for the report of a fault alone
         return write_state(fmt::format("field{}", inst.imm), inst);
       case Op::load:
       case Op::store:
@@ -165,6 +166,30 @@ class Interpreter {
       case Op::load_edges:
       case Op::store_edges:
         access_edges(inst);
+        return true;
+      case Op::load_lane:
+      case Op::store_lane:
+        access_lane(inst);
+        return true;
+      case Op::lane_way:
+        value(&inst) = {scramble(seed_ ^ inst.imm) & 1};
+        return true;
+      case Op::lane_way_end:
+        return true;
+      case Op::set_lanes:
+        rows_[inst.imm] = value(inst.operands[0]);
+        return true;
+      case Op::get_lanes:
+        value(&inst) = rows_[inst.imm];
+        value(&inst).resize(kWaveSize);
+        return true;
+      case Op::set_lane:
+        rows_[inst.imm].resize(kWaveSize);
+        rows_[inst.imm].at(scalar(inst.operands[0])) = scalar(inst.operands[1]);
+        return true;
+      case Op::get_lane:
+        rows_[inst.imm].resize(kWaveSize);
+        value(&inst) = {rows_[inst.imm].at(scalar(inst.operands[0]))};
         return true;
       case Op::call:
         call(inst);
@@ -266,9 +291,7 @@ class Interpreter {
       log.push_back(address);
       for (unsigned i = first_data; i < inst.operands.size(); ++i) log.push_back(in_lane(inst.operands[i], lane));
       for (unsigned element = 0; element < mem.count; ++element) {
-        uint64_t v = memory(address + element * mem.bytes) >> 7;
-        if (mem.bytes < 8) v &= (uint64_t{1} << (8 * mem.bytes)) - 1;
-        if (mem.sign_extend && mem.bytes < 4 && (v >> (8 * mem.bytes - 1)) != 0) v |= ~uint64_t{0} << (8 * mem.bytes);
+        const uint64_t v = this->element(mem, address + element * mem.bytes);
         loaded[element * kWaveSize + lane] = mem.bytes == 8 ? v : v & 0xffffffff;
       }
     }
@@ -306,6 +329,28 @@ class Interpreter {
     if (!log.empty()) event(std::string(op_info(inst.op).mnemonic), log);
     if (loads) value(&inst) = std::move(loaded);
     if (!loads && !log.empty()) ++epoch_;
+  }
+
+  void access_lane(const Inst& inst) {
+    const MemAttr& mem = inst.mem;
+    const bool loads = inst.op == Op::load_lane;
+    Value loaded(mem.count, 0);
+    if (scalar(inst.operands[0]) != 0) {
+      const uint64_t address = scalar(inst.operands[1]) + static_cast<uint64_t>(mem.imm);
+      Value log{static_cast<uint64_t>(mem.space), mem.bytes, mem.count, address};
+      for (size_t i = 2; i < inst.operands.size(); ++i) log.push_back(scalar(inst.operands[i]));
+      event(std::string(op_info(inst.op).mnemonic), log);
+      for (unsigned i = 0; i < mem.count; ++i) loaded[i] = element(mem, address + i * mem.bytes) & 0xffffffff;
+      if (!loads) ++epoch_;
+    }
+    if (loads) value(&inst) = std::move(loaded);
+  }
+
+  uint64_t element(const MemAttr& mem, uint64_t address) const {
+    uint64_t v = memory(address) >> 7;
+    if (mem.bytes < 8) v &= (uint64_t{1} << (8 * mem.bytes)) - 1;
+    if (mem.sign_extend && mem.bytes < 4 && (v >> (8 * mem.bytes - 1)) != 0) v |= ~uint64_t{0} << (8 * mem.bytes);
+    return v;
   }
 
   // Looks at what active lanes have, and changes memory.
@@ -472,6 +517,7 @@ class Interpreter {
   unsigned edge_ = 0;
   std::vector<Value> values_;
   std::map<std::string, Value> state_;  // what was written
+  std::map<uint64_t, Value> rows_;      // of the frame
   Interpretation result_;
 };
 

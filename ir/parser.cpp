@@ -187,7 +187,7 @@ class Parser {
     if (!op) return fail("unknown operation");
     Inst* inst = function_->create(*op, type);
     inst->attr = attr;
-    if (*op == Op::load || *op == Op::store || *op == Op::atomic) {
+    if (has_memory_attributes(*op)) {
       if (!parse_memory(line, inst)) return false;
     }
     if (!parse_tail(line, inst)) return false;

@@ -24,6 +24,7 @@ struct PassContext {
   bool verify = false;                // verify what each pass has changed (debug builds and tests)
   bool one_wave = false;              // each work-group has one wave
   bool poll_all_loops = false;        // polls in all loops, not only in those that may wait: nothing else can stop one
+  bool all_lane_loops = false;        // copies of all loops that lane-loops may copy, whether they may be faster or not
   std::vector<std::string> disabled;  // passes switched off by name
   std::vector<std::string> dump;      // "before:<pass>" / "after:<pass>" / "before:all" ...
   std::function<void(std::string_view title, const Function&)> dump_sink;

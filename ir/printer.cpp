@@ -65,7 +65,7 @@ void print_inst(std::string& out, const Inst& inst, const Block* block) {
     out += fmt::format(".{}", name_of(kExitNames, attr));
     attr = 0;
   }
-  if (inst.op == Op::load || inst.op == Op::store || inst.op == Op::atomic) print_memory(out, inst);
+  if (has_memory_attributes(inst.op)) print_memory(out, inst);
   const bool has_imm = inst.imm != 0 || inst.imm2 != 0 || means_imm(inst.op);
   if (has_imm) out += fmt::format(" #{}", number(inst.imm));
   if (inst.imm2 != 0) out += fmt::format(" #{}", number(inst.imm2));

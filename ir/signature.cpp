@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "internal/lane_way.h"
 #include "ir/matrix.h"
 
 namespace wavejit::ir {
@@ -168,6 +169,25 @@ std::string check_memory(const Inst& inst) {
   return why;
 }
 
+constexpr uint64_t kMaxFrameRows = 1024;
+
+bool is_row_type(Type type, bool lanes) {
+  return lanes ? type == kV32 || type == kV64 : type == kI32 || type == kI64;
+}
+
+std::string check_lane_access(const Inst& inst) {
+  const MemAttr& mem = inst.mem;
+  if (mem.form != AddressForm::base_only || mem.bytes > 4 || mem.count < 1) return "an access of one lane to an address";
+  std::string letters = "bd";
+  if (inst.op == Op::store_lane) letters.append(mem.count, 's');
+  if (inst.op == Op::store_lane ? inst.type != kNone : inst.type != Type{TypeKind::i32, mem.count})
+    return "load_lane returns an i32 per element, store_lane nothing";
+  Matcher matcher;
+  std::string why;
+  match_operands(matcher, letters, inst.operands, &why);
+  return why;
+}
+
 std::string check_attributes(const Inst& inst) {
   const auto limit = [&](uint64_t end, std::string_view what) {
     return inst.imm < end ? std::string() : fmt::format("{} {} is out of range", what, inst.imm);
@@ -200,6 +220,17 @@ std::string check_attributes(const Inst& inst) {
     case Op::get_field:
       return inst.type == kI32 || inst.type == kI64 ? limit(sizeof(WaveState), "field offset")
                                                     : "a field is i32 or i64";
+    case Op::set_lanes:
+      return is_row_type(inst.operands[0]->type, true) ? limit(kMaxFrameRows, "row") : "a row is v32 or v64";
+    case Op::get_lanes:
+      return is_row_type(inst.type, true) ? limit(kMaxFrameRows, "row") : "a row is v32 or v64";
+    case Op::set_lane:
+      return is_row_type(inst.operands[1]->type, false) ? limit(kMaxFrameRows, "row") : "an element is i32 or i64";
+    case Op::get_lane:
+      return is_row_type(inst.type, false) ? limit(kMaxFrameRows, "row") : "an element is i32 or i64";
+    case Op::lane_way:
+    case Op::lane_way_end:
+      return limit(kLaneWays, "record");
     case Op::exit:
       return inst.attr <= static_cast<uint32_t>(ExitReason::kStopped) ? "" : "unknown exit reason";
     case Op::mfma_f32:
@@ -258,6 +289,15 @@ std::string check_signature(const Inst& inst) {
     case Op::atomic: {
       if (inst.op == Op::store && inst.type != kNone) return "a store has no result";
       return check_memory(inst);
+    }
+    case Op::load_lane:
+    case Op::store_lane:
+      return check_lane_access(inst);
+    case Op::get_lane: {
+      Matcher matcher;
+      std::string why;
+      match_operands(matcher, info.operands, inst.operands, &why);
+      return why;
     }
     case Op::load_edges:
     case Op::store_edges: {

@@ -162,26 +162,11 @@ void run(FlatLanes& access) {
   }
 }
 
-#define STUB(save, load)                                                                                      \
-  "push %%rax\n push %%rcx\n push %%rdx\n push %%rsi\n push %%rdi\n push %%r8\n push %%r9\n push %%r10\n"     \
-  "push %%r11\n push %%rbp\n"                                                                                 \
-  "mov 88(%%rsp), %%rdi\n"                                                                                    \
-  "mov %%rsp, %%rbp\n"                                                                                        \
-  "sub $2112, %%rsp\n"                                                                                        \
-  "and $-64, %%rsp\n" save                                                                                    \
-  "vzeroupper\n"                                                                                              \
-  "call wavejit_flat_lanes\n"                                                                                 \
-  "mov %%rsp, %%r8\n" load                                                                                    \
-  "mov %%rbp, %%rsp\n"                                                                                        \
-  "pop %%rbp\n pop %%r11\n pop %%r10\n pop %%r9\n pop %%r8\n pop %%rdi\n pop %%rsi\n pop %%rdx\n pop %%rcx\n" \
-  "pop %%rax\n"                                                                                               \
-  "ret $8"
-
 __attribute__((naked)) void stub_avx512() {
-  __asm__(STUB(SAVE_AVX512, LOAD_AVX512)::);
+  __asm__(KEEPING_STUB("wavejit_flat_lanes", SAVE_AVX512, LOAD_AVX512)::);
 }
 __attribute__((naked)) void stub_avx2() {
-  __asm__(STUB(SAVE_AVX2, LOAD_AVX2)::);
+  __asm__(KEEPING_STUB("wavejit_flat_lanes", SAVE_AVX2, LOAD_AVX2)::);
 }
 
 }  // namespace

@@ -9,8 +9,6 @@
 
 namespace wavejit::backend {
 
-inline constexpr uint32_t kLastScratchByte = 0x03ffffff;  // of a lane; larger offsets count as this one
-
 struct FlatShape {
   uint8_t bytes;  // of an element: 1, 2 or 4
   uint8_t count;  // elements of a lane, one after the other

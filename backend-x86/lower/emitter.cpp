@@ -689,7 +689,7 @@ void Emitter::emit_scalar(const Inst& inst) {
 }
 
 void Emitter::emit_barrier(const Inst& inst) {
-  if (!(emit_mask_number(inst) || emit_cross_lane(inst) || emit_atomic(inst) || emit_store_of_wave(inst) ||
+  if (!(emit_lane_loop(inst) || emit_mask_number(inst) || emit_cross_lane(inst) || emit_atomic(inst) || emit_store_of_wave(inst) ||
         emit_out_of_line(inst)))
     fail(inst);
 }

@@ -460,6 +460,16 @@ class Emitter {
   [[nodiscard]] Gp dword_of_wave(const Inst* value, const Operand& last);
   bool emit_cross_lane(const Inst& inst);  // cross_lane.cpp
   void emit_poll();
+  // Loops executed for one lane after the other (lane_loops.cpp).
+  bool emit_lane_loop(const Inst& inst);
+  void emit_lane_access(const Inst& inst);
+  void call_for_flat_lane(const Inst& inst, const Gp& base, int32_t disp);
+  void emit_lane_way(const Inst& inst);
+  void emit_lane_way_end(const Inst& inst);
+  void call_for_lane_way(const Gp& ways, int32_t record, uintptr_t stub);
+  Mem frame_row(uint64_t number, bool wide);
+  Mem element_of_row(const Inst& inst, bool wide);
+  std::map<uint64_t, Mem> frame_rows_;  // by number
   bool emit_out_of_line(const Inst& inst);  // helper_calls.cpp
   void emit_call(const Inst& inst);
   bool emit_out_of_line_chunk(const Inst& inst, unsigned chunk);

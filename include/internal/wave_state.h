@@ -13,6 +13,7 @@ namespace wavejit {
 inline constexpr unsigned kWaveSize = 64;
 inline constexpr unsigned kNumVgprs = 256;
 inline constexpr unsigned kNumAgprs = 256;
+inline constexpr uint32_t kLastScratchByte = 0x03ffffff;  // of a lane; larger offsets count as this one
 
 // SGPR file indices that are ISA operand encodings with a name (GFX8/GFX9; GFX7 has FLAT_SCRATCH at 104).
 namespace sreg {
@@ -115,6 +116,8 @@ struct alignas(64) WaveState {
   uint32_t polls_left;
   uint64_t runner_stack;  // host stack pointer of the trampoline that has entered translated code
   uint64_t parked_waves;  // the address of the work-group's backend::ParkedWave, by wave_in_group; 0: polls do nothing
+
+  uint64_t lane_ways;     // the address of a LaneWays (internal/lane_way.h); 0: loops are executed in lockstep
 
   uint32_t fault_misaligned;  // like fault_write: 1 for an atomic whose address is not a multiple of its size
 

@@ -19,6 +19,7 @@
 #include "ir/text.h"
 #include "runtime/kernel/symbols.h"
 #include "runtime/memory/fault.h"
+#include "runtime/translate/lane_choice.h"
 #include "runtime/translate/names.h"
 #include "runtime/translate/specialisation.h"
 #include "runtime/translate/switches.h"
@@ -112,6 +113,7 @@ ir::PassContext pass_context(const lift::LiftOptions& lifting, const DumpOptions
   ir::PassContext context;
   context.one_wave = lifting.shape && lifting.shape->has_one_wave();
   context.poll_all_loops = !handles_signals();
+  context.all_lane_loops = lane_choice() == LaneChoice::always;
   context.disabled = options.disabled_passes;
   return context;
 }

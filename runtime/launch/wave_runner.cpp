@@ -9,6 +9,7 @@
 
 #include "backend-x86/encode/parking.h"
 #include "internal/hash.h"
+#include "runtime/launch/lane_ways.h"
 
 namespace wavejit::runtime {
 namespace {
@@ -39,7 +40,13 @@ WaveRunner::WaveRunner(LaunchState& shared) : shared_(shared) {
 void WaveRunner::begin(uint64_t scratch_words23) {
   scratch_words23_ = scratch_words23;
   mark_ = &guest_mark();
+  lane_ways_ = lane_ways_of_thread();
   host_mxcsr_ = _mm_getcsr();
+}
+
+void WaveRunner::set_draw(Draw draw) {
+  draw_ = draw;
+  draw_lane_ways(lane_ways_, draw_);
 }
 
 void WaveRunner::restore_mxcsr() const {
@@ -74,6 +81,7 @@ ExitReason WaveRunner::enter_or_interpret(WaveState& wave, WaveSlot& slot) {
 
 ExitReason WaveRunner::go_on(WaveState& wave, WaveSlot& slot) {
   wave.polls_left = polls_of_turn(wave);
+  wave.lane_ways = lane_ways_;
   const backend::CompiledCode* code = std::exchange(slot.parked_in, nullptr);
   ExitReason reason;
   {

@@ -70,6 +70,7 @@ class WaveRunner {
   [[nodiscard]] GuestMark& mark() { return *mark_; }
   [[nodiscard]] Changes& changes() { return changes_; }
   [[nodiscard]] Draw& draw() { return draw_; }  // of a schedule
+  void set_draw(Draw draw);
   [[nodiscard]] const TranslationCounters& counters() const { return counters_; }
   [[nodiscard]] const OpcodeCounts* executed() const {
     return executed_.get();
@@ -113,6 +114,7 @@ class WaveRunner {
     slot.in_start_unit = entry.in_start_unit;
     slot.in_exec_full = entry.exec_full;
     if (!entry.in_start_unit) slot.moved_at = 0;
+    wave.lane_ways = lane_ways_;
     ExitReason reason;
     {
       const GuestScope scope(*mark_, wave, entry.code);
@@ -142,6 +144,7 @@ class WaveRunner {
   LaunchState& shared_;
   Arena* arena_ = nullptr;  // of the turn
   uint64_t scratch_words23_ = 0;
+  uint64_t lane_ways_ = 0;  // of the thread
   std::array<Cached, 64> cache_{};
   Cached* last_ = cache_.data();
   GuestMark* mark_ = nullptr;

@@ -96,7 +96,7 @@ class Worker final : private GroupRunner::Others {
     next_ = first;
     last_of_chunk_ = last;
     place_ = state.group(shared_.schedule.group(first));
-    if (shared_.schedule.is_drawn()) waves_.draw() = Draw(shared_.schedule.seed() + first);
+    if (shared_.schedule.is_drawn()) waves_.set_draw(Draw(shared_.schedule.seed() + first));
     uint64_t ended = 0;
     while (next_ < last_of_chunk_ && !shared_.watch.stopping()) {
       start_ = shared_.translated();

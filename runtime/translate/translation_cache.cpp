@@ -14,6 +14,7 @@
 #include "runtime/kernel/symbols.h"
 #include "runtime/memory/fault.h"
 #include "runtime/translate/jitdump.h"
+#include "runtime/translate/lane_choice.h"
 #include "runtime/translate/stop.h"
 #include "runtime/translate/stored_unit.h"
 #include "runtime/translate/switches.h"
@@ -323,6 +324,7 @@ void TranslationCache::compile_unit(Unit& unit, const lift::LiftOptions& options
   context.disabled = config.disabled_passes;
   context.one_wave = options.shape && options.shape->has_one_wave();
   context.poll_all_loops = !handles_signals();
+  context.all_lane_loops = lane_choice() == LaneChoice::always;
   context.finished = [](std::string_view, ir::PassOutcome) { StopScope::check(); };
   ir::optimise(function, context);
   unit.runs_through = runs_through(function);

@@ -1,0 +1,49 @@
+// Which way a loop is executed: internal/lane_way.h.
+#include "internal/lane_way.h"
+
+#include <x86intrin.h>
+
+#include <algorithm>
+
+namespace wavejit {
+namespace {
+
+// Between timed executions: at least so many others, and as many as take so many ticks.
+constexpr uint64_t kUntimed = 15, kMostUntimed = 1 << 16, kUntimedTicks = 1 << 20;
+constexpr uint32_t kFirstRounds = 3;  // lockstep twice, as the first time finds nothing in the caches; then lane by lane
+// Of the timed executions, one in so many goes the way that was slower: much slower or not much.
+constexpr uint32_t kRarely = 64, kOften = 8;
+constexpr uint64_t kMuchSlower = 3;
+
+}  // namespace
+
+void begin_timed(LaneWay& way) {
+  if (way.fixed != 0) {
+    way.countdown = INT32_MAX;
+    return;
+  }
+  const uint32_t round = way.rounds++;
+  const uint32_t faster = way.ticks[1] < way.ticks[0] ? 1 : 0;
+  const bool much = way.ticks[1 - faster] > kMuchSlower * way.ticks[faster];
+  if (round < kFirstRounds) {
+    way.lanes = round == kFirstRounds - 1 ? 1 : 0;
+  } else {
+    way.lanes = round % (much ? kRarely : kOften) == 0 ? 1 - faster : faster;
+  }
+  way.countdown = 0;
+  if (round >= kFirstRounds)
+    way.countdown = static_cast<int32_t>(std::clamp(kUntimedTicks / way.ticks[faster], kUntimed, kMostUntimed));
+  way.timed = 1;
+  way.start = __rdtsc();
+}
+
+void end_timed(LaneWay& way) {
+  const uint64_t ticks = __rdtsc() - way.start + 1;
+  way.timed = 0;
+  uint64_t& average = way.ticks[way.lanes];
+  // The first executions are not like those that follow.
+  average = average == 0 || way.rounds < kFirstRounds ? ticks : average - average / 4 + ticks / 4;
+  if (way.rounds >= kFirstRounds) way.lanes = way.ticks[1] < way.ticks[0] ? 1 : 0;
+}
+
+}  // namespace wavejit

@@ -1,0 +1,225 @@
+// Loops executed for one lane after the other (ir/passes/lane_loops.cpp): rows of the frame, accesses of one lane to memory,
+// and which way a loop is executed.
+#include <bit>
+
+#include "backend-x86/helpers/flat_lanes.h"
+#include "backend-x86/helpers/lane_way_stubs.h"
+#include "backend-x86/lower/emitter.h"
+#include "internal/lane_way.h"
+
+namespace wavejit::backend {
+
+using asmjit::imm;
+using x86::CondCode;
+
+Mem Emitter::frame_row(uint64_t number, bool wide) {
+  const auto [it, inserted] = frame_rows_.try_emplace(number);
+  if (inserted) it->second = stack_row(tile_ * (wide ? 8 : 4));
+  return it->second;
+}
+
+// The element of a lane.
+Mem Emitter::element_of_row(const Inst& inst, bool wide) {
+  Mem place = frame_row(inst.imm, wide);
+  const Gp index = cc_.new_gp64();
+  cc_.mov(index.r32(), gp(inst.operands[0]).r32());
+  place.setIndex(index, wide ? 3 : 2);
+  place.setSize(wide ? 8 : 4);
+  return place;
+}
+
+bool Emitter::emit_lane_loop(const Inst& inst) {
+  switch (inst.op) {
+    case Op::set_lanes: {
+      const Inst* value = inst.operands[0];
+      const bool wide = value->type == ir::kV64;
+      const Mem place = frame_row(inst.imm, wide);
+      for (unsigned c = 0; c < chunks_; ++c) {
+        if (wide) {
+          isa_->store_row64(place.cloneAdjusted(c * 2 * isa_->bytes()), v64(value, c));
+        } else {
+          isa_->store(place.cloneAdjusted(c * isa_->bytes()), v32(value, c), nullptr);
+        }
+      }
+      return true;
+    }
+    case Op::get_lanes: {
+      const bool wide = inst.type == ir::kV64;
+      const Mem place = frame_row(inst.imm, wide);
+      for (unsigned c = 0; c < chunks_; ++c) {
+        if (wide) {
+          isa_->load_row64(dst64(inst, c), place.cloneAdjusted(c * 2 * isa_->bytes()));
+        } else {
+          isa_->load(dst(inst, c), place.cloneAdjusted(c * isa_->bytes()), nullptr);
+        }
+      }
+      return true;
+    }
+    case Op::set_lane: {
+      const bool wide = inst.operands[1]->type == ir::kI64;
+      const Gp value = gp(inst.operands[1]);
+      cc_.mov(element_of_row(inst, wide), wide ? value : Gp(value.r32()));
+      return true;
+    }
+    case Op::get_lane:
+      cc_.mov(dst_gp(inst), element_of_row(inst, inst.type == ir::kI64));
+      return true;
+    case Op::load_lane:
+    case Op::store_lane:
+      emit_lane_access(inst);
+      return true;
+    case Op::lane_way:
+      emit_lane_way(inst);
+      return true;
+    case Op::lane_way_end:
+      emit_lane_way_end(inst);
+      return true;
+    default:
+      return false;
+  }
+}
+
+void Emitter::emit_lane_access(const Inst& inst) {
+  const ir::MemAttr& mem = inst.mem;
+  const bool loads = inst.op == Op::load_lane;
+  const Inst* condition = inst.operands[0];
+  const Label skip = cc_.new_label();
+  if (condition->is_const(0)) {
+    for (unsigned i = 0; loads && i < mem.count; ++i) cc_.mov(dst_gp(inst, i), 0);
+    return;
+  }
+  if (!condition->is_const()) {
+    for (unsigned i = 0; loads && i < mem.count; ++i) cc_.mov(dst_gp(inst, i), 0);
+    const Gp c = gp(condition);
+    cc_.test(c, c);
+    cc_.jz(skip);
+  }
+  Gp base = gp(inst.operands[1]);
+  int64_t disp = mem.imm;
+  if (const int64_t end = disp + 4 * int64_t{mem.count}; disp != static_cast<int32_t>(disp) || end != static_cast<int32_t>(end)) {
+    const Gp far = cc_.new_gp64();
+    cc_.mov(far, disp);
+    cc_.add(far, base);
+    base = far;
+    disp = 0;
+  }
+  const Label flat = cc_.new_label();
+  if (mem.space == ir::Space::flat) {
+    // Addresses of the apertures are served by a function.
+    const Gp high = cc_.new_gp64();
+    cc_.lea(high, x86::ptr(base, static_cast<int32_t>(disp)));
+    cc_.shr(high, 32);
+    cc_.cmp(high.r32(), kSharedApertureHi);
+    cc_.j(CondCode::kAE, flat);
+    cold([&] {
+      cc_.bind(flat);
+      call_for_flat_lane(inst, base, static_cast<int32_t>(disp));
+      cc_.jmp(skip);
+    });
+  }
+  const auto place = [&](unsigned element, unsigned bytes) {
+    faults_.mark({.guest_pc = inst.guest_pc,
+                  .first_lane = 0,
+                  .lanes = kWaveSize,
+                  .element_bytes = mem.bytes,
+                  .write = !loads,
+                  .lane_in_state = true});
+    return x86::ptr(base, static_cast<int32_t>(disp) + static_cast<int32_t>(element * mem.bytes), bytes);
+  };
+  // Pairs of dwords are read whole.
+  for (unsigned i = 0; i < mem.count; ++i) {
+    if (!loads) {
+      const Gp value = gp(inst.operands[2 + i]);
+      cc_.mov(place(i, mem.bytes), mem.bytes == 1 ? Gp(value.r8()) : mem.bytes == 2 ? Gp(value.r16()) : Gp(value.r32()));
+    } else if (mem.bytes < 4) {
+      cc_.emit(mem.sign_extend ? I::kIdMovsx : I::kIdMovzx, dst_gp(inst, i), place(i, mem.bytes));
+    } else if (i + 1 < mem.count) {
+      const Gp pair = cc_.new_gp64();
+      cc_.mov(pair, place(i, 8));
+      cc_.mov(dst_gp(inst, i), pair.r32());
+      cc_.shr(pair, 32);
+      cc_.mov(dst_gp(inst, ++i), pair.r32());
+    } else {
+      cc_.mov(dst_gp(inst, i), place(i, 4));
+    }
+  }
+  cc_.bind(skip);
+}
+
+void Emitter::call_for_flat_lane(const Inst& inst, const Gp& base, int32_t disp) {
+  const ir::MemAttr& mem = inst.mem;
+  const Mem access = scratch_row(flat_lanes_, sizeof(FlatLanes));
+  const auto field = [&](size_t offset, uint32_t size) {
+    Mem m = access.cloneAdjusted(static_cast<int64_t>(offset));
+    m.setSize(size);
+    return m;
+  };
+  if (mem.count > (mem.bytes == 4 ? FlatLanes::kMaxCount : 1)) return fail(inst, "elements of a flat access");
+  const Gp address = cc_.new_gp64(), pc = cc_.new_gp64(), shape = cc_.new_gp32();
+  cc_.lea(address, x86::ptr(base, disp));
+  cc_.mov(field(offsetof(FlatLanes, addresses), 8), address);
+  cc_.mov(field(offsetof(FlatLanes, lanes), 4), 1);
+  cc_.mov(pc, inst.guest_pc);
+  cc_.mov(field(offsetof(FlatLanes, guest_pc), 8), pc);
+  cc_.mov(field(offsetof(FlatLanes, wave), 8), wave_);
+  const FlatShape rest{.bytes = mem.bytes,
+                       .count = mem.count,
+                       .first_lane = 0,
+                       .flags = static_cast<uint8_t>(FlatShape::kLoad | (mem.sign_extend ? FlatShape::kSignExtend : 0))};
+  cc_.mov(shape, wave_field(offsetof(WaveState, fault_lane), 4));
+  cc_.shl(shape, 8 * offsetof(FlatShape, first_lane));
+  cc_.or_(shape, std::bit_cast<int32_t>(rest));
+  cc_.mov(field(offsetof(FlatLanes, shape), 4), shape);
+  cc_.push(address_of(access));
+  cc_.emit(I::kIdCall, pool_.function(flat_stub(options_.tier)));
+  for (unsigned i = 0; i < mem.count; ++i)
+    cc_.mov(dst_gp(inst, i), field(offsetof(FlatLanes, values) + i * sizeof(FlatLanes::values[0]), 4));
+}
+
+// Lockstep if nobody keeps records.
+void Emitter::emit_lane_way(const Inst& inst) {
+  const Label done = cc_.new_label(), timed = cc_.new_label(), decided = cc_.new_label();
+  const Gp way = cc_.new_gp64(), result = cc_.new_gp32();
+  const auto record = static_cast<int32_t>(inst.imm * sizeof(LaneWay));
+  cc_.mov(result, 0);
+  cc_.mov(way, wave_field(offsetof(WaveState, lane_ways), 8));
+  cc_.test(way, way);
+  cc_.jz(done);
+  cc_.sub(x86::dword_ptr(way, record + static_cast<int32_t>(offsetof(LaneWay, countdown))), 1);
+  cc_.j(CondCode::kS, timed);
+  cc_.bind(decided);
+  cc_.mov(result, x86::dword_ptr(way, record + static_cast<int32_t>(offsetof(LaneWay, lanes))));
+  cc_.bind(done);
+  cc_.mov(dst_gp(inst), result);
+  cold([&] {
+    cc_.bind(timed);
+    call_for_lane_way(way, record, lane_way_stub(options_.tier, true));
+    cc_.jmp(decided);
+  });
+}
+
+void Emitter::emit_lane_way_end(const Inst& inst) {
+  const Label done = cc_.new_label(), timed = cc_.new_label();
+  const Gp way = cc_.new_gp64();
+  const auto record = static_cast<int32_t>(inst.imm * sizeof(LaneWay));
+  cc_.mov(way, wave_field(offsetof(WaveState, lane_ways), 8));
+  cc_.test(way, way);
+  cc_.jz(done);
+  cc_.cmp(x86::dword_ptr(way, record + static_cast<int32_t>(offsetof(LaneWay, timed))), 0);
+  cc_.j(CondCode::kNE, timed);
+  cc_.bind(done);
+  cold([&] {
+    cc_.bind(timed);
+    call_for_lane_way(way, record, lane_way_stub(options_.tier, false));
+    cc_.jmp(done);
+  });
+}
+
+void Emitter::call_for_lane_way(const Gp& ways, int32_t record, uintptr_t stub) {
+  const Gp address = cc_.new_gp64();
+  cc_.lea(address, x86::ptr(ways, record));
+  cc_.push(address);
+  cc_.emit(I::kIdCall, pool_.function(stub));
+}
+
+}  // namespace wavejit::backend

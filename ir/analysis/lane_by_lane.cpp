@@ -1,0 +1,211 @@
+#include "ir/analysis/lane_by_lane.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ir/analysis/skipped_way.h"
+
+namespace wavejit::ir {
+namespace {
+
+// Operations of which a lane's result depends on that lane alone.
+bool works_on_one_lane(const Inst& inst) {
+  switch (inst.op) {
+    case Op::phi:
+    case Op::extract:
+    case Op::tuple:
+    case Op::br:
+    case Op::cond_br:
+    case Op::poll:
+    case Op::const_:
+    case Op::undef:
+    case Op::lane_id:
+      return true;
+    case Op::i64_to_mask:  // of a number, which has a bit for each lane
+    case Op::writelane:
+      return false;
+    default:
+      return op_info(inst.op).lane_wise;
+  }
+}
+
+bool is_aligned(const Inst& access, const KnownBits& bits) {
+  const MemAttr& mem = access.mem;
+  if (mem.bytes == 1) return mem.count == 1;
+  uint64_t offset = static_cast<uint64_t>(mem.imm);
+  if (mem.form == AddressForm::scratch_off) offset |= bits.of(access.operands[2]).possible;
+  return (offset & (mem.bytes - 1)) == 0 && (mem.bytes == 4 || mem.count == 1);
+}
+
+bool is_access_of_one_lane(const Inst& inst, const KnownBits& bits, std::string_view& why) {
+  const MemAttr& mem = inst.mem;
+  const bool scratch = mem.form == AddressForm::scratch_off || mem.form == AddressForm::scratch_base;
+  if (mem.bytes > 4 || (mem.bytes < 4 && mem.count > 1 && mem.bytes != 1)) return why = "size of an access", false;
+  if (mem.space == Space::flat && inst.op == Op::store) return why = "flat store", false;
+  if (scratch) return is_aligned(inst, bits) || (why = "unaligned scratch", false);
+  if (inst.op == Op::store) return why = "store", false;
+  return !mem.wraps || mem.count == 1 || (why = "wrapping elements", false);
+}
+
+bool depends_on_memory(const Inst* value, const Loop& loop, std::unordered_set<const Inst*>& seen) {
+  if (!loop.body.contains(value->parent) || !seen.insert(value).second) return false;
+  if (value->op == Op::load_scalar) return true;
+  return std::any_of(value->operands.begin(), value->operands.end(),
+                     [&](const Inst* operand) { return depends_on_memory(operand, loop, seen); });
+}
+
+// Asks for lanes only to branch.
+bool decides_branches(const Inst& any) {
+  return std::all_of(any.users.begin(), any.users.end(), [](const Inst* user) {
+    return user->op == Op::cond_br || (user->op == Op::not_ && decides_branches(*user));
+  });
+}
+
+class Finder {
+ public:
+  Finder(const Loop& loop, const KnownBits& bits, std::string_view& why) : loop_(loop), bits_(bits), why_(why) {}
+
+  std::optional<LaneLoop> find() {
+    found_.loop = &loop_;
+    if (!find_exit() || !find_branches() || !check_operations()) return std::nullopt;
+    if (!prove()) return std::nullopt;
+    return std::move(found_);
+  }
+
+ private:
+  bool no(std::string_view why) {
+    why_ = why;
+    return false;
+  }
+
+  bool find_exit() {
+    for (const Block* block : loop_.body) {
+      for (unsigned i = 0; i < block->successors.size(); ++i) {
+        if (loop_.body.contains(block->successors[i])) continue;
+        if (found_.exit_from != nullptr) return no("several exits");
+        found_.exit_from = const_cast<Block*>(block);
+        found_.exit_edge = i;
+      }
+    }
+    return found_.exit_from != nullptr || no("no exit");
+  }
+
+  bool find_branches() {
+    std::unordered_set<const Inst*> seen;
+    for (const Block* block : loop_.body) {
+      if (const auto branch = lane_branch(*block)) {
+        branches_.emplace_back(block, *branch);
+      } else if (block->terminator()->op == Op::cond_br) {
+        if (depends_on_memory(block->terminator()->operands[0], loop_, seen)) return no("branch on a scalar load");
+      }
+    }
+    found_.branches = static_cast<unsigned>(branches_.size());
+    return true;
+  }
+
+  bool check_operations() {
+    for (const Block* block : loop_.body) {
+      for (const Inst* inst : block->insts) {
+        if (inst->op == Op::load || inst->op == Op::store) {
+          if (!is_access_of_one_lane(*inst, bits_, why_)) return false;
+        } else if (inst->op == Op::mask_any) {
+          if (!decides_branches(*inst)) return no("a mask used as a number");
+        } else if (inst->op != Op::load_scalar && !works_on_one_lane(*inst)) {
+          return no(op_info(inst->op).mnemonic);
+        }
+      }
+    }
+    return true;
+  }
+
+  bool prove() {
+    const auto end = std::find_if(branches_.begin(), branches_.end(), [&](const auto& branch) {
+      return branch.first == found_.exit_from && 1 - branch.second.some == found_.exit_edge;
+    });
+    if (end != branches_.end()) {
+      SkippedWay way(end->first, end->second, loop_, nullptr, true);
+      found_.by_lanes = true;
+      if (!way.changes_nothing(why_)) return false;
+      find_kept(way);
+    }
+    if (!find_results()) return false;
+    if (end != branches_.end()) found_.always = find_always(end->second);
+    for (auto branch = branches_.begin(); branch != branches_.end(); ++branch) {
+      if (branch == end) continue;
+      SkippedWay way(branch->first, branch->second, loop_, found_.always, false);
+      if (!way.changes_nothing(why_)) return false;
+    }
+    return true;
+  }
+
+  bool find_results() {
+    for (const Block* block : loop_.body) {
+      for (Inst* inst : block->insts) {
+        const bool used = std::any_of(inst->users.begin(), inst->users.end(),
+                                      [&](const Inst* user) { return !loop_.body.contains(user->parent); });
+        if (!used) continue;
+        if (inst->type.is_tuple()) return no("a tuple used behind the loop");
+        const bool previous = previous_.contains(inst) && !kept_.contains(inst);
+        (inst->type.is_scalar() ? found_.scalars : previous ? found_.previous : found_.results).push_back(inst);
+      }
+    }
+    // What comes after them in lanes that have left.
+    for (const Inst* phi : found_.previous) {
+      Inst* next = const_cast<Inst*>(previous_.at(phi));
+      if (std::find(found_.results.begin(), found_.results.end(), next) == found_.results.end())
+        found_.results.push_back(next);
+    }
+    for (auto* list : {&found_.results, &found_.scalars, &found_.previous})
+      std::sort(list->begin(), list->end(), [](const Inst* a, const Inst* b) { return a->id < b->id; });
+    for (const Inst* result : found_.results) {
+      const auto it = kept_.find(result);
+      if (it == kept_.end() || found_.empty.empty()) {
+        found_.initial.clear();
+        found_.empty.clear();
+        break;
+      }
+      found_.initial.push_back(const_cast<Inst*>(it->second));
+    }
+    return true;
+  }
+
+  // Lanes that are in none of these masks at the start are in no iteration.
+  void find_kept(SkippedWay& way) {
+    for (const Inst* phi : way.empty_masks()) {
+      if (phi->parent != loop_.header) break;
+      found_.empty.push_back(const_cast<Inst*>(phi));
+    }
+    for (const Block* block : loop_.body)
+      for (const Inst* inst : block->insts)
+        if (const Inst* phi = way.carried_by(inst); phi != nullptr && phi->parent == loop_.header) kept_[inst] = phi;
+    for (const Inst* phi : loop_.header->insts) {
+      if (phi->op != Op::phi) break;
+      if (way.settles(phi) && loop_.body.contains(way.next(phi)->parent)) previous_[phi] = way.next(phi);
+    }
+  }
+
+  // A lane that is executed is in the mask at first, and stays in the loop as long as it stays in the mask.
+  [[nodiscard]] const Inst* find_always(const LaneBranch& end) const {
+    if (found_.empty.size() != 1 || loop_.latches.size() != 1 || loop_.latches[0] != found_.exit_from) return nullptr;
+    const Inst* phi = found_.empty[0];
+    for (size_t i = 0; i < phi->operands.size(); ++i)
+      if (loop_.header->predecessors[i] == found_.exit_from && phi->operands[i] == end.mask) return phi;
+    return nullptr;
+  }
+
+  const Loop& loop_;
+  const KnownBits& bits_;
+  std::string_view& why_;
+  LaneLoop found_;
+  std::vector<std::pair<const Block*, LaneBranch>> branches_;
+  std::unordered_map<const Inst*, const Inst*> previous_;  // by phi: what the next iteration begins with
+  std::unordered_map<const Inst*, const Inst*> kept_;  // by value: the phi that has it in lanes that have left
+};
+
+}  // namespace
+
+std::optional<LaneLoop> find_lane_loop(const Loop& loop, const KnownBits& bits, std::string_view& why) {
+  return Finder(loop, bits, why).find();
+}
+
+}  // namespace wavejit::ir

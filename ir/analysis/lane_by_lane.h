@@ -1,0 +1,45 @@
+// Loops that may be executed for one lane after the other instead of for all lanes in lockstep.
+//
+// A copy of such a loop for a single lane takes a branch on "some lane is in this mask" by the lane's own bit. Where the bit is
+// set, the wave goes the same way. Where it is not, going there must change nothing for the lane (skipped_way.h).
+//
+// Besides, no lane may observe another one in the loop: no cross-lane operation, no use of a mask as a number, no store
+// or atomic to memory that lanes share. Scalars must not depend on which lanes are still there: none of them is merged
+// where ways of lanes join, and none leaves a loop that lanes leave one by one.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "ir/analysis/known_bits.h"
+#include "ir/analysis/loops.h"
+#include "ir/function.h"
+
+namespace wavejit::ir {
+
+struct LaneLoop {
+  const Loop* loop = nullptr;
+  Block* exit_from = nullptr;  // the source of the only edge out of the loop
+  unsigned exit_edge = 0;      // its number among the source's successors
+  unsigned branches = 0;       // that depend on lanes
+  bool by_lanes = false;       // the exit is one of them: lanes leave one by one
+  std::vector<Inst*> results;  // vectors and masks of the loop that are used behind it
+  // Scalars, likewise. If lanes leave one by one they are those of the last iteration of all.
+  std::vector<Inst*> scalars;
+  // Phis of the header that are used behind the loop, if lanes leave one by one. In a lane that does not leave last, such a
+  // phi is what its next iteration would begin with.
+  std::vector<Inst*> previous;
+  // Masks among the header's phis. Lanes that are in none of their initial values are in no iteration, and each result is in
+  // these lanes what the phi in `initial` is from outside. Both are empty if the loop has to be executed for all lanes.
+  std::vector<Inst*> empty;
+  std::vector<Inst*> initial;
+  const Inst* always = nullptr;  // the one in `empty` that has a lane in all its iterations; null: none is known
+};
+
+// Null if it cannot be proven; `why` then says what stands against it.
+[[nodiscard]] std::optional<LaneLoop> find_lane_loop(const Loop& loop, const KnownBits& bits,
+                                                     std::string_view& why);
+
+}  // namespace wavejit::ir

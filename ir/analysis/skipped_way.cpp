@@ -1,0 +1,298 @@
+#include "ir/analysis/skipped_way.h"
+
+#include <algorithm>
+
+#include "ir/analysis/divergent_loop.h"
+
+namespace wavejit::ir {
+namespace {
+
+constexpr LaneFact kUnknownLanes{}, kNoLane{.kind = LaneFact::Kind::none}, kAllLanes{.kind = LaneFact::Kind::all};
+
+}  // namespace
+
+SkippedWay::SkippedWay(const Block* branch, const LaneBranch& lanes, const Loop& loop, const Inst* always, bool last)
+    : branch_(branch),
+      mask_(lanes.mask),
+      first_(branch->successors[lanes.some]),
+      other_(branch->successors[1 - lanes.some]),
+      loop_(loop),
+      last_(last) {
+  if (always != nullptr) given_[always] = kAllLanes;
+}
+
+bool SkippedWay::changes_nothing(std::string_view& why) {
+  if (!collect(why)) return false;
+  if (!again_) assume(mask_, kNoLane, kMaxDepth);
+  // Optimistic: phis of loops on the way are what they are from outside, until one of them turns out not to be.
+  do {
+    facts_.clear();
+    refuted_ = false;
+    assume_phis();
+    for (const Inst* phi : loop_phis_) check_phi(phi);
+  } while (refuted_);
+  if (again_ && of(mask_) != kNoLane) return why = "lanes come back", false;
+  for (const Block* block : way_) {
+    for (const Inst* inst : block->insts) {
+      if ((inst->op == Op::load || inst->op == Op::store) && of(inst->operands[0]) != kNoLane)
+        return why = "memory accessed on a skipped way", false;
+      if (!leaves_as_it_was(*inst)) return why = "a value changed on a skipped way", false;
+    }
+  }
+  return again_ || phis_agree() || (why = "a value changed on a skipped way", false);
+}
+
+bool SkippedWay::is_kept(const Inst* value, unsigned depth) {
+  if (value->is_const() || !way_.contains(value->parent)) return true;
+  if (value->type.is_scalar()) return false;
+  if (carried_by(value) != nullptr) return true;
+  return depth > 0 && value->op != Op::phi && op_info(value->op).lane_wise &&
+         std::all_of(value->operands.begin(), value->operands.end(),
+                     [&](const Inst* operand) { return is_kept(operand, depth - 1); });
+}
+
+const Inst* SkippedWay::next(const Inst* phi) const {
+  const Inst* value = nullptr;
+  for (size_t i = 0; i < phi->operands.size(); ++i) {
+    if (!way_.contains(phi->parent->predecessors[i])) continue;
+    if (value != nullptr && value != phi->operands[i]) return nullptr;
+    value = phi->operands[i];
+  }
+  return value;
+}
+
+bool SkippedWay::settles(const Inst* phi) {
+  return again_ && phi->op == Op::phi && phi->parent == first_ && next(phi) != nullptr && stays(phi);
+}
+
+const Inst* SkippedWay::carried_by(const Inst* value) {
+  if (!again_) return nullptr;
+  for (const Inst* phi : first_->insts) {
+    if (phi->op != Op::phi) break;
+    if (next(phi) == value && stays(phi)) return phi;
+  }
+  return nullptr;
+}
+
+// What follows from a mask's having none or all of the lanes that skip.
+void SkippedWay::assume(const Inst* mask, const LaneFact& fact, unsigned depth) {
+  if (depth == 0 || way_.contains(mask->parent) || !given_.try_emplace(mask, fact).second) return;
+  const auto operand = [&](size_t i) { return of(mask->operands[i]); };
+  switch (mask->op) {
+    case Op::and_:
+      for (size_t i = 0; i < 2; ++i)
+        if (fact == kAllLanes || operand(1 - i) == kAllLanes) assume(mask->operands[i], fact, depth - 1);
+      break;
+    case Op::or_:
+      for (size_t i = 0; i < 2; ++i)
+        if (fact == kNoLane || operand(1 - i) == kNoLane) assume(mask->operands[i], fact, depth - 1);
+      break;
+    case Op::andn:
+      if (fact == kAllLanes) assume(mask->operands[0], kAllLanes, depth - 1);
+      if (fact == kAllLanes) assume(mask->operands[1], kNoLane, depth - 1);
+      if (fact == kNoLane && operand(0) == kAllLanes) assume(mask->operands[1], kAllLanes, depth - 1);
+      if (fact == kNoLane && operand(1) == kNoLane) assume(mask->operands[0], kNoLane, depth - 1);
+      break;
+    case Op::not_:
+      assume(mask->operands[0], fact == kNoLane ? kAllLanes : kNoLane, depth - 1);
+      break;
+    default:
+      break;
+  }
+}
+
+bool SkippedWay::stays(const Inst* phi) {
+  const LaneFact now = of(next(phi));
+  return now == LaneFact{LaneFact::Kind::same, phi} || (of(phi) == kNoLane && now == kNoLane);
+}
+
+bool SkippedWay::collect(std::string_view& why) {
+  if (first_ == other_) return why = "both ways are one", false;
+  std::vector<const Block*> work{first_};
+  while (!work.empty()) {
+    const Block* block = work.back();
+    work.pop_back();
+    if (block == other_) continue;
+    if (!loop_.body.contains(block)) return why = "a skipped way leaves the loop", false;
+    if (!way_.insert(block).second) continue;
+    work.insert(work.end(), block->successors.begin(), block->successors.end());
+  }
+  again_ = way_.contains(branch_);
+  if (again_ && std::any_of(other_->predecessors.begin(), other_->predecessors.end(),
+                            [&](const Block* p) { return p != branch_ && way_.contains(p); }))
+    return why = "a loop inside has several exits", false;
+  if (!again_) {
+    for (const Block* predecessor : first_->predecessors)
+      if (!way_.contains(predecessor) && predecessor != branch_) return why = "a skipped way has two beginnings", false;
+  }
+  for (const Block* block : way_) {
+    // Entered at its first block alone.
+    if (block != first_ && std::any_of(block->predecessors.begin(), block->predecessors.end(),
+                                       [&](const Block* p) { return !way_.contains(p) && p != branch_; }))
+      return why = "a skipped way has two beginnings", false;
+    for (const Inst* inst : block->insts) {
+      if (inst->op != Op::phi) break;
+      if (block != first_ || !again_) loop_phis_.push_back(inst);
+    }
+  }
+  return true;
+}
+
+void SkippedWay::assume_phis() {
+  empty_.clear();
+  if (!again_) return;
+  // The beginning of the way is the beginning of an iteration.
+  for (const Inst* phi : first_->insts) {
+    if (phi->op != Op::phi) break;
+    const Inst* after = next(phi);
+    const bool empty =
+        phi->type.is_mask() && after != nullptr && !not_empty_.contains(phi) && is_within(after, mask_);
+    facts_[phi] = empty ? kNoLane : LaneFact{LaneFact::Kind::same, phi};
+    if (empty) empty_.push_back(phi);
+  }
+  for (const Inst* phi : empty_) {
+    const Inst* after = next(phi);
+    if (after == nullptr || of(after) != kNoLane) {
+      not_empty_.insert(phi);
+      refuted_ = true;
+    }
+  }
+}
+
+// The operands of phis inside agree.
+void SkippedWay::check_phi(const Inst* phi) {
+  const LaneFact assumed = of(phi);
+  if (assumed == kUnknownLanes) return;
+  for (const Inst* operand : phi->operands) {
+    if (of(operand) == assumed) continue;
+    unknown_.insert(phi);
+    refuted_ = true;
+    return;
+  }
+}
+
+// What the instruction defines is not used behind the way, or is the same as without it. phis_agree() looks at phis where
+// the ways meet.
+bool SkippedWay::leaves_as_it_was(const Inst& inst) {
+  return std::all_of(inst.users.begin(), inst.users.end(), [&](const Inst* user) {
+    if (way_.contains(user->parent)) return true;
+    if (!again_) return user->op == Op::phi && user->parent == other_;
+    if (last_ && (inst.type.is_scalar() || settles(&inst))) return true;
+    return is_kept(&inst);
+  });
+}
+
+// What comes from the way is what comes from the branch itself.
+bool SkippedWay::phis_agree() {
+  for (const Inst* phi : other_->insts) {
+    if (phi->op != Op::phi) break;
+    const Inst* direct = nullptr;
+    for (size_t i = 0; i < phi->operands.size(); ++i)
+      if (other_->predecessors[i] == branch_) direct = phi->operands[i];
+    for (size_t i = 0; i < phi->operands.size(); ++i) {
+      if (!way_.contains(other_->predecessors[i]) || phi->operands[i] == direct) continue;
+      const LaneFact fact = of(phi->operands[i]);
+      if (fact == kUnknownLanes || fact != of(direct)) return false;
+    }
+  }
+  return true;
+}
+
+LaneFact SkippedWay::of(const Inst* value) {
+  if (value->type.is_mask() && value->is_const(0)) return kNoLane;
+  if (value->type.is_mask() && value->is_const(~uint64_t{0})) return kAllLanes;
+  if (const auto it = given_.find(value); it != given_.end()) return it->second;
+  if (!way_.contains(value->parent)) {
+    if (value->type.is_mask() && !again_ && is_within(value, mask_)) return kNoLane;
+    return {LaneFact::Kind::same, value};
+  }
+  const auto [it, inserted] = facts_.try_emplace(value);
+  if (!inserted) return it->second;  // unknown while it is being looked at
+  const LaneFact fact = evaluate(*value);
+  return facts_[value] = fact;
+}
+
+LaneFact SkippedWay::phi(const Inst& inst) {
+  if (unknown_.contains(&inst)) return kUnknownLanes;
+  // Of what comes in, all that is known so far; check_phi() looks at the rest.
+  LaneFact first;
+  bool found = false;
+  for (const Inst* operand : inst.operands) {
+    const auto it = facts_.find(operand);
+    const bool pending = way_.contains(operand->parent) && it != facts_.end() && it->second == kUnknownLanes;
+    if (pending) continue;
+    const LaneFact fact = of(operand);
+    if (fact == kUnknownLanes) continue;
+    if (!found) {
+      first = fact;
+      found = true;
+      facts_[&inst] = first;  // what depends on it may use it
+    }
+  }
+  return first;
+}
+
+LaneFact SkippedWay::evaluate(const Inst& inst) {
+  const auto operand = [&](size_t i) { return of(inst.operands[i]); };
+  const bool mask = inst.type.is_mask();
+  switch (inst.op) {
+    case Op::phi:
+      return phi(inst);
+    case Op::select: {
+      const LaneFact a = operand(1), b = operand(2);
+      if (a == b) return a;
+      if (!inst.operands[0]->type.is_mask()) return kUnknownLanes;
+      const LaneFact lanes = operand(0);
+      return lanes == kNoLane ? b : lanes == kAllLanes ? a : kUnknownLanes;
+    }
+    case Op::and_: {
+      const LaneFact a = operand(0), b = operand(1);
+      if (a == b) return a;
+      if (mask && (a == kNoLane || b == kNoLane)) return kNoLane;
+      if (mask && a == kAllLanes) return b;
+      return mask && b == kAllLanes ? a : kUnknownLanes;
+    }
+    case Op::or_: {
+      const LaneFact a = operand(0), b = operand(1);
+      if (a == b) return a;
+      if (mask && (a == kAllLanes || b == kAllLanes)) return kAllLanes;
+      if (mask && a == kNoLane) return b;
+      return mask && b == kNoLane ? a : kUnknownLanes;
+    }
+    case Op::xor_: {
+      const LaneFact a = operand(0), b = operand(1);
+      if (!mask) return kUnknownLanes;
+      if (a == b && a != kUnknownLanes) return kNoLane;
+      return a == kNoLane ? b : b == kNoLane ? a : kUnknownLanes;
+    }
+    case Op::andn: {
+      const LaneFact a = operand(0), b = operand(1);
+      if (!mask) return kUnknownLanes;
+      if (a == kNoLane || b == kAllLanes || (a == b && a != kUnknownLanes)) return kNoLane;
+      return b == kNoLane ? a : kUnknownLanes;
+    }
+    case Op::not_: {
+      const LaneFact a = operand(0);
+      if (!mask) return kUnknownLanes;
+      return a == kNoLane ? kAllLanes : a == kAllLanes ? kNoLane : kUnknownLanes;
+    }
+    default:
+      return kUnknownLanes;
+  }
+}
+
+std::optional<LaneBranch> lane_branch(const Block& block) {
+  const Inst* last = block.terminator();
+  if (last->op != Op::cond_br) return std::nullopt;
+  LaneBranch branch;
+  const Inst* condition = last->operands[0];
+  while (condition->op == Op::not_ && condition->type == kI1) {
+    condition = condition->operands[0];
+    branch.some = 1 - branch.some;
+  }
+  if (condition->op != Op::mask_any) return std::nullopt;
+  branch.mask = condition->operands[0];
+  return branch;
+}
+
+}  // namespace wavejit::ir

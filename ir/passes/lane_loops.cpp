@@ -1,0 +1,814 @@
+// Copies of loops whose lanes part, for one lane after the other.
+//
+// In lockstep the wave stays in a loop until its last lane is done, executes both ways of every branch that lanes take
+// differently, and makes each access to memory that lanes make at places of their own with a gather. The copy executes the
+// whole loop for one lane, then for the next: vectors become scalars, masks become conditions, and branches are taken by
+// the lane's own bit. ir/analysis/lane_by_lane.h says when that gives the same results. Which of the two is faster depends
+// on the lanes; `lane_way` chooses at run time.
+//
+// Values that the copy needs go through rows of the frame. What is computed in floating point stays a vector, all of whose
+// lanes are the same.
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+
+#include "internal/lane_way.h"
+#include "ir/analysis/lane_by_lane.h"
+#include "ir/analysis/lane_shape.h"
+#include "ir/analysis/skipped_way.h"
+#include "ir/clone.h"
+#include "ir/passes/passes.h"
+
+namespace wavejit::ir::passes {
+namespace {
+
+constexpr size_t kMaxCopied = 1500;
+constexpr size_t kMaxRows = 96;
+// Estimates, in instructions of the host: a vector of all lanes, a gather or scatter, an instruction for one lane.
+constexpr double kVectorCost = 8, kScatteredCost = 120, kNearCost = 12;
+// The copy is made if it costs less than this many times the loop, for lanes that part as far as is known.
+constexpr double kWorthTrying = 6;
+
+bool is_scattered(const Inst& access, const LaneShapes& shapes) {
+  const Inst* address = nullptr;
+  switch (access.mem.form) {
+    case AddressForm::base_offset:
+    case AddressForm::scratch_off:
+      address = access.operands[2];
+      break;
+    case AddressForm::vector64:
+    case AddressForm::lds_offset:
+      address = access.operands[1];
+      break;
+    default:
+      return false;
+  }
+  return !shapes.of(address).known();
+}
+
+// Whether an operation has a form for scalars.
+bool has_scalar_form(const Inst& inst) {
+  switch (inst.op) {
+    case Op::udiv64:
+    case Op::perm:
+      return false;
+    case Op::select:
+    case Op::phi:
+    case Op::extract:
+    case Op::tuple:
+      return true;
+    case Op::splat:
+    case Op::splat64:
+    case Op::splat_mask:
+    case Op::lane_id:
+      return true;
+    default:
+      break;
+  }
+  const OpInfo& info = op_info(inst.op);
+  const auto scalar_or_vector = [](char letter) {
+    return letter == 'N' || letter == 'L' || letter == 'V' || letter == 'X' || letter == 'c';
+  };
+  return scalar_or_vector(info.result) && std::all_of(info.operands.begin(), info.operands.end(), scalar_or_vector);
+}
+
+Type scalar_type(Type type) {
+  switch (type.kind) {
+    case TypeKind::mask:
+      return kI1;
+    case TypeKind::v32:
+      return {TypeKind::i32, type.count};
+    case TypeKind::v64:
+      return {TypeKind::i64, type.count};
+    default:
+      return type;
+  }
+}
+
+class LaneCopier {
+ public:
+  LaneCopier(Function& function, const Dominators& dominators, const LaneLoop& found, uint64_t record)
+      : function_(function), found_(found), loop_(*found.loop), record_(record) {
+    for (Block* block : dominators.order())
+      if (loop_.body.contains(block)) blocks_.push_back(block);
+  }
+
+  bool run() {
+    if (!collect()) return false;
+    decide_vectors();
+    function_.count(Rule::loop_by_lanes);
+    make_blocks();
+    start();
+    for (Block* block : blocks_) copy(*block);
+    finish_phis();
+    end();
+    return true;
+  }
+
+ private:
+  [[nodiscard]] bool inside(const Inst* inst) const { return loop_.body.contains(inst->parent); }
+
+  // ---------------------------------------------------------------- what to copy
+
+  // Values from outside that a lane's element is read of.
+  bool collect() {
+    size_t count = 0;
+    std::unordered_set<const Inst*> seen;
+    for (Block* block : blocks_) {
+      count += block->insts.size();
+      for (Inst* inst : block->insts) {
+        for (Inst* operand : inst->operands) {
+          if (inside(operand) || operand->type.is_scalar() || !seen.insert(operand).second) continue;
+          if (operand->is_const() || operand->op == Op::undef || operand->op == Op::lane_id) continue;
+          if (operand->op == Op::splat || operand->op == Op::splat64 || operand->op == Op::splat_mask) continue;
+          if (operand->type.is_tuple()) return false;
+          (operand->type.is_mask() ? masks_ : rows_).push_back(operand);
+        }
+      }
+    }
+    stored_ = found_.results;
+    stored_.insert(stored_.end(), found_.previous.begin(), found_.previous.end());
+    return count <= kMaxCopied && rows_.size() + stored_.size() <= kMaxRows;
+  }
+  [[nodiscard]] bool inside_block(const Block* block) const { return loop_.body.contains(block); }
+
+  // Which values are vectors in the copy: those of operations without a form for scalars, and what only moves them.
+  void decide_vectors() {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const Block* block : blocks_) {
+        for (const Inst* inst : block->insts) {
+          if (inst->type == kNone || inst->type.is_scalar() || vectors_.contains(inst)) continue;
+          if (!is_vector(*inst)) continue;
+          vectors_.insert(inst);
+          changed = true;
+        }
+      }
+    }
+  }
+  [[nodiscard]] bool is_vector(const Inst& inst) const {
+    if (inst.op == Op::load || inst.is_const() || inst.op == Op::undef) return false;
+    if (!has_scalar_form(inst)) return true;
+    if (inst.op != Op::phi && inst.op != Op::select) return false;
+    if (inst.type.is_mask()) return false;
+    const size_t first = inst.op == Op::select ? 1 : 0;
+    return std::any_of(inst.operands.begin() + static_cast<ptrdiff_t>(first), inst.operands.end(),
+                       [&](const Inst* operand) { return vectors_.contains(operand); });
+  }
+
+  // ---------------------------------------------------------------- code
+
+  Inst* make(Op op, Type type, std::vector<Inst*> operands, uint64_t imm = 0, uint32_t attr = 0) {
+    Inst* inst = function_.create(op, type, std::move(operands));
+    inst->imm = imm;
+    inst->attr = attr;
+    inst->guest_pc = pc_;
+    if (before_ != nullptr) {
+      function_.insert_before(before_, inst);
+    } else {
+      function_.append(block_, inst);
+    }
+    return inst;
+  }
+  Inst* constant(Type type, uint64_t value) { return make(Op::const_, type, {}, value); }
+  Inst* icmp(ICmp predicate, Inst* a, Inst* b) {
+    return make(Op::icmp, kI1, {a, b}, 0, static_cast<uint32_t>(predicate));
+  }
+  // 32- and 64-bit rows do not share memory.
+  static uint64_t row_number(size_t index, Type type) { return 2 * index + (type.bits() == 64 ? 1 : 0); }
+
+  void make_blocks() {
+    const uint64_t pc = loop_.header->guest_pc;
+    auto& all = function_.blocks;
+    const size_t before = all.size();
+    for (Block** block : {&choose_, &start_, &head_}) *block = function_.add_block(pc);
+    for (const Block* block : blocks_) copies_[block] = function_.add_block(block->guest_pc);
+    for (Block** block : {&tail_, &done_}) *block = function_.add_block(pc);
+    const size_t added = all.size() - before;
+    // In the layout they go in front of the loop.
+    const auto header = std::find_if(all.begin(), all.end(), [&](const auto& b) { return b.get() == loop_.header; });
+    std::rotate(header, all.end() - static_cast<ptrdiff_t>(added), all.end());
+    for (Block** block : {&leave_, &merge_}) *block = function_.add_block(pc);
+    const auto from =
+        std::find_if(all.begin(), all.end(), [&](const auto& b) { return b.get() == found_.exit_from; });
+    std::rotate(from + 1, all.end() - 2, all.end());
+  }
+
+  void set_place(Block* block, Inst* before = nullptr) {
+    block_ = block;
+    before_ = before;
+    pc_ = before != nullptr && before->guest_pc != 0 ? before->guest_pc : block->guest_pc;
+  }
+
+  // In front of the loop: which way. Then the rows, and the loop over lanes.
+  void start() {
+    Block* const header = loop_.header;
+    // Values that come into the loop.
+    set_place(choose_);
+    std::vector<Inst*> phis;
+    for (Inst* phi : header->insts) {
+      if (phi->op != Op::phi) break;
+      phis.push_back(phi);
+    }
+    std::vector<size_t> ways;  // from outside, as numbers of the header's predecessors
+    for (size_t i = 0; i < header->predecessors.size(); ++i)
+      if (!inside_block(header->predecessors[i])) ways.push_back(i);
+    for (Inst* phi : phis) {
+      Inst* value = phi->operands[ways[0]];
+      if (ways.size() > 1) {
+        std::vector<Inst*> operands;
+        for (const size_t way : ways) operands.push_back(phi->operands[way]);
+        value = make(Op::phi, phi->type, std::move(operands));
+        if (phi->type.is_mask()) masks_.push_back(value);
+        if (!phi->type.is_mask() && !phi->type.is_scalar()) rows_.push_back(value);
+      }
+      first_[phi] = value;
+    }
+    for (const size_t way : ways) {
+      Block* from = header->predecessors[way];
+      std::replace(from->successors.begin(), from->successors.end(), header, choose_);
+    }
+    // A block may come in by both edges of its branch.
+    for (const size_t way : ways) choose_->predecessors.push_back(header->predecessors[way]);
+    std::vector<Block*> predecessors{choose_};
+    for (Inst* phi : phis) {
+      std::vector<Inst*> operands{first_[phi]};
+      for (size_t i = 0; i < phi->operands.size(); ++i)
+        if (inside_block(header->predecessors[i])) operands.push_back(phi->operands[i]);
+      for (Inst* operand : phi->operands) remove_user(operand, phi);
+      phi->operands = std::move(operands);
+      for (Inst* operand : phi->operands) operand->users.push_back(phi);
+    }
+    for (Block* predecessor : header->predecessors)
+      if (inside_block(predecessor)) predecessors.push_back(predecessor);
+    header->predecessors = std::move(predecessors);
+
+    // Lanes that are in none of these masks keep what they have.
+    Inst* lanes = nullptr;
+    Inst* way = make(Op::lane_way, kI1, {}, record_);
+    for (const Inst* phi : found_.empty) {
+      Inst* bits = make(Op::mask_to_i64, kI64, {first_.at(phi)});
+      lanes = lanes == nullptr ? bits : make(Op::or_, kI64, {lanes, bits});
+    }
+    if (lanes == nullptr) lanes = constant(kI64, ~uint64_t{0});
+    Inst* some = icmp(ICmp::ne, lanes, constant(kI64, 0));
+    make(Op::cond_br, kNone, {make(Op::and_, kI1, {way, some})});
+    Function::connect(choose_, start_);
+    choose_->successors.push_back(header);  // its predecessor already
+
+    set_place(start_);
+    for (size_t i = 0; i < rows_.size(); ++i) make(Op::set_lanes, kNone, {rows_[i]}, row_number(i, rows_[i]->type));
+    for (Inst* mask : masks_) numbers_[mask] = make(Op::mask_to_i64, kI64, {mask});
+    // What lanes have that are in no iteration.
+    const auto initial = [&](size_t i) { return i < found_.initial.size() ? first_.at(found_.initial[i]) : nullptr; };
+    for (size_t i = 0; i < stored_.size(); ++i) {
+      Inst* const first = initial(i);
+      if (stored_[i]->type.is_mask()) {
+        mask_results_.push_back(first == nullptr ? constant(kI64, 0) : make(Op::mask_to_i64, kI64, {first}));
+      } else if (first != nullptr) {
+        make(Op::set_lanes, kNone, {first}, result_row(i));
+      }
+    }
+    if (!found_.previous.empty()) make(Op::set_lanes, kNone, {constant(kV32, 0)}, count_row());
+    for (const Inst* result : found_.scalars) scalar_results_.push_back(constant(result->type, 0));
+    if (counts()) most_ = constant(kI32, 0);
+    zero_ = constant(kI64, 0);
+    one_ = constant(kI64, 1);
+    lds_base_ = make(Op::get_field, kI64, {}, offsetof(WaveState, lds_base));
+    make(Op::br, kNone, {});
+    Function::connect(start_, head_);
+
+    set_place(head_);
+    remaining_ = make(Op::phi, kI64, {lanes});
+    for (Inst*& result : mask_results_) result = make(Op::phi, kI64, {result});
+    for (Inst*& result : scalar_results_) result = make(Op::phi, result->type, {result});
+    if (counts()) most_ = make(Op::phi, kI32, {most_});
+    lane_ = make(Op::lo32, kI32, {make(Op::ctz, kI64, {remaining_})});
+    lane64_ = make(Op::zext64, kI64, {lane_});
+    make(Op::set_field, kNone, {lane_}, offsetof(WaveState, fault_lane));
+    for (size_t i = 0; i < rows_.size(); ++i)
+      scalars_[rows_[i]] =
+          make(Op::get_lane, scalar_type(rows_[i]->type), {lane_}, row_number(i, rows_[i]->type));
+    for (Inst* mask : masks_) scalars_[mask] = bit_of_lane(numbers_.at(mask));
+    if (counts()) first_count_ = constant(kI32, 0);
+    head_br_ = make(Op::br, kNone, {});
+    Function::connect(head_, copies_.at(loop_.header));
+  }
+
+  [[nodiscard]] uint64_t result_row(size_t i) const { return row_number(rows_.size() + i, stored_[i]->type); }
+  [[nodiscard]] uint64_t count_row() const { return row_number(rows_.size() + stored_.size(), kV32); }
+  // Whether it matters how many iterations a lane was in.
+  [[nodiscard]] bool counts() const {
+    return found_.by_lanes && (!found_.scalars.empty() || !found_.previous.empty());
+  }
+
+  static void remove_user(Inst* value, const Inst* user) {
+    value->users.erase(std::find(value->users.begin(), value->users.end(), user));
+  }
+
+  Inst* bit_of_lane(Inst* number) {
+    Inst* bit = make(Op::and_, kI64, {make(Op::lshr, kI64, {number, lane64_}), one_});
+    return icmp(ICmp::ne, bit, zero_);
+  }
+
+  // Conversions of a value stand behind its definition, so that all its users can have them.
+  class AtDefinition {
+   public:
+    AtDefinition(LaneCopier& copier, const Inst* value) : copier_(copier), block_(copier.block_), before_(copier.before_), pc_(copier.pc_) {
+      Block* block = value->parent;
+      auto next = std::find(block->insts.begin(), block->insts.end(), value) + 1;
+      while (next != block->insts.end() && (*next)->op == Op::phi) ++next;
+      copier.block_ = block;
+      copier.before_ = next == block->insts.end() ? nullptr : *next;
+      copier.pc_ = value->guest_pc;
+    }
+    ~AtDefinition() {
+      copier_.block_ = block_;
+      copier_.before_ = before_;
+      copier_.pc_ = pc_;
+    }
+    AtDefinition(const AtDefinition&) = delete;
+    AtDefinition& operator=(const AtDefinition&) = delete;
+
+   private:
+    LaneCopier& copier_;
+    Block* block_;
+    Inst* before_;
+    uint64_t pc_;
+  };
+  class AtHead {
+   public:
+    explicit AtHead(LaneCopier& copier) : copier_(copier), block_(copier.block_), before_(copier.before_), pc_(copier.pc_) {
+      copier.block_ = copier.head_;
+      copier.before_ = copier.head_br_;
+    }
+    ~AtHead() {
+      copier_.block_ = block_;
+      copier_.before_ = before_;
+      copier_.pc_ = pc_;
+    }
+    AtHead(const AtHead&) = delete;
+    AtHead& operator=(const AtHead&) = delete;
+
+   private:
+    LaneCopier& copier_;
+    Block* block_;
+    Inst* before_;
+    uint64_t pc_;
+  };
+
+  // The lane's value as a scalar, a mask's bit as an i1.
+  Inst* scalar(Inst* value) {
+    if (value->type.is_scalar()) return inside(value) ? copied_scalars_.at(value) : value;
+    if (const auto it = scalars_.find(value); it != scalars_.end()) return it->second;
+    return scalars_[value] = make_scalar(value);
+  }
+  Inst* make_scalar(Inst* value) {
+    if (!inside(value) || value->is_const() || value->op == Op::undef || value->op == Op::lane_id) {
+      const AtHead place(*this);
+      return outside_scalar(value);
+    }
+    Inst* vector = vectors_of_.at(value);
+    const AtDefinition place(*this, vector);
+    if (value->type.is_mask()) return make(Op::mask_any, kI1, {vector});
+    return first_element(vector);
+  }
+  // The same, but a vector is converted here and for nobody else.
+  Inst* scalar_here(Inst* value) {
+    const auto it = vectors_of_.find(value);
+    if (!vectors_.contains(value) || value->type.is_mask() || it == vectors_of_.end()) return scalar(value);
+    return first_element(it->second);
+  }
+  Inst* first_element(Inst* vector) {
+    if (vector->type == kV32) return first_of(vector);
+    return make(Op::pack64, kI64, {first_of(make(Op::lo32, kV32, {vector})), first_of(make(Op::hi32, kV32, {vector}))});
+  }
+  Inst* first_of(Inst* vector) { return make(Op::readlane, kI32, {vector, constant(kI32, 0)}); }
+  Inst* outside_scalar(Inst* value) {
+    switch (value->op) {
+      case Op::const_:
+        if (!value->type.is_mask()) return constant(scalar_type(value->type), value->imm);
+        if (value->imm == 0 || value->imm == ~uint64_t{0}) return constant(kI1, value->imm & 1);
+        return bit_of_lane(constant(kI64, value->imm));
+      case Op::undef:
+        return constant(scalar_type(value->type), 0);
+      case Op::lane_id:
+        return lane_;
+      case Op::splat:
+      case Op::splat64:
+      case Op::splat_mask:
+        return value->operands[0];
+      default:
+        break;
+    }
+    WAVEJIT_CHECK(false, "%{} has no row", value->id);
+    return nullptr;
+  }
+
+  // The same as a vector whose lanes are all the same, or as a mask of no or all lanes.
+  Inst* vector(Inst* value) {
+    if (const auto it = vectors_of_.find(value); it != vectors_of_.end()) return it->second;
+    return vectors_of_[value] = make_vector(value);
+  }
+  Inst* make_vector(Inst* value) {
+    const bool anywhere = value->is_const() && (!value->type.is_mask() || value->imm == 0 || value->imm == ~uint64_t{0});
+    if (anywhere || (!inside(value) && (value->op == Op::splat || value->op == Op::splat64 || value->op == Op::splat_mask))) {
+      if (!inside(value)) return value;
+      const AtHead place(*this);
+      return constant(value->type, value->imm);
+    }
+    Inst* from = scalar(value);
+    const AtDefinition place(*this, from);
+    if (value->type.is_mask()) return make(Op::splat_mask, kMask, {from});
+    return value->type == kV32 ? make(Op::splat, kV32, {from}) : make(Op::splat64, kV64, {from});
+  }
+
+  void copy(const Block& original) {
+    set_place(copies_.at(&original));
+    if (&original == loop_.header && counts()) begun_ = make(Op::phi, kI32, {});
+    for (Inst* inst : original.insts) {
+      pc_ = inst->guest_pc;
+      if (is_terminator(inst->op)) {
+        leave_block(original, *inst);
+      } else if (inst == found_.always) {
+        const AtHead place(*this);
+        scalars_[inst] = constant(kI1, 1);
+      } else if (inst->op == Op::phi) {
+        define(inst, make(Op::phi, copied_type(inst), {}));
+        phis_.push_back(inst);
+      } else if (count_ == nullptr && begun_ != nullptr) {
+        count_ = make(Op::add, kI32, {begun_, constant(kI32, 1)});
+        copy_one(*inst);
+      } else {
+        copy_one(*inst);
+      }
+    }
+  }
+  void copy_one(Inst& original) {
+    Inst* const inst = &original;
+    if (!inst->is_const() && inst->op != Op::undef && inst->op != Op::lane_id) {
+      copy(*inst);
+    } else if (inst->type.is_scalar()) {
+      copied_scalars_[inst] = clone_here(*inst, {});
+    }
+  }
+
+  [[nodiscard]] Type copied_type(const Inst* inst) const {
+    return vectors_.contains(inst) ? inst->type : scalar_type(inst->type);
+  }
+  void define(Inst* original, Inst* copy) {
+    if (original->type.is_scalar()) {
+      copied_scalars_[original] = copy;
+    } else if (vectors_.contains(original)) {
+      vectors_of_[original] = copy;
+    } else {
+      scalars_[original] = copy;
+    }
+  }
+
+  Inst* clone_here(const Inst& inst, std::vector<Inst*> operands) {
+    Inst* copy = clone(function_, inst, std::move(operands));
+    function_.append(block_, copy);
+    return copy;
+  }
+
+  void copy(Inst& inst) {
+    switch (inst.op) {
+      case Op::load:
+        return copy_load(inst);
+      case Op::store:
+        return copy_store(inst);
+      case Op::mask_any:
+        copied_scalars_[&inst] = scalar(inst.operands[0]);
+        return;
+      case Op::splat:
+      case Op::splat64:
+      case Op::splat_mask:
+        scalars_[&inst] = scalar(inst.operands[0]);
+        return;
+      default:
+        break;
+    }
+    if (inst.type == kNone || inst.type.is_scalar() || !vectors_.contains(&inst)) {
+      std::vector<Inst*> operands;
+      for (Inst* operand : inst.operands) operands.push_back(scalar(operand));
+      Inst* copy = clone_here(inst, std::move(operands));
+      copy->type = scalar_type(inst.type);
+      if (inst.type != kNone) define(&inst, copy);
+      return;
+    }
+    std::vector<Inst*> operands;
+    for (size_t i = 0; i < inst.operands.size(); ++i) {
+      Inst* operand = inst.operands[i];
+      const bool condition = inst.op == Op::select && i == 0;
+      const bool as_scalar = operand->type.is_scalar() || (condition && !vectors_.contains(operand));
+      operands.push_back(as_scalar ? scalar(operand) : vector(operand));
+    }
+    define(&inst, clone_here(inst, std::move(operands)));
+  }
+
+  // ---------------------------------------------------------------- memory
+
+  Inst* add64(Inst* a, Inst* b) { return make(Op::add, kI64, {a, b}); }
+
+  // The address of the first element, without the constant offset where `imm` returns that.
+  Inst* address_of(const Inst& access, int64_t& imm, int64_t& stride) {
+    const MemAttr& mem = access.mem;
+    imm = mem.imm;
+    stride = mem.bytes;
+    switch (mem.form) {
+      case AddressForm::base_offset:
+        return add64(scalar(access.operands[1]), make(Op::zext64, kI64, {scalar(access.operands[2])}));
+      case AddressForm::base_only:
+      case AddressForm::vector64:
+        return scalar(access.operands[1]);
+      case AddressForm::lds_offset:
+        return add64(lds_base_, make(Op::zext64, kI64, {scalar(access.operands[1])}));
+      case AddressForm::scratch_off:
+      case AddressForm::scratch_base:
+        break;
+    }
+    // Byte b of the lane is at base + (b / 4) * 256 + lane * 4 + b % 4.
+    stride = mem.bytes == 4 ? 256 : mem.bytes;
+    Inst* own = add64(scalar(access.operands[1]), make(Op::shl, kI64, {lane64_, constant(kI64, 2)}));
+    if (mem.form == AddressForm::scratch_base) {
+      const auto byte = std::min<uint64_t>(static_cast<uint32_t>(imm), kLastScratchByte);
+      imm = static_cast<int64_t>(byte / 4 * 256 + byte % 4);
+      return own;
+    }
+    Inst* byte = scalar(access.operands[2]);
+    if (imm != 0) byte = make(Op::add, kI32, {byte, constant(kI32, static_cast<uint32_t>(imm))});
+    imm = 0;
+    byte = make(Op::umin, kI32, {byte, constant(kI32, kLastScratchByte)});
+    Inst* row = make(Op::shl, kI32, {make(Op::lshr, kI32, {byte, constant(kI32, 2)}), constant(kI32, 8)});
+    if (mem.bytes < 4) row = make(Op::or_, kI32, {row, make(Op::and_, kI32, {byte, constant(kI32, 3)})});
+    return add64(own, make(Op::zext64, kI64, {row}));
+  }
+
+  Inst* access(const Inst& original, Op op, Type type, std::vector<Inst*> operands, int64_t imm, unsigned count) {
+    Inst* inst = make(op, type, std::move(operands));
+    inst->mem.space = original.mem.space;
+    inst->mem.form = AddressForm::base_only;
+    inst->mem.bytes = original.mem.bytes;
+    inst->mem.count = static_cast<uint8_t>(count);
+    inst->mem.sign_extend = original.mem.sign_extend;
+    inst->mem.glc = original.mem.glc;
+    inst->mem.imm = imm;
+    return inst;
+  }
+
+  void copy_load(Inst& inst) {
+    int64_t imm = 0, stride = 0;
+    Inst* lanes = scalar(inst.operands[0]);
+    Inst* address = address_of(inst, imm, stride);
+    const unsigned count = inst.mem.count;
+    if (count == 1 || (stride == 4 && inst.mem.bytes == 4)) {
+      scalars_[&inst] = access(inst, Op::load_lane, scalar_type(inst.type), {lanes, address}, imm, count);
+      return;
+    }
+    std::vector<Inst*> elements;
+    for (unsigned i = 0; i < count; ++i) {
+      Inst* element = access(inst, Op::load_lane, kI32, {lanes, address}, imm + stride * i, 1);
+      // Bytes that several instructions load.
+      if (inst.mem.bytes == 1) element->guest_pc += 4 * (inst.imm >> 8 * i & 0xff);
+      elements.push_back(element);
+    }
+    scalars_[&inst] = make(Op::tuple, scalar_type(inst.type), std::move(elements));
+  }
+
+  void copy_store(Inst& inst) {
+    int64_t imm = 0, stride = 0;
+    Inst* lanes = scalar(inst.operands[0]);
+    Inst* address = address_of(inst, imm, stride);
+    const size_t first = inst.operands.size() - inst.mem.count;
+    for (unsigned i = 0; i < inst.mem.count; ++i)
+      access(inst, Op::store_lane, kNone, {lanes, address, scalar(inst.operands[first + i])}, imm + stride * i, 1);
+  }
+
+  // ---------------------------------------------------------------- ends
+
+  [[nodiscard]] Block* copy_of(const Block* from, unsigned edge) const {
+    if (from == found_.exit_from && edge == found_.exit_edge) return tail_;
+    return copies_.at(from->successors[edge]);
+  }
+
+  void leave_block(const Block& original, const Inst& last) {
+    std::vector<Inst*> operands;
+    for (Inst* operand : last.operands) operands.push_back(scalar(operand));
+    clone_here(last, std::move(operands));
+    for (unsigned i = 0; i < original.successors.size(); ++i) block_->successors.push_back(copy_of(&original, i));
+  }
+
+  // The copies' predecessors in the order of the originals', with the head of the loop over lanes for those from outside.
+  void finish_phis() {
+    for (const Block* original : blocks_) {
+      Block* copy = copies_.at(original);
+      for (const Block* predecessor : original->predecessors) {
+        if (predecessor == choose_) {
+          if (copy->predecessors.empty() || copy->predecessors[0] != head_) copy->predecessors.insert(copy->predecessors.begin(), head_);
+          continue;
+        }
+        copy->predecessors.push_back(copies_.at(predecessor));
+      }
+    }
+    // connect() has entered the head already, as the header's first predecessor.
+    for (Inst* phi : phis_) {
+      const bool as_vector = vectors_.contains(phi);
+      Inst* copy = as_vector ? vectors_of_.at(phi) : phi->type.is_scalar() ? copied_scalars_.at(phi) : scalars_.at(phi);
+      for (Inst* operand : phi->operands) {
+        Inst* value = as_vector ? vector(operand) : scalar(operand);
+        copy->operands.push_back(value);
+        value->users.push_back(copy);
+      }
+    }
+    if (begun_ != nullptr) {
+      for (const Block* predecessor : begun_->parent->predecessors) {
+        Inst* value = predecessor == head_ ? first_count_ : count_;
+        begun_->operands.push_back(value);
+        value->users.push_back(begun_);
+      }
+    }
+    tail_->predecessors.push_back(copies_.at(found_.exit_from));
+  }
+
+  void end() {
+    set_place(tail_);
+    const auto add_operand = [](Inst* phi, Inst* value) {
+      phi->operands.push_back(value);
+      value->users.push_back(phi);
+    };
+    size_t masks = 0;
+    std::vector<Inst*> numbers;
+    for (size_t i = 0; i < stored_.size(); ++i) {
+      Inst* result = stored_[i];
+      if (!result->type.is_mask()) {
+        make(Op::set_lane, kNone, {lane_, scalar_here(result)}, result_row(i));
+        continue;
+      }
+      // The lane's bit.
+      Inst* sum = mask_results_[masks++];
+      Inst* bit = make(Op::shl, kI64, {one_, lane64_});
+      Inst* own = make(Op::select, kI64, {scalar(result), bit, zero_});
+      Inst* next = make(Op::or_, kI64, {make(Op::andn, kI64, {sum, bit}), own});
+      add_operand(sum, next);
+      numbers.push_back(next);
+    }
+    // Scalars of the lane that is in most iterations.
+    Inst* const more = counts() ? icmp(ICmp::ult, most_, count_) : nullptr;
+    for (size_t i = 0; i < found_.scalars.size(); ++i) {
+      Inst* value = scalar(found_.scalars[i]);
+      if (more != nullptr) value = make(Op::select, value->type, {more, value, scalar_results_[i]});
+      add_operand(scalar_results_[i], value);
+      scalar_results_[i] = value;
+    }
+    Inst* most = nullptr;
+    if (more != nullptr) {
+      most = make(Op::select, kI32, {more, count_, most_});
+      add_operand(most_, most);
+    }
+    if (!found_.previous.empty()) make(Op::set_lane, kNone, {lane_, count_}, count_row());
+    Inst* rest = make(Op::and_, kI64, {remaining_, make(Op::sub, kI64, {remaining_, one_})});
+    add_operand(remaining_, rest);
+    make(Op::cond_br, kNone, {icmp(ICmp::ne, rest, zero_)});
+    Function::connect(tail_, head_);
+    Function::connect(tail_, done_);
+
+    set_place(done_);
+    std::vector<Inst*> results;
+    masks = 0;
+    for (size_t i = 0; i < stored_.size(); ++i) {
+      const Inst* result = stored_[i];
+      results.push_back(result->type.is_mask() ? make(Op::i64_to_mask, kMask, {numbers[masks++]})
+                                               : make(Op::get_lanes, result->type, {}, result_row(i)));
+    }
+    if (!found_.previous.empty()) {
+      Inst* counts = make(Op::get_lanes, kV32, {}, count_row());
+      Inst* last = make(Op::icmp, kMask, {counts, make(Op::splat, kV32, {most})}, 0, static_cast<uint32_t>(ICmp::eq));
+      for (size_t i = 0; i < found_.previous.size(); ++i) {
+        const Inst* phi = found_.previous[i];
+        Inst* next = nullptr;
+        for (size_t k = 0; k < phi->operands.size(); ++k)
+          if (phi->parent->predecessors[k] != choose_) next = phi->operands[k];
+        const auto at = std::find(found_.results.begin(), found_.results.end(), next) - found_.results.begin();
+        Inst*& result = results[found_.results.size() + i];
+        Inst* const other = results[static_cast<size_t>(at)];
+        result = phi->type.is_mask() ? make(Op::or_, kMask, {make(Op::and_, kMask, {result, last}), make(Op::andn, kMask, {other, last})})
+                                     : make(Op::select, phi->type, {last, result, other});
+      }
+    }
+    std::vector<Inst*> left = stored_;
+    left.insert(left.end(), found_.scalars.begin(), found_.scalars.end());
+    results.insert(results.end(), scalar_results_.begin(), scalar_results_.end());
+    make(Op::br, kNone, {});
+    Function::connect(done_, merge_);
+
+    // Both ways meet.
+    Block* const from = found_.exit_from;
+    Block* const target = from->successors[found_.exit_edge];
+    from->successors[found_.exit_edge] = leave_;
+    leave_->predecessors.push_back(from);
+    set_place(leave_);
+    make(Op::br, kNone, {});
+    Function::connect(leave_, merge_);
+    std::swap(merge_->predecessors[0], merge_->predecessors[1]);  // leave_, done_
+    set_place(merge_);
+    std::vector<std::pair<Inst*, Inst*>> merged;
+    for (size_t i = 0; i < results.size(); ++i)
+      merged.emplace_back(left[i], make(Op::phi, left[i]->type, {left[i], results[i]}));
+    make(Op::lane_way_end, kNone, {}, record_);
+    make(Op::br, kNone, {});
+    merge_->successors.push_back(target);
+    *std::find(target->predecessors.begin(), target->predecessors.end(), from) = merge_;
+    for (const auto& [result, phi] : merged) {
+      for (Inst* user : std::vector<Inst*>(result->users)) {
+        if (user == phi || loop_.body.contains(user->parent)) continue;
+        for (unsigned i = 0; i < user->operands.size(); ++i)
+          if (user->operands[i] == result) function_.set_operand(user, i, phi);
+      }
+    }
+  }
+
+  Function& function_;
+  const LaneLoop& found_;
+  const Loop& loop_;
+  const uint64_t record_;
+  std::vector<Block*> blocks_;  // of the loop, dominators first
+  std::vector<Inst*> rows_, masks_;  // values from outside
+  std::unordered_set<const Inst*> vectors_;
+  Block *choose_ = nullptr, *start_ = nullptr, *head_ = nullptr, *tail_ = nullptr, *done_ = nullptr;
+  Block *leave_ = nullptr, *merge_ = nullptr;
+  std::unordered_map<const Block*, Block*> copies_;
+  std::unordered_map<const Inst*, Inst*> first_;           // by phi of the header: its value from outside
+  std::unordered_map<const Inst*, Inst*> numbers_;         // of masks from outside, as i64
+  std::unordered_map<const Inst*, Inst*> copied_scalars_;  // by scalar of the loop
+  std::unordered_map<const Inst*, Inst*> scalars_, vectors_of_;
+  std::vector<Inst*> stored_;  // vectors and masks that each lane leaves
+  std::vector<Inst*> phis_, mask_results_, scalar_results_;
+  Inst *begun_ = nullptr, *count_ = nullptr, *first_count_ = nullptr;  // iterations of the lane
+  Inst* most_ = nullptr;                                              // of any lane so far
+  Inst *remaining_ = nullptr, *lane_ = nullptr, *lane64_ = nullptr, *zero_ = nullptr, *one_ = nullptr;
+  Inst *lds_base_ = nullptr, *head_br_ = nullptr;
+  Block* block_ = nullptr;
+  Inst* before_ = nullptr;
+  uint64_t pc_ = 0;
+};
+
+// Whether one lane after the other may be faster. Lanes that take a branch differently are taken to be half of them.
+bool worth_trying(const LaneLoop& found, const LaneShapes& shapes, const Dominators& dominators) {
+  if (found.branches == 0) return false;
+  double lockstep = 0, lane = 0;
+  for (const Block* block : found.loop->body) {
+    double share = 1;
+    for (const Block* over = block; over != nullptr && over != found.loop->header; over = dominators.immediate(over)) {
+      const Block* before = dominators.immediate(over);
+      if (before == nullptr || !found.loop->body.contains(before)) break;
+      const auto branch = lane_branch(*before);
+      if (branch && before->successors[branch->some] == over) share /= 2;
+    }
+    for (const Inst* inst : block->insts) {
+      if (inst->op == Op::phi || inst->is_const()) continue;
+      const bool access = inst->op == Op::load || inst->op == Op::store;
+      const bool vector = inst->type.is_vector() || inst->type.is_mask() || access;
+      const double elements = access ? inst->mem.count : inst->type.kind == TypeKind::v64 ? 2 : 1;
+      if (!vector) {
+        lockstep += 1;
+        lane += share;
+      } else if (access && is_scattered(*inst, shapes)) {
+        lockstep += kScatteredCost * elements;
+        lane += share * elements;
+      } else {
+        lockstep += (access ? kNearCost : shapes.of(inst).is_uniform() ? 1 : kVectorCost) * elements;
+        lane += share;
+      }
+    }
+  }
+  return kWaveSize * lane < kWorthTrying * lockstep;
+}
+
+}  // namespace
+
+PassResult lane_loops(Function& function, const PassContext& context) {
+  const bool dropped = drop_unreachable(function);
+  const Dominators dominators(function);
+  const std::vector<Loop> loops = find_loops(dominators);
+  if (loops.empty()) return {.changed = dropped};
+  std::vector<LaneLoop> found;
+  std::unordered_set<const Block*> taken;
+  const LaneShapes shapes(function);
+  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {  // outer ones first
+    if (taken.contains(loop->header)) continue;
+    std::string_view why;
+    std::optional<LaneLoop> one = find_lane_loop(*loop, shapes.bits(), why);
+    if (!one || !(context.all_lane_loops || worth_trying(*one, shapes, dominators))) continue;
+    taken.insert(loop->body.begin(), loop->body.end());
+    found.push_back(std::move(*one));
+  }
+  bool changed = dropped;
+  for (const LaneLoop& one : found) {
+    const uint64_t record = (one.loop->header->guest_pc >> 2 ^ one.loop->body.size()) % kLaneWays;
+    changed |= LaneCopier(function, dominators, one, record).run();
+  }
+  return {.changed = changed};
+}
+
+}  // namespace wavejit::ir::passes

@@ -1,0 +1,317 @@
+// Random loops that lanes leave one by one, with branches inside that lanes take differently: a copy for one lane after the
+// other leaves the same registers as the loop. Most merges are as a compiler makes them, for the lanes that are active;
+// others are for other lanes, or left out, so that some loops must be refused.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <random>
+
+#include "ir/builder.h"
+#include "ir/interpret.h"
+#include "ir/pass.h"
+#include "ir/rules.h"
+#include "ir/text.h"
+
+namespace wavejit::ir {
+namespace {
+
+class LoopMaker {
+ public:
+  explicit LoopMaker(uint64_t seed) : random_(seed) {}
+
+  std::unique_ptr<Function> make() {
+    function_ = std::make_unique<Function>("f");
+    Block* entry = function_->add_block();
+    builder_ = std::make_unique<Builder>(*function_, entry);
+    function_->entries.push_back({.guest_pc = 0x100, .block = entry});
+    for (unsigned i = 0; i < kVectors; ++i) values_.v.push_back(builder_->op_typed(Op::get_vgpr, kV32, {}, 0, i));
+    for (unsigned i = 0; i < kScalars; ++i) values_.s.push_back(builder_->op_typed(Op::get_sgpr, kI32, {}, 0, 2 + i));
+    values_.m.push_back(builder_->op_typed(Op::get_mask, kMask, {}, 0, 126));
+    for (unsigned i = 1; i < kMasks; ++i)
+      values_.m.push_back(builder_->op_typed(Op::get_mask, kMask, {}, 0, 10 + 2 * i));
+    base_ = builder_->op_typed(Op::get_sgpr64, kI64, {}, 0, 40);
+    loop(0);
+    for (unsigned i = 0; i < kVectors; ++i)
+      if (chance(70)) builder_->op_typed(Op::set_vgpr, kNone, {values_.v[i]}, 0, i);
+    for (unsigned i = 0; i < kScalars; ++i)
+      if (chance(odd_ ? 40 : 10)) builder_->op_typed(Op::set_sgpr, kNone, {values_.s[i]}, 0, 2 + i);
+    for (unsigned i = 1; i < kMasks; ++i)
+      if (chance(30)) builder_->op_typed(Op::set_mask, kNone, {values_.m[i]}, 0, 10 + 2 * i);
+    builder_->exit(ExitReason::kYield, 0x200);
+    return std::move(function_);
+  }
+
+ private:
+  static constexpr unsigned kVectors = 5, kScalars = 2, kMasks = 3;
+  // m[0] is EXEC.
+  struct Values {
+    std::vector<Inst*> v, s, m;
+  };
+
+  unsigned below(unsigned bound) { return static_cast<unsigned>(random_() % bound); }
+  bool chance(unsigned percent) { return below(100) < percent; }
+  Inst*& any(std::vector<Inst*>& list) { return list[below(static_cast<unsigned>(list.size()))]; }
+  Inst* exec() { return values_.m[0]; }
+
+  // What a register holds behind a write: mostly for active lanes alone.
+  Inst* merged(Inst* value, Inst* old) {
+    if (chance(odd_ ? 8 : 2)) return value;
+    Inst* lanes = chance(odd_ ? 8 : 2) ? any(values_.m) : exec();
+    return builder_->select(lanes, value, old);
+  }
+
+  Inst* comparison() {
+    static constexpr ICmp kPredicates[] = {ICmp::eq, ICmp::ne, ICmp::ult, ICmp::uge, ICmp::slt, ICmp::sge};
+    Inst* b = chance(50) ? any(values_.v) : builder_->op(Op::splat, {any(values_.s)});
+    Inst* a = any(values_.v);
+    if (chance(50)) {
+      a = builder_->op(Op::and_, {a, builder_->v32(3)});
+      b = builder_->v32(below(4));
+    }
+    return builder_->icmp(kPredicates[below(std::size(kPredicates))], a, b);
+  }
+
+  void statement() {
+    switch (below(9)) {
+      case 0:
+        if (chance(60)) {
+          Inst*& s = any(values_.s);
+          s = builder_->op(Op::add, {s, builder_->i32(below(7))});
+        }
+        return;
+      case 1: {
+        Inst* mask = comparison();
+        Inst*& m = values_.m[1 + below(kMasks - 1)];
+        switch (below(5)) {
+          case 0:
+            m = builder_->op(Op::and_, {exec(), mask});
+            return;
+          case 1:
+            m = builder_->op(Op::or_, {m, builder_->op(Op::and_, {exec(), mask})});
+            return;
+          case 2:
+            m = builder_->op(Op::andn, {m, exec()});
+            return;
+          case 3:
+            m = builder_->op(Op::xor_, {m, exec()});
+            return;
+          default:
+            m = chance(odd_ ? 60 : 10) ? mask : builder_->op(Op::or_, {builder_->op(Op::and_, {exec(), mask}), builder_->op(Op::andn, {m, exec()})});
+            return;
+        }
+      }
+      case 2: {
+        MemAttr mem;
+        mem.form = AddressForm::base_offset;
+        mem.count = static_cast<uint8_t>(1 + below(2));
+        Inst* load = builder_->load(Type{TypeKind::v32, mem.count}, mem, {exec(), base_, any(values_.v)});
+        Inst*& v = any(values_.v);
+        v = merged(mem.count == 1 ? load : builder_->extract(load, 1), v);
+        return;
+      }
+      case 3: {
+        Inst* wide = builder_->op(Op::mul_wide_u, {any(values_.v), any(values_.v)});
+        Inst*& v = any(values_.v);
+        v = merged(builder_->op(chance(50) ? Op::lo32 : Op::hi32, {wide}), v);
+        return;
+      }
+      case 4: {
+        Inst* sum = builder_->op(Op::fadd_f32, {any(values_.v), any(values_.v)}, 0x3c);
+        Inst*& v = any(values_.v);
+        v = merged(sum, v);
+        return;
+      }
+      case 5: {
+        Inst* chosen = builder_->select(any(values_.m), any(values_.v), any(values_.v));
+        Inst*& v = any(values_.v);
+        v = merged(chosen, v);
+        return;
+      }
+      default: {
+        static constexpr Op kOps[] = {Op::add, Op::sub, Op::xor_, Op::mul, Op::lshr};
+        Inst* b = chance(25)   ? builder_->op(Op::splat, {any(values_.s)})
+                  : chance(20) ? builder_->op_typed(Op::lane_id, kV32, {})
+                  : chance(30) ? builder_->v32(below(9))
+                               : any(values_.v);
+        Inst* result = builder_->op(kOps[below(std::size(kOps))], {any(values_.v), b});
+        Inst*& v = any(values_.v);
+        v = merged(result, v);
+        return;
+      }
+    }
+  }
+
+  void statements(unsigned depth) {
+    for (unsigned i = 0, count = 1 + below(6); i < count; ++i) {
+      const unsigned kind = depth < 3 ? below(10) : 9;
+      if (kind == 0) {
+        branch(depth);
+      } else if (kind == 1 && depth < 2) {
+        loop(depth + 1);
+      } else if (kind == 2) {
+        uniform_branch(depth);
+      } else {
+        statement();
+      }
+    }
+  }
+
+  void add_phis(Block* join, const Values& one, const Values& other) {
+    builder_->set_block(join);
+    const auto merge = [&](std::vector<Inst*>& now, const std::vector<Inst*>& a, const std::vector<Inst*>& b) {
+      for (size_t i = 0; i < now.size(); ++i)
+        now[i] = a[i] == b[i] ? a[i] : builder_->op_typed(Op::phi, a[i]->type, {a[i], b[i]});
+    };
+    merge(values_.v, one.v, other.v);
+    merge(values_.s, one.s, other.s);
+    merge(values_.m, one.m, other.m);
+  }
+
+  // if (some lane is in the mask) for those lanes ...
+  void branch(unsigned depth) {
+    Inst* lanes = comparison();
+    if (!chance(odd_ ? 10 : 2)) lanes = builder_->op(chance(80) ? Op::and_ : Op::andn, {exec(), lanes});
+    Block* then = function_->add_block();
+    Block* join = function_->add_block();
+    Inst* some = builder_->op(Op::mask_any, {lanes});
+    if (chance(30)) {
+      builder_->cond_br(builder_->op(Op::not_, {some}), join, then);
+    } else {
+      builder_->cond_br(some, then, join);
+    }
+    const Values before = values_;
+    builder_->set_block(then);
+    values_.m[0] = chance(odd_ ? 10 : 2) ? any(values_.m) : lanes;
+    const std::vector<Inst*> scalars = values_.s;
+    statements(depth + 1);
+    if (!chance(odd_ ? 20 : 4)) values_.s = scalars;
+    values_.m[0] = chance(odd_ ? 5 : 1) ? exec() : before.m[0];
+    const Values behind = values_;
+    builder_->br(join);
+    add_phis(join, before, behind);
+    if (join->predecessors[0] == then) swap_ways(join);
+  }
+  // Phis list what comes from the branch first.
+  static void swap_ways(Block* join) {
+    for (Inst* phi : join->insts) {
+      if (phi->op != Op::phi) break;
+      std::swap(phi->operands[0], phi->operands[1]);
+    }
+  }
+
+  void uniform_branch(unsigned depth) {
+    Block* then = function_->add_block();
+    Block* join = function_->add_block();
+    Inst* bit = builder_->op(Op::and_, {any(values_.s), builder_->i32(1)});
+    builder_->cond_br(builder_->icmp(ICmp::ne, bit, builder_->i32(0)), then, join);
+    const Values before = values_;
+    builder_->set_block(then);
+    statements(depth + 1);
+    values_.m[0] = before.m[0];
+    const Values behind = values_;
+    builder_->br(join);
+    add_phis(join, before, behind);
+  }
+
+  // do { ... } while (some lane stays); or as often as a scalar says.
+  void loop(unsigned depth) {
+    odd_ = chance(40);
+    const bool uniform = depth > 0 && chance(25);
+    Block* header = function_->add_block();
+    Block* behind = function_->add_block();
+    const Values outside = values_;
+    Inst* zero = builder_->v32(0);
+    Inst* none = builder_->i32(0);
+    builder_->br(header);
+    builder_->set_block(header);
+    std::vector<Inst*> phis;
+    const auto enter = [&](std::vector<Inst*>& list) {
+      for (Inst*& value : list) phis.push_back(value = builder_->op_typed(Op::phi, value->type, {value}));
+    };
+    enter(values_.v);
+    enter(values_.s);
+    enter(values_.m);
+    Inst* counter = builder_->op_typed(Op::phi, kV32, {zero});
+    Inst* rounds = builder_->op_typed(Op::phi, kI32, {none});
+    const Values begun = values_;
+    const Inst* const own = exec();
+    statements(depth);
+    if (!chance(odd_ ? 5 : 1)) values_.m[0] = const_cast<Inst*>(own);
+    Inst* next_round = builder_->op(Op::add, {rounds, builder_->i32(1)});
+    // Lanes stay a few iterations.
+    Inst* bound = builder_->op(Op::and_, {outside.v[0], builder_->v32(3)});
+    Inst* counted = builder_->op(Op::add, {counter, builder_->v32(1)});
+    Inst* next = chance(70) ? builder_->select(exec(), counted, counter) : counted;
+    Inst* staying = builder_->icmp(ICmp::ult, counter, bound);
+    Inst* left = builder_->icmp(ICmp::uge, counter, bound);
+    Inst* lanes = uniform ? exec() : chance(50) ? builder_->op(Op::and_, {exec(), staying}) : builder_->op(Op::andn, {exec(), left});
+    Inst* again = uniform ? builder_->icmp(ICmp::ult, rounds, builder_->i32(2)) : builder_->op(Op::mask_any, {lanes});
+    Block* latch = builder_->block();
+    if (!uniform) values_.m[0] = lanes;
+    builder_->cond_br(again, header, behind);
+    size_t i = 0;
+    const auto close = [&](Inst* phi, Inst* value) {
+      phi->operands.push_back(value);
+      value->users.push_back(phi);
+    };
+    for (auto* list : {&values_.v, &values_.s, &values_.m})
+      for (Inst* value : *list) close(phis[i++], value);
+    close(counter, next);
+    close(rounds, next_round);
+    EXPECT_EQ(header->predecessors[1], latch);
+    builder_->set_block(behind);
+    values_.m[0] = outside.m[0];
+    if (chance(odd_ ? 20 : 5)) any(values_.v) = any(const_cast<std::vector<Inst*>&>(begun.v));
+    if (depth > 0 && !chance(odd_ ? 10 : 2)) values_.s = outside.s;
+  }
+
+  std::mt19937_64 random_;
+  bool odd_ = false;
+  std::unique_ptr<Function> function_;
+  std::unique_ptr<Builder> builder_;
+  Values values_;
+  Inst* base_ = nullptr;
+};
+
+// What registers hold in the end.
+std::vector<std::string> registers(const Function& function, uint64_t seed) {
+  const auto result = interpret(function, 0, seed, uint64_t{1} << 24);
+  if (!result) return {"error: " + result.error().message};
+  std::vector<std::string> events = result->events;
+  std::erase_if(events, [](const std::string& event) { return event.starts_with("load"); });
+  return events;
+}
+
+TEST(LaneLoops, LeaveTheRegistersOfTheLoop) {
+  const char* text = std::getenv("WAVEJIT_LANE_LOOP_SEEDS");
+  const uint64_t count = text != nullptr ? std::strtoull(text, nullptr, 0) : 3000;
+  const auto passes = pipeline();
+  const auto pass = std::find_if(passes.begin(), passes.end(), [](const Pass& p) { return p.name == "lane-loops"; });
+  ASSERT_NE(pass, passes.end());
+  PassContext context;
+  context.all_lane_loops = true;
+  size_t copied = 0, refused = 0;
+  for (uint64_t seed = 1; seed <= count; ++seed) {
+    const auto function = LoopMaker(seed).make();
+    ASSERT_EQ(verify(*function), "") << "seed " << seed;
+    constexpr uint64_t kRuns = 4;
+    std::vector<std::vector<std::string>> expected;
+    for (uint64_t run = 0; run < kRuns; ++run) expected.push_back(registers(*function, seed + run));
+    ASSERT_FALSE(expected[0][0].starts_with("error")) << "seed " << seed << ": " << expected[0][0];
+    const std::string before = print(*function);
+    if (!pass->run(*function, context).changed) {
+      ++refused;
+      continue;
+    }
+    ++copied;
+    ASSERT_EQ(verify(*function), "") << "seed " << seed << "\n" << before;
+    for (uint64_t run = 0; run < kRuns; ++run)
+      ASSERT_EQ(registers(*function, seed + run), expected[run]) << "seed " << seed << "\n" << before << print(*function);
+  }
+  EXPECT_GT(copied, count / 5);
+  EXPECT_GT(refused, count / 20);
+}
+
+}  // namespace
+}  // namespace wavejit::ir
