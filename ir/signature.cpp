@@ -177,7 +177,8 @@ bool is_row_type(Type type, bool lanes) {
 
 std::string check_lane_access(const Inst& inst) {
   const MemAttr& mem = inst.mem;
-  if (mem.form != AddressForm::base_only || mem.bytes > 4 || mem.count < 1) return "an access of one lane to an address";
+  if (mem.form != AddressForm::base_only || mem.bytes > 4 || mem.count < 1)
+    return "an access of one lane to an address";
   std::string letters = "bd";
   if (inst.op == Op::store_lane) letters.append(mem.count, 's');
   if (inst.op == Op::store_lane ? inst.type != kNone : inst.type != Type{TypeKind::i32, mem.count})

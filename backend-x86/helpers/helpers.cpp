@@ -8,6 +8,7 @@
 #include "backend-x86/helpers/calls.h"
 #include "backend-x86/helpers/flat_lanes.h"
 #include "backend-x86/helpers/helpers_float.h"
+#include "backend-x86/helpers/lane_way_stubs.h"
 #include "internal/interrupt.h"
 #include "internal/semantics/clock.h"
 #include "internal/semantics/screen_partition.h"
@@ -93,8 +94,15 @@ HelperFn find_helper(const ir::Inst& inst) {
 std::span<const uintptr_t> callable_functions() {
   // Never destroyed: threads that translate may outlive static destruction.
   static const std::vector<uintptr_t>& functions = *new std::vector<uintptr_t>([] {
-    std::vector<uintptr_t> all{reinterpret_cast<uintptr_t>(&realtime), reinterpret_cast<uintptr_t>(&raise_interrupt),
-                               poll_stub(), flat_stub(Tier::avx2), flat_stub(Tier::avx512)};
+    std::vector<uintptr_t> all{reinterpret_cast<uintptr_t>(&realtime),
+                               reinterpret_cast<uintptr_t>(&raise_interrupt),
+                               poll_stub(),
+                               flat_stub(Tier::avx2),
+                               flat_stub(Tier::avx512),
+                               lane_way_stub(Tier::avx2, true),
+                               lane_way_stub(Tier::avx2, false),
+                               lane_way_stub(Tier::avx512, true),
+                               lane_way_stub(Tier::avx512, false)};
     const auto add = [&](HelperFn function) { all.push_back(reinterpret_cast<uintptr_t>(function)); };
 #define HELPER(name, ...) add(name);
 #include "ir/helpers.def"

@@ -1,8 +1,6 @@
 // Which way a loop is executed: internal/lane_way.h.
 #include "internal/lane_way.h"
 
-#include <x86intrin.h>
-
 #include <algorithm>
 
 namespace wavejit {
@@ -10,40 +8,40 @@ namespace {
 
 // Between timed executions: at least so many others, and as many as take so many ticks.
 constexpr uint64_t kUntimed = 15, kMostUntimed = 1 << 16, kUntimedTicks = 1 << 20;
-constexpr uint32_t kFirstRounds = 3;  // lockstep twice, as the first time finds nothing in the caches; then lane by lane
+constexpr uint32_t kFirstRounds =
+    3;  // lockstep twice, as the first time finds nothing in the caches; then lane by lane
 // Of the timed executions, one in so many goes the way that was slower: much slower or not much.
 constexpr uint32_t kRarely = 64, kOften = 8;
 constexpr uint64_t kMuchSlower = 3;
 
 }  // namespace
 
-void begin_timed(LaneWay& way) {
+void begin_timed(LaneTiming& timing, uint64_t now) {
+  LaneWay& way = *timing.way;
   if (way.fixed != 0) {
     way.countdown = INT32_MAX;
     return;
   }
   const uint32_t round = way.rounds++;
-  const uint32_t faster = way.ticks[1] < way.ticks[0] ? 1 : 0;
-  const bool much = way.ticks[1 - faster] > kMuchSlower * way.ticks[faster];
-  if (round < kFirstRounds) {
-    way.lanes = round == kFirstRounds - 1 ? 1 : 0;
+  if (round < kFirstRounds || way.ticks[0] == 0 || way.ticks[1] == 0) {
+    way.lanes = round % kFirstRounds == kFirstRounds - 1 ? 1 : 0;
+    way.countdown = 0;
   } else {
+    const uint32_t faster = way.ticks[1] < way.ticks[0] ? 1 : 0;
+    const bool much = way.ticks[1 - faster] > kMuchSlower * way.ticks[faster];
     way.lanes = round % (much ? kRarely : kOften) == 0 ? 1 - faster : faster;
-  }
-  way.countdown = 0;
-  if (round >= kFirstRounds)
     way.countdown = static_cast<int32_t>(std::clamp(kUntimedTicks / way.ticks[faster], kUntimed, kMostUntimed));
-  way.timed = 1;
-  way.start = __rdtsc();
+  }
+  timing.start = (now | 1) ^ (way.lanes ^ 1);
 }
 
-void end_timed(LaneWay& way) {
-  const uint64_t ticks = __rdtsc() - way.start + 1;
-  way.timed = 0;
-  uint64_t& average = way.ticks[way.lanes];
+void end_timed(const LaneTiming& timing, uint64_t now) {
+  LaneWay& way = *timing.way;
+  uint64_t& average = way.ticks[timing.start & 1];
+  const uint64_t ticks = std::max<uint64_t>(now - timing.start, 4);
   // The first executions are not like those that follow.
   average = average == 0 || way.rounds < kFirstRounds ? ticks : average - average / 4 + ticks / 4;
-  if (way.rounds >= kFirstRounds) way.lanes = way.ticks[1] < way.ticks[0] ? 1 : 0;
+  if (way.ticks[0] != 0 && way.ticks[1] != 0) way.lanes = way.ticks[1] < way.ticks[0] ? 1 : 0;
 }
 
 }  // namespace wavejit

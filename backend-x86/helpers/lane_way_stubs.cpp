@@ -1,11 +1,13 @@
 #include "backend-x86/helpers/lane_way_stubs.h"
 
+#include <x86intrin.h>
+
 #include "backend-x86/encode/saved_registers.h"
 #include "internal/lane_way.h"
 
 extern "C" {
-[[gnu::visibility("hidden"), gnu::used]] void wavejit_begin_timed(wavejit::LaneWay* way);
-[[gnu::visibility("hidden"), gnu::used]] void wavejit_end_timed(wavejit::LaneWay* way);
+[[gnu::visibility("hidden"), gnu::used]] void wavejit_begin_timed(wavejit::LaneTiming* timing);
+[[gnu::visibility("hidden"), gnu::used]] void wavejit_end_timed(wavejit::LaneTiming* timing);
 }
 
 namespace wavejit::backend {
@@ -33,9 +35,9 @@ uintptr_t lane_way_stub(Tier tier, bool begins) {
 
 }  // namespace wavejit::backend
 
-void wavejit_begin_timed(wavejit::LaneWay* way) {
-  wavejit::begin_timed(*way);
+void wavejit_begin_timed(wavejit::LaneTiming* timing) {
+  wavejit::begin_timed(*timing, __rdtsc());
 }
-void wavejit_end_timed(wavejit::LaneWay* way) {
-  wavejit::end_timed(*way);
+void wavejit_end_timed(wavejit::LaneTiming* timing) {
+  wavejit::end_timed(*timing, __rdtsc());
 }

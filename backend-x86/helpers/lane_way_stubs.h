@@ -1,4 +1,4 @@
-// Ways from translated code to internal/lane_way.h.
+// Ways from translated code to internal/lane_way.h, with the time stamp counter.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace wavejit::backend {
 
-// The address of begin_timed() or end_timed(), as code of the tier calls it: the caller pushes the address of a LaneWay, which
+// The address of begin_timed() or end_timed(), as code of the tier calls it: the caller pushes the address of a LaneTiming, which
 // the function pops. It keeps all registers but the flags.
 [[nodiscard]] uintptr_t lane_way_stub(Tier tier, bool begins);
 

@@ -292,6 +292,22 @@ void Emitter::plan_fusions() {
           }
           break;
         }
+        case Op::splat: {
+          const Inst* load = inst->operands[0];
+          const bool dword = load->op == Op::load_lane && load->mem.bytes == 4 && load->mem.count == 1 &&
+                             load->mem.space != Space::flat && load->operands[0]->is_const(1);
+          // Users of other kinds may take the scalar.
+          const bool computes = std::all_of(inst->users.begin(), inst->users.end(), [inst](const Inst* user) {
+            return user->parent == inst->parent && user->op >= Op::fadd_f32 && user->op <= Op::fcmp_f32;
+          });
+          // Nothing is stored in between.
+          const auto after = std::find(block->insts.begin(), block->insts.end(), load);
+          if (dword && computes && !lane_addresses_.is_scalar(inst) && single(load, *inst) &&
+              std::none_of(after, std::find(after, block->insts.end(), inst),
+                           [](const Inst* other) { return other->op == Op::store_lane; }))
+            fused_[load->id] = true;
+          break;
+        }
         case Op::select: {
           if (!isa_->merges() || inst->type != ir::kV32 || inst->operands[0]->type != ir::kMask) break;
           const Inst* value = inst->operands[1];
@@ -674,6 +690,7 @@ void Emitter::emit_chunk(const Inst& inst, unsigned chunk) {
   if (inst.op == Op::const_ || inst.op == Op::undef || inst.op == Op::lane_id) return;  // made where they are used
   if (inst.op == Op::extract && !classes_.is_shared(&inst)) return;  // an alias of a tuple's register
   if (lane_addresses_.is_scalar(&inst)) return emit_lane_address(inst, chunk);
+  if (inst.op == Op::splat && is_fused(inst.operands[0])) return emit_load_for_all_lanes(inst, chunk);
   const bool done = emit_ternary(inst, chunk) || emit_simple(inst, chunk) || emit_state(inst, chunk) ||
                     emit_int32(inst, chunk) || emit_int64(inst, chunk) || emit_mask(inst, chunk) ||
                     emit_float(inst, chunk) || emit_float16(inst, chunk) || emit_transcendental(inst, chunk) ||
@@ -689,8 +706,8 @@ void Emitter::emit_scalar(const Inst& inst) {
 }
 
 void Emitter::emit_barrier(const Inst& inst) {
-  if (!(emit_lane_loop(inst) || emit_mask_number(inst) || emit_cross_lane(inst) || emit_atomic(inst) || emit_store_of_wave(inst) ||
-        emit_out_of_line(inst)))
+  if (!(emit_lane_loop(inst) || emit_mask_number(inst) || emit_cross_lane(inst) || emit_atomic(inst) ||
+        emit_store_of_wave(inst) || emit_out_of_line(inst)))
     fail(inst);
 }
 

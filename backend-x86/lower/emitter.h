@@ -463,13 +463,18 @@ class Emitter {
   // Loops executed for one lane after the other (lane_loops.cpp).
   bool emit_lane_loop(const Inst& inst);
   void emit_lane_access(const Inst& inst);
+  void emit_load_for_all_lanes(const Inst& splat, unsigned chunk);
+  [[nodiscard]] Mem place_of_lane(const Inst& access, const Gp& base, int32_t disp, unsigned element, unsigned bytes);
+  [[nodiscard]] std::pair<Gp, int32_t> address_of_lane(const Inst& access);
   void call_for_flat_lane(const Inst& inst, const Gp& base, int32_t disp);
   void emit_lane_way(const Inst& inst);
   void emit_lane_way_end(const Inst& inst);
-  void call_for_lane_way(const Gp& ways, int32_t record, uintptr_t stub);
+  void call_for_lane_way(bool begins);
+  Mem lane_timing(size_t offset);
+  std::optional<Mem> lane_timing_;
   Mem frame_row(uint64_t number, bool wide);
   Mem element_of_row(const Inst& inst, bool wide);
-  std::map<uint64_t, Mem> frame_rows_;  // by number
+  std::map<uint64_t, Mem> frame_rows_;      // by number
   bool emit_out_of_line(const Inst& inst);  // helper_calls.cpp
   void emit_call(const Inst& inst);
   bool emit_out_of_line_chunk(const Inst& inst, unsigned chunk);

@@ -79,6 +79,36 @@ bool Emitter::emit_lane_loop(const Inst& inst) {
   }
 }
 
+// Base and displacement, which reaches all elements.
+std::pair<Gp, int32_t> Emitter::address_of_lane(const Inst& access) {
+  const Gp base = gp(access.operands[1]);
+  const int64_t disp = access.mem.imm, end = disp + 4 * int64_t{access.mem.count};
+  if (disp == static_cast<int32_t>(disp) && end == static_cast<int32_t>(end)) return {base, static_cast<int32_t>(disp)};
+  const Gp far = cc_.new_gp64();
+  cc_.mov(far, disp);
+  cc_.add(far, base);
+  return {far, 0};
+}
+
+// The next instruction is the one that accesses it.
+Mem Emitter::place_of_lane(const Inst& access, const Gp& base, int32_t disp, unsigned element, unsigned bytes) {
+  faults_.mark({.guest_pc = access.guest_pc,
+                .first_lane = 0,
+                .lanes = kWaveSize,
+                .element_bytes = access.mem.bytes,
+                .write = access.op == Op::store_lane,
+                .lane_in_state = true});
+  return x86::ptr(base, disp + static_cast<int32_t>(element * access.mem.bytes), bytes);
+}
+
+void Emitter::emit_load_for_all_lanes(const Inst& splat, unsigned chunk) {
+  const Inst& load = *splat.operands[0];
+  const auto [base, disp] = address_of_lane(load);
+  const Vec to = dst(splat, chunk);
+  const Mem from = place_of_lane(load, base, disp, 0, 4);
+  cc_.emit(I::kIdVpbroadcastd, to, from);
+}
+
 void Emitter::emit_lane_access(const Inst& inst) {
   const ir::MemAttr& mem = inst.mem;
   const bool loads = inst.op == Op::load_lane;
@@ -94,43 +124,31 @@ void Emitter::emit_lane_access(const Inst& inst) {
     cc_.test(c, c);
     cc_.jz(skip);
   }
-  Gp base = gp(inst.operands[1]);
-  int64_t disp = mem.imm;
-  if (const int64_t end = disp + 4 * int64_t{mem.count}; disp != static_cast<int32_t>(disp) || end != static_cast<int32_t>(end)) {
-    const Gp far = cc_.new_gp64();
-    cc_.mov(far, disp);
-    cc_.add(far, base);
-    base = far;
-    disp = 0;
-  }
+  const auto [base, disp] = address_of_lane(inst);
   const Label flat = cc_.new_label();
   if (mem.space == ir::Space::flat) {
     // Addresses of the apertures are served by a function.
     const Gp high = cc_.new_gp64();
-    cc_.lea(high, x86::ptr(base, static_cast<int32_t>(disp)));
+    cc_.lea(high, x86::ptr(base, disp));
     cc_.shr(high, 32);
     cc_.cmp(high.r32(), kSharedApertureHi);
     cc_.j(CondCode::kAE, flat);
-    cold([&] {
+    cold([&, from = base, offset = disp] {
       cc_.bind(flat);
-      call_for_flat_lane(inst, base, static_cast<int32_t>(disp));
+      call_for_flat_lane(inst, from, offset);
       cc_.jmp(skip);
     });
   }
-  const auto place = [&](unsigned element, unsigned bytes) {
-    faults_.mark({.guest_pc = inst.guest_pc,
-                  .first_lane = 0,
-                  .lanes = kWaveSize,
-                  .element_bytes = mem.bytes,
-                  .write = !loads,
-                  .lane_in_state = true});
-    return x86::ptr(base, static_cast<int32_t>(disp) + static_cast<int32_t>(element * mem.bytes), bytes);
+  const auto place = [&, from = base, offset = disp](unsigned element, unsigned bytes) {
+    return place_of_lane(inst, from, offset, element, bytes);
   };
   // Pairs of dwords are read whole.
   for (unsigned i = 0; i < mem.count; ++i) {
     if (!loads) {
       const Gp value = gp(inst.operands[2 + i]);
-      cc_.mov(place(i, mem.bytes), mem.bytes == 1 ? Gp(value.r8()) : mem.bytes == 2 ? Gp(value.r16()) : Gp(value.r32()));
+      cc_.mov(place(i, mem.bytes), mem.bytes == 1   ? Gp(value.r8())
+                                   : mem.bytes == 2 ? Gp(value.r16())
+                                                    : Gp(value.r32()));
     } else if (mem.bytes < 4) {
       cc_.emit(mem.sign_extend ? I::kIdMovsx : I::kIdMovzx, dst_gp(inst, i), place(i, mem.bytes));
     } else if (i + 1 < mem.count) {
@@ -162,10 +180,11 @@ void Emitter::call_for_flat_lane(const Inst& inst, const Gp& base, int32_t disp)
   cc_.mov(pc, inst.guest_pc);
   cc_.mov(field(offsetof(FlatLanes, guest_pc), 8), pc);
   cc_.mov(field(offsetof(FlatLanes, wave), 8), wave_);
-  const FlatShape rest{.bytes = mem.bytes,
-                       .count = mem.count,
-                       .first_lane = 0,
-                       .flags = static_cast<uint8_t>(FlatShape::kLoad | (mem.sign_extend ? FlatShape::kSignExtend : 0))};
+  const FlatShape rest{
+      .bytes = mem.bytes,
+      .count = mem.count,
+      .first_lane = 0,
+      .flags = static_cast<uint8_t>(FlatShape::kLoad | (mem.sign_extend ? FlatShape::kSignExtend : 0))};
   cc_.mov(shape, wave_field(offsetof(WaveState, fault_lane), 4));
   cc_.shl(shape, 8 * offsetof(FlatShape, first_lane));
   cc_.or_(shape, std::bit_cast<int32_t>(rest));
@@ -179,47 +198,52 @@ void Emitter::call_for_flat_lane(const Inst& inst, const Gp& base, int32_t disp)
 // Lockstep if nobody keeps records.
 void Emitter::emit_lane_way(const Inst& inst) {
   const Label done = cc_.new_label(), timed = cc_.new_label(), decided = cc_.new_label();
-  const Gp way = cc_.new_gp64(), result = cc_.new_gp32();
+  const Gp ways = cc_.new_gp64(), result = cc_.new_gp32();
   const auto record = static_cast<int32_t>(inst.imm * sizeof(LaneWay));
+  cc_.mov(lane_timing(offsetof(LaneTiming, start)), 0);
   cc_.mov(result, 0);
-  cc_.mov(way, wave_field(offsetof(WaveState, lane_ways), 8));
-  cc_.test(way, way);
+  cc_.mov(ways, wave_field(offsetof(WaveState, lane_ways), 8));
+  cc_.test(ways, ways);
   cc_.jz(done);
-  cc_.sub(x86::dword_ptr(way, record + static_cast<int32_t>(offsetof(LaneWay, countdown))), 1);
+  cc_.sub(x86::dword_ptr(ways, record + static_cast<int32_t>(offsetof(LaneWay, countdown))), 1);
   cc_.j(CondCode::kS, timed);
   cc_.bind(decided);
-  cc_.mov(result, x86::dword_ptr(way, record + static_cast<int32_t>(offsetof(LaneWay, lanes))));
+  cc_.mov(result, x86::dword_ptr(ways, record + static_cast<int32_t>(offsetof(LaneWay, lanes))));
   cc_.bind(done);
   cc_.mov(dst_gp(inst), result);
   cold([&] {
     cc_.bind(timed);
-    call_for_lane_way(way, record, lane_way_stub(options_.tier, true));
+    const Gp way = cc_.new_gp64();
+    cc_.lea(way, x86::ptr(ways, record));
+    cc_.mov(lane_timing(offsetof(LaneTiming, way)), way);
+    call_for_lane_way(true);
     cc_.jmp(decided);
   });
 }
 
-void Emitter::emit_lane_way_end(const Inst& inst) {
+void Emitter::emit_lane_way_end(const Inst&) {
   const Label done = cc_.new_label(), timed = cc_.new_label();
-  const Gp way = cc_.new_gp64();
-  const auto record = static_cast<int32_t>(inst.imm * sizeof(LaneWay));
-  cc_.mov(way, wave_field(offsetof(WaveState, lane_ways), 8));
-  cc_.test(way, way);
-  cc_.jz(done);
-  cc_.cmp(x86::dword_ptr(way, record + static_cast<int32_t>(offsetof(LaneWay, timed))), 0);
+  cc_.cmp(lane_timing(offsetof(LaneTiming, start)), 0);
   cc_.j(CondCode::kNE, timed);
   cc_.bind(done);
   cold([&] {
     cc_.bind(timed);
-    call_for_lane_way(way, record, lane_way_stub(options_.tier, false));
+    call_for_lane_way(false);
     cc_.jmp(done);
   });
 }
 
-void Emitter::call_for_lane_way(const Gp& ways, int32_t record, uintptr_t stub) {
-  const Gp address = cc_.new_gp64();
-  cc_.lea(address, x86::ptr(ways, record));
+// A member of the timing of the function's loops, of which none is in another.
+Mem Emitter::lane_timing(size_t offset) {
+  Mem member = scratch_row(lane_timing_, sizeof(LaneTiming)).cloneAdjusted(static_cast<int64_t>(offset));
+  member.setSize(8);
+  return member;
+}
+
+void Emitter::call_for_lane_way(bool begins) {
+  const Gp address = address_of(lane_timing(0));
   cc_.push(address);
-  cc_.emit(I::kIdCall, pool_.function(stub));
+  cc_.emit(I::kIdCall, pool_.function(lane_way_stub(options_.tier, begins)));
 }
 
 }  // namespace wavejit::backend

@@ -13,12 +13,10 @@ inline constexpr unsigned kLaneWays = 256;
 
 // The record of a loop, or of several ones that happen to have the same number.
 struct LaneWay {
-  int32_t countdown = 0;  // executions until one is timed
-  uint32_t lanes = 0;     // 1: one lane after the other
-  uint32_t timed = 0;     // 1: the execution that goes on is timed
-  uint32_t rounds = 0;    // executions that were timed
-  uint32_t fixed = 0;     // 1: `lanes` stays as it is
-  uint64_t start = 0;     // of the one that is timed, in ticks of the time stamp counter
+  int32_t countdown = 0;       // executions until one is timed
+  uint32_t lanes = 0;          // 1: one lane after the other
+  uint32_t rounds = 0;         // executions that were timed
+  uint32_t fixed = 0;          // 1: `lanes` stays as it is
   uint64_t ticks[2] = {0, 0};  // of an execution, by `lanes`: a moving average; 0: not known
 };
 
@@ -26,9 +24,15 @@ struct LaneWays {
   LaneWay records[kLaneWays];
 };
 
-// For the beginning of an execution that is timed: decides which way it goes.
-void begin_timed(LaneWay& way);
-// For its end: decides which way the next ones go.
-void end_timed(LaneWay& way);
+// An execution that is timed: in the frame of the code, as waves may be suspended in the middle of a loop.
+struct LaneTiming {
+  LaneWay* way = nullptr;
+  uint64_t start = 0;  // in ticks of the time stamp counter; bit 0 is the way that was chosen. 0: it is not timed
+};
+
+// At the beginning of an execution that is timed, `now` in ticks: decides which way it goes.
+void begin_timed(LaneTiming& timing, uint64_t now);
+// At its end: decides which way the next ones go.
+void end_timed(const LaneTiming& timing, uint64_t now);
 
 }  // namespace wavejit

@@ -199,7 +199,7 @@ class Finder {
   LaneLoop found_;
   std::vector<std::pair<const Block*, LaneBranch>> branches_;
   std::unordered_map<const Inst*, const Inst*> previous_;  // by phi: what the next iteration begins with
-  std::unordered_map<const Inst*, const Inst*> kept_;  // by value: the phi that has it in lanes that have left
+  std::unordered_map<const Inst*, const Inst*> kept_;      // by value: the phi that has it in lanes that have left
 };
 
 }  // namespace

@@ -39,7 +39,6 @@ struct LaneLoop {
 };
 
 // Null if it cannot be proven; `why` then says what stands against it.
-[[nodiscard]] std::optional<LaneLoop> find_lane_loop(const Loop& loop, const KnownBits& bits,
-                                                     std::string_view& why);
+[[nodiscard]] std::optional<LaneLoop> find_lane_loop(const Loop& loop, const KnownBits& bits, std::string_view& why);
 
 }  // namespace wavejit::ir

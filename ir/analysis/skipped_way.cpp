@@ -145,8 +145,7 @@ void SkippedWay::assume_phis() {
   for (const Inst* phi : first_->insts) {
     if (phi->op != Op::phi) break;
     const Inst* after = next(phi);
-    const bool empty =
-        phi->type.is_mask() && after != nullptr && !not_empty_.contains(phi) && is_within(after, mask_);
+    const bool empty = phi->type.is_mask() && after != nullptr && !not_empty_.contains(phi) && is_within(after, mask_);
     facts_[phi] = empty ? kNoLane : LaneFact{LaneFact::Kind::same, phi};
     if (empty) empty_.push_back(phi);
   }

@@ -189,8 +189,7 @@ class LaneCopier {
     const auto header = std::find_if(all.begin(), all.end(), [&](const auto& b) { return b.get() == loop_.header; });
     std::rotate(header, all.end() - static_cast<ptrdiff_t>(added), all.end());
     for (Block** block : {&leave_, &merge_}) *block = function_.add_block(pc);
-    const auto from =
-        std::find_if(all.begin(), all.end(), [&](const auto& b) { return b.get() == found_.exit_from; });
+    const auto from = std::find_if(all.begin(), all.end(), [&](const auto& b) { return b.get() == found_.exit_from; });
     std::rotate(from + 1, all.end() - 2, all.end());
   }
 
@@ -287,8 +286,7 @@ class LaneCopier {
     lane64_ = make(Op::zext64, kI64, {lane_});
     make(Op::set_field, kNone, {lane_}, offsetof(WaveState, fault_lane));
     for (size_t i = 0; i < rows_.size(); ++i)
-      scalars_[rows_[i]] =
-          make(Op::get_lane, scalar_type(rows_[i]->type), {lane_}, row_number(i, rows_[i]->type));
+      scalars_[rows_[i]] = make(Op::get_lane, scalar_type(rows_[i]->type), {lane_}, row_number(i, rows_[i]->type));
     for (Inst* mask : masks_) scalars_[mask] = bit_of_lane(numbers_.at(mask));
     if (counts()) first_count_ = constant(kI32, 0);
     head_br_ = make(Op::br, kNone, {});
@@ -298,9 +296,7 @@ class LaneCopier {
   [[nodiscard]] uint64_t result_row(size_t i) const { return row_number(rows_.size() + i, stored_[i]->type); }
   [[nodiscard]] uint64_t count_row() const { return row_number(rows_.size() + stored_.size(), kV32); }
   // Whether it matters how many iterations a lane was in.
-  [[nodiscard]] bool counts() const {
-    return found_.by_lanes && (!found_.scalars.empty() || !found_.previous.empty());
-  }
+  [[nodiscard]] bool counts() const { return found_.by_lanes && (!found_.scalars.empty() || !found_.previous.empty()); }
 
   static void remove_user(Inst* value, const Inst* user) {
     value->users.erase(std::find(value->users.begin(), value->users.end(), user));
@@ -314,7 +310,8 @@ class LaneCopier {
   // Conversions of a value stand behind its definition, so that all its users can have them.
   class AtDefinition {
    public:
-    AtDefinition(LaneCopier& copier, const Inst* value) : copier_(copier), block_(copier.block_), before_(copier.before_), pc_(copier.pc_) {
+    AtDefinition(LaneCopier& copier, const Inst* value)
+        : copier_(copier), block_(copier.block_), before_(copier.before_), pc_(copier.pc_) {
       Block* block = value->parent;
       auto next = std::find(block->insts.begin(), block->insts.end(), value) + 1;
       while (next != block->insts.end() && (*next)->op == Op::phi) ++next;
@@ -338,7 +335,8 @@ class LaneCopier {
   };
   class AtHead {
    public:
-    explicit AtHead(LaneCopier& copier) : copier_(copier), block_(copier.block_), before_(copier.before_), pc_(copier.pc_) {
+    explicit AtHead(LaneCopier& copier)
+        : copier_(copier), block_(copier.block_), before_(copier.before_), pc_(copier.pc_) {
       copier.block_ = copier.head_;
       copier.before_ = copier.head_br_;
     }
@@ -411,8 +409,10 @@ class LaneCopier {
     return vectors_of_[value] = make_vector(value);
   }
   Inst* make_vector(Inst* value) {
-    const bool anywhere = value->is_const() && (!value->type.is_mask() || value->imm == 0 || value->imm == ~uint64_t{0});
-    if (anywhere || (!inside(value) && (value->op == Op::splat || value->op == Op::splat64 || value->op == Op::splat_mask))) {
+    const bool anywhere =
+        value->is_const() && (!value->type.is_mask() || value->imm == 0 || value->imm == ~uint64_t{0});
+    if (anywhere ||
+        (!inside(value) && (value->op == Op::splat || value->op == Op::splat64 || value->op == Op::splat_mask))) {
       if (!inside(value)) return value;
       const AtHead place(*this);
       return constant(value->type, value->imm);
@@ -605,7 +605,8 @@ class LaneCopier {
       Block* copy = copies_.at(original);
       for (const Block* predecessor : original->predecessors) {
         if (predecessor == choose_) {
-          if (copy->predecessors.empty() || copy->predecessors[0] != head_) copy->predecessors.insert(copy->predecessors.begin(), head_);
+          if (copy->predecessors.empty() || copy->predecessors[0] != head_)
+            copy->predecessors.insert(copy->predecessors.begin(), head_);
           continue;
         }
         copy->predecessors.push_back(copies_.at(predecessor));
@@ -692,8 +693,10 @@ class LaneCopier {
         const auto at = std::find(found_.results.begin(), found_.results.end(), next) - found_.results.begin();
         Inst*& result = results[found_.results.size() + i];
         Inst* const other = results[static_cast<size_t>(at)];
-        result = phi->type.is_mask() ? make(Op::or_, kMask, {make(Op::and_, kMask, {result, last}), make(Op::andn, kMask, {other, last})})
-                                     : make(Op::select, phi->type, {last, result, other});
+        result =
+            phi->type.is_mask()
+                ? make(Op::or_, kMask, {make(Op::and_, kMask, {result, last}), make(Op::andn, kMask, {other, last})})
+                : make(Op::select, phi->type, {last, result, other});
       }
     }
     std::vector<Inst*> left = stored_;
@@ -732,7 +735,7 @@ class LaneCopier {
   const LaneLoop& found_;
   const Loop& loop_;
   const uint64_t record_;
-  std::vector<Block*> blocks_;  // of the loop, dominators first
+  std::vector<Block*> blocks_;       // of the loop, dominators first
   std::vector<Inst*> rows_, masks_;  // values from outside
   std::unordered_set<const Inst*> vectors_;
   Block *choose_ = nullptr, *start_ = nullptr, *head_ = nullptr, *tail_ = nullptr, *done_ = nullptr;
@@ -745,7 +748,7 @@ class LaneCopier {
   std::vector<Inst*> stored_;  // vectors and masks that each lane leaves
   std::vector<Inst*> phis_, mask_results_, scalar_results_;
   Inst *begun_ = nullptr, *count_ = nullptr, *first_count_ = nullptr;  // iterations of the lane
-  Inst* most_ = nullptr;                                              // of any lane so far
+  Inst* most_ = nullptr;                                               // of any lane so far
   Inst *remaining_ = nullptr, *lane_ = nullptr, *lane64_ = nullptr, *zero_ = nullptr, *one_ = nullptr;
   Inst *lds_base_ = nullptr, *head_br_ = nullptr;
   Block* block_ = nullptr;

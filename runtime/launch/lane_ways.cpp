@@ -1,12 +1,16 @@
 #include "runtime/launch/lane_ways.h"
 
+#include <memory>
+
 #include "runtime/translate/lane_choice.h"
 
 namespace wavejit::runtime {
 
 uint64_t lane_ways_of_thread() {
   if (lane_choice() == LaneChoice::never) return 0;
-  thread_local LaneWays table;
+  // Not in the thread's own storage: a library that is loaded late has little of it.
+  thread_local const auto owned = std::make_unique<LaneWays>();
+  LaneWays& table = *owned;
   if (lane_choice() == LaneChoice::always)
     for (LaneWay& way : table.records) way.fixed = way.lanes = 1;
   else if (table.records[0].fixed != 0)  // by a schedule that was drawn

@@ -97,7 +97,9 @@ class LoopMaker {
             m = builder_->op(Op::xor_, {m, exec()});
             return;
           default:
-            m = chance(odd_ ? 60 : 10) ? mask : builder_->op(Op::or_, {builder_->op(Op::and_, {exec(), mask}), builder_->op(Op::andn, {m, exec()})});
+            m = chance(odd_ ? 60 : 10) ? mask
+                                       : builder_->op(Op::or_, {builder_->op(Op::and_, {exec(), mask}),
+                                                                builder_->op(Op::andn, {m, exec()})});
             return;
         }
       }
@@ -245,7 +247,9 @@ class LoopMaker {
     Inst* next = chance(70) ? builder_->select(exec(), counted, counter) : counted;
     Inst* staying = builder_->icmp(ICmp::ult, counter, bound);
     Inst* left = builder_->icmp(ICmp::uge, counter, bound);
-    Inst* lanes = uniform ? exec() : chance(50) ? builder_->op(Op::and_, {exec(), staying}) : builder_->op(Op::andn, {exec(), left});
+    Inst* lanes = uniform      ? exec()
+                  : chance(50) ? builder_->op(Op::and_, {exec(), staying})
+                               : builder_->op(Op::andn, {exec(), left});
     Inst* again = uniform ? builder_->icmp(ICmp::ult, rounds, builder_->i32(2)) : builder_->op(Op::mask_any, {lanes});
     Block* latch = builder_->block();
     if (!uniform) values_.m[0] = lanes;
@@ -307,7 +311,8 @@ TEST(LaneLoops, LeaveTheRegistersOfTheLoop) {
     ++copied;
     ASSERT_EQ(verify(*function), "") << "seed " << seed << "\n" << before;
     for (uint64_t run = 0; run < kRuns; ++run)
-      ASSERT_EQ(registers(*function, seed + run), expected[run]) << "seed " << seed << "\n" << before << print(*function);
+      ASSERT_EQ(registers(*function, seed + run), expected[run]) << "seed " << seed << "\n"
+                                                                 << before << print(*function);
   }
   EXPECT_GT(copied, count / 5);
   EXPECT_GT(refused, count / 20);

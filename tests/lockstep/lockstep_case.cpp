@@ -100,7 +100,7 @@ const std::vector<LockstepCase>& all_lockstep_cases() {
   static const std::vector<LockstepCase> all = [] {
     std::vector<LockstepCase> cases = sum_cases();
     for (const auto& more : {exchange_cases(), scalar_state_cases(), loop_cases(), counted_loop_cases(),
-                             divergent_cases(), memory_cases(), arithmetic_cases(), float_cases()})
+                             divergent_cases(), lane_cases(), memory_cases(), arithmetic_cases(), float_cases()})
       cases.insert(cases.end(), more.begin(), more.end());
     return cases;
   }();

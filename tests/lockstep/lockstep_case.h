@@ -40,6 +40,7 @@ struct LockstepCase {
 [[nodiscard]] std::vector<LockstepCase> loop_cases();
 [[nodiscard]] std::vector<LockstepCase> counted_loop_cases();
 [[nodiscard]] std::vector<LockstepCase> divergent_cases();
+[[nodiscard]] std::vector<LockstepCase> lane_cases();
 [[nodiscard]] std::vector<LockstepCase> arithmetic_cases();
 [[nodiscard]] std::vector<LockstepCase> memory_cases();
 [[nodiscard]] std::vector<LockstepCase> float_cases();
