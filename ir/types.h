@@ -53,6 +53,20 @@ inline constexpr Type kMask{TypeKind::mask};
 inline constexpr Type kV32{TypeKind::v32};
 inline constexpr Type kV64{TypeKind::v64};
 
+// What a lane has of a value of the type.
+[[nodiscard]] constexpr Type lane_type(Type type) {
+  switch (type.kind) {
+    case TypeKind::mask:
+      return kI1;
+    case TypeKind::v32:
+      return {TypeKind::i32, type.count};
+    case TypeKind::v64:
+      return {TypeKind::i64, type.count};
+    default:
+      return type;
+  }
+}
+
 [[nodiscard]] std::string to_string(Type type);  // "v32", "v32x4"
 
 }  // namespace wavejit::ir

@@ -22,7 +22,7 @@
 namespace wavejit::ir::passes {
 namespace {
 
-constexpr size_t kMaxCopied = 1500;
+constexpr size_t kMaxCopiedByLanes = 1500;
 constexpr size_t kMaxRows = 96;
 // Estimates, in instructions of the host: a vector of all lanes, a gather or scatter, an instruction for one lane.
 constexpr double kVectorCost = 8, kScatteredCost = 120, kNearCost = 12;
@@ -72,19 +72,6 @@ bool has_scalar_form(const Inst& inst) {
   return scalar_or_vector(info.result) && std::all_of(info.operands.begin(), info.operands.end(), scalar_or_vector);
 }
 
-Type scalar_type(Type type) {
-  switch (type.kind) {
-    case TypeKind::mask:
-      return kI1;
-    case TypeKind::v32:
-      return {TypeKind::i32, type.count};
-    case TypeKind::v64:
-      return {TypeKind::i64, type.count};
-    default:
-      return type;
-  }
-}
-
 class LaneCopier {
  public:
   LaneCopier(Function& function, const Dominators& dominators, const LaneLoop& found, uint64_t record)
@@ -128,7 +115,7 @@ class LaneCopier {
     }
     stored_ = found_.results;
     stored_.insert(stored_.end(), found_.previous.begin(), found_.previous.end());
-    return count <= kMaxCopied && rows_.size() + stored_.size() <= kMaxRows;
+    return count <= kMaxCopiedByLanes && rows_.size() + stored_.size() <= kMaxRows;
   }
   [[nodiscard]] bool inside_block(const Block* block) const { return loop_.body.contains(block); }
 
@@ -286,7 +273,7 @@ class LaneCopier {
     lane64_ = make(Op::zext64, kI64, {lane_});
     make(Op::set_field, kNone, {lane_}, offsetof(WaveState, fault_lane));
     for (size_t i = 0; i < rows_.size(); ++i)
-      scalars_[rows_[i]] = make(Op::get_lane, scalar_type(rows_[i]->type), {lane_}, row_number(i, rows_[i]->type));
+      scalars_[rows_[i]] = make(Op::get_lane, lane_type(rows_[i]->type), {lane_}, row_number(i, rows_[i]->type));
     for (Inst* mask : masks_) scalars_[mask] = bit_of_lane(numbers_.at(mask));
     if (counts()) first_count_ = constant(kI32, 0);
     head_br_ = make(Op::br, kNone, {});
@@ -307,25 +294,21 @@ class LaneCopier {
     return icmp(ICmp::ne, bit, zero_);
   }
 
-  // Conversions of a value stand behind its definition, so that all its users can have them.
-  class AtDefinition {
+  // Instructions are made elsewhere for a while.
+  class Elsewhere {
    public:
-    AtDefinition(LaneCopier& copier, const Inst* value)
+    Elsewhere(LaneCopier& copier, Block* block, Inst* before)
         : copier_(copier), block_(copier.block_), before_(copier.before_), pc_(copier.pc_) {
-      Block* block = value->parent;
-      auto next = std::find(block->insts.begin(), block->insts.end(), value) + 1;
-      while (next != block->insts.end() && (*next)->op == Op::phi) ++next;
       copier.block_ = block;
-      copier.before_ = next == block->insts.end() ? nullptr : *next;
-      copier.pc_ = value->guest_pc;
+      copier.before_ = before;
     }
-    ~AtDefinition() {
+    ~Elsewhere() {
       copier_.block_ = block_;
       copier_.before_ = before_;
       copier_.pc_ = pc_;
     }
-    AtDefinition(const AtDefinition&) = delete;
-    AtDefinition& operator=(const AtDefinition&) = delete;
+    Elsewhere(const Elsewhere&) = delete;
+    Elsewhere& operator=(const Elsewhere&) = delete;
 
    private:
     LaneCopier& copier_;
@@ -333,27 +316,15 @@ class LaneCopier {
     Inst* before_;
     uint64_t pc_;
   };
-  class AtHead {
-   public:
-    explicit AtHead(LaneCopier& copier)
-        : copier_(copier), block_(copier.block_), before_(copier.before_), pc_(copier.pc_) {
-      copier.block_ = copier.head_;
-      copier.before_ = copier.head_br_;
-    }
-    ~AtHead() {
-      copier_.block_ = block_;
-      copier_.before_ = before_;
-      copier_.pc_ = pc_;
-    }
-    AtHead(const AtHead&) = delete;
-    AtHead& operator=(const AtHead&) = delete;
-
-   private:
-    LaneCopier& copier_;
-    Block* block_;
-    Inst* before_;
-    uint64_t pc_;
-  };
+  // At the head of the loop over lanes.
+  [[nodiscard]] Elsewhere at_head() { return {*this, head_, head_br_}; }
+  // Conversions of a value stand behind its definition, so that all its users can have them.
+  [[nodiscard]] Elsewhere at_definition(const Inst* value) {
+    const auto& insts = value->parent->insts;
+    auto next = std::find(insts.begin(), insts.end(), value) + 1;
+    while (next != insts.end() && (*next)->op == Op::phi) ++next;
+    return {*this, value->parent, next == insts.end() ? nullptr : *next};
+  }
 
   // The lane's value as a scalar, a mask's bit as an i1.
   Inst* scalar(Inst* value) {
@@ -363,11 +334,11 @@ class LaneCopier {
   }
   Inst* make_scalar(Inst* value) {
     if (!inside(value) || value->is_const() || value->op == Op::undef || value->op == Op::lane_id) {
-      const AtHead place(*this);
+      const Elsewhere place = at_head();
       return outside_scalar(value);
     }
     Inst* vector = vectors_of_.at(value);
-    const AtDefinition place(*this, vector);
+    const Elsewhere place = at_definition(vector);
     if (value->type.is_mask()) return make(Op::mask_any, kI1, {vector});
     return first_element(vector);
   }
@@ -385,11 +356,11 @@ class LaneCopier {
   Inst* outside_scalar(Inst* value) {
     switch (value->op) {
       case Op::const_:
-        if (!value->type.is_mask()) return constant(scalar_type(value->type), value->imm);
+        if (!value->type.is_mask()) return constant(lane_type(value->type), value->imm);
         if (value->imm == 0 || value->imm == ~uint64_t{0}) return constant(kI1, value->imm & 1);
         return bit_of_lane(constant(kI64, value->imm));
       case Op::undef:
-        return constant(scalar_type(value->type), 0);
+        return constant(lane_type(value->type), 0);
       case Op::lane_id:
         return lane_;
       case Op::splat:
@@ -414,11 +385,11 @@ class LaneCopier {
     if (anywhere ||
         (!inside(value) && (value->op == Op::splat || value->op == Op::splat64 || value->op == Op::splat_mask))) {
       if (!inside(value)) return value;
-      const AtHead place(*this);
+      const Elsewhere place = at_head();
       return constant(value->type, value->imm);
     }
     Inst* from = scalar(value);
-    const AtDefinition place(*this, from);
+    const Elsewhere place = at_definition(from);
     if (value->type.is_mask()) return make(Op::splat_mask, kMask, {from});
     return value->type == kV32 ? make(Op::splat, kV32, {from}) : make(Op::splat64, kV64, {from});
   }
@@ -431,7 +402,7 @@ class LaneCopier {
       if (is_terminator(inst->op)) {
         leave_block(original, *inst);
       } else if (inst == found_.always) {
-        const AtHead place(*this);
+        const Elsewhere place = at_head();
         scalars_[inst] = constant(kI1, 1);
       } else if (inst->op == Op::phi) {
         define(inst, make(Op::phi, copied_type(inst), {}));
@@ -454,7 +425,7 @@ class LaneCopier {
   }
 
   [[nodiscard]] Type copied_type(const Inst* inst) const {
-    return vectors_.contains(inst) ? inst->type : scalar_type(inst->type);
+    return vectors_.contains(inst) ? inst->type : lane_type(inst->type);
   }
   void define(Inst* original, Inst* copy) {
     if (original->type.is_scalar()) {
@@ -493,7 +464,7 @@ class LaneCopier {
       std::vector<Inst*> operands;
       for (Inst* operand : inst.operands) operands.push_back(scalar(operand));
       Inst* copy = clone_here(inst, std::move(operands));
-      copy->type = scalar_type(inst.type);
+      copy->type = lane_type(inst.type);
       if (inst.type != kNone) define(&inst, copy);
       return;
     }
@@ -563,7 +534,7 @@ class LaneCopier {
     Inst* address = address_of(inst, imm, stride);
     const unsigned count = inst.mem.count;
     if (count == 1 || (stride == 4 && inst.mem.bytes == 4)) {
-      scalars_[&inst] = access(inst, Op::load_lane, scalar_type(inst.type), {lanes, address}, imm, count);
+      scalars_[&inst] = access(inst, Op::load_lane, lane_type(inst.type), {lanes, address}, imm, count);
       return;
     }
     std::vector<Inst*> elements;
@@ -573,7 +544,7 @@ class LaneCopier {
       if (inst.mem.bytes == 1) element->guest_pc += 4 * (inst.imm >> 8 * i & 0xff);
       elements.push_back(element);
     }
-    scalars_[&inst] = make(Op::tuple, scalar_type(inst.type), std::move(elements));
+    scalars_[&inst] = make(Op::tuple, lane_type(inst.type), std::move(elements));
   }
 
   void copy_store(Inst& inst) {

@@ -15,17 +15,13 @@ bool is_bitwise(Op op) {
   return op == Op::and_ || op == Op::or_ || op == Op::xor_ || op == Op::andn || op == Op::not_;
 }
 
-Type scalar_type(Type type) {
-  return type == kV32 ? kI32 : type == kV64 ? kI64 : kI1;
-}
-
 // The scalar all lanes hold, or null. A mask is uniform when it is empty or full.
 Inst* scalar_of(Rewriter& r, Inst* inst) {
   if (is_splat(inst)) return inst->operands[0];
   if (inst->type.is_scalar()) return inst;
   if (!inst->is_const()) return nullptr;
   if (inst->type == kMask) return is_zero(inst) || is_all_ones(inst) ? r.constant(kI1, inst->imm & 1) : nullptr;
-  return r.constant(scalar_type(inst->type), inst->imm);
+  return r.constant(lane_type(inst->type), inst->imm);
 }
 
 Inst* splat(Rewriter& r, Inst* scalar) {
