@@ -18,7 +18,7 @@ namespace wavejit::test {
 namespace {
 
 const TestEngine kAuto = auto_engine();
-constexpr const char* kTarget = "gfx906";
+constexpr const char* kTieringTarget = "gfx906";
 
 // Every work-item adds its number `trips` times to a running value, and meets the others of its group at a barrier in
 // between. Registers of all kinds live through the loop: VGPRs, SCC's counter, VCC, LDS and a partial EXEC.
@@ -86,7 +86,7 @@ TEST(Tiering, WorkGroupsGoOnInTranslatedCode) {
   uint64_t interpreted = 0, all = 0;
   for (unsigned round = 0; round < 20; ++round)
     for (const unsigned group : {64u, 100u, 256u}) {
-      const Module module = load(kTarget, {mixer(kTrips, group)});
+      const Module module = load(kTieringTarget, {mixer(kTrips, group)});
       Kernel kernel = module.kernel("mixer");
       Buffer<uint32_t> out(size_t{group} * 1000);
       kernel.set_args(out);
@@ -115,7 +115,7 @@ TEST(Tiering, LongLoopsMoveToTranslatedCode) {
   constexpr unsigned kTrips = 3'000'000;
   for (const unsigned group : {64u, 200u}) {
     SCOPED_TRACE(group);
-    const Module module = load(kTarget, {mixer(kTrips, group)});
+    const Module module = load(kTieringTarget, {mixer(kTrips, group)});
     Kernel kernel = module.kernel("mixer");
     Buffer<uint32_t> out(group);
     kernel.set_args(out);
@@ -196,7 +196,7 @@ KernelSource overwritten_id(unsigned group) {
 TEST(Tiering, WhatMovedWavesHoldIsWhatTheInterpreterLeaves) {
   for (const unsigned group : {2u, 32u, 64u, 90u, 192u}) {
     SCOPED_TRACE(group);
-    const Module module = load(kTarget, {overwritten_id(group)});
+    const Module module = load(kTieringTarget, {overwritten_id(group)});
     Kernel kernel = module.kernel("overwritten_id");
     Buffer<uint32_t> out(size_t{group} * 40);
     kernel.set_args(out);
@@ -266,7 +266,7 @@ KernelSource some_lanes_across_a_barrier() {
 }
 
 TEST(Tiering, LanesThatNobodyLooksAtAreTheInterpreters) {
-  const Module module = load(kTarget, {some_lanes_across_a_barrier()});
+  const Module module = load(kTieringTarget, {some_lanes_across_a_barrier()});
   Kernel kernel = module.kernel("some_lanes");
   Buffer<uint32_t> out(128);
   kernel.set_args(out);
@@ -285,7 +285,7 @@ TEST(Tiering, LanesThatNobodyLooksAtAreTheInterpreters) {
 TEST(Tiering, CountsInstructionsOnce) {
   constexpr unsigned kGroup = 128;
   const auto count = [&](const TestEngine& engine, unsigned trips) {
-    const Module module = load(kTarget, {mixer(trips, kGroup)});
+    const Module module = load(kTieringTarget, {mixer(trips, kGroup)});
     Kernel kernel = module.kernel("mixer");
     Buffer<uint32_t> out(kGroup * 200);
     kernel.set_args(out);
@@ -315,7 +315,7 @@ TEST(Tiering, PartialWorkGroups) {
                  .args = {{"out"}}};
   for (const uint32_t grid : {30u, 100u, 130u, 100'000u, 1'000'070u}) {
     SCOPED_TRACE(grid);
-    const Module module = load(kTarget, {k});
+    const Module module = load(kTieringTarget, {k});
     Kernel kernel = module.kernel("ids");
     Buffer<uint32_t> out(grid);
     kernel.set_args(out);
@@ -329,7 +329,7 @@ TEST(Tiering, ModulesMayGoWhileTheyAreTranslated) {
   for (unsigned round = 0; round < 50; ++round) {
     Buffer<uint32_t> out(64);
     {
-      const Module module = load(kTarget, {mixer(2, 64)});
+      const Module module = load(kTieringTarget, {mixer(2, 64)});
       Kernel kernel = module.kernel("mixer");
       kernel.set_args(out);
       (void)kernel.launch(launch_options(kAuto, 64, 64));
@@ -351,7 +351,7 @@ TEST(Tiering, ForkedProcessesExit) {
   slow.body += ".Lend:\n";
   slow.args = {{"count", 4, "by_value"}};
   for (unsigned round = 0; round < 5; ++round) {
-    const Module module = load(kTarget, {slow});
+    const Module module = load(kTieringTarget, {slow});
     Kernel kernel = module.kernel("slow");
     kernel.set_args(0);
     (void)kernel.launch(launch_options(kAuto, 64, 64));
@@ -376,7 +376,7 @@ TEST(Tiering, ForkedProcessesExit) {
 
 TEST(Tiering, LaunchesInParallelShareATranslation) {
   constexpr unsigned kTrips = 50, kLaunches = 4;
-  const Module module = load(kTarget, {mixer(kTrips, 64)});
+  const Module module = load(kTieringTarget, {mixer(kTrips, 64)});
   std::vector<std::thread> threads;
   std::vector<std::optional<Buffer<uint32_t>>> outs(kLaunches);
   for (auto& out : outs)
