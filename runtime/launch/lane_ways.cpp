@@ -1,20 +1,39 @@
 #include "runtime/launch/lane_ways.h"
 
-#include <memory>
+#include <utility>
 
 #include "runtime/translate/lane_choice.h"
 
 namespace wavejit::runtime {
 
+namespace {
+
+// Kernels may run on a thread after its objects are gone (at the end of a process): these two are still there then.
+thread_local LaneWays* thread_table = nullptr;
+thread_local bool thread_ends = false;
+
+// Outside of the thread's own storage: a library that is loaded late has little of it.
+struct TableOwner {
+  TableOwner() { thread_table = new LaneWays; }
+  ~TableOwner() {
+    delete std::exchange(thread_table, nullptr);
+    thread_ends = true;
+  }
+  TableOwner(const TableOwner&) = delete;
+  TableOwner& operator=(const TableOwner&) = delete;
+};
+
+}  // namespace
+
 uint64_t lane_ways_of_thread() {
-  if (lane_choice() == LaneChoice::never) return 0;
-  // Not in the thread's own storage: a library that is loaded late has little of it.
-  thread_local const auto owned = std::make_unique<LaneWays>();
-  LaneWays& table = *owned;
-  if (lane_choice() == LaneChoice::always)
+  if (lane_choice() == LaneChoice::never || thread_ends) return 0;
+  thread_local const TableOwner owner;
+  LaneWays& table = *thread_table;
+  if (lane_choice() == LaneChoice::always) {
     for (LaneWay& way : table.records) way.fixed = way.lanes = 1;
-  else if (table.records[0].fixed != 0)  // by a schedule that was drawn
+  } else if (table.records[0].fixed != 0) {  // by a schedule that was drawn
     table = {};
+  }
   return reinterpret_cast<uint64_t>(&table);
 }
 
