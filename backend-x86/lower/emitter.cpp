@@ -300,11 +300,11 @@ void Emitter::plan_fusions() {
           const bool computes = std::all_of(inst->users.begin(), inst->users.end(), [inst](const Inst* user) {
             return user->parent == inst->parent && user->op >= Op::fadd_f32 && user->op <= Op::fcmp_f32;
           });
-          // Nothing is stored in between.
+          // No other access in between, so that the first of several faults stays the first, and nothing is stored.
           const auto after = std::find(block->insts.begin(), block->insts.end(), load);
           if (dword && computes && !lane_addresses_.is_scalar(inst) && single(load, *inst) &&
               std::none_of(after, std::find(after, block->insts.end(), inst),
-                           [](const Inst* other) { return other->op == Op::store_lane; }))
+                           [load](const Inst* other) { return other != load && !ir::is_pure(other->op); }))
             fused_[load->id] = true;
           break;
         }

@@ -216,6 +216,7 @@ void Emitter::emit_lane_way(const Inst& inst) {
     const Gp way = cc_.new_gp64();
     cc_.lea(way, x86::ptr(ways, record));
     cc_.mov(lane_timing(offsetof(LaneTiming, way)), way);
+    cc_.mov(lane_timing(offsetof(LaneTiming, table)), ways);
     call_for_lane_way(true);
     cc_.jmp(decided);
   });
@@ -228,6 +229,10 @@ void Emitter::emit_lane_way_end(const Inst&) {
   cc_.bind(done);
   cold([&] {
     cc_.bind(timed);
+    const Gp ways = cc_.new_gp64();
+    cc_.mov(ways, wave_field(offsetof(WaveState, lane_ways), 8));
+    cc_.cmp(ways, lane_timing(offsetof(LaneTiming, table)));
+    cc_.jne(done);
     call_for_lane_way(false);
     cc_.jmp(done);
   });

@@ -27,6 +27,7 @@ struct LaneWays {
 // An execution that is timed: in the frame of the code, as waves may be suspended in the middle of a loop.
 struct LaneTiming {
   LaneWay* way = nullptr;
+  uint64_t table = 0;  // the LaneWays that has it; another one, if another thread goes on with the wave, gets no time
   uint64_t start = 0;  // in ticks of the time stamp counter; bit 0 is the way that was chosen. 0: it is not timed
 };
 

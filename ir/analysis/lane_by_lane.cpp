@@ -54,10 +54,11 @@ bool depends_on_memory(const Inst* value, const Loop& loop, std::unordered_set<c
                      [&](const Inst* operand) { return depends_on_memory(operand, loop, seen); });
 }
 
-// Asks for lanes only to branch.
-bool decides_branches(const Inst& any) {
-  return std::all_of(any.users.begin(), any.users.end(), [](const Inst* user) {
-    return user->op == Op::cond_br || (user->op == Op::not_ && decides_branches(*user));
+// Asks for lanes only to branch in the loop: the copy has an answer for one lane.
+bool decides_branches(const Inst& any, const Loop& loop) {
+  return std::all_of(any.users.begin(), any.users.end(), [&](const Inst* user) {
+    return loop.body.contains(user->parent) &&
+           (user->op == Op::cond_br || (user->op == Op::not_ && decides_branches(*user, loop)));
   });
 }
 
@@ -104,17 +105,23 @@ class Finder {
   }
 
   bool check_operations() {
+    bool stores = false, loads_scalars = false;
     for (const Block* block : loop_.body) {
       for (const Inst* inst : block->insts) {
         if (inst->op == Op::load || inst->op == Op::store) {
           if (!is_access_of_one_lane(*inst, bits_, why_)) return false;
+          stores |= inst->op == Op::store;
         } else if (inst->op == Op::mask_any) {
-          if (!decides_branches(*inst)) return no("a mask used as a number");
-        } else if (inst->op != Op::load_scalar && !works_on_one_lane(*inst)) {
+          if (!decides_branches(*inst, loop_)) return no("a mask used as a number");
+        } else if (inst->op == Op::load_scalar) {
+          loads_scalars = true;
+        } else if (!works_on_one_lane(*inst)) {
           return no(op_info(inst->op).mnemonic);
         }
       }
     }
+    // Scratch of other lanes could be what is loaded.
+    if (stores && loads_scalars) return no("scalar load beside a store");
     return true;
   }
 

@@ -26,7 +26,7 @@ struct LaneLoop {
   unsigned branches = 0;       // that depend on lanes
   bool by_lanes = false;       // the exit is one of them: lanes leave one by one
   std::vector<Inst*> results;  // vectors and masks of the loop that are used behind it
-  // Scalars, likewise. If lanes leave one by one they are those of the last iteration of all.
+  // Scalars, likewise, none of which depends on lanes. If lanes leave one by one they are those of the last iteration of all.
   std::vector<Inst*> scalars;
   // Phis of the header that are used behind the loop, if lanes leave one by one. In a lane that does not leave last, such a
   // phi is what its next iteration would begin with.

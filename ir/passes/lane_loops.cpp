@@ -99,12 +99,19 @@ class LaneCopier {
 
   // Values from outside that a lane's element is read of.
   bool collect() {
-    size_t count = 0;
+    size_t count = 0, merged = 0;
     std::unordered_set<const Inst*> seen;
+    const auto& into = loop_.header->predecessors;
+    const bool several = std::count_if(into.begin(), into.end(), [&](const Block* b) { return !inside_block(b); }) > 1;
     for (Block* block : blocks_) {
       count += block->insts.size();
       for (Inst* inst : block->insts) {
-        for (Inst* operand : inst->operands) {
+        // What comes in by several ways is merged in front of the loop (start()).
+        const bool merges = several && inst->op == Op::phi && block == loop_.header;
+        merged += merges ? 1 : 0;
+        for (size_t i = 0; i < inst->operands.size(); ++i) {
+          Inst* const operand = inst->operands[i];
+          if (merges && !inside_block(into[i])) continue;
           if (inside(operand) || operand->type.is_scalar() || !seen.insert(operand).second) continue;
           if (operand->is_const() || operand->op == Op::undef || operand->op == Op::lane_id) continue;
           if (operand->op == Op::splat || operand->op == Op::splat64 || operand->op == Op::splat_mask) continue;
@@ -115,7 +122,7 @@ class LaneCopier {
     }
     stored_ = found_.results;
     stored_.insert(stored_.end(), found_.previous.begin(), found_.previous.end());
-    return count <= kMaxCopiedByLanes && rows_.size() + stored_.size() <= kMaxRows;
+    return count <= kMaxCopiedByLanes && rows_.size() + merged + stored_.size() <= kMaxRows;
   }
   [[nodiscard]] bool inside_block(const Block* block) const { return loop_.body.contains(block); }
 
@@ -399,6 +406,8 @@ class LaneCopier {
     if (&original == loop_.header && counts()) begun_ = make(Op::phi, kI32, {});
     for (Inst* inst : original.insts) {
       pc_ = inst->guest_pc;
+      if (inst->op != Op::phi && count_ == nullptr && begun_ != nullptr)
+        count_ = make(Op::add, kI32, {begun_, constant(kI32, 1)});
       if (is_terminator(inst->op)) {
         leave_block(original, *inst);
       } else if (inst == found_.always) {
@@ -407,20 +416,11 @@ class LaneCopier {
       } else if (inst->op == Op::phi) {
         define(inst, make(Op::phi, copied_type(inst), {}));
         phis_.push_back(inst);
-      } else if (count_ == nullptr && begun_ != nullptr) {
-        count_ = make(Op::add, kI32, {begun_, constant(kI32, 1)});
-        copy_one(*inst);
-      } else {
-        copy_one(*inst);
+      } else if (!inst->is_const() && inst->op != Op::undef && inst->op != Op::lane_id) {
+        copy(*inst);
+      } else if (inst->type.is_scalar()) {
+        copied_scalars_[inst] = clone_here(*inst, {});
       }
-    }
-  }
-  void copy_one(Inst& original) {
-    Inst* const inst = &original;
-    if (!inst->is_const() && inst->op != Op::undef && inst->op != Op::lane_id) {
-      copy(*inst);
-    } else if (inst->type.is_scalar()) {
-      copied_scalars_[inst] = clone_here(*inst, {});
     }
   }
 

@@ -18,7 +18,7 @@ class Executions {
   unsigned run(unsigned count) {
     unsigned lanes = 0;
     for (unsigned i = 0; i < count; ++i) {
-      LaneTiming timing{.way = &way_, .start = 0};
+      LaneTiming timing{.way = &way_};
       if (--way_.countdown < 0) begin_timed(timing, now_);
       const uint32_t chosen = way_.lanes;
       now_ += ticks_[chosen];
