@@ -24,8 +24,8 @@ bool removable(const Inst& inst) {
                       inst.op == Op::store_edges || inst.op == Op::load_lane || inst.op == Op::store_lane;
   if (access && inst.operands[0]->is_const(0)) return true;
   // May fault, which the guest's owner wants to know.
-  const bool memory = inst.op == Op::load || inst.op == Op::load_edges ||
-                      inst.op == Op::load_scalar || inst.op == Op::load_lane;
+  const bool memory =
+      inst.op == Op::load || inst.op == Op::load_edges || inst.op == Op::load_scalar || inst.op == Op::load_lane;
   return effect == Effect::pure || (effect == Effect::reads && !memory);
 }
 

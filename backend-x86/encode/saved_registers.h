@@ -18,7 +18,7 @@
 
 // The body of a naked function with one argument, on the stack, which it pops. It calls the function with that name, and keeps
 // all registers but the flags.
-#define KEEPING_STUB(function, save, load)                                                                                      \
+#define KEEPING_STUB(function, save, load)                                                                    \
   "push %%rax\n push %%rcx\n push %%rdx\n push %%rsi\n push %%rdi\n push %%r8\n push %%r9\n push %%r10\n"     \
   "push %%r11\n push %%rbp\n"                                                                                 \
   "mov 88(%%rsp), %%rdi\n"                                                                                    \
@@ -26,7 +26,8 @@
   "sub $2112, %%rsp\n"                                                                                        \
   "and $-64, %%rsp\n" save                                                                                    \
   "vzeroupper\n"                                                                                              \
-  "call " function "\n"                                                                                 \
+  "call " function                                                                                            \
+  "\n"                                                                                                        \
   "mov %%rsp, %%r8\n" load                                                                                    \
   "mov %%rbp, %%rsp\n"                                                                                        \
   "pop %%rbp\n pop %%r11\n pop %%r10\n pop %%r9\n pop %%r8\n pop %%rdi\n pop %%rsi\n pop %%rdx\n pop %%rcx\n" \
