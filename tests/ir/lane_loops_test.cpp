@@ -289,7 +289,7 @@ std::vector<std::string> registers(const Function& function, uint64_t seed) {
 
 TEST(LaneLoops, LeaveTheRegistersOfTheLoop) {
   const char* text = std::getenv("WAVEJIT_LANE_LOOP_SEEDS");
-  const uint64_t count = text != nullptr ? std::strtoull(text, nullptr, 0) : 3000;
+  const uint64_t count = text != nullptr ? std::strtoull(text, nullptr, 0) : 1200;
   const auto passes = pipeline();
   const auto pass = std::find_if(passes.begin(), passes.end(), [](const Pass& p) { return p.name == "lane-loops"; });
   ASSERT_NE(pass, passes.end());
