@@ -79,7 +79,7 @@ bool Emitter::emit_lane_loop(const Inst& inst) {
   }
 }
 
-// Base and displacement, which reaches all elements.
+// Returns a base and a displacement. The displacements of all elements fit 32 bits.
 std::pair<Gp, int32_t> Emitter::address_of_lane(const Inst& access) {
   const Gp base = gp(access.operands[1]);
   const int64_t disp = access.mem.imm, end = disp + 4 * int64_t{access.mem.count};

@@ -156,7 +156,7 @@ class Finder {
         (inst->type.is_scalar() ? found_.scalars : previous ? found_.previous : found_.results).push_back(inst);
       }
     }
-    // What comes after them in lanes that have left.
+    // Lanes that have left hold what the next iteration would begin with, so that value is a result, too.
     for (const Inst* phi : found_.previous) {
       Inst* next = const_cast<Inst*>(previous_.at(phi));
       if (std::find(found_.results.begin(), found_.results.end(), next) == found_.results.end())

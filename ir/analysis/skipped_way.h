@@ -36,8 +36,8 @@ struct LaneFact {
 // loop that lanes leave one by one, and "the way" is one more iteration.
 class SkippedWay {
  public:
-  // branch: in the loop. always: a mask that has the lanes that skip; null: none is known. last: what the last iteration of the
-  // loop leaves may be used behind it: its scalars, and phis that settle().
+  // `branch` is in the loop. `always` is a mask that contains the lanes that skip; null: none is known. `last` allows uses
+  // behind the loop of values that its last iteration leaves: scalars, and phis that settle().
   SkippedWay(const Block* branch, const LaneBranch& lanes, const Loop& loop, const Inst* always, bool last);
 
   // If not, `why` says what stands against it. The functions below are for ways that change nothing.
