@@ -85,10 +85,10 @@ timeout -k 30 480 scripts/suites.sh --build build/ci ci >build/ci/newest-rocm.lo
 checking=$!
 trap 'kill "$checking" 2>/dev/null && wait "$checking" || true' EXIT
 # Also: the code that is made of guest code must not depend on the compiler. Files say what it is.
-phase "clang's tests, AddressSanitizer" scripts/sanitize.sh sample
-phase "newest ROCm, the rest" newest_rocm
-phase "clang-tidy of what changed" scripts/lint.sh changed
-status=0
+status=0  # of the checks: each runs whatever the others found
+phase "clang's tests, AddressSanitizer" scripts/sanitize.sh sample || status=$?
+phase "newest ROCm, the rest" newest_rocm || status=$?
+phase "clang-tidy of what changed" scripts/lint.sh changed || status=$?
 phase "300 generated programs" generated_programs || status=$?
 # What the tests that failed printed, at most 40 lines of each.
 failures() {

@@ -9,7 +9,6 @@
 
 namespace wavejit::backend {
 
-using asmjit::imm;
 using x86::CondCode;
 
 Mem Emitter::frame_row(uint64_t number, bool wide) {

@@ -209,8 +209,8 @@ class LaneCopier {
     for (Inst* phi : phis) {
       Inst* value = phi->operands[ways[0]];
       if (ways.size() > 1) {
-        std::vector<Inst*> operands;
-        for (const size_t way : ways) operands.push_back(phi->operands[way]);
+        std::vector<Inst*> operands(ways.size());
+        std::ranges::transform(ways, operands.begin(), [&](size_t way) { return phi->operands[way]; });
         value = make(Op::phi, phi->type, std::move(operands));
         if (phi->type.is_mask()) masks_.push_back(value);
         if (!phi->type.is_mask() && !phi->type.is_scalar()) rows_.push_back(value);
@@ -339,6 +339,11 @@ class LaneCopier {
     if (const auto it = scalars_.find(value); it != scalars_.end()) return it->second;
     return scalars_[value] = make_scalar(value);
   }
+  std::vector<Inst*> scalars(const std::vector<Inst*>& values) {
+    std::vector<Inst*> result(values.size());
+    std::ranges::transform(values, result.begin(), [&](Inst* value) { return scalar(value); });
+    return result;
+  }
   Inst* make_scalar(Inst* value) {
     if (!inside(value) || value->is_const() || value->op == Op::undef || value->op == Op::lane_id) {
       const Elsewhere place = at_head();
@@ -461,9 +466,7 @@ class LaneCopier {
         break;
     }
     if (inst.type == kNone || inst.type.is_scalar() || !vectors_.contains(&inst)) {
-      std::vector<Inst*> operands;
-      for (Inst* operand : inst.operands) operands.push_back(scalar(operand));
-      Inst* copy = clone_here(inst, std::move(operands));
+      Inst* copy = clone_here(inst, scalars(inst.operands));
       copy->type = lane_type(inst.type);
       if (inst.type != kNone) define(&inst, copy);
       return;
@@ -564,9 +567,7 @@ class LaneCopier {
   }
 
   void leave_block(const Block& original, const Inst& last) {
-    std::vector<Inst*> operands;
-    for (Inst* operand : last.operands) operands.push_back(scalar(operand));
-    clone_here(last, std::move(operands));
+    clone_here(last, scalars(last.operands));
     for (unsigned i = 0; i < original.successors.size(); ++i) block_->successors.push_back(copy_of(&original, i));
   }
 
@@ -687,6 +688,7 @@ class LaneCopier {
     std::swap(merge_->predecessors[0], merge_->predecessors[1]);  // leave_, done_
     set_place(merge_);
     std::vector<std::pair<Inst*, Inst*>> merged;
+    merged.reserve(results.size());
     for (size_t i = 0; i < results.size(); ++i)
       merged.emplace_back(left[i], make(Op::phi, left[i]->type, {left[i], results[i]}));
     make(Op::lane_way_end, kNone, {}, record_);

@@ -112,7 +112,6 @@ Replacement simplify_mask_to_number(Rewriter& r, Inst* inst) {
   // Bitwise work on masks that take the detour through numbers.
   if (inst->type != kI64 || (!is_bitwise(inst->op) && inst->op != Op::select)) return nullptr;
   bool some = false;
-  std::vector<Inst*> masks;
   for (Inst* operand : inst->operands) {
     if (operand->op == Op::mask_to_i64) {
       some = true;
@@ -121,6 +120,8 @@ Replacement simplify_mask_to_number(Rewriter& r, Inst* inst) {
     }
   }
   if (!some) return nullptr;
+  std::vector<Inst*> masks;
+  masks.reserve(inst->operands.size());
   for (Inst* operand : inst->operands) {
     masks.push_back(operand->op == Op::mask_to_i64 ? operand->operands[0]
                     : operand->type == kI1         ? operand
@@ -134,6 +135,7 @@ Replacement simplify_number_to_mask(Rewriter& r, Inst* inst) {
   const auto as_mask = [&](Inst* value) { return r.make(Op::i64_to_mask, {value}); };
   if (is_bitwise(a->op)) {
     std::vector<Inst*> masks;
+    masks.reserve(a->operands.size());
     for (Inst* operand : a->operands) masks.push_back(as_mask(operand));
     return {Rule::numbers_as_masks, r.make_like(a, masks)};
   }

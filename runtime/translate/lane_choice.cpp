@@ -1,6 +1,7 @@
 #include "runtime/translate/lane_choice.h"
 
 #include <cstdio>
+#include <string>
 
 #include "internal/environment.h"
 
@@ -13,7 +14,8 @@ LaneChoice lane_choice() {
     if (text == "always") return LaneChoice::always;
     if (text == "never") return LaneChoice::never;
     if (!text.empty() && text != "auto")
-      std::fprintf(stderr, "wavejit: %s: '%s' is neither 'auto' nor 'always' nor 'never'.\n", kName, text.data());
+      std::fprintf(stderr, "wavejit: %s: '%s' is neither 'auto' nor 'always' nor 'never'.\n", kName,
+                   std::string(text).c_str());
     return LaneChoice::timed;
   }();
   return choice;
