@@ -136,10 +136,12 @@ class Finder {
       find_kept(way);
     }
     if (!find_results()) return false;
+    const Inst* staying = nullptr;
     if (end != branches_.end()) found_.always = find_always(end->second);
+    if (end != branches_.end() && ends_at_exit()) staying = end->second.mask;
     for (auto branch = branches_.begin(); branch != branches_.end(); ++branch) {
       if (branch == end) continue;
-      SkippedWay way(branch->first, branch->second, loop_, found_.always, false);
+      SkippedWay way(branch->first, branch->second, loop_, found_.always, false, staying);
       if (!way.changes_nothing(why_)) return false;
     }
     return true;
@@ -152,7 +154,7 @@ class Finder {
                                       [&](const Inst* user) { return !loop_.body.contains(user->parent); });
         if (!used) continue;
         if (inst->type.is_tuple()) return no("a tuple used behind the loop");
-        const bool previous = previous_.contains(inst) && !kept_.contains(inst);
+        const bool previous = previous_.contains(inst) && !found_.kept.contains(inst);
         (inst->type.is_scalar() ? found_.scalars : previous ? found_.previous : found_.results).push_back(inst);
       }
     }
@@ -164,15 +166,9 @@ class Finder {
     }
     for (auto* list : {&found_.results, &found_.scalars, &found_.previous})
       std::sort(list->begin(), list->end(), [](const Inst* a, const Inst* b) { return a->id < b->id; });
-    for (const Inst* result : found_.results) {
-      const auto it = kept_.find(result);
-      if (it == kept_.end() || found_.empty.empty()) {
-        found_.initial.clear();
-        found_.empty.clear();
-        break;
-      }
-      found_.initial.push_back(const_cast<Inst*>(it->second));
-    }
+    if (!std::all_of(found_.results.begin(), found_.results.end(),
+                     [&](const Inst* result) { return computed_.contains(result); }))
+      found_.empty.clear();
     return true;
   }
 
@@ -184,21 +180,39 @@ class Finder {
     }
     for (const Block* block : loop_.body)
       for (const Inst* inst : block->insts)
-        if (const Inst* phi = way.carried_by(inst); phi != nullptr && phi->parent == loop_.header) kept_[inst] = phi;
+        if (const Inst* phi = way.carried_by(inst); phi != nullptr && phi->parent == loop_.header)
+          found_.kept[inst] = phi;
+    for (const Block* block : loop_.body)
+      for (const Inst* inst : block->insts)
+        if (is_computed(inst, kMaxComputed)) computed_.insert(inst);
     for (const Inst* phi : loop_.header->insts) {
       if (phi->op != Op::phi) break;
       if (way.settles(phi) && loop_.body.contains(way.next(phi)->parent)) previous_[phi] = way.next(phi);
     }
   }
 
+  // Whether the copy can compute what the value is in lanes that are in no iteration.
+  [[nodiscard]] bool is_computed(const Inst* value, unsigned depth) const {
+    if (value->is_const() || !loop_.body.contains(value->parent) || found_.kept.contains(value)) return true;
+    return depth > 0 && !value->type.is_scalar() && !value->type.is_tuple() && value->op != Op::phi &&
+           op_info(value->op).lane_wise &&
+           std::all_of(value->operands.begin(), value->operands.end(),
+                       [&](const Inst* operand) { return is_computed(operand, depth - 1); });
+  }
+
+  // All iterations end with the branch by which lanes leave.
+  [[nodiscard]] bool ends_at_exit() const { return loop_.latches.size() == 1 && loop_.latches[0] == found_.exit_from; }
+
   // A lane that is executed is in the mask at first, and stays in the loop as long as it stays in the mask.
   [[nodiscard]] const Inst* find_always(const LaneBranch& end) const {
-    if (found_.empty.size() != 1 || loop_.latches.size() != 1 || loop_.latches[0] != found_.exit_from) return nullptr;
+    if (found_.empty.size() != 1 || !ends_at_exit()) return nullptr;
     const Inst* phi = found_.empty[0];
     for (size_t i = 0; i < phi->operands.size(); ++i)
       if (loop_.header->predecessors[i] == found_.exit_from && phi->operands[i] == end.mask) return phi;
     return nullptr;
   }
+
+  static constexpr unsigned kMaxComputed = 4;
 
   const Loop& loop_;
   const KnownBits& bits_;
@@ -206,7 +220,7 @@ class Finder {
   LaneLoop found_;
   std::vector<std::pair<const Block*, LaneBranch>> branches_;
   std::unordered_map<const Inst*, const Inst*> previous_;  // by phi: what the next iteration begins with
-  std::unordered_map<const Inst*, const Inst*> kept_;      // by value: the phi that has it in lanes that have left
+  std::unordered_set<const Inst*> computed_;               // see is_computed()
 };
 
 }  // namespace

@@ -4,12 +4,12 @@
 // set, the wave goes the same way. Where it is not, going there must change nothing for the lane (skipped_way.h).
 //
 // Besides, no lane may observe another one in the loop: no cross-lane operation, no use of a mask as a number, no store
-// or atomic to memory that lanes share. Scalars must not depend on which lanes are still there: none of them is merged
-// where ways of lanes join, and none leaves a loop that lanes leave one by one.
+// or atomic to memory that lanes share. Lanes must not look at scalars that depend on which lanes are still there.
 #pragma once
 
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -31,10 +31,12 @@ struct LaneLoop {
   // Phis of the header that are used behind the loop, if lanes leave one by one. In a lane that does not leave last, such a
   // phi is what its next iteration would begin with.
   std::vector<Inst*> previous;
-  // Masks among the header's phis. Lanes that are in none of their initial values are in no iteration, and each result is in
-  // these lanes what the phi in `initial` is from outside. Both are empty if the loop has to be executed for all lanes.
+  // Masks among the header's phis. Lanes that are in none of their initial values are in no iteration. Empty if the loop has to be
+  // executed for all lanes.
   std::vector<Inst*> empty;
-  std::vector<Inst*> initial;
+  // What results are in these lanes: by value of the loop, the phi of the header whose value from outside they have. Results that
+  // have none are computed from such values and those from outside.
+  std::unordered_map<const Inst*, const Inst*> kept;
   const Inst* always = nullptr;  // the one in `empty` that has a lane in all its iterations; null: none is known
 };
 

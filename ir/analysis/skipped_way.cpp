@@ -1,6 +1,7 @@
 #include "ir/analysis/skipped_way.h"
 
 #include <algorithm>
+#include <array>
 
 #include "ir/analysis/divergent_loop.h"
 
@@ -11,17 +12,35 @@ constexpr LaneFact kUnknownLanes{}, kNoLane{.kind = LaneFact::Kind::none}, kAllL
 
 }  // namespace
 
-SkippedWay::SkippedWay(const Block* branch, const LaneBranch& lanes, const Loop& loop, const Inst* always, bool last)
+SkippedWay::SkippedWay(const Block* branch, const LaneBranch& lanes, const Loop& loop, const Inst* always, bool last,
+                       const Inst* staying)
     : branch_(branch),
       mask_(lanes.mask),
+      some_(lanes.some),
       first_(branch->successors[lanes.some]),
       other_(branch->successors[1 - lanes.some]),
       loop_(loop),
-      last_(last) {
+      always_(always),
+      last_(last),
+      staying_(staying) {
   if (always != nullptr) given_[always] = kAllLanes;
 }
 
 bool SkippedWay::changes_nothing(std::string_view& why) {
+  return is_proven(why) || is_proven_in_two_cases(why);
+}
+
+// Lanes that are not in a conjunction are not in one of its parts, or in that one and not in the other.
+bool SkippedWay::is_proven_in_two_cases(std::string_view& why) const {
+  if (again_ || (mask_->op != Op::and_ && mask_->op != Op::andn)) return false;
+  return std::ranges::all_of(std::array{kNoLane, kAllLanes}, [&](const LaneFact& fact) {
+    SkippedWay one(branch_, {.mask = mask_, .some = some_}, loop_, always_, last_, staying_);
+    one.assume(mask_->operands[0], fact, kMaxDepth);
+    return one.is_proven(why);
+  });
+}
+
+bool SkippedWay::is_proven(std::string_view& why) {
   if (!collect(why)) return false;
   if (!again_) assume(mask_, kNoLane, kMaxDepth);
   // Optimistic: phis of loops on the way are what they are from outside, until one of them turns out not to be.
@@ -39,7 +58,9 @@ bool SkippedWay::changes_nothing(std::string_view& why) {
       if (!leaves_as_it_was(*inst)) return why = "a value changed on a skipped way", false;
     }
   }
-  return again_ || phis_agree() || (why = "a value changed on a skipped way", false);
+  if (again_) return true;
+  find_differences();
+  return different_.empty() || differences_stay_unseen() || (why = "a value changed on a skipped way", false);
 }
 
 bool SkippedWay::is_kept(const Inst* value, unsigned depth) {
@@ -181,30 +202,79 @@ bool SkippedWay::leaves_as_it_was(const Inst& inst) {
   });
 }
 
-// What comes from the way is what comes from the branch itself.
-bool SkippedWay::phis_agree() {
+// Phis where what comes from the way is not what comes from the branch itself.
+void SkippedWay::find_differences() {
   for (const Inst* phi : other_->insts) {
     if (phi->op != Op::phi) break;
     const Inst* direct = nullptr;
     for (size_t i = 0; i < phi->operands.size(); ++i)
       if (other_->predecessors[i] == branch_) direct = phi->operands[i];
-    for (size_t i = 0; i < phi->operands.size(); ++i) {
-      if (!way_.contains(other_->predecessors[i]) || phi->operands[i] == direct) continue;
+    const auto differs = [&](size_t i) {
+      if (!way_.contains(other_->predecessors[i]) || phi->operands[i] == direct) return false;
       const LaneFact fact = of(phi->operands[i]);
-      if (fact == kUnknownLanes || fact != of(direct)) return false;
+      return fact == kUnknownLanes || fact != of(direct);
+    };
+    for (size_t i = 0; i < phi->operands.size(); ++i) {
+      if (!differs(i)) continue;
+      different_.push_back(phi);
+      break;
     }
   }
-  return true;
+}
+
+void SkippedWay::collect_rest() {
+  const auto comes_from_here = [&](const Block* p) { return p == branch_ || way_.contains(p) || rest_.contains(p); };
+  std::vector<const Block*> work{other_};
+  while (!work.empty()) {
+    const Block* block = work.back();
+    work.pop_back();
+    if (block == loop_.header || block == branch_ || !loop_.body.contains(block) || way_.contains(block)) continue;
+    if (rest_.contains(block) || !std::ranges::all_of(block->predecessors, comes_from_here)) continue;
+    rest_.insert(block);
+    work.insert(work.end(), block->successors.begin(), block->successors.end());
+  }
+}
+
+// Lanes that skip the way do not look at what is different: they make no access with it and take no branch by it, nobody uses it
+// behind the loop, and if the next iteration begins with it, they are not in it.
+bool SkippedWay::differences_stay_unseen() {
+  collect_rest();
+  if (!rest_.contains(other_)) return false;
+  std::unordered_set<const Inst*> seen(different_.begin(), different_.end());
+  std::vector<const Inst*> work = different_;
+  bool goes_on = false;
+  while (!work.empty()) {
+    const Inst* value = work.back();
+    work.pop_back();
+    for (const Inst* user : value->users) {
+      if (user->op == Op::phi && user->parent == loop_.header) {
+        if (std::any_of(user->users.begin(), user->users.end(),
+                        [&](const Inst* far) { return !loop_.body.contains(far->parent); }))
+          return false;
+        goes_on = true;
+        continue;
+      }
+      if (!rest_.contains(user->parent)) return false;
+      if (user->op == Op::load || user->op == Op::store) {
+        if (value == user->operands[0] || of(user->operands[0]) != kNoLane) return false;
+        if (user->op == Op::store) continue;
+      } else if (user->op == Op::cond_br || user->op == Op::mask_any || user->op == Op::load_scalar) {
+        return false;
+      } else if (of(user) != kUnknownLanes) {
+        continue;
+      }
+      if (seen.insert(user).second) work.push_back(user);
+    }
+  }
+  return !goes_on || (staying_ != nullptr && of(staying_) == kNoLane);
 }
 
 LaneFact SkippedWay::of(const Inst* value) {
   if (value->type.is_mask() && value->is_const(0)) return kNoLane;
   if (value->type.is_mask() && value->is_const(~uint64_t{0})) return kAllLanes;
   if (const auto it = given_.find(value); it != given_.end()) return it->second;
-  if (!way_.contains(value->parent)) {
-    if (value->type.is_mask() && !again_ && is_within(value, mask_)) return kNoLane;
-    return {LaneFact::Kind::same, value};
-  }
+  if (value->type.is_mask() && !again_ && !way_.contains(value->parent) && is_within(value, mask_)) return kNoLane;
+  if (!way_.contains(value->parent) && !rest_.contains(value->parent)) return {LaneFact::Kind::same, value};
   const auto [it, inserted] = facts_.try_emplace(value);
   if (!inserted) return it->second;  // unknown while it is being looked at
   const LaneFact fact = evaluate(*value);
@@ -231,12 +301,19 @@ LaneFact SkippedWay::phi(const Inst& inst) {
   return first;
 }
 
+LaneFact SkippedWay::merged_behind(const Inst& phi) {
+  const LaneFact first = of(phi.operands[0]);
+  const bool same =
+      std::all_of(phi.operands.begin(), phi.operands.end(), [&](const Inst* x) { return of(x) == first; });
+  return same ? first : kUnknownLanes;
+}
+
 LaneFact SkippedWay::evaluate(const Inst& inst) {
   const auto operand = [&](size_t i) { return of(inst.operands[i]); };
   const bool mask = inst.type.is_mask();
   switch (inst.op) {
     case Op::phi:
-      return phi(inst);
+      return rest_.contains(inst.parent) ? merged_behind(inst) : phi(inst);
     case Op::select: {
       const LaneFact a = operand(1), b = operand(2);
       if (a == b) return a;

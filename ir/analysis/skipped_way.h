@@ -37,8 +37,10 @@ struct LaneFact {
 class SkippedWay {
  public:
   // `branch` is in the loop. `always` is a mask that contains the lanes that skip; null: none is known. `last` allows uses
-  // behind the loop of values that its last iteration leaves: scalars, and phis that settle().
-  SkippedWay(const Block* branch, const LaneBranch& lanes, const Loop& loop, const Inst* always, bool last);
+  // behind the loop of values that its last iteration leaves: scalars, and phis that settle(). `staying` is the mask of the lanes
+  // that go on to the next iteration; null: lanes leave together.
+  SkippedWay(const Block* branch, const LaneBranch& lanes, const Loop& loop, const Inst* always, bool last,
+             const Inst* staying = nullptr);
 
   // If not, `why` says what stands against it. The functions below are for ways that change nothing.
   [[nodiscard]] bool changes_nothing(std::string_view& why);
@@ -57,25 +59,35 @@ class SkippedWay {
  private:
   static constexpr unsigned kMaxDepth = 6;
 
+  [[nodiscard]] bool is_proven(std::string_view& why);
+  [[nodiscard]] bool is_proven_in_two_cases(std::string_view& why) const;
   void assume(const Inst* mask, const LaneFact& fact, unsigned depth);
   [[nodiscard]] bool stays(const Inst* phi);
   [[nodiscard]] bool collect(std::string_view& why);
   void assume_phis();
   void check_phi(const Inst* phi);
   [[nodiscard]] bool leaves_as_it_was(const Inst& inst);
-  [[nodiscard]] bool phis_agree();
+  void find_differences();
+  [[nodiscard]] bool differences_stay_unseen();
+  void collect_rest();
   LaneFact of(const Inst* value);
   LaneFact phi(const Inst& inst);
+  LaneFact merged_behind(const Inst& phi);
   LaneFact evaluate(const Inst& inst);
 
   const Block* branch_;
-  const Inst* mask_;
+  Inst* mask_;
+  const unsigned some_;
   const Block* first_;
   const Block* other_;
   const Loop& loop_;
+  const Inst* const always_;
   const bool last_;
+  const Inst* const staying_;
   std::unordered_set<const Block*> way_;
-  bool again_ = false;  // the way comes back to the branch
+  std::unordered_set<const Block*> rest_;  // behind the way: what is reached by it and by the other way alone
+  std::vector<const Inst*> different_;     // phis where the ways meet that are not what they would be without the way
+  bool again_ = false;                     // the way comes back to the branch
   bool refuted_ = false;
   std::vector<const Inst*> loop_phis_, empty_;
   std::unordered_set<const Inst*> unknown_, not_empty_;

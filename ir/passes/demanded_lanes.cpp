@@ -14,13 +14,14 @@
 
 #include "ir/analysis/mask_facts.h"
 #include "ir/analysis/resumptions.h"
+#include "ir/analysis/skipped_way.h"
 #include "ir/passes/passes.h"
 #include "ir/passes/rewriter.h"
 
 namespace wavejit::ir::passes {
 namespace {
 
-constexpr size_t kMaxTerms = 4;
+constexpr size_t kMaxTerms = 12;
 constexpr size_t kMaxMinus = 3;
 constexpr int kMaxDemandRounds = 60;
 
@@ -96,6 +97,13 @@ class Analysis {
     return some;
   }
 
+  // Whether the phi, which somebody looks at, looks at no lane of what comes by the edge.
+  bool looks_away(Inst* phi, unsigned edge) {
+    bool some = false, other = false;
+    uses(phi, [&](unsigned index, const Term&) { (index == edge ? some : other) = true; });
+    return other && !some;
+  }
+
   // What operands amount to for this user alone; calls action(index, decision).
   template <typename Action>
   void decide_operands(Inst* inst, Action&& action) {
@@ -154,7 +162,7 @@ class Analysis {
     return std::all_of(demand.terms.begin(), demand.terms.begin() + demand.count, predicate);
   }
 
-  bool term_inside(const Term& term, Inst* mask) {
+  bool term_inside(const Term& term, const Inst* mask) {
     std::vector<const Inst*> masks{mask};
     for (Inst* minus : term.minus) {
       if (minus != nullptr) masks.push_back(minus);
@@ -334,6 +342,9 @@ class Analysis {
       case Op::andn:
         if (inst->type == kMask) return guarded_uses(inst, use);
         break;
+      case Op::or_:
+        if (inst->type == kMask) return added_uses(inst, use);
+        break;
       default:
         break;
     }
@@ -357,6 +368,17 @@ class Analysis {
     for_each_term(inst, [&](const Term& term) {
       use(1 - guarded, term);
       use(guarded, restricted(term, guard));
+    });
+  }
+
+  // One side of an `or` only matters where the other is not set: of a phi, which often has old lanes, and what is added to it,
+  // the phi.
+  template <typename Use>
+  void added_uses(Inst* inst, Use&& use) {
+    const unsigned cut = inst->operands[0]->op != Op::phi && inst->operands[1]->op == Op::phi ? 1 : 0;
+    for_each_term(inst, [&](const Term& term) {
+      use(1 - cut, term);
+      use(cut, inst->operands[cut]->op == Op::phi ? without(term, inst->operands[1 - cut]) : term);
     });
   }
 
@@ -507,7 +529,15 @@ class Analysis {
       };
       const bool bounded = bounds_of(term, phi->parent, known, larger);
       Inst* const also = term.also != nullptr && known(term.also) ? term.also : nullptr;
+      Inst* const rest = rest_of(term, known);
       for (unsigned edge = 0; edge < phi->operands.size(); ++edge) {
+        Inst* const empty = empty_at(phi->parent, edge);
+        const auto used = [&](const Term& at) {
+          if (empty == nullptr) return use(edge, at);
+          if (term_inside(at, empty)) return;
+          const bool apart = any_part(at, [&](const Inst* part) { return facts_.disjoint(part, empty); });
+          use(edge, apart || phi->type != kMask ? at : without(at, empty));
+        };
         const auto at_edge = [&](Inst* mask) -> Inst* {
           if (mask->op == Op::phi && mask->parent == phi->parent) return mask->operands[edge];
           return facts_.precedes(mask, phi->parent) ? mask : nullptr;
@@ -519,17 +549,39 @@ class Analysis {
           if (Inst* same = at_edge(minus)) translated.minus[kept++] = same;
         }
         if (!bounded) {
-          use(edge, translated);
+          used(translated);
           continue;
         }
         for (Inst* mask : larger) {
           translated.include = at_edge(mask);
           translated.also = nullptr;
           if (translated.include->is_const(0)) continue;
-          use(edge, also != nullptr && also != mask ? restricted(translated, at_edge(also)) : translated);
+          Term bounds = translated;
+          if (also != nullptr && also != mask) bounds = restricted(bounds, at_edge(also));
+          if (rest != nullptr) bounds = restricted(bounds, at_edge(rest));
+          used(bounds);
         }
       }
     });
+  }
+
+  // If the term leaves out `x and not y`, which is not known, lanes of x: y, which is known.
+  template <typename Known>
+  Inst* rest_of(const Term& term, Known&& known) {
+    for (Inst* minus : term.minus) {
+      if (minus == nullptr || known(minus) || minus->op != Op::andn || !known(minus->operands[1])) continue;
+      if (any_part(term, [&](const Inst* part) { return facts_.implies(part, minus->operands[0]); }))
+        return minus->operands[1];
+    }
+    return nullptr;
+  }
+
+  // The mask that has no lane when control comes by the edge: that of a branch which is not taken; null: none is known.
+  static Inst* empty_at(const Block* block, unsigned edge) {
+    const Block* from = block->predecessors[edge];
+    const auto branch = lane_branch(*from);
+    if (!branch || from->successors[0] == from->successors[1]) return nullptr;
+    return from->successors[1 - branch->some] == block ? branch->mask : nullptr;
   }
 
   // Masks for which known(mask) holds and that together contain the term; false when there are none.
@@ -602,9 +654,33 @@ PassResult demanded_lanes(Function& function, const PassContext&) {
   Analysis analysis(function, dominators);
   if (!analysis.run()) return {.changed = dropped_blocks};
   // Facts are about the function as it is, so everything is decided before anything changes.
+  //
+  // Masks that come by edges by which nobody looks at them: old ones, often of the iteration before.
+  std::vector<std::pair<Inst*, unsigned>> stale;
+  std::unordered_set<const Inst*> bounded;  // what comes by the other edges
+  for (const Block* block : dominators.order()) {
+    for (Inst* inst : block->insts) {
+      if (inst->op != Op::phi) break;
+      if (inst->type != kMask) continue;
+      bool some = false;
+      for (unsigned i = 0; i < inst->operands.size(); ++i) {
+        const bool none = inst->operands[i]->is_const(0);
+        if (!none && analysis.looks_away(inst, i)) stale.emplace_back(inst, i);
+        some |= none || (!stale.empty() && stale.back() == std::pair{inst, i});
+      }
+      if (some) bounded.insert(inst->operands.begin(), inst->operands.end());
+    }
+  }
+  // lane-loops wants to see that they have no lane that skips the way by which they come (SkippedWay).
+  const auto stays = [&](const Inst* inst) {
+    return inst->type == kMask && (inst->op == Op::and_ || inst->op == Op::andn) && bounded.contains(inst);
+  };
   std::vector<Decision> decisions(function.num_values(), Decision::keep);
   for (const Block* block : dominators.order()) {
-    for (const Inst* inst : block->insts) decisions[inst->id] = analysis.decide(inst);
+    for (const Inst* inst : block->insts) {
+      const Decision decision = analysis.decide(inst);
+      if (decision == Decision::none || !stays(inst)) decisions[inst->id] = decision;
+    }
   }
   std::vector<Inst*> dead_saves;
   for (const auto& block : function.blocks) {
@@ -620,6 +696,7 @@ PassResult demanded_lanes(Function& function, const PassContext&) {
   std::vector<OperandDecision> operands;
   for (const Block* block : dominators.order()) {
     for (Inst* inst : block->insts) {
+      if (stays(inst)) continue;
       analysis.decide_operands(inst, [&](unsigned index, Decision decision) {
         if (decision > Decision::operand2 || decision == Decision::keep) return;
         const auto choice = static_cast<unsigned>(decision) - static_cast<unsigned>(Decision::operand0);
@@ -636,6 +713,13 @@ PassResult demanded_lanes(Function& function, const PassContext&) {
     if (decision.user->parent == nullptr) continue;
     function.set_operand(decision.user, decision.index, decision.value);
     function.count(Rule::operand_dropped);
+  }
+  for (const auto& [phi, edge] : stale) {
+    Inst* none = function.create(Op::const_, kMask);
+    Block* from = phi->parent->predecessors[edge];
+    function.insert_before(from->terminator(), none);
+    function.set_operand(phi, edge, none);
+    function.count(Rule::stale_mask);
   }
 
   Rewriter rewriter(function);
@@ -660,7 +744,7 @@ PassResult demanded_lanes(Function& function, const PassContext&) {
     }
     return nullptr;
   });
-  const bool changed = replaced || !operands.empty() || !dead_saves.empty();
+  const bool changed = replaced || !operands.empty() || !dead_saves.empty() || !stale.empty();
   if (changed) function.sweep();
   return {.changed = changed || dropped_blocks};
 }

@@ -253,7 +253,10 @@ class LaneCopier {
     for (size_t i = 0; i < rows_.size(); ++i) make(Op::set_lanes, kNone, {rows_[i]}, row_number(i, rows_[i]->type));
     for (Inst* mask : masks_) numbers_[mask] = make(Op::mask_to_i64, kI64, {mask});
     // What lanes have that are in no iteration.
-    const auto initial = [&](size_t i) { return i < found_.initial.size() ? first_.at(found_.initial[i]) : nullptr; };
+    const auto initial = [&](size_t i) -> Inst* {
+      const bool keeps = !found_.empty.empty() && i < found_.results.size();
+      return keeps ? in_no_iteration(stored_[i]) : nullptr;
+    };
     for (size_t i = 0; i < stored_.size(); ++i) {
       Inst* const first = initial(i);
       if (stored_[i]->type.is_mask()) {
@@ -285,6 +288,16 @@ class LaneCopier {
     if (counts()) first_count_ = constant(kI32, 0);
     head_br_ = make(Op::br, kNone, {});
     Function::connect(head_, copies_.at(loop_.header));
+  }
+
+  // What a value of the loop is in lanes that are in no iteration.
+  Inst* in_no_iteration(Inst* value) {
+    if (!inside(value)) return value;
+    if (value->is_const()) return constant(value->type, value->imm);
+    if (const auto it = found_.kept.find(value); it != found_.kept.end()) return first_.at(it->second);
+    std::vector<Inst*> operands(value->operands.size());
+    std::ranges::transform(value->operands, operands.begin(), [&](Inst* operand) { return in_no_iteration(operand); });
+    return clone_here(*value, std::move(operands));
   }
 
   [[nodiscard]] uint64_t result_row(size_t i) const { return row_number(rows_.size() + i, stored_[i]->type); }

@@ -202,6 +202,29 @@ class LoopMaker {
     }
   }
 
+  // Lanes that do not go leave the loop, and some of those that do. Returns the mask of all that leave, and of others.
+  Inst* breaking_branch(unsigned depth) {
+    Inst* going = comparison();
+    Inst* lanes = builder_->op(Op::and_, {exec(), going});
+    Block* then = function_->add_block();
+    Block* join = function_->add_block();
+    builder_->cond_br(builder_->op(Op::mask_any, {lanes}), then, join);
+    const Values before = values_;
+    builder_->set_block(then);
+    values_.m[0] = lanes;
+    statements(depth + 1);
+    Inst* others = builder_->op(Op::not_, {chance(odd_ ? 10 : 2) ? lanes : going});
+    Inst* leaving = chance(60) ? builder_->op(Op::or_, {comparison(), others}) : others;
+    values_.m[0] = before.m[0];
+    const Values behind = values_;
+    builder_->br(join);
+    add_phis(join, before, behind);
+    Inst* all = builder_->op_typed(Op::phi, kMask, {before.m[0], leaving});
+    if (join->predecessors[0] == then) swap_ways(join);
+    if (chance(50)) chance(30) ? uniform_branch(depth) : statements(depth + 1);
+    return all;
+  }
+
   void uniform_branch(unsigned depth) {
     Block* then = function_->add_block();
     Block* join = function_->add_block();
@@ -239,6 +262,7 @@ class LoopMaker {
     const Values begun = values_;
     const Inst* const own = exec();
     statements(depth);
+    Inst* leaving = !uniform && chance(35) ? breaking_branch(depth) : nullptr;
     if (!chance(odd_ ? 5 : 1)) values_.m[0] = const_cast<Inst*>(own);
     Inst* next_round = builder_->op(Op::add, {rounds, builder_->i32(1)});
     // Lanes stay a few iterations.
@@ -250,6 +274,7 @@ class LoopMaker {
     Inst* lanes = uniform      ? exec()
                   : chance(50) ? builder_->op(Op::and_, {exec(), staying})
                                : builder_->op(Op::andn, {exec(), left});
+    if (leaving != nullptr) lanes = builder_->op(Op::andn, {lanes, leaving});
     Inst* again = uniform ? builder_->icmp(ICmp::ult, rounds, builder_->i32(2)) : builder_->op(Op::mask_any, {lanes});
     Block* latch = builder_->block();
     if (!uniform) values_.m[0] = lanes;
