@@ -9,20 +9,13 @@
 #include <cstring>
 #include <utility>
 
+#include "native_divergent.h"
+
 namespace wavejit::perf {
 namespace {
 
 using kernels::Buffer;
 using kernels::KernelCase;
-using Buffers = std::vector<Buffer>;
-
-template <typename T>
-T scalar(const KernelCase& c, size_t arg) {
-  T value;
-  std::memcpy(&value, c.launches[0].args[arg].scalar.data(), sizeof value);
-  return value;
-}
-
 void vector_add(const KernelCase&, Buffers& buffers) {
   const float* __restrict a = buffers[0].as<float>().data();
   const float* __restrict b = buffers[1].as<float>().data();
@@ -332,6 +325,20 @@ constexpr std::pair<std::string_view, NativeFunction> kFunctions[] = {
     {"reduction", reduction},
     {"scan", scan},
     {"hash", hash},
+    {"nqueens", nqueens},
+    {"tree_lookup", tree_lookup},
+    {"hash_lookup", hash_lookup},
+    {"string_match", string_match},
+    {"union_find", union_find},
+    {"bvh_trace", bvh_trace},
+    {"lds_tile", lds_tile},
+    {"lz_decode", lz_decode},
+    {"row_hash", row_hash},
+    {"sptrsv", sptrsv},
+    {"byte_code", byte_code},
+    {"quadrature", quadrature},
+    {"rejection", rejection},
+    {"edit_distance", edit_distance},
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // are the ceiling that the translated kernels are measured against, where such a loop is a fair one.
 #pragma once
 
+#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +12,16 @@ namespace wavejit::perf {
 
 // Does the work of the case's launches on `buffers`; the result passes the case's check.
 using NativeFunction = void (*)(const kernels::KernelCase& kernel_case, std::vector<kernels::Buffer>& buffers);
+
+using Buffers = std::vector<kernels::Buffer>;
+
+// The value of an argument of the case's first launch.
+template <typename T>
+T scalar(const kernels::KernelCase& kernel_case, size_t argument) {
+  T value;
+  std::memcpy(&value, kernel_case.launches[0].args[argument].scalar.data(), sizeof value);
+  return value;
+}
 
 // Null for cases without one.
 [[nodiscard]] NativeFunction native_function(std::string_view case_name);
