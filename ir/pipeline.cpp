@@ -63,6 +63,7 @@ constexpr Pass kPipeline[] = {
     rows::lane_loops,
     rows::branch_facts,
     rows::peephole,
+    rows::register_arrays,
     rows::state_writes,
     rows::licm,
     rows::resident_rows,
