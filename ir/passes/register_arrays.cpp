@@ -209,7 +209,7 @@ class RegisterArrays {
 
   // ---------------------------------------------------------------- one array
 
-  // A value that has to be stored at the end of a block.
+  // A value that has to be stored at the end of a block, wherever control goes from there.
   struct Store {
     Block* block;
     uint32_t key;
@@ -275,8 +275,7 @@ class RegisterArrays {
       return std::tuple{dominators_.number(store.block), store.key, store.value->id};
     });
     return std::ranges::all_of(stores_, [&](const Store& store) {
-      return store.block->successors.size() == 1 && leads_to_slots(store.block) &&
-             dominators_.dominates(store.value->parent, store.block);
+      return dominators_.dominates(store.value->parent, store.block);
     });
   }
 
