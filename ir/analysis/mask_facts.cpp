@@ -7,7 +7,7 @@ namespace {
 
 // Bounds on one query; lane-mask expressions of real code are shallow.
 constexpr unsigned kMaxMaskDepth = 16;
-constexpr int kMaxSteps = 160;
+constexpr int kMaxSteps = 600;
 
 bool empty(const Inst* mask) {
   return mask->is_const(0);
