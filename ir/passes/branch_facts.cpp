@@ -20,7 +20,11 @@ class BranchFacts {
       if (block->successors[0] == block->successors[1]) continue;
       for (unsigned way = 0; way < 2; ++way) {
         Block* target = block->successors[way];
-        if (target->predecessors.size() == 1) assume(last->operands[0], way == 0, target, kMaxDepth);
+        if (target->predecessors.size() == 1) {
+          assume(last->operands[0], way == 0, target, kMaxDepth);
+        } else {
+          assume_on_edge(block, target, way == 0);
+        }
       }
     }
     return changed_;
@@ -43,6 +47,33 @@ class BranchFacts {
       for (Inst* operand : std::vector<Inst*>(condition->operands)) assume(operand, value, from, depth - 1);
     if (condition->op == Op::mask_any && !value) replace(Rule::mask_known, condition->operands[0], 0, from);
     if (condition->op == Op::mask_all && value) replace(Rule::mask_known, condition->operands[0], ~uint64_t{0}, from);
+  }
+
+  // Where several ways meet: phis that take the condition itself from this one.
+  void assume_on_edge(Block* from, Block* to, bool value) {
+    const Inst* condition = from->terminator()->operands[0];
+    const auto edge = static_cast<unsigned>(std::ranges::find(to->predecessors, from) - to->predecessors.begin());
+    for (Inst* phi : std::vector<Inst*>(to->insts)) {
+      if (phi->op != Op::phi) break;
+      if (phi->operands[edge] != condition) continue;
+      Inst* constant = function_.create(Op::const_, kI1);
+      constant->imm = value ? 1 : 0;
+      constant->guest_pc = from->terminator()->guest_pc;
+      bool always = true;
+      for (unsigned i = 0; i < phi->operands.size(); ++i)
+        always &= i == edge || phi->operands[i] == phi || phi->operands[i]->is_const(constant->imm);
+      function_.insert_before(always ? first_behind_phis(to) : from->terminator(), constant);
+      if (always) {
+        function_.replace_all_uses(phi, constant);
+      } else {
+        function_.set_operand(phi, edge, constant);
+      }
+      function_.count(Rule::condition_known);
+      changed_ = true;
+    }
+  }
+  static Inst* first_behind_phis(Block* block) {
+    return *std::ranges::find_if(block->insts, [](const Inst* inst) { return inst->op != Op::phi; });
   }
 
   void replace(Rule rule, Inst* inst, uint64_t value, Block* from) {

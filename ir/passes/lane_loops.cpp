@@ -792,12 +792,14 @@ PassResult lane_loops(Function& function, const PassContext& context) {
     taken.insert(loop->body.begin(), loop->body.end());
     found.push_back(std::move(*one));
   }
-  bool changed = dropped;
+  bool copied = false;
   for (const LaneLoop& one : found) {
     const uint64_t record = (one.loop->header->guest_pc >> 2 ^ one.loop->body.size()) % kLaneWays;
-    changed |= LaneCopier(function, dominators, one, record).run();
+    copied |= LaneCopier(function, dominators, one, record).run();
   }
-  return {.changed = changed};
+  // Accesses to one place in scratch compute its address alike.
+  if (copied) (void)gvn(function, context);
+  return {.changed = copied || dropped};
 }
 
 }  // namespace wavejit::ir::passes
