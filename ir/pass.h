@@ -20,6 +20,13 @@ struct PassResult {
 // What running a row of the pipeline came to; skipped: it is known that it would have changed nothing.
 enum class PassOutcome : uint8_t { changed, unchanged, skipped };
 
+// Whether a loop has a copy for one lane after the other. Valid during the call that gets it.
+struct LoopRemark {
+  const Block* header = nullptr;
+  std::string_view obstacle;  // what stands against a copy; empty: there is one
+  const Inst* at = nullptr;   // where; null: the loop as a whole
+};
+
 struct PassContext {
   bool verify = false;                // verify what each pass has changed (debug builds and tests)
   bool one_wave = false;              // each work-group has one wave
@@ -29,6 +36,7 @@ struct PassContext {
   std::vector<std::string> dump;      // "before:<pass>" / "after:<pass>" / "before:all" ...
   std::function<void(std::string_view title, const Function&)> dump_sink;
   std::function<void(std::string_view pass, PassOutcome)> finished;  // after each pass, for profiles
+  std::function<void(const LoopRemark&)> loop_remark;                // for each loop that lane-loops has looked at
 };
 
 struct Pass {

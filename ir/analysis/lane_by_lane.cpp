@@ -64,7 +64,8 @@ bool decides_branches(const Inst& any, const Loop& loop) {
 
 class Finder {
  public:
-  Finder(const Loop& loop, const KnownBits& bits, std::string_view& why) : loop_(loop), bits_(bits), why_(why) {}
+  Finder(const Loop& loop, const KnownBits& bits, LaneObstacle& obstacle)
+      : loop_(loop), bits_(bits), obstacle_(obstacle) {}
 
   std::optional<LaneLoop> find() {
     found_.loop = &loop_;
@@ -74,8 +75,8 @@ class Finder {
   }
 
  private:
-  bool no(std::string_view why) {
-    why_ = why;
+  bool no(std::string_view what, const Inst* at = nullptr) {
+    obstacle_ = {.what = what, .at = at};
     return false;
   }
 
@@ -97,7 +98,8 @@ class Finder {
       if (const auto branch = lane_branch(*block)) {
         branches_.emplace_back(block, *branch);
       } else if (block->terminator()->op == Op::cond_br) {
-        if (depends_on_memory(block->terminator()->operands[0], loop_, seen)) return no("branch on a scalar load");
+        if (depends_on_memory(block->terminator()->operands[0], loop_, seen))
+          return no("branch on a scalar load", block->terminator());
       }
     }
     found_.branches = static_cast<unsigned>(branches_.size());
@@ -105,34 +107,37 @@ class Finder {
   }
 
   bool check_operations() {
-    bool stores = false, loads_scalars = false;
+    bool stores = false;
+    const Inst* scalar_load = nullptr;
     for (const Block* block : loop_.body) {
       for (const Inst* inst : block->insts) {
         if (inst->op == Op::load || inst->op == Op::store) {
-          if (!is_access_of_one_lane(*inst, bits_, why_)) return false;
+          std::string_view why;
+          if (!is_access_of_one_lane(*inst, bits_, why)) return no(why, inst);
           stores |= inst->op == Op::store;
         } else if (inst->op == Op::mask_any) {
-          if (!decides_branches(*inst, loop_)) return no("a mask used as a number");
+          if (!decides_branches(*inst, loop_)) return no("a mask used as a number", inst);
         } else if (inst->op == Op::load_scalar) {
-          loads_scalars = true;
+          scalar_load = inst;
         } else if (!works_on_one_lane(*inst)) {
-          return no(op_info(inst->op).mnemonic);
+          return no(op_info(inst->op).mnemonic, inst);
         }
       }
     }
     // Scratch of other lanes could be what is loaded.
-    if (stores && loads_scalars) return no("scalar load beside a store");
+    if (stores && scalar_load != nullptr) return no("scalar load beside a store", scalar_load);
     return true;
   }
 
   bool prove() {
+    std::string_view why;
     const auto end = std::find_if(branches_.begin(), branches_.end(), [&](const auto& branch) {
       return branch.first == found_.exit_from && 1 - branch.second.some == found_.exit_edge;
     });
     if (end != branches_.end()) {
       SkippedWay way(end->first, end->second, loop_, nullptr, true);
       found_.by_lanes = true;
-      if (!way.changes_nothing(why_)) return false;
+      if (!way.changes_nothing(why)) return no(why, end->first->terminator());
       find_kept(way);
     }
     if (!find_results()) return false;
@@ -142,7 +147,7 @@ class Finder {
     for (auto branch = branches_.begin(); branch != branches_.end(); ++branch) {
       if (branch == end) continue;
       SkippedWay way(branch->first, branch->second, loop_, found_.always, false, staying);
-      if (!way.changes_nothing(why_)) return false;
+      if (!way.changes_nothing(why)) return no(why, branch->first->terminator());
     }
     return true;
   }
@@ -216,7 +221,7 @@ class Finder {
 
   const Loop& loop_;
   const KnownBits& bits_;
-  std::string_view& why_;
+  LaneObstacle& obstacle_;
   LaneLoop found_;
   std::vector<std::pair<const Block*, LaneBranch>> branches_;
   std::unordered_map<const Inst*, const Inst*> previous_;  // by phi: what the next iteration begins with
@@ -225,8 +230,8 @@ class Finder {
 
 }  // namespace
 
-std::optional<LaneLoop> find_lane_loop(const Loop& loop, const KnownBits& bits, std::string_view& why) {
-  return Finder(loop, bits, why).find();
+std::optional<LaneLoop> find_lane_loop(const Loop& loop, const KnownBits& bits, LaneObstacle& obstacle) {
+  return Finder(loop, bits, obstacle).find();
 }
 
 }  // namespace wavejit::ir

@@ -40,7 +40,13 @@ struct LaneLoop {
   const Inst* always = nullptr;  // the one in `empty` that has a lane in all its iterations; null: none is known
 };
 
-// Null if it cannot be proven; `why` then says what stands against it.
-[[nodiscard]] std::optional<LaneLoop> find_lane_loop(const Loop& loop, const KnownBits& bits, std::string_view& why);
+// What stands against it.
+struct LaneObstacle {
+  std::string_view what;
+  const Inst* at = nullptr;  // where; null: the loop as a whole
+};
+
+// Null if it cannot be proven; `obstacle` then has the first one that was found.
+[[nodiscard]] std::optional<LaneLoop> find_lane_loop(const Loop& loop, const KnownBits& bits, LaneObstacle& obstacle);
 
 }  // namespace wavejit::ir

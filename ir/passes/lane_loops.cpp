@@ -786,9 +786,15 @@ PassResult lane_loops(Function& function, const PassContext& context) {
   const LaneShapes shapes(function);
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {  // outer ones first
     if (taken.contains(loop->header)) continue;
-    std::string_view why;
-    std::optional<LaneLoop> one = find_lane_loop(*loop, shapes.bits(), why);
-    if (!one || !(context.all_lane_loops || worth_trying(*one, shapes, dominators))) continue;
+    LaneObstacle obstacle;
+    std::optional<LaneLoop> one = find_lane_loop(*loop, shapes.bits(), obstacle);
+    if (one && !context.all_lane_loops && !worth_trying(*one, shapes, dominators)) {
+      obstacle = {.what = "lanes stay together or access memory together"};
+      one.reset();
+    }
+    if (context.loop_remark)
+      context.loop_remark({.header = loop->header, .obstacle = obstacle.what, .at = obstacle.at});
+    if (!one) continue;
     taken.insert(loop->body.begin(), loop->body.end());
     found.push_back(std::move(*one));
   }

@@ -234,6 +234,16 @@ Expected<std::string> dump_pass_stats(const Module& module, const Kernel& kernel
     if (outcome == ir::PassOutcome::unchanged) ++of_pass.unchanged;
     if (outcome == ir::PassOutcome::skipped) ++of_pass.skipped;
   };
+  // Loops by address, as --gcn prints them.
+  const auto address = [&](uint64_t pc) { return pc - module.object().load_bias(); };
+  std::map<uint64_t, std::string> loops;
+  context.loop_remark = [&](const ir::LoopRemark& remark) {
+    std::string text = "in lockstep, or one lane after the other if that is faster";
+    if (!remark.obstacle.empty()) text = fmt::format("in lockstep: {}", remark.obstacle);
+    if (remark.at != nullptr && remark.at->guest_pc != 0)
+      text += fmt::format(" at {:08x}", address(remark.at->guest_pc));
+    loops[address(remark.header->guest_pc)] = std::move(text);
+  };
   ir::optimise(*lifted->function, context);
   std::string out =
       fmt::format("; {}\n{:<18}{:>9}{:>11}{:>9}\n", kernel.name, "pass", "changed", "unchanged", "skipped");
@@ -249,6 +259,8 @@ Expected<std::string> dump_pass_stats(const Module& module, const Kernel& kernel
     const uint32_t count = lifted->function->rule_counts[i];
     if (count != 0) out += fmt::format("{:<18}{:<28}{:>6}  {}\n", rule.pass, rule.name, count, rule.meaning);
   }
+  if (!loops.empty()) out += fmt::format("\n{:<10}executed (pass lane-loops)\n", "loop at");
+  for (const auto& [pc, text] : loops) out += fmt::format("{:08x}  {}\n", pc, text);
   return out;
 }
 

@@ -343,5 +343,41 @@ TEST(LaneLoops, LeaveTheRegistersOfTheLoop) {
   EXPECT_GT(refused, count / 20);
 }
 
+constexpr std::string_view kStoringLoop = R"(function "f"
+entry 0x100 b0
+block b0
+  %0:v32 = get_vgpr #0
+  %1:i64 = get_sgpr64 #4
+  %2:mask = get_mask #126
+  %3:v32 = const #0
+  br b1
+block b1 @0x104 preds b0 b1
+  %10:v32 = phi %0, %13
+  %11:mask = phi %2, %20
+  %13:v32 = load [global base_offset 4x1] %11, %1, %10 @0x104
+  store [global base_offset 4x1] %11, %1, %10, %13 @0x10c
+  %19:mask = icmp.eq %13, %3
+  %20:mask = andn %11, %19
+  %21:i1 = mask_any %20
+  cond_br %21, b1, b2
+block b2 preds b1
+  exit.end
+)";
+
+TEST(LaneLoops, SayWhatStandsAgainstACopy) {
+  const auto function = parse(kStoringLoop);
+  ASSERT_TRUE(function.has_value()) << function.error().message;
+  std::vector<std::string> remarks;
+  PassContext context;
+  context.loop_remark = [&](const LoopRemark& remark) {
+    remarks.emplace_back(remark.obstacle);
+    ASSERT_NE(remark.at, nullptr);
+    EXPECT_EQ(remark.at->guest_pc, 0x10cu);
+    EXPECT_EQ(remark.header->guest_pc, 0x104u);
+  };
+  optimise(**function, context);
+  EXPECT_EQ(remarks, std::vector<std::string>{"store"});
+}
+
 }  // namespace
 }  // namespace wavejit::ir
