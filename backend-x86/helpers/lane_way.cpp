@@ -8,8 +8,10 @@ namespace {
 
 // Between timed executions: at least so many others, and as many as take so many ticks.
 constexpr uint64_t kUntimed = 15, kMostUntimed = 1 << 16, kUntimedTicks = 1 << 20;
-constexpr uint32_t kFirstRounds =
-    3;  // lockstep twice, as the first time finds nothing in the caches; then lane by lane
+// Lockstep twice, then lane by lane twice: the first time finds nothing in the caches, code included.
+constexpr uint32_t kFirstRounds = 4;
+// Waves have different work, so that a few more tries follow soon.
+constexpr uint32_t kEarlyRounds = 12, kEarly = 4;
 // Of the timed executions, one in so many goes the way that was slower: much slower or not much.
 constexpr uint32_t kRarely = 64, kOften = 8;
 constexpr uint64_t kMuchSlower = 3;
@@ -24,13 +26,16 @@ void begin_timed(LaneTiming& timing, uint64_t now) {
   }
   const uint32_t round = way.rounds++;
   if (round < kFirstRounds || way.ticks[0] == 0 || way.ticks[1] == 0) {
-    way.lanes = round % kFirstRounds == kFirstRounds - 1 ? 1 : 0;
+    way.lanes = round % kFirstRounds < 2 ? 0 : 1;
     way.countdown = 0;
   } else {
     const uint32_t faster = way.ticks[1] < way.ticks[0] ? 1 : 0;
     const bool much = way.ticks[1 - faster] > kMuchSlower * way.ticks[faster];
-    way.lanes = round % (much ? kRarely : kOften) == 0 ? 1 - faster : faster;
-    way.countdown = static_cast<int32_t>(std::clamp(kUntimedTicks / way.ticks[faster], kUntimed, kMostUntimed));
+    const bool early = round < kEarlyRounds && !much;
+    const bool slower = early ? round % kEarly == kEarly - 1 : round % (much ? kRarely : kOften) == 0;
+    way.lanes = slower ? 1 - faster : faster;
+    way.countdown =
+        early ? 1 : static_cast<int32_t>(std::clamp(kUntimedTicks / way.ticks[faster], kUntimed, kMostUntimed));
   }
   timing.start = (now | 1) ^ (way.lanes ^ 1);
 }
@@ -40,7 +45,7 @@ void end_timed(const LaneTiming& timing, uint64_t now) {
   uint64_t& average = way.ticks[timing.start & 1];
   const uint64_t ticks = std::max<uint64_t>(now - timing.start, 4);
   // The first executions are not like those that follow.
-  average = average == 0 || way.rounds < kFirstRounds ? ticks : average - average / 4 + ticks / 4;
+  average = average == 0 || way.rounds <= kFirstRounds ? ticks : average - average / 4 + ticks / 4;
   if (way.ticks[0] != 0 && way.ticks[1] != 0) way.lanes = way.ticks[1] < way.ticks[0] ? 1 : 0;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "ir/analysis/paired_ways.h"
 #include "ir/analysis/skipped_way.h"
 
 namespace wavejit::ir {
@@ -64,8 +65,8 @@ bool decides_branches(const Inst& any, const Loop& loop) {
 
 class Finder {
  public:
-  Finder(const Loop& loop, const KnownBits& bits, LaneObstacle& obstacle)
-      : loop_(loop), bits_(bits), obstacle_(obstacle) {}
+  Finder(const Loop& loop, const Dominators& dominators, const KnownBits& bits, LaneObstacle& obstacle)
+      : loop_(loop), dominators_(dominators), bits_(bits), obstacle_(obstacle) {}
 
   std::optional<LaneLoop> find() {
     found_.loop = &loop_;
@@ -144,10 +145,16 @@ class Finder {
     const Inst* staying = nullptr;
     if (end != branches_.end()) found_.always = find_always(end->second);
     if (end != branches_.end() && ends_at_exit()) staying = end->second.mask;
+    const PairedLoop paired{.loop = loop_,
+                            .dominators = dominators_,
+                            .exit_from = found_.exit_from,
+                            .always = found_.always,
+                            .staying = end != branches_.end() ? end->second.mask : nullptr};
     for (auto branch = branches_.begin(); branch != branches_.end(); ++branch) {
       if (branch == end) continue;
       SkippedWay way(branch->first, branch->second, loop_, found_.always, false, staying);
-      if (!way.changes_nothing(why)) return no(why, branch->first->terminator());
+      if (!way.changes_nothing(why) && !ways_are_alike(branch->first, branch->second, paired))
+        return no(why, branch->first->terminator());
     }
     return true;
   }
@@ -220,6 +227,7 @@ class Finder {
   static constexpr unsigned kMaxComputed = 4;
 
   const Loop& loop_;
+  const Dominators& dominators_;
   const KnownBits& bits_;
   LaneObstacle& obstacle_;
   LaneLoop found_;
@@ -230,8 +238,9 @@ class Finder {
 
 }  // namespace
 
-std::optional<LaneLoop> find_lane_loop(const Loop& loop, const KnownBits& bits, LaneObstacle& obstacle) {
-  return Finder(loop, bits, obstacle).find();
+std::optional<LaneLoop> find_lane_loop(const Loop& loop, const Dominators& dominators, const KnownBits& bits,
+                                       LaneObstacle& obstacle) {
+  return Finder(loop, dominators, bits, obstacle).find();
 }
 
 }  // namespace wavejit::ir

@@ -47,6 +47,7 @@ struct LaneObstacle {
 };
 
 // Null if it cannot be proven; `obstacle` then has the first one that was found.
-[[nodiscard]] std::optional<LaneLoop> find_lane_loop(const Loop& loop, const KnownBits& bits, LaneObstacle& obstacle);
+[[nodiscard]] std::optional<LaneLoop> find_lane_loop(const Loop& loop, const Dominators& dominators,
+                                                     const KnownBits& bits, LaneObstacle& obstacle);
 
 }  // namespace wavejit::ir

@@ -787,7 +787,7 @@ PassResult lane_loops(Function& function, const PassContext& context) {
   for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {  // outer ones first
     if (taken.contains(loop->header)) continue;
     LaneObstacle obstacle;
-    std::optional<LaneLoop> one = find_lane_loop(*loop, shapes.bits(), obstacle);
+    std::optional<LaneLoop> one = find_lane_loop(*loop, dominators, shapes.bits(), obstacle);
     if (one && !context.all_lane_loops && !worth_trying(*one, shapes, dominators)) {
       obstacle = {.what = "lanes stay together or access memory together"};
       one.reset();

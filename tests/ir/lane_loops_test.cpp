@@ -153,6 +153,8 @@ class LoopMaker {
         loop(depth + 1);
       } else if (kind == 2) {
         uniform_branch(depth);
+      } else if (kind == 3 && depth < 2) {
+        crossed_branches(depth);
       } else {
         statement();
       }
@@ -194,6 +196,52 @@ class LoopMaker {
     add_phis(join, before, behind);
     if (join->predecessors[0] == then) swap_ways(join);
   }
+  // Two ifs for lanes of two kinds, with a block of its own for what comes from either way of the first one.
+  void crossed_branches(unsigned depth) {
+    Inst* kind = comparison();
+    Inst* one = builder_->op(Op::and_, {exec(), kind});
+    Inst* other =
+        builder_->op(chance(80) ? Op::andn : Op::and_, {exec(), chance(odd_ ? 90 : 98) ? kind : comparison()});
+    Block* first = function_->add_block();
+    Block* skip = function_->add_block();
+    Block* second = function_->add_block();
+    Block* neither = function_->add_block();
+    Block* join = function_->add_block();
+    const Values before = values_;
+    builder_->cond_br(builder_->op(Op::mask_any, {one}), first, skip);
+    builder_->set_block(first);
+    values_.m[0] = one;
+    const std::vector<Inst*> scalars = values_.s;
+    statements(depth + 1);
+    if (!chance(odd_ ? 20 : 4)) values_.s = scalars;
+    values_.m[0] = before.m[0];
+    const Values behind_first = values_;
+    builder_->cond_br(builder_->op(Op::mask_any, {other}), second, neither);
+    builder_->set_block(skip);
+    values_ = before;
+    builder_->cond_br(builder_->op(Op::mask_any, {other}), second, neither);
+    // Both are entered from the end of the first block, and from `skip`.
+    add_phis(second, behind_first, before);
+    if (second->predecessors[0] == skip) swap_ways(second);
+    values_.m[0] = other;
+    const std::vector<Inst*> scalars2 = values_.s;
+    statements(depth + 1);
+    if (!chance(odd_ ? 20 : 4)) values_.s = scalars2;
+    values_.m[0] = before.m[0];
+    const Values behind_second = values_;
+    builder_->br(join);
+    values_ = before;
+    add_phis(neither, behind_first, before);
+    if (neither->predecessors[0] == skip) swap_ways(neither);
+    values_.m[0] = before.m[0];
+    const Values behind_neither = values_;
+    builder_->br(join);
+    values_ = before;
+    add_phis(join, behind_second, behind_neither);
+    if (join->predecessors[0] == neither) swap_ways(join);
+    values_.m[0] = before.m[0];
+  }
+
   // Phis list what comes from the branch first.
   static void swap_ways(Block* join) {
     for (Inst* phi : join->insts) {
