@@ -44,8 +44,13 @@ void end_timed(const LaneTiming& timing, uint64_t now) {
   LaneWay& way = *timing.way;
   uint64_t& average = way.ticks[timing.start & 1];
   const uint64_t ticks = std::max<uint64_t>(now - timing.start, 4);
-  // The first executions are not like those that follow.
-  average = average == 0 || way.rounds <= kFirstRounds ? ticks : average - average / 4 + ticks / 4;
+  // The first executions are not like those that follow, and early ones count more.
+  if (average == 0 || way.rounds <= kFirstRounds) {
+    average = ticks;
+  } else {
+    const uint64_t part = way.rounds <= kEarlyRounds ? 2 : 4;
+    average = average - average / part + ticks / part;
+  }
   if (way.ticks[0] != 0 && way.ticks[1] != 0) way.lanes = way.ticks[1] < way.ticks[0] ? 1 : 0;
 }
 
