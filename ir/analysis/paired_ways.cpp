@@ -283,8 +283,8 @@ class PairedWays {
   Symbol compute(const Inst& inst, Execution& run, unsigned depth = kMaxDepth) {
     if (inst.is_const()) return constant(inst);
     if (inst.op == Op::undef) return number_of(&inst);
-    std::vector<Symbol> x;
-    for (const Inst* operand : inst.operands) x.push_back(of(operand, run, depth));
+    std::vector<Symbol> x(inst.operands.size());
+    std::ranges::transform(inst.operands, x.begin(), [&](const Inst* operand) { return of(operand, run, depth); });
     if (inst.op == Op::select) {
       if (x[1] == x[2]) return x[1];
       if (x[0] == kAll || x[0] == kTrue) return x[1];
