@@ -77,7 +77,8 @@ class PairedWays {
       const bool together = wave.at == own.at && wave.ended == own.ended;
       if (together && are_alike(wave, own)) return true;
       // If they are not alike yet, both go on. Else the one that is not where the other will come to.
-      const bool own_first = !together && leads_to(own.at, wave.at) && !leads_to(wave.at, own.at);
+      const bool own_first =
+          wave.ended || (!own.ended && !together && leads_to(own.at, wave.at) && !leads_to(wave.at, own.at));
       if (!own_first && !execute(wave)) return false;
       if ((own_first || together) && !execute(own)) return false;
     }
@@ -122,7 +123,6 @@ class PairedWays {
 
   bool execute(Execution& run) {
     const Block* block = run.at;
-    if (run.ended) return true;
     if (!loop_.body.contains(block) || block == loop_.header || !run.visited.insert(block).second) return false;
     // Phis take their values at once.
     std::vector<std::pair<const Inst*, Symbol>> phis;
