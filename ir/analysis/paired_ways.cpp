@@ -10,12 +10,10 @@
 namespace wavejit::ir {
 namespace {
 
-constexpr unsigned kMaxRuns = 512, kMaxBlocks = 24, kMaxDepth = 12;
-
 // The number of a value of the lane: the same number, the same value.
 using Symbol = uint32_t;
-constexpr Symbol kNone = 0, kAll = 1;  // masks without the lane, and with it
-constexpr Symbol kTrue = 2, kFalse = 3, kFirst = 4;
+constexpr Symbol kWithout = 0, kWith = 1;  // masks without the lane, and with it
+constexpr Symbol kHolds = 2, kFails = 3, kFirstFree = 4;
 
 // One of the two executions, at the beginning of a block.
 struct Execution {
@@ -67,10 +65,10 @@ class PairedWays {
                   .values = {},
                   .accesses = {},
                   .visited = {}};
-    if (in_.always != nullptr) assume(number_of(in_.always), kAll);
+    if (in_.always != nullptr) assume(number_of(in_.always), kWith);
     const Symbol mask = of(lanes_.mask, own, kMaxDepth);
-    if (mask == kAll) return true;  // there is no such lane
-    if (mask != kNone) assume(mask, kNone);
+    if (mask == kWith) return true;  // there is no such lane
+    if (mask != kWithout) assume(mask, kWithout);
     assume_what_led_here(own);
     for (unsigned steps = 0; steps < kMaxBlocks; ++steps) {
       if (wave.ended && own.ended) return end_alike(wave, own);
@@ -100,7 +98,7 @@ class PairedWays {
       }
       if (all) {
         const Symbol mask = of(empty, run, kMaxDepth);
-        if (mask != kNone && mask != kAll) assume(mask, kNone);
+        if (mask != kWithout && mask != kWith) assume(mask, kWithout);
       }
       block = in_.dominators.immediate(block);
     }
@@ -150,9 +148,9 @@ class PairedWays {
   bool access(const Inst& inst, Execution& run) {
     std::vector<Symbol> key{static_cast<Symbol>(inst.id)};
     for (const Inst* operand : inst.operands) key.push_back(of(operand, run, kMaxDepth));
-    if (inst.op != Op::load_scalar && key[1] == kNone) {
+    if (inst.op != Op::load_scalar && key[1] == kWithout) {
       // Nothing is made; what a load leaves for the lane is the same each time.
-      if (inst.op == Op::load) run.values[&inst] = interned({static_cast<Symbol>(inst.id), kNone});
+      if (inst.op == Op::load) run.values[&inst] = interned({static_cast<Symbol>(inst.id), kWithout});
       return true;
     }
     key.push_back(static_cast<Symbol>(run.accesses.size()));
@@ -183,10 +181,10 @@ class PairedWays {
     }
     const Symbol mask = of(branch->mask, run, kMaxDepth);
     // A lane goes by its own bit, the wave where some lane goes.
-    bool some = mask == kAll;
-    if (mask != kAll && mask != kNone) {
+    bool some = mask == kWith;
+    if (mask != kWith && mask != kWithout) {
       some = answer();
-      assume(mask, some ? kAll : kNone);
+      assume(mask, some ? kWith : kWithout);
     }
     if (!run.alone && !some) some = answer();
     run.at = block->successors[some ? branch->some : 1 - branch->some];
@@ -194,12 +192,12 @@ class PairedWays {
   }
   // Of a scalar condition, which is the same in both executions if its symbol is.
   bool is_true(Symbol condition) {
-    if (condition == kTrue) return true;
-    if (condition == kFalse) return false;
+    if (condition == kHolds) return true;
+    if (condition == kFails) return false;
     const auto it = assumed_.find(condition);
-    if (it != assumed_.end()) return it->second == kTrue;
+    if (it != assumed_.end()) return it->second == kHolds;
     const bool value = answer();
-    assumed_[condition] = value ? kTrue : kFalse;
+    assumed_[condition] = value ? kHolds : kFails;
     return value;
   }
 
@@ -227,7 +225,7 @@ class PairedWays {
       return std::ranges::any_of(value->users, [&](const Inst* user) { return !loop_.body.contains(user->parent); });
     };
     if (in_.staying != nullptr && differ(in_.staying)) return false;
-    const bool leaves = in_.staying != nullptr && of(in_.staying, wave, kMaxDepth) == kNone;
+    const bool leaves = in_.staying != nullptr && of(in_.staying, wave, kMaxDepth) == kWithout;
     if (std::ranges::find(loop_.header->predecessors, in_.exit_from) != loop_.header->predecessors.end()) {
       for (const Inst* phi : loop_.header->insts) {
         if (phi->op != Op::phi) break;
@@ -269,8 +267,8 @@ class PairedWays {
     return made_of_masks && depth > 0 ? compute(*value, run, depth - 1) : number_of(value);
   }
   Symbol constant(const Inst& value) {
-    if (value.type.is_mask() && (value.imm == 0 || value.imm == ~uint64_t{0})) return value.imm == 0 ? kNone : kAll;
-    if (value.type == kI1) return value.imm != 0 ? kTrue : kFalse;
+    if (value.type.is_mask() && (value.imm == 0 || value.imm == ~uint64_t{0})) return value.imm == 0 ? kWithout : kWith;
+    if (value.type == kI1) return value.imm != 0 ? kHolds : kFails;
     return interned(key_of(value));
   }
   static std::vector<Symbol> key_of(const Inst& inst) {
@@ -287,8 +285,8 @@ class PairedWays {
     std::ranges::transform(inst.operands, x.begin(), [&](const Inst* operand) { return of(operand, run, depth); });
     if (inst.op == Op::select) {
       if (x[1] == x[2]) return x[1];
-      if (x[0] == kAll || x[0] == kTrue) return x[1];
-      if (x[0] == kNone || x[0] == kFalse) return x[2];
+      if (x[0] == kWith || x[0] == kHolds) return x[1];
+      if (x[0] == kWithout || x[0] == kFails) return x[2];
     }
     if (inst.type.is_mask()) {
       if (const auto known = mask_of(inst.op, x)) return *known;
@@ -309,50 +307,52 @@ class PairedWays {
   }
   // A lane is in a mask, or not; and so in what it is made of.
   void assume(Symbol mask, Symbol lanes) {
-    if (mask == kNone || mask == kAll || !assumed_.try_emplace(mask, lanes).second) return;
+    if (mask == kWithout || mask == kWith || !assumed_.try_emplace(mask, lanes).second) return;
     if (const auto it = complements_.find(mask); it != complements_.end())
-      assume(it->second, lanes == kAll ? kNone : kAll);
+      assume(it->second, lanes == kWith ? kWithout : kWith);
     const auto made = made_of_.find(mask);
     if (made == made_of_.end()) return;
     const auto& [op, one, other] = made->second;
-    if (op == Op::or_ && lanes == kNone) {
-      assume(one, kNone);
-      assume(other, kNone);
-    } else if (op != Op::or_ && lanes == kAll) {
-      assume(one, kAll);
-      assume(other, op == Op::and_ ? kAll : kNone);
+    if (op == Op::or_ && lanes == kWithout) {
+      assume(one, kWithout);
+      assume(other, kWithout);
+    } else if (op != Op::or_ && lanes == kWith) {
+      assume(one, kWith);
+      assume(other, op == Op::and_ ? kWith : kWithout);
     }
   }
   std::optional<Symbol> mask_of(Op op, const std::vector<Symbol>& x) {
     switch (op) {
       case Op::and_:
-        if (x[0] == kNone || x[1] == kNone) return kNone;
-        if (x[0] == kAll || x[0] == x[1]) return x[1];
-        if (x[1] == kAll) return x[0];
+        if (x[0] == kWithout || x[1] == kWithout) return kWithout;
+        if (x[0] == kWith || x[0] == x[1]) return x[1];
+        if (x[1] == kWith) return x[0];
         return std::nullopt;
       case Op::or_:
-        if (x[0] == kAll || x[1] == kAll) return kAll;
-        if (x[0] == kNone || x[0] == x[1]) return x[1];
-        if (x[1] == kNone) return x[0];
+        if (x[0] == kWith || x[1] == kWith) return kWith;
+        if (x[0] == kWithout || x[0] == x[1]) return x[1];
+        if (x[1] == kWithout) return x[0];
         return std::nullopt;
       case Op::andn:
-        if (x[0] == kNone || x[1] == kAll || x[0] == x[1]) return kNone;
-        if (x[1] == kNone) return x[0];
-        if (x[0] == kAll) return complement(x[1]);
+        if (x[0] == kWithout || x[1] == kWith || x[0] == x[1]) return kWithout;
+        if (x[1] == kWithout) return x[0];
+        if (x[0] == kWith) return complement(x[1]);
         return std::nullopt;
       case Op::xor_:
-        if (x[0] == x[1]) return kNone;
-        if (x[0] == kNone) return x[1];
-        if (x[1] == kNone) return x[0];
+        if (x[0] == x[1]) return kWithout;
+        if (x[0] == kWithout) return x[1];
+        if (x[1] == kWithout) return x[0];
         return std::nullopt;
       case Op::not_:
-        if (x[0] == kNone) return kAll;
-        if (x[0] == kAll) return kNone;
+        if (x[0] == kWithout) return kWith;
+        if (x[0] == kWith) return kWithout;
         return complement(x[0]);
       default:
         return std::nullopt;
     }
   }
+
+  static constexpr unsigned kMaxRuns = 512, kMaxBlocks = 24, kMaxDepth = 12;
 
   const Block* branch_;
   const LaneBranch lanes_;
@@ -365,7 +365,7 @@ class PairedWays {
   std::unordered_map<Symbol, std::tuple<Op, Symbol, Symbol>> made_of_;
   std::map<std::vector<Symbol>, Symbol> symbols_;
   std::unordered_map<const Inst*, Symbol> numbers_;
-  Symbol next_ = kFirst;
+  Symbol next_ = kFirstFree;
 };
 
 }  // namespace
