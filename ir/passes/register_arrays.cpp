@@ -179,7 +179,9 @@ class RegisterArrays {
       while (read.elements.contains(key)) ++key;
       if (const Slot* slot = slot_of(read.otherwise)) key = slot->key;
       if (key >= kUnused) bad_.insert(root(read.array));
-      read.elements.emplace(key, read.otherwise);
+      // Of an element that a link names, too, it may be another value.
+      if (!read.elements.emplace(key, read.otherwise).second && read.elements.at(key) != read.otherwise)
+        bad_.insert(root(read.array));
       otherwise_[&read] = key;
       add(read.otherwise, read.array, key);
       follow();
@@ -274,9 +276,8 @@ class RegisterArrays {
     std::ranges::sort(stores_, {}, [&](const Store& store) {
       return std::tuple{dominators_.number(store.block), store.key, store.value->id};
     });
-    return std::ranges::all_of(stores_, [&](const Store& store) {
-      return dominators_.dominates(store.value->parent, store.block);
-    });
+    return std::ranges::all_of(
+        stores_, [&](const Store& store) { return dominators_.dominates(store.value->parent, store.block); });
   }
 
   // The numbers of the elements that an access knows follow each other. A write may leave out what the array does not have.

@@ -64,9 +64,11 @@ class ArrayMaker {
     Inst* number = index();
     const auto size = static_cast<unsigned>(from.size());
     const unsigned other = chance(80) ? 0 : below(size);
-    Inst* value = from[other];
+    // The case that is left is mostly the element that no link names, sometimes what some element was.
+    const bool older = odd_ && chance(5) && !old_.empty() && old_.size() == size;
+    Inst* value = older ? old_[other] : from[other];
     for (unsigned k = 0; k < size; ++k) {
-      if (k == other || chance(odd_ ? 2 : 1)) continue;
+      if ((k == other && !older) || chance(odd_ ? 2 : 1)) continue;
       value = choose(number, k, from[k], value);
       if (odd_ && below(200) == 0) statement();
       if (odd_ && below(200) == 0) any(now_.scalars) = value;
