@@ -1,5 +1,6 @@
 // Kernels whose lanes each work through a stream of their own, as long as it is.
 #include <array>
+#include <cstring>
 #include <set>
 
 #include "case_util.h"
