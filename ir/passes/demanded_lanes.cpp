@@ -140,9 +140,12 @@ class Analysis {
         if (inside(a)) return Decision::operand1;
         if (inside(b)) return Decision::operand0;
         return outside(a) || outside(b) ? Decision::none : Decision::keep;
-      case Op::or_:
-        if (outside(a) || inside(b)) return Decision::operand1;
-        return outside(b) || inside(a) ? Decision::operand0 : Decision::keep;
+      case Op::or_: {
+        // The operand that is not looked at where the other one is set (added_uses) cannot stand for both.
+        const unsigned cut = cut_of(inst);
+        if (outside(a) || (inside(b) && cut != 1)) return Decision::operand1;
+        return outside(b) || (inside(a) && cut != 0) ? Decision::operand0 : Decision::keep;
+      }
       case Op::andn:
         if (outside(b)) return Decision::operand0;
         if (inside(b) || outside(a)) return Decision::none;
@@ -375,11 +378,15 @@ class Analysis {
   // the phi.
   template <typename Use>
   void added_uses(Inst* inst, Use&& use) {
-    const unsigned cut = inst->operands[0]->op != Op::phi && inst->operands[1]->op == Op::phi ? 1 : 0;
+    const unsigned cut = cut_of(inst);
     for_each_term(inst, [&](const Term& term) {
-      use(1 - cut, term);
-      use(cut, inst->operands[cut]->op == Op::phi ? without(term, inst->operands[1 - cut]) : term);
+      for (unsigned i = 0; i < 2; ++i) use(i, i == cut ? without(term, inst->operands[1 - i]) : term);
     });
+  }
+  // The number of the operand that is only looked at where the other one is not set; 2: there is none.
+  static unsigned cut_of(const Inst* inst) {
+    if (inst->operands[0]->op == Op::phi) return 0;
+    return inst->operands[1]->op == Op::phi ? 1 : 2;
   }
 
   // A register saved in front of a barrier: what code behind the barrier looks at.

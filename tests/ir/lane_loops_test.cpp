@@ -155,6 +155,8 @@ class LoopMaker {
         uniform_branch(depth);
       } else if (kind == 3 && depth < 2) {
         crossed_branches(depth);
+      } else if (kind == 4) {
+        kept_condition();
       } else {
         statement();
       }
@@ -196,6 +198,33 @@ class LoopMaker {
     add_phis(join, before, behind);
     if (join->predecessors[0] == then) swap_ways(join);
   }
+  // A condition that only some lanes compute. Others have what the mask held, and it is cut or filled up behind the branch.
+  void kept_condition() {
+    Inst* going = comparison();
+    Inst* lanes = builder_->op(Op::and_, {exec(), going});
+    Block* then = function_->add_block();
+    Block* join = function_->add_block();
+    builder_->cond_br(builder_->op(Op::mask_any, {lanes}), then, join);
+    Inst* old = any(values_.m);
+    builder_->set_block(then);
+    Inst* own = comparison();
+    if (chance(50)) own = builder_->op(Op::and_, {lanes, own});
+    builder_->br(join);
+    builder_->set_block(join);
+    Inst* mask = builder_->op_typed(Op::phi, kMask, {old, own});
+    if (join->predecessors[0] == then) swap_ways(join);
+    Inst* const kept = mask;
+    Inst* others = builder_->op(Op::andn, {exec(), going});
+    for (unsigned i = 0, count = 1 + below(3); i < count; ++i) {
+      Inst* with = chance(20) ? kept : chance(50) ? others : chance(50) ? lanes : chance(30) ? any(values_.m) : exec();
+      const Op op = chance(50) ? Op::or_ : chance(70) ? Op::and_ : Op::andn;
+      mask = chance(50) ? builder_->op(op, {mask, with}) : builder_->op(op, {with, mask});
+    }
+    if (!chance(odd_ ? 30 : 5)) mask = builder_->op(Op::and_, {chance(60) ? exec() : lanes, mask});
+    Inst*& v = any(values_.v);
+    v = builder_->select(mask, any(values_.v), v);
+  }
+
   // Two ifs for lanes of two kinds, with a block of its own for what comes from either way of the first one.
   void crossed_branches(unsigned depth) {
     Inst* kind = comparison();
@@ -389,6 +418,31 @@ TEST(LaneLoops, LeaveTheRegistersOfTheLoop) {
   }
   EXPECT_GT(copied, count / 5);
   EXPECT_GT(refused, count / 20);
+}
+
+// The same functions: what nobody looks at may change, registers must not.
+TEST(DemandedLanes, LeaveTheRegistersOfTheLoop) {
+  const char* text = std::getenv("WAVEJIT_LANE_LOOP_SEEDS");
+  const uint64_t count = text != nullptr ? std::strtoull(text, nullptr, 0) : 1200;
+  const auto passes = pipeline();
+  const auto pass = std::ranges::find(passes, "demanded-lanes", &Pass::name);
+  ASSERT_NE(pass, passes.end());
+  size_t stale = 0;
+  for (uint64_t seed = 1; seed <= count; ++seed) {
+    const auto function = LoopMaker(seed).make();
+    constexpr uint64_t kRuns = 3;
+    std::vector<std::vector<std::string>> expected;
+    for (uint64_t run = 0; run < kRuns; ++run) expected.push_back(registers(*function, seed + run));
+    const std::string before = print(*function);
+    for (unsigned i = 0; i < 3 && pass->run(*function, {}).changed; ++i) {
+    }
+    ASSERT_EQ(verify(*function), "") << "seed " << seed << "\n" << before;
+    stale += function->rule_counts[static_cast<size_t>(Rule::stale_mask)];
+    for (uint64_t run = 0; run < kRuns; ++run)
+      ASSERT_EQ(registers(*function, seed + run), expected[run]) << "seed " << seed << "\n"
+                                                                 << before << print(*function);
+  }
+  EXPECT_GT(stale, count / 20);
 }
 
 constexpr std::string_view kStoringLoop = R"(function "f"
