@@ -263,7 +263,9 @@ class RegisterArrays {
     }
     for (const Read& read : reads_) {
       if (root(read.array) != array_) continue;
-      for (const auto& [key, value] : read.elements) {
+      for (const auto& element : read.elements) {
+        const uint32_t key = element.first;
+        Inst* const value = element.second;
         if (is_member(value)) continue;
         for (Block* from : header_->predecessors) {
           if (dominators_.dominates(header_, from)) continue;
