@@ -30,7 +30,7 @@ bool SkippedWay::changes_nothing(std::string_view& why) {
   return is_proven(why) || is_proven_in_two_cases(why);
 }
 
-// Lanes that are not in a conjunction are not in one of its parts, or in that one and not in the other.
+// A lane outside `a and b` is outside a, or it is in a and outside b.
 bool SkippedWay::is_proven_in_two_cases(std::string_view& why) const {
   if (again_ || (mask_->op != Op::and_ && mask_->op != Op::andn)) return false;
   return std::ranges::all_of(std::array{kNoLane, kAllLanes}, [&](const LaneFact& fact) {

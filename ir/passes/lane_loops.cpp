@@ -193,7 +193,8 @@ class LaneCopier {
     pc_ = before != nullptr && before->guest_pc != 0 ? before->guest_pc : block->guest_pc;
   }
 
-  // Makes the code in front of the loop: the choice of the way, the rows that hold the live-in vectors, and the head of the loop over lanes.
+  // Makes the code in front of the loop: the choice of the way, the rows of the live-in vectors, the head of the loop over
+  // lanes.
   void start() {
     Block* const header = loop_.header;
     // Values that come into the loop.

@@ -225,6 +225,16 @@ class LoopMaker {
     v = builder_->select(mask, any(values_.v), v);
   }
 
+  // Statements for some lanes, which mostly leave scalars as they were.
+  void only_lanes(Inst* lanes, unsigned depth) {
+    Inst* const all = exec();
+    const std::vector<Inst*> scalars = values_.s;
+    values_.m[0] = lanes;
+    statements(depth + 1);
+    if (!chance(odd_ ? 20 : 4)) values_.s = scalars;
+    values_.m[0] = all;
+  }
+
   // Two ifs for lanes of two kinds, with a block of its own for what comes from either way of the first one.
   void crossed_branches(unsigned depth) {
     Inst* kind = comparison();
@@ -239,11 +249,7 @@ class LoopMaker {
     const Values before = values_;
     builder_->cond_br(builder_->op(Op::mask_any, {one}), first, skip);
     builder_->set_block(first);
-    values_.m[0] = one;
-    const std::vector<Inst*> scalars = values_.s;
-    statements(depth + 1);
-    if (!chance(odd_ ? 20 : 4)) values_.s = scalars;
-    values_.m[0] = before.m[0];
+    only_lanes(one, depth);
     const Values behind_first = values_;
     builder_->cond_br(builder_->op(Op::mask_any, {other}), second, neither);
     builder_->set_block(skip);
@@ -252,11 +258,7 @@ class LoopMaker {
     // Both are entered from the end of the first block, and from `skip`.
     add_phis(second, behind_first, before);
     if (second->predecessors[0] == skip) swap_ways(second);
-    values_.m[0] = other;
-    const std::vector<Inst*> scalars2 = values_.s;
-    statements(depth + 1);
-    if (!chance(odd_ ? 20 : 4)) values_.s = scalars2;
-    values_.m[0] = before.m[0];
+    only_lanes(other, depth);
     const Values behind_second = values_;
     builder_->br(join);
     values_ = before;

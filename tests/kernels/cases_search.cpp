@@ -245,7 +245,7 @@ KernelCase make_string_match(Size size) {
     const std::string_view pattern = kPatterns[p];
     std::copy(pattern.begin(), pattern.end(), &patterns[p * kStride]);
     lengths.push_back(static_cast<uint32_t>(pattern.size()));
-    // The longest border of every prefix, by trying all.
+    // For each prefix, the length of its longest proper prefix that is also its suffix; tries all lengths.
     for (size_t prefix = 1; prefix <= pattern.size(); ++prefix) {
       for (size_t border = 0; border < prefix; ++border) {
         if (pattern.substr(0, border) == pattern.substr(prefix - border, border))
