@@ -72,12 +72,8 @@ CondCode Emitter::emit_condition(const Inst* condition) {
         return scalar_condition(static_cast<ir::ICmp>(condition->attr));
       }
       case Op::mask_any:
-      case Op::mask_all: {
-        std::vector<MaskReg> masks;
-        const unsigned n = is_invariant(condition->operands[0]) ? first_chunk() + 1 : end_chunk();
-        for (unsigned c = first_chunk(); c < n; ++c) masks.push_back(mask(condition->operands[0], c));
-        return condition->op == Op::mask_any ? isa_->test_any(masks) : isa_->test_all(masks);
-      }
+      case Op::mask_all:
+        return test_lanes(*condition);
       default:
         break;
     }

@@ -424,6 +424,7 @@ class Emitter {
   void emit_terminator(const ir::Block& block, const Label& next);
   [[nodiscard]] Label target(const ir::Block& from, unsigned successor) const;
   x86::CondCode emit_condition(const Inst* condition);
+  x86::CondCode test_lanes(const Inst& inst);                    // masks.cpp: of mask_any and mask_all
   struct Copy {
     Operand to, from;  // from: a register or memory; `constant` is set instead for constants
     const Inst* constant = nullptr;

@@ -15,6 +15,7 @@ class BranchFacts {
 
   bool run() {
     for (Block* block : std::vector<Block*>(dominators_.order().begin(), dominators_.order().end())) {
+      choose_by_edge(block);
       const Inst* last = block->terminator();
       if (last->op != Op::cond_br || last->operands[0]->is_const()) continue;
       if (block->successors[0] == block->successors[1]) continue;
@@ -55,9 +56,10 @@ class BranchFacts {
     const auto edge = static_cast<unsigned>(std::ranges::find(to->predecessors, from) - to->predecessors.begin());
     for (Inst* phi : std::vector<Inst*>(to->insts)) {
       if (phi->op != Op::phi) break;
-      if (phi->operands[edge] != condition) continue;
+      const bool is_opposite = is_not_of(phi->operands[edge], condition) || is_not_of(condition, phi->operands[edge]);
+      if (phi->operands[edge] != condition && !is_opposite) continue;
       Inst* constant = function_.create(Op::const_, kI1);
-      constant->imm = value ? 1 : 0;
+      constant->imm = value != is_opposite ? 1 : 0;
       constant->guest_pc = from->terminator()->guest_pc;
       bool always = true;
       for (unsigned i = 0; i < phi->operands.size(); ++i)
@@ -72,6 +74,51 @@ class BranchFacts {
       changed_ = true;
     }
   }
+  static bool is_not_of(const Inst* value, const Inst* other) { return value->op == Op::not_ && value->operands[0] == other; }
+
+  // Where each way brings a condition as a constant: what is chosen by it in the same block is chosen by the ways.
+  void choose_by_edge(Block* block) {
+    for (Inst* phi : std::vector<Inst*>(block->insts)) {
+      if (phi->op != Op::phi) break;
+      if (phi->type != kI1 || !std::ranges::all_of(phi->operands, [](const Inst* i) { return i->is_const(); })) continue;
+      for (Inst* user : std::vector<Inst*>(phi->users)) {
+        if (user->parent == block && user->operands[0] == phi) choose_by_edge(block, phi, user);
+      }
+    }
+  }
+  void choose_by_edge(Block* block, const Inst* condition, Inst* user) {
+    std::vector<Inst*> operands;
+    for (unsigned edge = 0; edge < block->predecessors.size(); ++edge) {
+      Inst* chosen = chosen_by(*user, condition->operands[edge]);
+      if (chosen == nullptr) return;
+      if (chosen->parent == block) {
+        if (chosen->op != Op::phi) return;
+        chosen = chosen->operands[edge];
+      }
+      operands.push_back(chosen);
+    }
+    Inst* phi = function_.create(Op::phi, user->type, std::move(operands));
+    phi->guest_pc = user->guest_pc;
+    function_.insert_before(block->insts.front(), phi);
+    function_.replace_all_uses(user, phi);
+    function_.count(Rule::chosen_by_edge);
+    changed_ = true;
+  }
+  // Of select, and, or with a constant condition as their first operand; null: none of its operands.
+  static Inst* chosen_by(const Inst& inst, Inst* condition) {
+    const bool value = condition->imm != 0;
+    switch (inst.op) {
+      case Op::select:
+        return inst.operands[value ? 1 : 2];
+      case Op::and_:
+        return value ? inst.operands[1] : condition;
+      case Op::or_:
+        return value ? condition : inst.operands[1];
+      default:
+        return nullptr;
+    }
+  }
+
   static Inst* first_behind_phis(Block* block) {
     return *std::ranges::find_if(block->insts, [](const Inst* inst) { return inst->op != Op::phi; });
   }

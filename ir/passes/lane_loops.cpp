@@ -28,6 +28,7 @@ constexpr size_t kMaxRows = 96;
 constexpr double kVectorCost = 8, kScatteredCost = 120, kNearCost = 12;
 // The copy is made if it costs less than this many times the loop, for lanes that part as far as is known.
 constexpr double kWorthTrying = 6;
+constexpr unsigned kMaxRounds = 3;  // of clean_copies()
 
 bool is_scattered(const Inst& access, const LaneShapes& shapes) {
   const Inst* address = nullptr;
@@ -71,6 +72,16 @@ bool has_scalar_form(const Inst& inst) {
   };
   return scalar_or_vector(info.result) && std::all_of(info.operands.begin(), info.operands.end(), scalar_or_vector);
 }
+
+// Signs of numbers in floating point are changed so.
+bool changes_constant_bits(Op op) {
+  return op == Op::and_ || op == Op::or_ || op == Op::xor_;
+}
+
+bool compares_floats(Op op) {
+  return op == Op::fcmp_f32 || op == Op::fcmp_f64 || op == Op::fcmp_f16;
+}
+constexpr uint32_t kUnorderedBit = 8;  // of FCmp
 
 class LaneCopier {
  public:
@@ -143,6 +154,7 @@ class LaneCopier {
   [[nodiscard]] bool is_vector(const Inst& inst) const {
     if (inst.op == Op::load || inst.is_const() || inst.op == Op::undef) return false;
     if (!has_scalar_form(inst)) return true;
+    if (changes_constant_bits(inst.op) && inst.operands[1]->is_const()) return vectors_.contains(inst.operands[0]);
     if (inst.op != Op::phi && inst.op != Op::select) return false;
     if (inst.type.is_mask()) return false;
     const size_t first = inst.op == Op::select ? 1 : 0;
@@ -365,8 +377,15 @@ class LaneCopier {
     }
     Inst* vector = vectors_of_.at(value);
     const Elsewhere place = at_definition(vector);
-    if (value->type.is_mask()) return make(Op::mask_any, kI1, {vector});
+    if (value->type.is_mask()) return condition(vector);
     return first_element(vector);
+  }
+  // Of a mask of no or all lanes. Comparisons of numbers in floating point and their complements become one.
+  Inst* condition(Inst* mask) {
+    const uint32_t predicate = mask->attr >> fpenv::kFCmpShift;
+    if (!compares_floats(mask->op) || (predicate & kUnorderedBit) == 0) return make(Op::mask_any, kI1, {mask});
+    const uint32_t opposite = mask->attr ^ (2 * kUnorderedBit - 1) << fpenv::kFCmpShift;
+    return make(Op::not_, kI1, {make(Op::mask_any, kI1, {make(mask->op, kMask, mask->operands, mask->imm, opposite)})});
   }
   // The same, but a vector is converted here and for nobody else.
   Inst* scalar_here(Inst* value) {
@@ -775,6 +794,18 @@ bool worth_trying(const LaneLoop& found, const LaneShapes& shapes, const Dominat
   return kWaveSize * lane < kWorthTrying * lockstep;
 }
 
+// Accesses to one place in scratch compute its address alike. Branches of masks that were unions and complements are
+// branches of the same few conditions now, and decide each other.
+void clean_copies(Function& function, const PassContext& context) {
+  (void)gvn(function, context);
+  for (unsigned round = 0; round < kMaxRounds; ++round) {
+    (void)peephole(function, context);
+    const bool known = branch_facts(function, context).changed;
+    (void)cfg(function, context);
+    if (!known) break;
+  }
+}
+
 }  // namespace
 
 PassResult lane_loops(Function& function, const PassContext& context) {
@@ -804,8 +835,7 @@ PassResult lane_loops(Function& function, const PassContext& context) {
     const uint64_t record = (one.loop->header->guest_pc >> 2 ^ one.loop->body.size()) % kLaneWays;
     copied |= LaneCopier(function, dominators, one, record).run();
   }
-  // Accesses to one place in scratch compute its address alike.
-  if (copied) (void)gvn(function, context);
+  if (copied) clean_copies(function, context);
   return {.changed = copied || dropped};
 }
 
