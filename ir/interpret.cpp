@@ -6,6 +6,7 @@
 #include <bit>
 #include <map>
 
+#include "internal/lane_streams.h"
 #include "internal/wave_state.h"
 #include "ir/fold.h"
 #include "ir/matrix.h"
@@ -27,8 +28,8 @@ using Value = std::vector<uint64_t>;
 
 class Interpreter {
  public:
-  Interpreter(const Function& function, uint64_t seed)
-      : function_(function), seed_(seed), values_(function.num_values()) {}
+  Interpreter(const Function& function, uint64_t seed, MemoryModel model)
+      : function_(function), seed_(seed), model_(model), values_(function.num_values()) {}
 
   Expected<Interpretation> run(const Block* block, uint64_t max_steps) {
     const Block* from = nullptr;
@@ -105,12 +106,17 @@ class Interpreter {
       for (const auto& [name, v] : state_)
         if (v != initial_state(name, v.size(), bits_of(name))) event(name, v);
     }
+    for (const auto& [address, byte] : written_)
+      if (address - kBuffers >= kStreamBufferBytes) event("memory", {address, byte});
     Value v{inst.attr, inst.imm, inst.imm2};
     if (inst.op == Op::exit_jump) v.push_back(scalar(inst.operands[0]));
     event(std::string(op_info(inst.op).mnemonic), v);
     return nullptr;
   }
 
+  void memory_event(const std::string& what, const Value& v) {
+    if (model_ == MemoryModel::any_store) event(what, v);
+  }
   void event(const std::string& what, const Value& v) {
     std::string text = what;
     for (const uint64_t word : v) text += fmt::format(" {:x}", word);
@@ -138,6 +144,10 @@ class Interpreter {
       case Op::get_vccz:
         return read_state(inst, "vccz");
       case Op::get_field:
+        if (const auto it = fields_.find(inst.imm); it != fields_.end()) {
+          value(&inst) = {it->second};
+          return true;
+        }
         return read_state(inst, fmt::format("field{}", inst.imm));
       case Op::set_sgpr:
         return write_state(sgpr_name(inst.imm), inst);
@@ -175,6 +185,12 @@ class Interpreter {
         value(&inst) = {scramble(seed_ ^ inst.imm) & 1};
         return true;
       case Op::lane_way_end:
+        return true;
+      case Op::begin_streams:
+        value(&inst) = {begin_streams(inst) ? 1u : 0u};
+        return true;
+      case Op::end_streams:
+        end_streams(inst);
         return true;
       case Op::set_lanes:
         rows_[inst.imm] = value(inst.operands[0]);
@@ -243,7 +259,45 @@ class Interpreter {
     return true;
   }
 
-  uint64_t memory(uint64_t address) const { return scramble(scramble(address ^ seed_) + epoch_); }
+  uint64_t memory(uint64_t address) const {
+    return scramble(scramble(address ^ seed_) + (model_ == MemoryModel::any_store ? epoch_ : 0));
+  }
+  void write(const MemAttr& mem, uint64_t address, uint64_t data) {
+    if (model_ == MemoryModel::any_store) return;
+    for (unsigned i = 0; i < mem.bytes; ++i) written_[address + i] = data >> (8 * i) & 0xff;
+  }
+
+  // As begin_streams() and end_streams() of internal/lane_streams.h, with buffers that nothing else is in.
+  bool begin_streams(const Inst& inst) {
+    const uint64_t lanes = scalar(inst.operands[0]);
+    const Value& begins = rows_[inst.imm];
+    Value order;
+    for (unsigned lane = 0; lane < kWaveSize; ++lane)
+      if ((lanes >> lane & 1) != 0) order.push_back(lane);
+    std::ranges::stable_sort(order, {}, [&](uint64_t lane) { return begins.at(lane); });
+    Value& rooms = rows_[inst.imm + 2];
+    rooms.resize(kWaveSize);
+    for (size_t i = 0; i < order.size(); ++i) {
+      const uint64_t begin = begins[order[i]];
+      rooms[order[i]] = i + 1 < order.size() ? begins[order[i + 1]] - begin : 1 + memory(begin) % 100;
+      if (rooms[order[i]] == 0) return false;
+    }
+    if (order.empty()) return false;
+    const auto set = [&](size_t offset, uint64_t value) { fields_[offset] = value; };
+    const uint64_t first = begins[order[0]], last = order.back();
+    set(offsetof(WaveState, stream_space_begin), first);
+    set(offsetof(WaveState, stream_space_bytes), begins[last] + rooms[last] - first);
+    set(offsetof(WaveState, stream_buffers), kBuffers);
+    set(offsetof(WaveState, streams_in_order), std::ranges::is_sorted(order) ? 1 : 0);
+    return true;
+  }
+  void end_streams(const Inst& inst) {
+    for (unsigned lane = 0; lane < kWaveSize; ++lane) {
+      if ((scalar(inst.operands[0]) >> lane & 1) == 0) continue;
+      for (uint64_t i = 0; i < rows_[inst.imm + 4].at(lane); ++i)
+        written_[rows_[inst.imm].at(lane) + i] = written_.at(kBuffers + (uint64_t{lane} << kStreamShift) + i);
+    }
+  }
 
   uint64_t address_of(const Inst& inst, unsigned lane) {
     const MemAttr& mem = inst.mem;
@@ -280,8 +334,10 @@ class Interpreter {
       const auto last = static_cast<unsigned>(kWaveSize - 1 - std::countl_zero(mask));
       log.push_back(address_of(inst, last));
       for (unsigned i = first_data; i < inst.operands.size(); ++i) log.push_back(in_lane(inst.operands[i], last));
-      event("store", log);
+      memory_event("store", log);
       ++epoch_;
+      for (unsigned i = first_data; i < inst.operands.size(); ++i)
+        write(mem, address_of(inst, last) + (i - first_data) * mem.bytes, in_lane(inst.operands[i], last));
       return;
     }
     for (unsigned lane = 0; lane < kWaveSize; ++lane) {
@@ -293,9 +349,11 @@ class Interpreter {
       for (unsigned element = 0; element < mem.count; ++element) {
         const uint64_t v = this->element(mem, address + element * mem.bytes);
         loaded[element * kWaveSize + lane] = mem.bytes == 8 ? v : v & 0xffffffff;
+        if (inst.op == Op::store)
+          write(mem, address + element * mem.bytes, in_lane(inst.operands[first_data + element], lane));
       }
     }
-    event(std::string(op_info(inst.op).mnemonic), log);
+    memory_event(std::string(op_info(inst.op).mnemonic), log);
     if (inst.op != Op::load) ++epoch_;
     if (inst.type != kNone) value(&inst) = std::move(loaded);
   }
@@ -339,7 +397,9 @@ class Interpreter {
       const uint64_t address = scalar(inst.operands[1]) + static_cast<uint64_t>(mem.imm);
       Value log{static_cast<uint64_t>(mem.space), mem.bytes, mem.count, address};
       for (size_t i = 2; i < inst.operands.size(); ++i) log.push_back(scalar(inst.operands[i]));
-      event(std::string(op_info(inst.op).mnemonic), log);
+      memory_event(std::string(op_info(inst.op).mnemonic), log);
+      for (unsigned i = 2; i < inst.operands.size(); ++i)
+        write(mem, address + (i - 2) * mem.bytes, scalar(inst.operands[i]));
       for (unsigned i = 0; i < mem.count; ++i) loaded[i] = element(mem, address + i * mem.bytes) & 0xffffffff;
       if (!loads) ++epoch_;
     }
@@ -348,6 +408,13 @@ class Interpreter {
 
   uint64_t element(const MemAttr& mem, uint64_t address) const {
     uint64_t v = memory(address) >> 7;
+    if (model_ == MemoryModel::bytes) {
+      v = 0;
+      for (unsigned i = 0; i < mem.bytes; ++i) {
+        const auto it = written_.find(address + i);
+        v |= (it != written_.end() ? it->second : memory(address + i) & 0xff) << (8 * i);
+      }
+    }
     if (mem.bytes < 8) v &= (uint64_t{1} << (8 * mem.bytes)) - 1;
     if (mem.sign_extend && mem.bytes < 4 && (v >> (8 * mem.bytes - 1)) != 0) v |= ~uint64_t{0} << (8 * mem.bytes);
     return v;
@@ -511,21 +578,27 @@ class Interpreter {
     return true;
   }
 
+  static constexpr uint64_t kBuffers = uint64_t{1} << 62;
+
   const Function& function_;
   uint64_t seed_;
+  const MemoryModel model_;
   uint64_t epoch_ = 0;
   unsigned edge_ = 0;
   std::vector<Value> values_;
   std::map<std::string, Value> state_;  // what was written
   std::map<uint64_t, Value> rows_;      // of the frame
+  std::map<uint64_t, uint64_t> fields_;  // that begin_streams() has set
+  std::map<uint64_t, uint64_t> written_;  // bytes by address
   Interpretation result_;
 };
 
 }  // namespace
 
-Expected<Interpretation> interpret(const Function& function, unsigned entry, uint64_t seed, uint64_t max_steps) {
+Expected<Interpretation> interpret(const Function& function, unsigned entry, uint64_t seed, uint64_t max_steps,
+                                   MemoryModel model) {
   if (entry >= function.entries.size()) return make_error(ErrorCode::kInvalidArgument, "No such entry.");
-  return Interpreter(function, seed).run(function.entries[entry].block, max_steps);
+  return Interpreter(function, seed, model).run(function.entries[entry].block, max_steps);
 }
 
 }  // namespace wavejit::ir

@@ -229,6 +229,9 @@ std::string check_attributes(const Inst& inst) {
       return is_row_type(inst.operands[1]->type, false) ? limit(kMaxFrameRows, "row") : "an element is i32 or i64";
     case Op::get_lane:
       return is_row_type(inst.type, false) ? limit(kMaxFrameRows, "row") : "an element is i32 or i64";
+    case Op::begin_streams:
+    case Op::end_streams:
+      return limit(kMaxFrameRows - 4, "row");
     case Op::lane_way:
     case Op::lane_way_end:
       return limit(kLaneWays, "record");

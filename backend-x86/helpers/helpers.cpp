@@ -8,6 +8,7 @@
 #include "backend-x86/helpers/calls.h"
 #include "backend-x86/helpers/flat_lanes.h"
 #include "backend-x86/helpers/helpers_float.h"
+#include "backend-x86/helpers/lane_stream_stubs.h"
 #include "backend-x86/helpers/lane_way_stubs.h"
 #include "internal/interrupt.h"
 #include "internal/semantics/clock.h"
@@ -102,7 +103,11 @@ std::span<const uintptr_t> callable_functions() {
                                lane_way_stub(Tier::avx2, true),
                                lane_way_stub(Tier::avx2, false),
                                lane_way_stub(Tier::avx512, true),
-                               lane_way_stub(Tier::avx512, false)};
+                               lane_way_stub(Tier::avx512, false),
+                               lane_stream_stub(Tier::avx2, true),
+                               lane_stream_stub(Tier::avx2, false),
+                               lane_stream_stub(Tier::avx512, true),
+                               lane_stream_stub(Tier::avx512, false)};
     const auto add = [&](HelperFn function) { all.push_back(reinterpret_cast<uintptr_t>(function)); };
 #define HELPER(name, ...) add(name);
 #include "ir/helpers.def"

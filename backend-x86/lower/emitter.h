@@ -472,7 +472,8 @@ class Emitter {
   void emit_lane_way_end(const Inst& inst);
   void call_for_lane_way(bool begins);
   Mem lane_timing(size_t offset);
-  std::optional<Mem> lane_timing_;
+  void emit_streams(const Inst& inst);
+  std::optional<Mem> lane_timing_, lane_streams_;
   Mem frame_row(uint64_t number, bool wide);
   Mem element_of_row(const Inst& inst, bool wide);
   std::map<uint64_t, Mem> frame_rows_;      // by number

@@ -3,8 +3,10 @@
 #include <bit>
 
 #include "backend-x86/helpers/flat_lanes.h"
+#include "backend-x86/helpers/lane_stream_stubs.h"
 #include "backend-x86/helpers/lane_way_stubs.h"
 #include "backend-x86/lower/emitter.h"
+#include "internal/lane_streams.h"
 #include "internal/lane_way.h"
 
 namespace wavejit::backend {
@@ -66,6 +68,10 @@ bool Emitter::emit_lane_loop(const Inst& inst) {
     case Op::load_lane:
     case Op::store_lane:
       emit_lane_access(inst);
+      return true;
+    case Op::begin_streams:
+    case Op::end_streams:
+      emit_streams(inst);
       return true;
     case Op::lane_way:
       emit_lane_way(inst);
@@ -192,6 +198,31 @@ void Emitter::call_for_flat_lane(const Inst& inst, const Gp& base, int32_t disp)
   cc_.emit(I::kIdCall, pool_.function(flat_stub(options_.tier)));
   for (unsigned i = 0; i < mem.count; ++i)
     cc_.mov(dst_gp(inst, i), field(offsetof(FlatLanes, values) + i * sizeof(FlatLanes::values[0]), 4));
+}
+
+void Emitter::emit_streams(const Inst& inst) {
+  const bool begins = inst.op == Op::begin_streams;
+  const Mem streams = scratch_row(lane_streams_, sizeof(LaneStreams));
+  const auto field = [&](size_t offset) {
+    Mem m = streams.cloneAdjusted(static_cast<int64_t>(offset));
+    m.setSize(8);
+    return m;
+  };
+  const Gp pc = cc_.new_gp64();
+  cc_.mov(pc, inst.guest_pc);
+  cc_.mov(field(offsetof(LaneStreams, wave)), wave_);
+  cc_.mov(field(offsetof(LaneStreams, guest_pc)), pc);
+  cc_.mov(field(offsetof(LaneStreams, lanes)), gp(inst.operands[0]));
+  cc_.mov(field(offsetof(LaneStreams, begins)), address_of(frame_row(inst.imm, true)));
+  cc_.mov(field(offsetof(LaneStreams, rooms)), address_of(frame_row(inst.imm + 2, true)));
+  cc_.mov(field(offsetof(LaneStreams, written)), address_of(frame_row(inst.imm + 4, true)));
+  cc_.push(address_of(streams));
+  cc_.emit(I::kIdCall, pool_.function(lane_stream_stub(options_.tier, begins)));
+  if (begins) {
+    const Gp possible = cc_.new_gp64();
+    cc_.mov(possible, field(offsetof(LaneStreams, possible)));
+    cc_.mov(dst_gp(inst), possible.r32());
+  }
 }
 
 // Lockstep if nobody keeps records.

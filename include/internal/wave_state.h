@@ -117,6 +117,10 @@ struct alignas(64) WaveState {
   uint64_t runner_stack;  // host stack pointer of the trampoline that has entered translated code
   uint64_t parked_waves;  // the address of the work-group's backend::ParkedWave, by wave_in_group; 0: polls do nothing
 
+  // For code that keeps stores of lanes back (internal/lane_streams.h): addresses that may be stored to; the buffer of lane 0;
+  // not 0: the arrays of lanes are in the order of the lanes.
+  uint64_t stream_space_begin, stream_space_bytes, stream_buffers, streams_in_order;
+
   uint64_t lane_ways;  // the address of a LaneWays (internal/lane_way.h); 0: loops are executed in lockstep
 
   uint32_t fault_misaligned;  // like fault_write: 1 for an atomic whose address is not a multiple of its size

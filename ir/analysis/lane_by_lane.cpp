@@ -5,6 +5,7 @@
 
 #include "ir/analysis/paired_ways.h"
 #include "ir/analysis/skipped_way.h"
+#include "ir/analysis/stream_place.h"
 
 namespace wavejit::ir {
 namespace {
@@ -44,7 +45,8 @@ bool is_access_of_one_lane(const Inst& inst, const KnownBits& bits, std::string_
   if (mem.bytes > 4 || (mem.bytes < 4 && mem.count > 1 && mem.bytes != 1)) return why = "size of an access", false;
   if (mem.space == Space::flat && inst.op == Op::store) return why = "flat store", false;
   if (scratch) return is_aligned(inst, bits) || (why = "unaligned scratch", false);
-  if (inst.op == Op::store) return why = "store", false;
+  if (inst.op == Op::store && (mem.space != Space::global || mem.form == AddressForm::base_only || mem.glc))
+    return why = "store", false;
   return !mem.wraps || mem.count == 1 || (why = "wrapping elements", false);
 }
 
@@ -108,14 +110,14 @@ class Finder {
   }
 
   bool check_operations() {
-    bool stores = false;
-    const Inst* scalar_load = nullptr;
-    for (const Block* block : loop_.body) {
+    const Inst *to_scratch = nullptr, *scalar_load = nullptr;
+    for (const Block* block : dominators_.order()) {
+      if (!loop_.body.contains(block)) continue;
       for (const Inst* inst : block->insts) {
         if (inst->op == Op::load || inst->op == Op::store) {
           std::string_view why;
           if (!is_access_of_one_lane(*inst, bits_, why)) return no(why, inst);
-          stores |= inst->op == Op::store;
+          if (inst->op == Op::store) (inst->mem.space == Space::scratch ? to_scratch : found_.stores.emplace_back()) = inst;
         } else if (inst->op == Op::mask_any) {
           if (!decides_branches(*inst, loop_)) return no("a mask used as a number", inst);
         } else if (inst->op == Op::load_scalar) {
@@ -125,8 +127,13 @@ class Finder {
         }
       }
     }
+    const bool stores = !found_.stores.empty();
     // Scratch of other lanes could be what is loaded.
-    if (stores && scalar_load != nullptr) return no("scalar load beside a store", scalar_load);
+    if ((to_scratch != nullptr || stores) && scalar_load != nullptr) return no("scalar load beside a store", scalar_load);
+    if (to_scratch != nullptr && stores) return no("a store to scratch beside another one", to_scratch);
+    if (found_.stores.size() > kMaxStores) return no("many stores", found_.stores.back());
+    for (const Inst* store : found_.stores)
+      if (!StreamPlace(loop_, dominators_).goes_on(*store)) return no("store", store);
     return true;
   }
 
@@ -225,6 +232,7 @@ class Finder {
   }
 
   static constexpr unsigned kMaxComputed = 4;
+  static constexpr size_t kMaxStores = 8;
 
   const Loop& loop_;
   const Dominators& dominators_;

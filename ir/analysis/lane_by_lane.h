@@ -3,8 +3,9 @@
 // A copy of such a loop for a single lane takes a branch on "some lane is in this mask" by the lane's own bit. Where the bit is
 // set, the wave goes the same way. Where it is not, going there must change nothing for the lane (skipped_way.h).
 //
-// Besides, no lane may observe another one in the loop: no cross-lane operation, no use of a mask as a number, no store
-// or atomic to memory that lanes share. Lanes must not look at scalars that depend on which lanes are still there.
+// Besides, no lane may observe another one in the loop: no cross-lane operation, no use of a mask as a number, no atomic. Lanes must
+// not look at scalars that depend on which lanes are still there. Stores to memory that lanes share are possible where each lane
+// seems to write one array from its beginning on (stream_place.h): the copy keeps them back, and checks what it accesses.
 #pragma once
 
 #include <optional>
@@ -37,6 +38,8 @@ struct LaneLoop {
   // What results are in these lanes: by value of the loop, the phi of the header whose value from outside they have. Results that
   // have none are computed from such values and those from outside.
   std::unordered_map<const Inst*, const Inst*> kept;
+  // Stores to memory that lanes share, in the order of their blocks. If there are any, no lane stores to scratch.
+  std::vector<const Inst*> stores;
   const Inst* always = nullptr;  // the one in `empty` that has a lane in all its iterations; null: none is known
 };
 

@@ -12,10 +12,12 @@
 #include <array>
 #include <unordered_map>
 
+#include "internal/lane_streams.h"
 #include "internal/lane_way.h"
 #include "ir/analysis/lane_by_lane.h"
 #include "ir/analysis/lane_shape.h"
 #include "ir/analysis/skipped_way.h"
+#include "ir/analysis/stream_place.h"
 #include "ir/clone.h"
 #include "ir/passes/passes.h"
 
@@ -86,7 +88,7 @@ constexpr uint32_t kUnorderedBit = 8;  // of FCmp
 class LaneCopier {
  public:
   LaneCopier(Function& function, const Dominators& dominators, const LaneLoop& found, uint64_t record)
-      : function_(function), found_(found), loop_(*found.loop), record_(record) {
+      : function_(function), found_(found), loop_(*found.loop), record_(record), places_(*found.loop, dominators) {
     for (Block* block : dominators.order())
       if (loop_.body.contains(block)) blocks_.push_back(block);
   }
@@ -97,7 +99,11 @@ class LaneCopier {
     function_.count(Rule::loop_by_lanes);
     make_blocks();
     start();
-    for (Block* block : blocks_) copy(*block);
+    for (Block* block : blocks_) {
+      copy(*block);
+      ends_[block] = block_;
+      if (keeps_back()) carried_out_[block] = carried_;
+    }
     finish_phis();
     end();
     return true;
@@ -188,6 +194,7 @@ class LaneCopier {
     auto& all = function_.blocks;
     const size_t before = all.size();
     for (Block** block : {&choose_, &start_, &head_}) *block = function_.add_block(pc);
+    if (keeps_back()) lockstep_ = function_.add_block(pc);
     for (const Block* block : blocks_) copies_[block] = function_.add_block(block->guest_pc);
     for (Block** block : {&tail_, &done_}) *block = function_.add_block(pc);
     const size_t added = all.size() - before;
@@ -236,7 +243,7 @@ class LaneCopier {
     }
     // A block may come in by both edges of its branch.
     for (const size_t way : ways) choose_->predecessors.push_back(header->predecessors[way]);
-    std::vector<Block*> predecessors{choose_};
+    std::vector<Block*> predecessors{entry()};
     for (Inst* phi : phis) {
       std::vector<Inst*> operands{first_[phi]};
       for (size_t i = 0; i < phi->operands.size(); ++i)
@@ -260,7 +267,12 @@ class LaneCopier {
     Inst* some = icmp(ICmp::ne, lanes, constant(kI64, 0));
     make(Op::cond_br, kNone, {make(Op::and_, kI1, {way, some})});
     Function::connect(choose_, start_);
-    choose_->successors.push_back(header);  // its predecessor already
+    if (keeps_back()) {
+      Function::connect(choose_, lockstep_);
+      set_place(lockstep_);
+      make(Op::br, kNone, {});
+    }
+    entry()->successors.push_back(header);  // its predecessor already
 
     set_place(start_);
     for (size_t i = 0; i < rows_.size(); ++i) make(Op::set_lanes, kNone, {rows_[i]}, row_number(i, rows_[i]->type));
@@ -284,11 +296,17 @@ class LaneCopier {
     zero_ = constant(kI64, 0);
     one_ = constant(kI64, 1);
     lds_base_ = make(Op::get_field, kI64, {}, offsetof(WaveState, lds_base));
-    make(Op::br, kNone, {});
-    Function::connect(start_, head_);
+    lanes_ = lanes;
+    if (keeps_back()) {
+      begin_streams();
+    } else {
+      make(Op::br, kNone, {});
+      Function::connect(start_, head_);
+    }
 
     set_place(head_);
     remaining_ = make(Op::phi, kI64, {lanes});
+    if (keeps_back()) before_it_ = make(Op::phi, kI64, {begin_of_all_});
     for (Inst*& result : mask_results_) result = make(Op::phi, kI64, {result});
     for (Inst*& result : scalar_results_) result = make(Op::phi, result->type, {result});
     if (counts()) most_ = make(Op::phi, kI32, {most_});
@@ -299,6 +317,7 @@ class LaneCopier {
       scalars_[rows_[i]] = make(Op::get_lane, lane_type(rows_[i]->type), {lane_}, row_number(i, rows_[i]->type));
     for (Inst* mask : masks_) scalars_[mask] = bit_of_lane(numbers_.at(mask));
     if (counts()) first_count_ = constant(kI32, 0);
+    if (keeps_back()) begin_stream_of_lane();
     head_br_ = make(Op::br, kNone, {});
     Function::connect(head_, copies_.at(loop_.header));
   }
@@ -441,6 +460,7 @@ class LaneCopier {
 
   void copy(const Block& original) {
     set_place(copies_.at(&original));
+    if (keeps_back()) enter(original);
     if (&original == loop_.header && counts()) begun_ = make(Op::phi, kI32, {});
     for (Inst* inst : original.insts) {
       pc_ = inst->guest_pc;
@@ -448,6 +468,8 @@ class LaneCopier {
         count_ = make(Op::add, kI32, {begun_, constant(kI32, 1)});
       if (is_terminator(inst->op)) {
         leave_block(original, *inst);
+      } else if (inst->op == Op::poll && keeps_back()) {
+        count_poll();
       } else if (inst == found_.always) {
         const Elsewhere place = at_head();
         scalars_[inst] = constant(kI1, 1);
@@ -569,18 +591,24 @@ class LaneCopier {
     Inst* lanes = scalar(inst.operands[0]);
     Inst* address = address_of(inst, imm, stride);
     const unsigned count = inst.mem.count;
+    if (keeps_back() && (inst.mem.space == Space::global || inst.mem.space == Space::flat))
+      return load_beside_streams(inst, lanes, address, imm);
     if (count == 1 || (stride == 4 && inst.mem.bytes == 4)) {
       scalars_[&inst] = access(inst, Op::load_lane, lane_type(inst.type), {lanes, address}, imm, count);
       return;
     }
+    scalars_[&inst] = make(Op::tuple, lane_type(inst.type), load_elements(inst, lanes, address, imm, stride));
+  }
+
+  std::vector<Inst*> load_elements(const Inst& inst, Inst* lanes, Inst* address, int64_t imm, int64_t stride) {
     std::vector<Inst*> elements;
-    for (unsigned i = 0; i < count; ++i) {
+    for (unsigned i = 0; i < inst.mem.count; ++i) {
       Inst* element = access(inst, Op::load_lane, kI32, {lanes, address}, imm + stride * i, 1);
       // Bytes that several instructions load.
       if (inst.mem.bytes == 1) element->guest_pc += 4 * (inst.imm >> 8 * i & 0xff);
       elements.push_back(element);
     }
-    scalars_[&inst] = make(Op::tuple, lane_type(inst.type), std::move(elements));
+    return elements;
   }
 
   void copy_store(Inst& inst) {
@@ -588,8 +616,190 @@ class LaneCopier {
     Inst* lanes = scalar(inst.operands[0]);
     Inst* address = address_of(inst, imm, stride);
     const size_t first = inst.operands.size() - inst.mem.count;
+    if (inst.mem.space == Space::global) {
+      const uint64_t bytes = uint64_t{inst.mem.bytes} * inst.mem.count;
+      address = next_in_stream(lanes, imm == 0 ? address : add64(address, constant(kI64, static_cast<uint64_t>(imm))), bytes);
+      imm = 0;
+    }
     for (unsigned i = 0; i < inst.mem.count; ++i)
       access(inst, Op::store_lane, kNone, {lanes, address, scalar(inst.operands[first + i])}, imm + stride * i, 1);
+  }
+
+  // ---------------------------------------------------------------- stores that are kept back
+
+  // What a lane takes with it from block to block: how many bytes it has stored, and the polls that it has left.
+  struct Carried {
+    Inst* written = nullptr;
+    Inst* polls = nullptr;
+  };
+
+  [[nodiscard]] bool keeps_back() const { return !found_.stores.empty(); }
+  // The block in front of the loop that is executed in lockstep.
+  [[nodiscard]] Block* entry() const { return keeps_back() ? lockstep_ : choose_; }
+
+  // What a value is in the first iteration, as far as that is known (stream_place.h).
+  Inst* predicted(Inst* value) {
+    const StreamPlace::Prediction p = places_.of(value);
+    switch (p.source) {
+      case StreamPlace::Source::unknown:
+        return constant(value->type, 0);
+      case StreamPlace::Source::itself:
+        if (!inside(value)) return value;
+        return value->is_const() ? constant(value->type, value->imm) : make(value->op, value->type, {});
+      case StreamPlace::Source::initial:
+        return first_.at(value);
+      case StreamPlace::Source::operand:
+        return predicted(value->operands[p.operand]);
+      case StreamPlace::Source::computed:
+        break;
+    }
+    if (const auto it = predicted_.find(value); it != predicted_.end()) return it->second;
+    std::vector<Inst*> operands(value->operands.size());
+    std::ranges::transform(value->operands, operands.begin(), [&](Inst* operand) { return predicted(operand); });
+    return predicted_[value] = clone_here(*value, std::move(operands));
+  }
+
+  void begin_streams() {
+    const Inst& store = *found_.stores.front();
+    Inst* begin = predicted(store.operands[1]);
+    if (store.mem.form == AddressForm::base_offset) {
+      Inst* offset = predicted(store.operands[2]);
+      begin = make(Op::add, kV64, {make(Op::splat64, kV64, {begin}), make(Op::zext64, kV64, {offset})});
+    }
+    if (store.mem.imm != 0)
+      begin = make(Op::add, kV64, {begin, constant(kV64, static_cast<uint64_t>(store.mem.imm))});
+    pc_ = store.guest_pc;
+    make(Op::set_lanes, kNone, {begin}, stream_row(0));
+    Inst* possible = make(Op::begin_streams, kI1, {lanes_}, stream_row(0));
+    begin_of_all_ = make(Op::get_field, kI64, {}, offsetof(WaveState, stream_space_begin));
+    make(Op::cond_br, kNone, {possible});
+    Function::connect(start_, head_);
+    Function::connect(start_, lockstep_);
+  }
+  [[nodiscard]] uint64_t stream_row(unsigned i) const { return row_number(rows_.size() + stored_.size() + 1 + i, kV64); }
+
+  // In front of the lane's iterations.
+  void begin_stream_of_lane() {
+    begin_ = make(Op::get_lane, kI64, {lane_}, stream_row(0));
+    Inst* reach = make(Op::get_lane, kI64, {lane_}, stream_row(1));
+    // Behind what the lane before has written, if that is the one whose array is in front of this one's.
+    Inst* ordered = make(Op::get_field, kI64, {}, offsetof(WaveState, streams_in_order));
+    free_ = make(Op::select, kI64, {icmp(ICmp::ne, ordered, zero_), before_it_, begin_});
+    free_bytes_ = make(Op::sub, kI64, {add64(begin_, reach), free_});
+    Inst* most = constant(kI64, kStreamBytes);
+    room_ = make(Op::select, kI64, {icmp(ICmp::ult, reach, most), reach, most});
+    Inst* buffers = make(Op::get_field, kI64, {}, offsetof(WaveState, stream_buffers));
+    buffer_ = add64(buffers, make(Op::shl, kI64, {lane64_, constant(kI64, kStreamShift)}));
+    space_begin_ = make(Op::get_field, kI64, {}, offsetof(WaveState, stream_space_begin));
+    space_bytes_ = make(Op::get_field, kI64, {}, offsetof(WaveState, stream_space_bytes));
+    nothing_ = constant(kI64, 0);
+    all_polls_ = constant(kI32, kStreamPolls);
+  }
+
+  void enter(const Block& original) {
+    if (&original != loop_.header && original.predecessors.size() == 1) {
+      carried_ = carried_out_.at(original.predecessors[0]);
+      return;
+    }
+    carried_ = {make(Op::phi, kI64, {}), make(Op::phi, kI32, {})};
+    merged_[&original] = carried_;
+  }
+  void finish_carried() {
+    for (const auto& [original, carried] : merged_) {
+      for (const Block* predecessor : original->predecessors) {
+        const bool first = predecessor == entry();
+        const Carried from = first ? Carried{nothing_, all_polls_} : carried_out_.at(predecessor);
+        for (const auto& [phi, value] : {std::pair{carried.written, from.written}, {carried.polls, from.polls}}) {
+          phi->operands.push_back(value);
+          value->users.push_back(phi);
+        }
+      }
+    }
+  }
+
+  // A block behind the one in which code is made, or at the end of the function if it is rarely executed.
+  Block* add_block_here(bool rare) {
+    auto& all = function_.blocks;
+    Block* added = function_.add_block(block_->guest_pc);
+    if (rare) return added;
+    const auto here = std::find_if(all.begin(), all.end(), [&](const auto& b) { return b.get() == block_; });
+    std::rotate(here + 1, all.end() - 1, all.end());
+    return added;
+  }
+  void branch(Inst* condition, Block* then, Block* otherwise) {
+    make(Op::cond_br, kNone, {condition});
+    Function::connect(block_, then);
+    Function::connect(block_, otherwise);
+  }
+  void go_on_in(Block* block) {
+    const uint64_t pc = pc_;
+    set_place(block);
+    pc_ = pc;
+  }
+
+  // A lane that goes on for long may wait for what is kept back.
+  void count_poll() {
+    Block* const rest = add_block_here(false);
+    carried_.polls = make(Op::add, kI32, {carried_.polls, constant(kI32, 0xffffffff)});
+    branch(icmp(ICmp::ne, carried_.polls, constant(kI32, 0)), rest, lockstep_);
+    go_on_in(rest);
+  }
+
+  // The place in the buffer for what the lane stores next, if `address` is where that belongs.
+  Inst* next_in_stream(Inst* lanes, Inst* address, uint64_t bytes) {
+    Inst* const written = carried_.written;
+    Inst* end = add64(written, constant(kI64, bytes));
+    Inst* next = icmp(ICmp::eq, make(Op::sub, kI64, {address, begin_}), written);
+    Inst* good = make(Op::and_, kI1, {next, icmp(ICmp::ule, end, room_)});
+    Block* const rest = add_block_here(false);
+    branch(make(Op::andn, kI1, {lanes, good}), lockstep_, rest);
+    go_on_in(rest);
+    carried_.written = make(Op::select, kI64, {lanes, end, written});
+    return add64(buffer_, written);
+  }
+
+  // A load of memory, or of what the lane has stored itself.
+  void load_beside_streams(Inst& inst, Inst* lanes, Inst* base, int64_t imm) {
+    const uint64_t bytes = uint64_t{inst.mem.bytes} * inst.mem.count;
+    Inst* address = imm == 0 ? base : add64(base, constant(kI64, static_cast<uint64_t>(imm)));
+    Inst* from_begin = make(Op::sub, kI64, {address, add64(space_begin_, constant(kI64, 1 - bytes))});
+    Inst* in_space = icmp(ICmp::ult, from_begin, add64(space_bytes_, constant(kI64, bytes - 1)));
+    Block *const join = add_block_here(false), *const plain = add_block_here(false);
+    Block *const near = add_block_here(true), *const own = add_block_here(true);
+    Block *const whole = add_block_here(true), *const other = add_block_here(true);
+    branch(make(Op::and_, kI1, {lanes, in_space}), near, plain);
+
+    set_place_for(near, inst);
+    Inst* place = make(Op::sub, kI64, {address, begin_});
+    Inst* end = add64(place, constant(kI64, bytes));
+    branch(icmp(ICmp::ult, place, carried_.written), own, other);
+    set_place_for(own, inst);
+    branch(icmp(ICmp::ule, end, carried_.written), whole, lockstep_);
+    set_place_for(other, inst);
+    // It may end where the array begins, and must be free as a whole.
+    Inst* apart = make(Op::or_, kI1, {icmp(ICmp::sge, place, nothing_), icmp(ICmp::sle, end, nothing_)});
+    Inst* from_free = make(Op::sub, kI64, {address, free_});
+    Inst* end_from_free = add64(from_free, constant(kI64, bytes));
+    Inst* free = make(Op::and_, kI1, {icmp(ICmp::ult, from_free, free_bytes_), icmp(ICmp::ule, end_from_free, free_bytes_)});
+    branch(make(Op::and_, kI1, {apart, free}), plain, lockstep_);
+
+    const auto elements = [&](Block* block, Inst* from, int64_t offset) {
+      set_place_for(block, inst);
+      if (block == whole) from = add64(from, place);
+      std::vector<Inst*> all = load_elements(inst, lanes, from, offset, inst.mem.bytes);
+      make(Op::br, kNone, {});
+      Function::connect(block, join);
+      return all;
+    };
+    const std::vector<Inst*> memory = elements(plain, base, imm), kept = elements(whole, buffer_, 0);
+    set_place_for(join, inst);
+    std::vector<Inst*> merged;
+    for (size_t i = 0; i < memory.size(); ++i) merged.push_back(make(Op::phi, kI32, {memory[i], kept[i]}));
+    scalars_[&inst] = merged.size() == 1 ? merged[0] : make(Op::tuple, lane_type(inst.type), std::move(merged));
+  }
+  void set_place_for(Block* block, const Inst& inst) {
+    set_place(block);
+    pc_ = inst.guest_pc;
   }
 
   // ---------------------------------------------------------------- ends
@@ -609,12 +819,12 @@ class LaneCopier {
     for (const Block* original : blocks_) {
       Block* copy = copies_.at(original);
       for (const Block* predecessor : original->predecessors) {
-        if (predecessor == choose_) {
+        if (predecessor == entry()) {
           if (copy->predecessors.empty() || copy->predecessors[0] != head_)
             copy->predecessors.insert(copy->predecessors.begin(), head_);
           continue;
         }
-        copy->predecessors.push_back(copies_.at(predecessor));
+        copy->predecessors.push_back(ends_.at(predecessor));
       }
     }
     // connect() has entered the head already, as the header's first predecessor.
@@ -634,7 +844,8 @@ class LaneCopier {
         value->users.push_back(begun_);
       }
     }
-    tail_->predecessors.push_back(copies_.at(found_.exit_from));
+    if (keeps_back()) finish_carried();
+    tail_->predecessors.push_back(ends_.at(found_.exit_from));
   }
 
   void end() {
@@ -673,6 +884,11 @@ class LaneCopier {
       add_operand(most_, most);
     }
     if (!found_.previous.empty()) make(Op::set_lane, kNone, {lane_, count_}, count_row());
+    if (keeps_back()) {
+      Inst* const written = carried_out_.at(found_.exit_from).written;
+      make(Op::set_lane, kNone, {lane_, written}, stream_row(2));
+      add_operand(before_it_, add64(begin_, written));
+    }
     Inst* rest = make(Op::and_, kI64, {remaining_, make(Op::sub, kI64, {remaining_, one_})});
     add_operand(remaining_, rest);
     make(Op::cond_br, kNone, {icmp(ICmp::ne, rest, zero_)});
@@ -680,6 +896,11 @@ class LaneCopier {
     Function::connect(tail_, done_);
 
     set_place(done_);
+    if (keeps_back()) {
+      pc_ = found_.stores.front()->guest_pc;
+      make(Op::end_streams, kNone, {lanes_}, stream_row(0));
+      pc_ = done_->guest_pc;
+    }
     std::vector<Inst*> results;
     masks = 0;
     for (size_t i = 0; i < stored_.size(); ++i) {
@@ -694,7 +915,7 @@ class LaneCopier {
         const Inst* phi = found_.previous[i];
         Inst* next = nullptr;
         for (size_t k = 0; k < phi->operands.size(); ++k)
-          if (phi->parent->predecessors[k] != choose_) next = phi->operands[k];
+          if (phi->parent->predecessors[k] != entry()) next = phi->operands[k];
         const auto at = std::find(found_.results.begin(), found_.results.end(), next) - found_.results.begin();
         Inst*& result = results[found_.results.size() + i];
         Inst* const other = results[static_cast<size_t>(at)];
@@ -745,7 +966,15 @@ class LaneCopier {
   std::vector<Inst*> rows_, masks_;  // values from outside
   std::unordered_set<const Inst*> vectors_;
   Block *choose_ = nullptr, *start_ = nullptr, *head_ = nullptr, *tail_ = nullptr, *done_ = nullptr;
-  Block *leave_ = nullptr, *merge_ = nullptr;
+  Block *leave_ = nullptr, *merge_ = nullptr, *lockstep_ = nullptr;
+  std::unordered_map<const Block*, Block*> ends_;  // by block: where its copy ends
+  StreamPlace places_;
+  std::unordered_map<const Inst*, Inst*> predicted_;
+  Carried carried_;  // where code is made
+  std::unordered_map<const Block*, Carried> carried_out_, merged_;
+  Inst *lanes_ = nullptr, *begin_ = nullptr, *room_ = nullptr, *buffer_ = nullptr;
+  Inst *begin_of_all_ = nullptr, *before_it_ = nullptr, *free_ = nullptr, *free_bytes_ = nullptr;
+  Inst *space_begin_ = nullptr, *space_bytes_ = nullptr, *nothing_ = nullptr, *all_polls_ = nullptr;
   std::unordered_map<const Block*, Block*> copies_;
   std::unordered_map<const Inst*, Inst*> first_;           // by phi of the header: its value from outside
   std::unordered_map<const Inst*, Inst*> numbers_;         // of masks from outside, as i64

@@ -499,8 +499,10 @@ class RegisterArrays {
   [[nodiscard]] uint64_t free_row() const {
     uint64_t most = 0;
     for (const auto& block : function_.blocks)
-      for (const Inst* inst : block->insts)
+      for (const Inst* inst : block->insts) {
         if (inst->op == Op::set_lanes || inst->op == Op::set_lane) most = std::max(most, inst->imm / 2 + 1);
+        if (inst->op == Op::begin_streams) most = std::max(most, inst->imm / 2 + 3);
+      }
     return 2 * most;
   }
 

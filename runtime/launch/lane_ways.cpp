@@ -1,7 +1,11 @@
 #include "runtime/launch/lane_ways.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <utility>
 
+#include "internal/lane_streams.h"
 #include "runtime/translate/lane_choice.h"
 
 namespace wavejit::runtime {
@@ -14,8 +18,15 @@ thread_local bool thread_ends = false;
 
 // Outside of the thread's own storage: a library that is loaded late has little of it.
 struct TableOwner {
-  TableOwner() { thread_table = new LaneWays; }
+  TableOwner() {
+    thread_table = new LaneWays;
+    // The host has pages for what is used of it.
+    void* const buffers = mmap(nullptr, kStreamBufferBytes, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (buffers != MAP_FAILED) thread_table->buffers = static_cast<std::byte*>(buffers);
+  }
   ~TableOwner() {
+    if (thread_table->buffers != nullptr) munmap(thread_table->buffers, kStreamBufferBytes);
     delete std::exchange(thread_table, nullptr);
     thread_ends = true;
   }
@@ -32,7 +43,7 @@ uint64_t lane_ways_of_thread() {
   if (lane_choice() == LaneChoice::always) {
     for (LaneWay& way : table.records) way.fixed = way.lanes = 1;
   } else if (table.records[0].fixed != 0) {  // by a schedule that was drawn
-    table = {};
+    std::ranges::fill(table.records, LaneWay{});
   }
   return reinterpret_cast<uint64_t>(&table);
 }
