@@ -586,9 +586,9 @@ class Interpreter {
   uint64_t epoch_ = 0;
   unsigned edge_ = 0;
   std::vector<Value> values_;
-  std::map<std::string, Value> state_;  // what was written
-  std::map<uint64_t, Value> rows_;      // of the frame
-  std::map<uint64_t, uint64_t> fields_;  // that begin_streams() has set
+  std::map<std::string, Value> state_;    // what was written
+  std::map<uint64_t, Value> rows_;        // of the frame
+  std::map<uint64_t, uint64_t> fields_;   // that begin_streams() has set
   std::map<uint64_t, uint64_t> written_;  // bytes by address
   Interpretation result_;
 };

@@ -127,8 +127,7 @@ __attribute__((naked)) void end_streams_avx2() {
 }  // namespace
 
 uintptr_t lane_stream_stub(Tier tier, bool begins) {
-  if (tier == Tier::avx512)
-    return reinterpret_cast<uintptr_t>(begins ? &begin_streams_avx512 : &end_streams_avx512);
+  if (tier == Tier::avx512) return reinterpret_cast<uintptr_t>(begins ? &begin_streams_avx512 : &end_streams_avx512);
   return reinterpret_cast<uintptr_t>(begins ? &begin_streams_avx2 : &end_streams_avx2);
 }
 

@@ -117,7 +117,8 @@ class Finder {
         if (inst->op == Op::load || inst->op == Op::store) {
           std::string_view why;
           if (!is_access_of_one_lane(*inst, bits_, why)) return no(why, inst);
-          if (inst->op == Op::store) (inst->mem.space == Space::scratch ? to_scratch : found_.stores.emplace_back()) = inst;
+          if (inst->op == Op::store)
+            (inst->mem.space == Space::scratch ? to_scratch : found_.stores.emplace_back()) = inst;
         } else if (inst->op == Op::mask_any) {
           if (!decides_branches(*inst, loop_)) return no("a mask used as a number", inst);
         } else if (inst->op == Op::load_scalar) {
@@ -129,7 +130,8 @@ class Finder {
     }
     const bool stores = !found_.stores.empty();
     // Scratch of other lanes could be what is loaded.
-    if ((to_scratch != nullptr || stores) && scalar_load != nullptr) return no("scalar load beside a store", scalar_load);
+    if ((to_scratch != nullptr || stores) && scalar_load != nullptr)
+      return no("scalar load beside a store", scalar_load);
     if (to_scratch != nullptr && stores) return no("a store to scratch beside another one", to_scratch);
     if (found_.stores.size() > kMaxStores) return no("many stores", found_.stores.back());
     for (const Inst* store : found_.stores)

@@ -222,14 +222,31 @@ void SkippedWay::find_differences() {
   }
 }
 
+// Blocks of the loop from which the branch is reached in the same iteration.
+std::unordered_set<const Block*> SkippedWay::blocks_before() const {
+  std::unordered_set<const Block*> before{branch_};
+  std::vector<const Block*> work{branch_};
+  while (!work.empty()) {
+    const Block* block = work.back();
+    work.pop_back();
+    if (block == loop_.header) continue;
+    for (const Block* from : block->predecessors)
+      if (before.insert(from).second) work.push_back(from);
+  }
+  return before;
+}
+
+// Blocks that other ways lead to, too, must not come before the branch: what is known about lanes would be stale there.
 void SkippedWay::collect_rest() {
   const auto comes_from_here = [&](const Block* p) { return p == branch_ || way_.contains(p) || rest_.contains(p); };
+  const std::unordered_set<const Block*> before = blocks_before();
   std::vector<const Block*> work{other_};
   while (!work.empty()) {
     const Block* block = work.back();
     work.pop_back();
     if (block == loop_.header || block == branch_ || !loop_.body.contains(block) || way_.contains(block)) continue;
-    if (rest_.contains(block) || !std::ranges::all_of(block->predecessors, comes_from_here)) continue;
+    if (rest_.contains(block)) continue;
+    if (before.contains(block) && !std::ranges::all_of(block->predecessors, comes_from_here)) continue;
     rest_.insert(block);
     work.insert(work.end(), block->successors.begin(), block->successors.end());
   }
@@ -269,11 +286,43 @@ bool SkippedWay::differences_stay_unseen() {
   return !goes_on || (staying_ != nullptr && of(staying_) == kNoLane);
 }
 
+// Of masks behind the way. A phi of a loop there has no lane that skips if none of its operands brings one. What is found may rest
+// on phis that are still being looked at: `refuted` tells that one of them does have such a lane.
+bool SkippedWay::has_no_lane(const Inst* mask, std::unordered_set<const Inst*>& phis, bool& refuted,
+                             unsigned depth) const {
+  if (mask->is_const(0)) return true;
+  if (const auto it = given_.find(mask); it != given_.end()) return it->second == kNoLane;
+  if (depth == 0 || !mask->type.is_mask()) return false;
+  const auto operand = [&](size_t i) { return has_no_lane(mask->operands[i], phis, refuted, depth - 1); };
+  switch (mask->op) {
+    case Op::and_:
+      return operand(0) || operand(1);
+    case Op::andn:
+      return operand(0);
+    case Op::or_:
+      return operand(0) && operand(1);
+    case Op::phi:
+      if (!rest_.contains(mask->parent)) return false;
+      if (!phis.insert(mask).second) return true;
+      for (size_t i = 0; i < mask->operands.size(); ++i)
+        if (!operand(i)) return refuted = true, false;
+      return true;
+    default:
+      return false;
+  }
+}
+bool SkippedWay::has_no_lane(const Inst* mask) const {
+  std::unordered_set<const Inst*> phis;
+  bool refuted = false;
+  return has_no_lane(mask, phis, refuted, kMaxDepth) && !refuted;
+}
+
 LaneFact SkippedWay::of(const Inst* value) {
   if (value->type.is_mask() && value->is_const(0)) return kNoLane;
   if (value->type.is_mask() && value->is_const(~uint64_t{0})) return kAllLanes;
   if (const auto it = given_.find(value); it != given_.end()) return it->second;
   if (value->type.is_mask() && !again_ && !way_.contains(value->parent) && is_within(value, mask_)) return kNoLane;
+  if (value->type.is_mask() && rest_.contains(value->parent) && has_no_lane(value)) return kNoLane;
   if (!way_.contains(value->parent) && !rest_.contains(value->parent)) return {LaneFact::Kind::same, value};
   const auto [it, inserted] = facts_.try_emplace(value);
   if (!inserted) return it->second;  // unknown while it is being looked at

@@ -69,7 +69,11 @@ class SkippedWay {
   [[nodiscard]] bool leaves_as_it_was(const Inst& inst);
   void find_differences();
   [[nodiscard]] bool differences_stay_unseen();
+  [[nodiscard]] std::unordered_set<const Block*> blocks_before() const;
   void collect_rest();
+  [[nodiscard]] bool has_no_lane(const Inst* mask, std::unordered_set<const Inst*>& phis, bool& refuted,
+                                 unsigned depth) const;
+  [[nodiscard]] bool has_no_lane(const Inst* mask) const;
   LaneFact of(const Inst* value);
   LaneFact phi(const Inst& inst);
   LaneFact merged_behind(const Inst& phi);

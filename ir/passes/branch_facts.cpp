@@ -74,13 +74,16 @@ class BranchFacts {
       changed_ = true;
     }
   }
-  static bool is_not_of(const Inst* value, const Inst* other) { return value->op == Op::not_ && value->operands[0] == other; }
+  static bool is_not_of(const Inst* value, const Inst* other) {
+    return value->op == Op::not_ && value->operands[0] == other;
+  }
 
   // Where each way brings a condition as a constant: what is chosen by it in the same block is chosen by the ways.
   void choose_by_edge(Block* block) {
     for (Inst* phi : std::vector<Inst*>(block->insts)) {
       if (phi->op != Op::phi) break;
-      if (phi->type != kI1 || !std::ranges::all_of(phi->operands, [](const Inst* i) { return i->is_const(); })) continue;
+      if (phi->type != kI1 || !std::ranges::all_of(phi->operands, [](const Inst* i) { return i->is_const(); }))
+        continue;
       for (Inst* user : std::vector<Inst*>(phi->users)) {
         if (user->parent == block && user->operands[0] == phi) choose_by_edge(block, phi, user);
       }

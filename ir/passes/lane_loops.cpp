@@ -618,7 +618,8 @@ class LaneCopier {
     const size_t first = inst.operands.size() - inst.mem.count;
     if (inst.mem.space == Space::global) {
       const uint64_t bytes = uint64_t{inst.mem.bytes} * inst.mem.count;
-      address = next_in_stream(lanes, imm == 0 ? address : add64(address, constant(kI64, static_cast<uint64_t>(imm))), bytes);
+      address =
+          next_in_stream(lanes, imm == 0 ? address : add64(address, constant(kI64, static_cast<uint64_t>(imm))), bytes);
       imm = 0;
     }
     for (unsigned i = 0; i < inst.mem.count; ++i)
@@ -666,8 +667,7 @@ class LaneCopier {
       Inst* offset = predicted(store.operands[2]);
       begin = make(Op::add, kV64, {make(Op::splat64, kV64, {begin}), make(Op::zext64, kV64, {offset})});
     }
-    if (store.mem.imm != 0)
-      begin = make(Op::add, kV64, {begin, constant(kV64, static_cast<uint64_t>(store.mem.imm))});
+    if (store.mem.imm != 0) begin = make(Op::add, kV64, {begin, constant(kV64, static_cast<uint64_t>(store.mem.imm))});
     pc_ = store.guest_pc;
     make(Op::set_lanes, kNone, {begin}, stream_row(0));
     Inst* possible = make(Op::begin_streams, kI1, {lanes_}, stream_row(0));
@@ -676,7 +676,9 @@ class LaneCopier {
     Function::connect(start_, head_);
     Function::connect(start_, lockstep_);
   }
-  [[nodiscard]] uint64_t stream_row(unsigned i) const { return row_number(rows_.size() + stored_.size() + 1 + i, kV64); }
+  [[nodiscard]] uint64_t stream_row(unsigned i) const {
+    return row_number(rows_.size() + stored_.size() + 1 + i, kV64);
+  }
 
   // In front of the lane's iterations.
   void begin_stream_of_lane() {
@@ -780,7 +782,8 @@ class LaneCopier {
     Inst* apart = make(Op::or_, kI1, {icmp(ICmp::sge, place, nothing_), icmp(ICmp::sle, end, nothing_)});
     Inst* from_free = make(Op::sub, kI64, {address, free_});
     Inst* end_from_free = add64(from_free, constant(kI64, bytes));
-    Inst* free = make(Op::and_, kI1, {icmp(ICmp::ult, from_free, free_bytes_), icmp(ICmp::ule, end_from_free, free_bytes_)});
+    Inst* free =
+        make(Op::and_, kI1, {icmp(ICmp::ult, from_free, free_bytes_), icmp(ICmp::ule, end_from_free, free_bytes_)});
     branch(make(Op::and_, kI1, {apart, free}), plain, lockstep_);
 
     const auto elements = [&](Block* block, Inst* from, int64_t offset) {

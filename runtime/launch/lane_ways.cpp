@@ -21,8 +21,8 @@ struct TableOwner {
   TableOwner() {
     thread_table = new LaneWays;
     // The host has pages for what is used of it.
-    void* const buffers = mmap(nullptr, kStreamBufferBytes, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const buffers =
+        mmap(nullptr, kStreamBufferBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (buffers != MAP_FAILED) thread_table->buffers = static_cast<std::byte*>(buffers);
   }
   ~TableOwner() {

@@ -477,8 +477,7 @@ TEST(LaneLoops, LeaveTheMemoryOfTheLoop) {
     ASSERT_EQ(verify(*function), "") << "seed " << seed;
     constexpr uint64_t kRuns = 4;
     std::vector<std::vector<std::string>> expected;
-    for (uint64_t run = 0; run < kRuns; ++run)
-      expected.push_back(registers(*function, seed + run, MemoryModel::bytes));
+    for (uint64_t run = 0; run < kRuns; ++run) expected.push_back(registers(*function, seed + run, MemoryModel::bytes));
     const std::string before = print(*function);
     if (!pass->run(*function, context).changed) continue;
     copied += print(*function).find("begin_streams") != std::string::npos;

@@ -27,6 +27,16 @@ constexpr const char* kAdd8 = R"(
   flat_load_dword v[\d], v[\p:\p+1]
   s_waitcnt vmcnt(0) lgkmcnt(0)
 .endm
+.macro gput p, d
+  flat_store_dword v[\p:\p+1], v[\d]
+.endm
+.macro gput_byte p, d
+  flat_store_byte v[\p:\p+1], v[\d]
+.endm
+.macro gget_pair d, p
+  flat_load_dwordx2 v[\d:\d+1], v[\p:\p+1]
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+.endm
 .macro gget_byte type, d, p, k
   add_co v62, \k, v[\p]
   addc v63, 0, v[\p+1]
@@ -52,6 +62,16 @@ constexpr const char* kAdd9 = R"(
 .endm
 .macro gget d, p
   global_load_dword v[\d], v[\p:\p+1], off
+  s_waitcnt vmcnt(0)
+.endm
+.macro gput p, d
+  global_store_dword v[\p:\p+1], v[\d], off
+.endm
+.macro gput_byte p, d
+  global_store_byte v[\p:\p+1], v[\d], off
+.endm
+.macro gget_pair d, p
+  global_load_dwordx2 v[\d:\d+1], v[\p:\p+1], off
   s_waitcnt vmcnt(0)
 .endm
 .macro gget_byte type, d, p, k
@@ -99,8 +119,9 @@ std::string lockstep_macros(std::string_view target) {
 const std::vector<LockstepCase>& all_lockstep_cases() {
   static const std::vector<LockstepCase> all = [] {
     std::vector<LockstepCase> cases = sum_cases();
-    for (const auto& more : {exchange_cases(), scalar_state_cases(), loop_cases(), counted_loop_cases(),
-                             divergent_cases(), lane_cases(), memory_cases(), arithmetic_cases(), float_cases()})
+    for (const auto& more :
+         {exchange_cases(), scalar_state_cases(), loop_cases(), counted_loop_cases(), divergent_cases(), lane_cases(),
+          memory_cases(), arithmetic_cases(), float_cases(), stream_cases()})
       cases.insert(cases.end(), more.begin(), more.end());
     return cases;
   }();
