@@ -751,11 +751,11 @@ class LaneCopier {
   Inst* next_in_stream(Inst* lanes, Inst* address, uint64_t bytes) {
     Inst* const written = carried_.written;
     Inst* end = add64(written, constant(kI64, bytes));
-    Inst* next = icmp(ICmp::eq, make(Op::sub, kI64, {address, begin_}), written);
-    Inst* good = make(Op::and_, kI1, {next, icmp(ICmp::ule, end, room_)});
-    Block* const rest = add_block_here(false);
-    branch(make(Op::andn, kI1, {lanes, good}), lockstep_, rest);
-    go_on_in(rest);
+    for (Inst* good : {icmp(ICmp::eq, make(Op::sub, kI64, {address, begin_}), written), icmp(ICmp::ule, end, room_)}) {
+      Block* const rest = add_block_here(false);
+      branch(make(Op::andn, kI1, {lanes, good}), lockstep_, rest);
+      go_on_in(rest);
+    }
     carried_.written = make(Op::select, kI64, {lanes, end, written});
     return add64(buffer_, written);
   }

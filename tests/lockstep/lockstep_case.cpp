@@ -33,6 +33,10 @@ constexpr const char* kAdd8 = R"(
 .macro gput_byte p, d
   flat_store_byte v[\p:\p+1], v[\d]
 .endm
+.macro gget_coherent d, p
+  flat_load_dword v[\d], v[\p:\p+1] glc
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+.endm
 .macro gget_pair d, p
   flat_load_dwordx2 v[\d:\d+1], v[\p:\p+1]
   s_waitcnt vmcnt(0) lgkmcnt(0)
@@ -69,6 +73,10 @@ constexpr const char* kAdd9 = R"(
 .endm
 .macro gput_byte p, d
   global_store_byte v[\p:\p+1], v[\d], off
+.endm
+.macro gget_coherent d, p
+  global_load_dword v[\d], v[\p:\p+1], off glc
+  s_waitcnt vmcnt(0)
 .endm
 .macro gget_pair d, p
   global_load_dwordx2 v[\d:\d+1], v[\p:\p+1], off

@@ -47,6 +47,8 @@ struct LockstepCase {
 [[nodiscard]] std::vector<LockstepCase> sum_cases();
 [[nodiscard]] std::vector<LockstepCase> stream_cases();
 [[nodiscard]] const std::vector<LockstepCase>& all_lockstep_cases();
+// Waves of a work-group that wait for each other: these need all of it.
+[[nodiscard]] std::vector<LockstepCase> waiting_cases();
 
 // The kernel, and its data before the launch. dump_state: the kernel starts with known registers and ends with storing
 // them behind `words`.
@@ -68,6 +70,7 @@ inline constexpr unsigned kStateRows = 31;
 //   gget d, p                      the same as get, by a global instruction where there is one
 //   gput p, d / gput_byte p, d     store one dword or byte in the same way
 //   gget_pair d, p                 two dwords in the same way
+//   gget_coherent d, p             one that other waves may have stored
 //   gget_byte ubyte, d, p, k       one byte (or sbyte) at v[p:p+1] + k in the same way; v62 and v63
 //   get_at d, off / put_at off, d  both; use v[60:61]
 //   out slot, reg                  data[1024 + slot * 256 + global index] = reg (a scalar or vector operand); v58..v63

@@ -47,10 +47,10 @@ TEST_P(Lockstep, MatchesTheReferenceOnEveryEngine) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Lockstep,
-                         testing::Combine(testing::Values("gfx803", "gfx906", "gfx90a"),
-                                          testing::ValuesIn(all_lockstep_cases())),
-                         [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param).name; });
+const auto kTargets = testing::Values("gfx803", "gfx906", "gfx90a");
+constexpr auto kName = [](const auto& info) { return std::get<0>(info.param) + "_" + std::get<1>(info.param).name; };
+INSTANTIATE_TEST_SUITE_P(All, Lockstep, testing::Combine(kTargets, testing::ValuesIn(all_lockstep_cases())), kName);
+INSTANTIATE_TEST_SUITE_P(Waiting, Lockstep, testing::Combine(kTargets, testing::ValuesIn(waiting_cases())), kName);
 
 }  // namespace
 }  // namespace wavejit::test

@@ -1,5 +1,6 @@
 // Loops in which each lane writes an array of its own and reads in one of these arrays. Code that executes them for one lane after the
 // other, and keeps the stores back, must see when another lane's array is concerned; each kind here has one way in which it is.
+#include <algorithm>
 #include <array>
 
 #include "lockstep_case.h"
@@ -120,12 +121,58 @@ LockstepCase streams(Reads reads, Writes writes) {
   s_and_b64 exec, exec, vcc
   s_cbranch_execnz 1b
   s_mov_b64 exec, s[20:21]
-  out 8, v10
-  out 9, v5
+  out 9, v10
+  out 10, v5
 )";
   return {.name = std::string("streams_") + kWrites[static_cast<unsigned>(writes)] + "_" +
                   kReads[static_cast<unsigned>(reads)],
           .body = std::move(body)};
+}
+
+// Each lane waits, in the loop in which it stores, for what a lane of the other wave stores there.
+LockstepCase meeting() {
+  constexpr const char* kBody = R"(
+  v_lshlrev_b32_e32 v5, 5, v1
+  v_xor_b32_e32 v7, 64, v1
+  v_lshlrev_b32_e32 v7, 5, v7
+  v_mov_b32_e32 v12, 0x1020
+  addu v5, v5, v12
+  addu v7, v7, v12
+  v_mov_b32_e32 v23, 1
+  v_mov_b32_e32 v9, 4
+  v_mov_b32_e32 v6, 0
+  addu v8, v1, v23
+  s_mov_b64 s[20:21], exec
+1:
+  s_mov_b64 s[22:23], exec
+  v_cmp_gt_u32_e32 vcc, 1, v6
+  s_and_b64 exec, exec, vcc
+  at 42, 5
+  gput 42, 8
+  addu v5, v5, v9
+  s_mov_b64 exec, s[22:23]
+  addu v6, v6, v23
+  at 40, 7
+  gget_coherent 14, 40
+  v_cmp_eq_u32_e32 vcc, 0, v14
+  s_and_b64 exec, exec, vcc
+  s_cbranch_execnz 1b
+  s_mov_b64 exec, s[20:21]
+  out 9, v14
+)";
+  return {.name = "streams_meeting",
+          .body = kBody,
+          .groups = 2,
+          .group_size = 128,
+          .prepare = [](Memory& data) { std::fill(data.begin() + 0x1020 / 4, data.begin() + 0x1020 / 4 + 2048, 0); },
+          .reference =
+              [](Memory& data, unsigned group) {
+                for (unsigned lane = 0; lane < 128; ++lane) {
+                  const unsigned item = group * 128 + lane;
+                  data[0x1020 / 4 + 8 * item] = item + 1;
+                  data[1024 + 9 * 256 + item] = (item ^ 64) + 1;
+                }
+              }};
 }
 
 }  // namespace
@@ -141,6 +188,10 @@ std::vector<LockstepCase> stream_cases() {
     cases.push_back(streams(Reads::own, writes));
   cases.push_back(streams(Reads::next, Writes::beyond));
   return cases;
+}
+
+std::vector<LockstepCase> waiting_cases() {
+  return {meeting()};
 }
 
 }  // namespace wavejit::test
