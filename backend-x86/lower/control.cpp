@@ -61,7 +61,13 @@ CondCode Emitter::emit_condition(const Inst* condition) {
       case Op::not_:
         return x86::negateCond(emit_condition(condition->operands[0]));
       case Op::icmp: {
+        const auto predicate = static_cast<ir::ICmp>(condition->attr);
         const Inst* a = condition->operands[0];
+        if (a->is_const() && !condition->operands[1]->is_const()) {
+          const Gp r = gp(condition->operands[1]);
+          cc_.emit(I::kIdCmp, r, gp_operand(a));
+          return x86::reverseCond(scalar_condition(predicate));
+        }
         const Operand b = gp_operand(condition->operands[1]);
         if (b.isImm() && b.as<asmjit::Imm>().value() == 0 && !a->is_const()) {
           const Gp r = gp(a);
@@ -69,7 +75,7 @@ CondCode Emitter::emit_condition(const Inst* condition) {
         } else {
           cc_.emit(I::kIdCmp, gp(a), b);
         }
-        return scalar_condition(static_cast<ir::ICmp>(condition->attr));
+        return scalar_condition(predicate);
       }
       case Op::mask_any:
       case Op::mask_all:

@@ -203,6 +203,7 @@ bool Emitter::can_sink(const Inst& inst, const Inst& user) const {
   if (inst.parent != user.parent || classes_.is_shared(&inst)) return false;
   return std::none_of(inst.operands.begin(), inst.operands.end(), [&](const Inst* operand) {
     const Inst* place = operand->op == Op::extract ? operand->operands[0] : operand;
+    if (is_fused(operand) && !can_sink(*operand, user)) return true;
     return classes_.rewritten_between(operand, inst, user) || classes_.rewritten_between(place, inst, user);
   });
 }
@@ -274,8 +275,7 @@ void Emitter::plan_fusions() {
             condition = condition->operands[0];
             if (condition->parent != block.get()) break;
           }
-          const bool direct =
-              condition->op == Op::icmp || condition->op == Op::mask_any || condition->op == Op::mask_all;
+          const bool direct = condition->op == Op::mask_any || condition->op == Op::mask_all;
           if (direct && condition->type == ir::kI1 && condition->users.size() == 1 && can_sink(*condition, *inst)) {
             fused_[condition->id] = true;
           }
@@ -308,6 +308,10 @@ void Emitter::plan_fusions() {
             fused_[load->id] = true;
           break;
         }
+        case Op::load_lane:
+        case Op::store_lane:
+          plan_lane_address(*inst);
+          break;
         case Op::select: {
           if (!isa_->merges() || inst->type != ir::kV32 || inst->operands[0]->type != ir::kMask) break;
           const Inst* value = inst->operands[1];
@@ -321,9 +325,63 @@ void Emitter::plan_fusions() {
   }
 }
 
+// Compares of scalars whose only readers are branches and selects of scalars, directly or through `not`, are made by each
+// reader, which looks at the flags: no register holds the condition.
+void Emitter::plan_conditions() {
+  Users readers;
+  for (const auto& block : function_.blocks) {
+    for (const Inst* inst : block->insts) {
+      if (inst->op != Op::icmp || inst->type != ir::kI1) continue;
+      readers.clear();
+      if (!add_readers_of_condition(*inst, readers)) continue;
+      if (!std::all_of(readers.begin(), readers.end(),
+                       [&](const Inst* reader) { return is_recomputable(*inst, *reader); }))
+        continue;
+      fused_[inst->id] = true;
+      for (const Inst* user : inst->users)
+        if (user->op == Op::not_) fused_[user->id] = true;
+    }
+  }
+}
+
+// False if something else needs the condition as a number.
+bool Emitter::add_readers_of_condition(const Inst& condition, Users& readers) const {
+  constexpr size_t kMostReaders = 8;
+  if (condition.users.empty() || classes_.is_shared(&condition)) return false;
+  return std::all_of(condition.users.begin(), condition.users.end(), [&](const Inst* user) {
+    if (user->op == Op::not_ && condition.op != Op::not_) return add_readers_of_condition(*user, readers);
+    const bool reads_flags =
+        user->op == Op::cond_br || (user->op == Op::select && user->type.is_scalar() &&
+                                    user->operands[1] != &condition && user->operands[2] != &condition);
+    if (!reads_flags || readers.size() == kMostReaders) return false;
+    readers.push_back(user);
+    return true;
+  });
+}
+
+// Whether what is compared is in its registers where the condition is read. At most one value's registers are kept longer
+// than they would be.
+bool Emitter::is_recomputable(const Inst& compare, const Inst& reader) const {
+  if (regions_.of(compare.parent) != regions_.of(reader.parent)) return false;
+  unsigned kept = 0;
+  for (const Inst* operand : compare.operands) {
+    if (operand->is_const() || operand->op == Op::undef) continue;
+    const bool read = std::find(reader.operands.begin(), reader.operands.end(), operand) != reader.operands.end();
+    if (read || liveness_.live_after(*operand, reader)) continue;
+    const Inst* place = operand->op == Op::extract ? operand->operands[0] : operand;
+    const bool next_to_it = compare.parent == reader.parent && !classes_.rewritten_between(operand, compare, reader) &&
+                            !classes_.rewritten_between(place, compare, reader);
+    if (!next_to_it && (classes_.is_shared(operand) || classes_.is_shared(place) || ++kept > 1)) return false;
+  }
+  return true;
+}
+
 Expected<void> Emitter::run() {
   if (on(Optimisation::folded_divisions)) plan_divisions();
-  if (on(Optimisation::fusion)) plan_fusions();
+  if (on(Optimisation::fusion)) {
+    plan_conditions();
+    plan_fusions();
+  }
   if (on(Optimisation::negations)) plan_negations();
   if (on(Optimisation::ternary_logic)) plan_ternary_logic();
   if (on(Optimisation::wide_pairs)) plan_wide_accesses();

@@ -134,6 +134,11 @@ class Emitter {
   const Inst* annotated_ = nullptr;  // the last one, for listings
   void fail(const Inst& inst, const std::string& why = {});
   void plan_fusions();
+  void plan_conditions();
+  using Users = std::vector<const Inst*>;
+  bool add_readers_of_condition(const Inst& condition, Users& readers) const;
+  [[nodiscard]] bool is_recomputable(const Inst& compare, const Inst& reader) const;
+  void plan_lane_address(const Inst& access);
   [[nodiscard]] bool can_sink(const Inst& inst, const Inst& user) const;
   [[nodiscard]] bool reads_class(const Inst& inst, const Inst* own) const;
   [[nodiscard]] bool is_fused(const Inst* inst) const { return fused_[inst->id]; }
@@ -465,9 +470,9 @@ class Emitter {
   bool emit_lane_loop(const Inst& inst);
   void emit_lane_access(const Inst& inst);
   void emit_load_for_all_lanes(const Inst& splat, unsigned chunk);
-  [[nodiscard]] Mem place_of_lane(const Inst& access, const Gp& base, int32_t disp, unsigned element, unsigned bytes);
-  [[nodiscard]] std::pair<Gp, int32_t> address_of_lane(const Inst& access);
-  void call_for_flat_lane(const Inst& inst, const Gp& base, int32_t disp);
+  [[nodiscard]] Mem place_of_lane(const Inst& access, const Mem& address, unsigned element, unsigned bytes);
+  [[nodiscard]] Mem address_of_lane(const Inst& access);
+  void call_for_flat_lane(const Inst& inst, const Mem& where);
   void emit_lane_way(const Inst& inst);
   void emit_lane_way_end(const Inst& inst);
   void call_for_lane_way(bool begins);

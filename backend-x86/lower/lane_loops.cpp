@@ -22,6 +22,11 @@ Mem Emitter::frame_row(uint64_t number, bool wide) {
 // The element of a lane.
 Mem Emitter::element_of_row(const Inst& inst, bool wide) {
   Mem place = frame_row(inst.imm, wide);
+  if (inst.operands[0]->is_const()) {
+    place.addOffset(static_cast<int64_t>(inst.operands[0]->imm * (wide ? 8 : 4)));
+    place.setSize(wide ? 8 : 4);
+    return place;
+  }
   const Gp index = cc_.new_gp64();
   cc_.mov(index.r32(), gp(inst.operands[0]).r32());
   place.setIndex(index, wide ? 3 : 2);
@@ -84,33 +89,80 @@ bool Emitter::emit_lane_loop(const Inst& inst) {
   }
 }
 
-// Returns a base and a displacement. The displacements of all elements fit 32 bits.
-std::pair<Gp, int32_t> Emitter::address_of_lane(const Inst& access) {
-  const Gp base = gp(access.operands[1]);
+// The sum that is an access's address, and its index, as parts of the operand in memory.
+void Emitter::plan_lane_address(const Inst& access) {
+  const Inst* sum = access.operands[1];
+  const auto folds = [&](const Inst* value) {
+    return !value->is_const() && value->users.size() == 1 && can_sink(*value, access);
+  };
+  // A load under a condition writes its result in front of reading the index.
+  if (sum->op != Op::add || sum->type != ir::kI64 || !access.operands[0]->is_const(1) || !folds(sum)) return;
+  const auto is_scaled = [&](const Inst* value) {
+    return value->op == Op::shl && value->operands[1]->is_const() && value->operands[1]->imm <= 3 && folds(value);
+  };
+  const auto is_extended = [&](const Inst* value) { return value->op == Op::zext64 && folds(value); };
+  const Inst *a = sum->operands[0], *b = sum->operands[1];
+  if (a->is_const() || b->is_const()) return;
+  fused_[sum->id] = true;
+  const Inst* index = is_scaled(b) ? b : is_scaled(a) ? a : is_extended(b) ? b : is_extended(a) ? a : nullptr;
+  if (index == nullptr) return;
+  fused_[index->id] = true;
+  if (index->op == Op::shl && is_extended(index->operands[0])) fused_[index->operands[0]->id] = true;
+}
+
+// The displacements of all elements fit 32 bits.
+Mem Emitter::address_of_lane(const Inst& access) {
+  const Inst* address = access.operands[1];
+  Mem where;
+  if (is_fused(address)) {
+    const Inst *base = address->operands[0], *index = address->operands[1];
+    if (is_fused(base)) std::swap(base, index);
+    unsigned shift = 0;
+    if (is_fused(index) && index->op == Op::shl) {
+      shift = static_cast<unsigned>(index->operands[1]->imm);
+      index = index->operands[0];
+    }
+    Gp number;
+    if (is_fused(index)) {
+      number = cc_.new_gp64();
+      cc_.emit(I::kIdMov, number.r32(), gp(index->operands[0]));
+    } else {
+      number = gp(index);
+    }
+    where = x86::ptr(gp(base), number, shift);
+  } else {
+    where = x86::ptr(gp(address));
+  }
   const int64_t disp = access.mem.imm, end = disp + 4 * int64_t{access.mem.count};
-  if (disp == static_cast<int32_t>(disp) && end == static_cast<int32_t>(end)) return {base, static_cast<int32_t>(disp)};
+  if (disp == static_cast<int32_t>(disp) && end == static_cast<int32_t>(end)) {
+    where.addOffset(disp);
+    return where;
+  }
   const Gp far = cc_.new_gp64();
   cc_.mov(far, disp);
-  cc_.add(far, base);
-  return {far, 0};
+  cc_.add(far, where.baseReg().as<Gp>());
+  where.setBase(far);
+  return where;
 }
 
 // The next instruction is the one that accesses it.
-Mem Emitter::place_of_lane(const Inst& access, const Gp& base, int32_t disp, unsigned element, unsigned bytes) {
+Mem Emitter::place_of_lane(const Inst& access, const Mem& address, unsigned element, unsigned bytes) {
   faults_.mark({.guest_pc = access.guest_pc,
                 .first_lane = 0,
                 .lanes = kWaveSize,
                 .element_bytes = access.mem.bytes,
                 .write = access.op == Op::store_lane,
                 .lane_in_state = true});
-  return x86::ptr(base, disp + static_cast<int32_t>(element * access.mem.bytes), bytes);
+  Mem place = address.cloneAdjusted(static_cast<int64_t>(element) * access.mem.bytes);
+  place.setSize(bytes);
+  return place;
 }
 
 void Emitter::emit_load_for_all_lanes(const Inst& splat, unsigned chunk) {
   const Inst& load = *splat.operands[0];
-  const auto [base, disp] = address_of_lane(load);
+  const Mem address = address_of_lane(load);
   const Vec to = dst(splat, chunk);
-  const Mem from = place_of_lane(load, base, disp, 0, 4);
+  const Mem from = place_of_lane(load, address, 0, 4);
   cc_.emit(I::kIdVpbroadcastd, to, from);
 }
 
@@ -129,24 +181,22 @@ void Emitter::emit_lane_access(const Inst& inst) {
     cc_.test(c, c);
     cc_.jz(skip);
   }
-  const auto [base, disp] = address_of_lane(inst);
+  const Mem address = address_of_lane(inst);
   const Label flat = cc_.new_label();
   if (mem.space == ir::Space::flat) {
     // Addresses of the apertures are served by a function.
     const Gp high = cc_.new_gp64();
-    cc_.lea(high, x86::ptr(base, disp));
+    cc_.lea(high, address);
     cc_.shr(high, 32);
     cc_.cmp(high.r32(), kSharedApertureHi);
     cc_.j(CondCode::kAE, flat);
-    cold([&, from = base, offset = disp] {
+    cold([&] {
       cc_.bind(flat);
-      call_for_flat_lane(inst, from, offset);
+      call_for_flat_lane(inst, address);
       cc_.jmp(skip);
     });
   }
-  const auto place = [&, from = base, offset = disp](unsigned element, unsigned bytes) {
-    return place_of_lane(inst, from, offset, element, bytes);
-  };
+  const auto place = [&](unsigned element, unsigned bytes) { return place_of_lane(inst, address, element, bytes); };
   // Pairs of dwords are read whole.
   for (unsigned i = 0; i < mem.count; ++i) {
     if (!loads) {
@@ -169,7 +219,7 @@ void Emitter::emit_lane_access(const Inst& inst) {
   cc_.bind(skip);
 }
 
-void Emitter::call_for_flat_lane(const Inst& inst, const Gp& base, int32_t disp) {
+void Emitter::call_for_flat_lane(const Inst& inst, const Mem& where) {
   const ir::MemAttr& mem = inst.mem;
   const Mem access = scratch_row(flat_lanes_, sizeof(FlatLanes));
   const auto field = [&](size_t offset, uint32_t size) {
@@ -179,7 +229,7 @@ void Emitter::call_for_flat_lane(const Inst& inst, const Gp& base, int32_t disp)
   };
   if (mem.count > (mem.bytes == 4 ? FlatLanes::kMaxCount : 1)) return fail(inst, "elements of a flat access");
   const Gp address = cc_.new_gp64(), pc = cc_.new_gp64(), shape = cc_.new_gp32();
-  cc_.lea(address, x86::ptr(base, disp));
+  cc_.lea(address, where);
   cc_.mov(field(offsetof(FlatLanes, addresses), 8), address);
   cc_.mov(field(offsetof(FlatLanes, lanes), 4), 1);
   cc_.mov(pc, inst.guest_pc);

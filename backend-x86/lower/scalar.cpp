@@ -1,9 +1,26 @@
 // Scalar arithmetic on general-purpose registers.
+#include <algorithm>
+#include <optional>
+
 #include "backend-x86/lower/emitter.h"
 
 namespace wavejit::backend {
 
 using asmjit::imm;
+
+namespace {
+
+// A field of a 32-bit number at a known place.
+struct KnownField {
+  unsigned offset, width;
+};
+std::optional<KnownField> known_field(const ir::Inst& inst) {
+  const ir::Inst *offset = inst.operands[1], *width = inst.operands[2];
+  if (inst.type != ir::kI32 || !offset->is_const() || !width->is_const()) return std::nullopt;
+  return KnownField{.offset = static_cast<unsigned>(offset->imm & 31), .width = static_cast<unsigned>(width->imm & 31)};
+}
+
+}  // namespace
 
 bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
   const unsigned bits = inst.type == ir::kI64 ? 64 : 32;
@@ -38,6 +55,13 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
     cc_.emit(id, d, y);
     return true;
   };
+  // Moves the value into the result's register, which no other operand is in.
+  const auto moved = [&](const Inst* value) {
+    const Gp d = dst_gp(inst);
+    const Operand x = gp_operand(value);
+    if (!x.isReg() || x.id() != d.id()) cc_.emit(I::kIdMov, d, x);
+    return d;
+  };
   const auto setcc = [&](x86::CondCode condition) {
     Gp t = cc_.new_gp8();  // a wider one would count as read, too
     cc_.emit(x86::Inst::setccFromCond(condition), t);
@@ -67,8 +91,12 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
   // Field operands modulo the width, in 32-bit registers wide enough for bzhi and shifts.
   const auto modulo = [&](const Inst* value) {
     Gp t = fresh();
-    cc_.emit(I::kIdMov, t, gp_operand(value));
-    cc_.and_(t, bits - 1);
+    if (value->is_const()) {
+      cc_.mov(t, value->imm & (bits - 1));
+    } else {
+      cc_.emit(I::kIdMov, t, gp_operand(value));
+      cc_.and_(t, bits - 1);
+    }
     return t;
   };
 
@@ -94,32 +122,42 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
       return binary(I::kIdOr, operand(0), operand(1), true);
     case Op::xor_:
       return binary(I::kIdXor, operand(0), operand(1), true);
-    case Op::mul: {
-      Gp t = copy_of(operand(0));
-      cc_.imul(t, gp(operand(1)));
-      return done(t);
-    }
+    case Op::mul:
+      for (const unsigned i : {0u, 1u}) {
+        if (!operand(i)->is_const()) continue;
+        const Operand factor = gp_operand(operand(i));
+        if (!factor.isImm()) continue;
+        const Gp a = gp(operand(1 - i));
+        cc_.emit(I::kIdImul, dst_gp(inst), a, factor);
+        return true;
+      }
+      return binary(I::kIdImul, operand(0), operand(1), true);
     case Op::andn: {
-      Gp t = fresh();
-      cc_.andn(t, gp(operand(1)), gp(operand(0)));
-      return done(t);
+      const Gp b = gp(operand(1)), a = gp(operand(0));
+      cc_.andn(dst_gp(inst), b, a);
+      return true;
     }
     case Op::not_: {
-      Gp t = copy_of(operand(0));
+      const Gp d = moved(operand(0));
       if (inst.type == ir::kI1) {
-        cc_.xor_(t, 1);
+        cc_.xor_(d, 1);
       } else {
-        cc_.not_(t);
+        cc_.not_(d);
       }
-      return done(t);
+      return true;
     }
     case Op::addc:
     case Op::subb: {
+      const InstId id = inst.op == Op::addc ? I::kIdAdd : I::kIdSub;
       Gp t = copy_of(operand(0));
-      Gp carry = fresh();
-      cc_.emit(I::kIdMov, carry.r32(), gp_operand(operand(2)));
-      cc_.emit(inst.op == Op::addc ? I::kIdAdd : I::kIdSub, t, gp_operand(operand(1)));
-      cc_.emit(inst.op == Op::addc ? I::kIdAdd : I::kIdSub, t, carry);
+      Operand carry = gp_operand(operand(2));
+      if (bits == 64 && carry.isReg()) {
+        const Gp wide = cc_.new_gp64();
+        cc_.emit(I::kIdMov, wide.r32(), carry);
+        carry = wide;
+      }
+      if (!operand(1)->is_const(0)) cc_.emit(id, t, gp_operand(operand(1)));
+      cc_.emit(id, t, carry);
       return done(t);
     }
     case Op::addc_carry:
@@ -154,15 +192,14 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
     case Op::lshr:
     case Op::ashr: {
       if (operand(1)->is_const()) {
-        Gp t = copy_of(operand(0));
         const InstId id = inst.op == Op::shl ? I::kIdShl : inst.op == Op::lshr ? I::kIdShr : I::kIdSar;
-        cc_.emit(id, t, imm(operand(1)->imm & (bits - 1)));
-        return done(t);
+        cc_.emit(id, moved(operand(0)), imm(operand(1)->imm & (bits - 1)));
+        return true;
       }
       const InstId id = inst.op == Op::shl ? I::kIdShlx : inst.op == Op::lshr ? I::kIdShrx : I::kIdSarx;
-      Gp t = fresh();
-      cc_.emit(id, t, gp(operand(0)), gp(operand(1)));
-      return done(t);
+      const Gp a = gp(operand(0)), count = gp(operand(1));
+      cc_.emit(id, dst_gp(inst), a, count);
+      return true;
     }
     case Op::smin:
       return min_max(x86::CondCode::kG);
@@ -207,6 +244,12 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
       return done(t);
     }
     case Op::bfe_u: {
+      if (const auto field = known_field(inst)) {
+        const Gp d = moved(operand(0));
+        if (field->offset != 0) cc_.shr(d, field->offset);
+        if (field->offset + field->width < bits) cc_.and_(d, (1u << field->width) - 1);
+        return true;
+      }
       Gp t = fresh();
       const Gp width = modulo(operand(2));
       cc_.shrx(t, gp(operand(0)), modulo(operand(1)));
@@ -214,6 +257,13 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
       return done(t);
     }
     case Op::bfe_s: {
+      if (const auto field = known_field(inst); field && field->width != 0) {
+        const Gp d = moved(operand(0));
+        const unsigned above = bits - std::min(field->offset + field->width, bits);
+        if (above != 0) cc_.shl(d, above);
+        cc_.sar(d, above == 0 ? field->offset : bits - field->width);
+        return true;
+      }
       Gp t = fresh(), zero = fresh();
       const Gp width = modulo(operand(2));
       cc_.sarx(t, gp(operand(0)), modulo(operand(1)));
@@ -236,14 +286,23 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
       return done(t);
     }
     case Op::alignbit: {
+      if (operand(0) == operand(1) && operand(2)->is_const() && !operand(0)->is_const()) {
+        const Gp a = gp(operand(0));
+        cc_.rorx(dst_gp(inst), a, operand(2)->imm & 31);
+        return true;
+      }
       Gp t = cc_.new_gp64(), low = cc_.new_gp64(), count = cc_.new_gp64();
       cc_.emit(I::kIdMov, t.r32(), gp_operand(operand(0)));
       cc_.shl(t, 32);
       cc_.emit(I::kIdMov, low.r32(), gp_operand(operand(1)));
       cc_.or_(t, low);
-      cc_.emit(I::kIdMov, count.r32(), gp_operand(operand(2)));
-      cc_.and_(count.r32(), 31);
-      cc_.shrx(t, t, count);
+      if (operand(2)->is_const()) {
+        cc_.shr(t, operand(2)->imm & 31);
+      } else {
+        cc_.emit(I::kIdMov, count.r32(), gp_operand(operand(2)));
+        cc_.and_(count.r32(), 31);
+        cc_.shrx(t, t, count);
+      }
       return done(t.r32());
     }
     case Op::perm: {
@@ -262,12 +321,20 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
       return setcc(scalar_condition(static_cast<ir::ICmp>(inst.attr)));
     }
     case Op::select: {
-      Gp t = copy_of(operand(2));
-      const Gp a = gp(operand(1));
-      const Gp c = gp(operand(0));
-      cc_.test(c, c);
-      cc_.emit(x86::Inst::cmovccFromCond(x86::CondCode::kNZ), t, a);
-      return done(t);
+      const Inst *if_true = operand(1), *if_false = operand(2);
+      const Gp d = dst_gp(inst);
+      const auto is_here = [&](const Inst* value) {
+        return !value->is_const() && value->op != Op::undef && gp(value).id() == d.id();
+      };
+      // What moves under the condition is in a register; the other value is in the result's before.
+      const bool swapped = is_here(if_true) || (if_true->is_const() && !is_here(if_false));
+      if (swapped) std::swap(if_true, if_false);
+      const Gp source = gp(if_true);
+      const Operand before = gp_operand(if_false);
+      const x86::CondCode condition = emit_condition(operand(0));
+      if (!is_here(if_false)) cc_.emit(I::kIdMov, d, before);
+      cc_.emit(x86::Inst::cmovccFromCond(swapped ? x86::negateCond(condition) : condition), d, source);
+      return true;
     }
     case Op::pack64: {
       Gp t = cc_.new_gp64(), low = cc_.new_gp64();
