@@ -7,6 +7,7 @@
 #include "backend-x86/encode/encode.h"
 #include "backend-x86/helpers/helpers.h"
 #include "backend-x86/lir/passes/fold_loads.h"
+#include "backend-x86/lir/passes/straighten_jumps.h"
 #include "backend-x86/lir/text.h"
 #include "backend-x86/lir/verify.h"
 #include "backend-x86/lower/emitter.h"
@@ -123,6 +124,7 @@ Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& functi
   if (const asmjit::Error error = allocate_registers(lir)) return failed(asmjit::DebugUtils::errorAsString(error));
   if (checker)
     if (const auto wrong = checker->check()) return failed(*wrong);
+  if (options.optimisations.has(Optimisation::straight_jumps)) lir::straighten_jumps(lir);
   finished("allocate");
   x86::Assembler assembler;
   attach(code, assembler);

@@ -10,6 +10,31 @@ namespace wavejit::backend {
 using ir::TypeKind;
 using x86::CondCode;
 
+namespace {
+
+// Instructions of scalar code that leave the flags as they are and write their first operand at most.
+bool keeps_flags(InstId id) {
+  switch (id) {
+    case I::kIdMov:
+    case I::kIdMovzx:
+    case I::kIdMovsx:
+    case I::kIdMovsxd:
+    case I::kIdLea:
+    case I::kIdShlx:
+    case I::kIdShrx:
+    case I::kIdSarx:
+    case I::kIdRorx:
+      return true;
+    default:
+      break;
+  }
+  for (uint8_t condition = 0; condition < static_cast<uint8_t>(CondCode::kMaxValue) + 1; ++condition)
+    if (id == x86::Inst::cmovccFromCond(static_cast<CondCode>(condition))) return true;
+  return false;
+}
+
+}  // namespace
+
 CondCode scalar_condition(ir::ICmp p) {
   switch (p) {
     case ir::ICmp::eq:
@@ -55,6 +80,24 @@ void Emitter::emit_entry_dispatch() {
   if (!entries.empty()) search(0, entries.size());
 }
 
+// Whether the flags are still those of comparing the two, or of testing one.
+bool Emitter::flags_are_of(const Gp& a, const Operand& b) const {
+  constexpr unsigned kMostNodes = 12;  // looked at
+  const bool tests = b.isReg() && b.id() == a.id();
+  unsigned looked_at = 0;
+  for (const lir::Node* node = cc_.cursor(); node != nullptr && looked_at < kMostNodes;
+       node = node->prev, ++looked_at) {
+    if (node->kind == lir::Node::Kind::comment) continue;
+    if (!node->is_instruction()) return false;
+    if (node->id == (tests ? I::kIdTest : I::kIdCmp)) return node->operands[0] == a && node->operands[1] == b;
+    if (!keeps_flags(node->id)) return false;
+    // These write nothing but their first operand.
+    const Operand& written = node->operands[0];
+    if (written.isReg() && (written.id() == a.id() || (b.isReg() && written.id() == b.id()))) return false;
+  }
+  return false;
+}
+
 CondCode Emitter::emit_condition(const Inst* condition) {
   if (is_fused(condition)) {
     switch (condition->op) {
@@ -65,15 +108,17 @@ CondCode Emitter::emit_condition(const Inst* condition) {
         const Inst* a = condition->operands[0];
         if (a->is_const() && !condition->operands[1]->is_const()) {
           const Gp r = gp(condition->operands[1]);
-          cc_.emit(I::kIdCmp, r, gp_operand(a));
+          const Operand constant = gp_operand(a);
+          if (!flags_are_of(r, constant)) cc_.emit(I::kIdCmp, r, constant);
           return x86::reverseCond(scalar_condition(predicate));
         }
         const Operand b = gp_operand(condition->operands[1]);
         if (b.isImm() && b.as<asmjit::Imm>().value() == 0 && !a->is_const()) {
           const Gp r = gp(a);
-          cc_.test(r, r);
+          if (!flags_are_of(r, r)) cc_.test(r, r);
         } else {
-          cc_.emit(I::kIdCmp, gp(a), b);
+          const Gp r = gp(a);
+          if (!flags_are_of(r, b)) cc_.emit(I::kIdCmp, r, b);
         }
         return scalar_condition(predicate);
       }

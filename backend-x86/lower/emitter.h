@@ -139,6 +139,12 @@ class Emitter {
   bool add_readers_of_condition(const Inst& condition, Users& readers) const;
   [[nodiscard]] bool is_recomputable(const Inst& compare, const Inst& reader) const;
   void plan_lane_address(const Inst& access);
+  [[nodiscard]] bool flags_are_of(const Gp& a, const Operand& b) const;
+  // Whether the register of an i32 has zeros above it, so that its 64-bit register is the same number.
+  [[nodiscard]] bool is_zero_extended(const Inst* value);
+  [[nodiscard]] Gp as_index(const Inst* value);
+  enum class Extension : uint8_t { unknown, assumed, zero, none };
+  std::vector<Extension> extensions_;  // of values in general registers, by id
   [[nodiscard]] bool can_sink(const Inst& inst, const Inst& user) const;
   [[nodiscard]] bool reads_class(const Inst& inst, const Inst* own) const;
   [[nodiscard]] bool is_fused(const Inst* inst) const { return fused_[inst->id]; }

@@ -27,9 +27,7 @@ Mem Emitter::element_of_row(const Inst& inst, bool wide) {
     place.setSize(wide ? 8 : 4);
     return place;
   }
-  const Gp index = cc_.new_gp64();
-  cc_.mov(index.r32(), gp(inst.operands[0]).r32());
-  place.setIndex(index, wide ? 3 : 2);
+  place.setIndex(as_index(inst.operands[0]), wide ? 3 : 2);
   place.setSize(wide ? 8 : 4);
   return place;
 }
@@ -122,13 +120,7 @@ Mem Emitter::address_of_lane(const Inst& access) {
       shift = static_cast<unsigned>(index->operands[1]->imm);
       index = index->operands[0];
     }
-    Gp number;
-    if (is_fused(index)) {
-      number = cc_.new_gp64();
-      cc_.emit(I::kIdMov, number.r32(), gp(index->operands[0]));
-    } else {
-      number = gp(index);
-    }
+    const Gp number = is_fused(index) ? as_index(index->operands[0]) : gp(index);
     where = x86::ptr(gp(base), number, shift);
   } else {
     where = x86::ptr(gp(address));

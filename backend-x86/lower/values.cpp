@@ -223,6 +223,68 @@ Gp Emitter::gp(const Inst* inst) {
   return reg(place.inst, place.element, 0, 0).as<Gp>();
 }
 
+// A phi is such a number if all that it may be are. A copy between registers of 32 bits may be no instruction; the ops
+// below end with an instruction of 32 bits.
+bool Emitter::is_zero_extended(const Inst* value) {
+  constexpr size_t kMostValues = 32;
+  const auto is_written_whole = [](const Inst& inst) {
+    switch (inst.op) {
+      case Op::add:
+      case Op::sub:
+      case Op::and_:
+      case Op::or_:
+      case Op::xor_:
+      case Op::andn:
+      case Op::mul:
+      case Op::not_:
+      case Op::select:
+      case Op::smin:
+      case Op::smax:
+      case Op::umin:
+      case Op::umax:
+      case Op::popcount:
+      case Op::bfe_u:
+      case Op::get_sgpr:
+      case Op::get_lane:
+        return true;
+      case Op::shl:
+      case Op::lshr:
+      case Op::ashr:
+        return !inst.operands[1]->is_const() || (inst.operands[1]->imm & 31) != 0;
+      case Op::load_lane:
+        return inst.mem.count == 1;
+      default:
+        return inst.is_const();
+    }
+  };
+  if (extensions_.empty()) extensions_.resize(function_.num_values());
+  std::vector<const Inst*> seen;
+  const auto all_are = [&](const auto& self, const Inst* inst) -> bool {
+    Extension& known = extensions_[inst->id];
+    if (known == Extension::zero || known == Extension::assumed) return true;
+    if (known == Extension::none || inst->type != ir::kI32 || seen.size() == kMostValues) return false;
+    known = Extension::assumed;
+    seen.push_back(inst);
+    if (inst->op != Op::phi) return is_written_whole(*inst);
+    return std::all_of(inst->operands.begin(), inst->operands.end(),
+                       [&](const Inst* operand) { return self(self, operand); });
+  };
+  const bool all = all_are(all_are, value);
+  // If one is not, only that is known of the value itself.
+  for (const Inst* inst : seen) extensions_[inst->id] = all ? Extension::zero : Extension::unknown;
+  if (!all) extensions_[value->id] = Extension::none;
+  return all;
+}
+
+// A 64-bit register with the number, as part of an address.
+Gp Emitter::as_index(const Inst* value) {
+  const Gp number = gp(value);
+  if (is_zero_extended(value)) return number.r64();
+  const Gp index = cc_.new_gp64();
+  cc_.mov(index.r32(), number.r32());
+  return index;
+}
+
 Operand Emitter::gp_operand(const Inst* inst) {
   if (inst->is_const()) {
     if (inst->type != ir::kI64) return asmjit::imm(static_cast<int32_t>(inst->imm));
