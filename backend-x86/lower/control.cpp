@@ -80,6 +80,14 @@ void Emitter::emit_entry_dispatch() {
   if (!entries.empty()) search(0, entries.size());
 }
 
+// A mask that all chunks share is looked at once.
+CondCode Emitter::test_mask(const Inst& test) {
+  std::vector<MaskReg> masks;
+  const unsigned end = is_invariant(test.operands[0]) ? first_chunk() + 1 : end_chunk();
+  for (unsigned c = first_chunk(); c < end; ++c) masks.push_back(mask(test.operands[0], c));
+  return test.op == Op::mask_any ? isa_->test_any(masks) : isa_->test_all(masks);
+}
+
 // Whether the flags are still those of comparing the two, or of testing one.
 bool Emitter::flags_are_of(const Gp& a, const Operand& b) const {
   constexpr unsigned kMostNodes = 12;  // looked at
@@ -90,6 +98,10 @@ bool Emitter::flags_are_of(const Gp& a, const Operand& b) const {
     if (node->kind == lir::Node::Kind::comment) continue;
     if (!node->is_instruction()) return false;
     if (node->id == (tests ? I::kIdTest : I::kIdCmp)) return node->operands[0] == a && node->operands[1] == b;
+    // Bitwise operations leave the flags that a test of their result would.
+    const bool is_bitwise =
+        node->id == I::kIdAnd || node->id == I::kIdOr || node->id == I::kIdXor || node->id == I::kIdAndn;
+    if (is_bitwise) return tests && node->operands[0] == a;
     if (!keeps_flags(node->id)) return false;
     // These write nothing but their first operand.
     const Operand& written = node->operands[0];
@@ -124,13 +136,13 @@ CondCode Emitter::emit_condition(const Inst* condition) {
       }
       case Op::mask_any:
       case Op::mask_all:
-        return test_lanes(*condition);
+        return test_mask(*condition);
       default:
         break;
     }
   }
   const Gp r = gp(condition);
-  cc_.test(r, r);
+  if (!flags_are_of(r, r)) cc_.test(r, r);
   return CondCode::kNZ;
 }
 

@@ -326,12 +326,13 @@ void Emitter::plan_fusions() {
 }
 
 // Compares of scalars whose only readers are branches and selects of scalars, directly or through `not`, are made by each
-// reader, which looks at the flags: no register holds the condition.
+// reader, which looks at the flags: no register holds the condition. Readers of the opposite of a condition that is in a
+// register look at that one.
 void Emitter::plan_conditions() {
   Users readers;
   for (const auto& block : function_.blocks) {
     for (const Inst* inst : block->insts) {
-      if (inst->op != Op::icmp || inst->type != ir::kI1) continue;
+      if ((inst->op != Op::icmp && inst->op != Op::not_) || inst->type != ir::kI1 || fused_[inst->id]) continue;
       readers.clear();
       if (!add_readers_of_condition(*inst, readers)) continue;
       if (!std::all_of(readers.begin(), readers.end(),

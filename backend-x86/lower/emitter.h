@@ -139,6 +139,7 @@ class Emitter {
   bool add_readers_of_condition(const Inst& condition, Users& readers) const;
   [[nodiscard]] bool is_recomputable(const Inst& compare, const Inst& reader) const;
   void plan_lane_address(const Inst& access);
+  x86::CondCode test_mask(const Inst& test);
   [[nodiscard]] bool flags_are_of(const Gp& a, const Operand& b) const;
   // Whether the register of an i32 has zeros above it, so that its 64-bit register is the same number.
   [[nodiscard]] bool is_zero_extended(const Inst* value);
@@ -435,7 +436,6 @@ class Emitter {
   void emit_terminator(const ir::Block& block, const Label& next);
   [[nodiscard]] Label target(const ir::Block& from, unsigned successor) const;
   x86::CondCode emit_condition(const Inst* condition);
-  x86::CondCode test_lanes(const Inst& inst);                    // masks.cpp: of mask_any and mask_all
   struct Copy {
     Operand to, from;  // from: a register or memory; `constant` is set instead for constants
     const Inst* constant = nullptr;

@@ -141,15 +141,6 @@ void Emitter::number_to_mask(const Gp& number, const Inst& inst) {
   }
 }
 
-// The flags say what a mask_any or mask_all is. A mask that is the same in all chunks is tested once.
-x86::CondCode Emitter::test_lanes(const Inst& inst) {
-  const Inst* lanes = inst.operands[0];
-  const unsigned end = is_invariant(lanes) ? first_chunk() + 1 : end_chunk();
-  std::vector<MaskReg> masks;
-  for (unsigned c = first_chunk(); c < end; ++c) masks.push_back(mask(lanes, c));
-  return inst.op == Op::mask_any ? isa_->test_any(masks) : isa_->test_all(masks);
-}
-
 bool Emitter::emit_mask_number(const Inst& inst) {
   switch (inst.op) {
     case Op::mask_to_i64:
@@ -157,7 +148,7 @@ bool Emitter::emit_mask_number(const Inst& inst) {
       return true;
     case Op::mask_any:
     case Op::mask_all: {
-      const x86::CondCode condition = test_lanes(inst);
+      const x86::CondCode condition = test_mask(inst);
       Gp t = cc_.new_gp8();
       cc_.emit(x86::Inst::setccFromCond(condition), t);
       cc_.movzx(dst_gp(inst), t);

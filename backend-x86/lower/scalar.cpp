@@ -115,6 +115,10 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
       }
       return binary(I::kIdAdd, operand(0), operand(1), true);
     case Op::sub:
+      if (operand(0)->is_const(0)) {
+        cc_.neg(moved(operand(1)));
+        return true;
+      }
       return binary(I::kIdSub, operand(0), operand(1), false);
     case Op::and_:
       return binary(I::kIdAnd, operand(0), operand(1), true);
@@ -181,9 +185,13 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
         cc_.movsxd(b, gp(operand(1)));
       } else {
         cc_.mov(a.r32(), gp(operand(0)));
-        cc_.mov(b.r32(), gp(operand(1)));
+        if (!operand(1)->is_const() || operand(1)->imm > INT32_MAX) cc_.mov(b.r32(), gp(operand(1)));
       }
-      cc_.imul(a, b);
+      if (!is_signed && operand(1)->is_const() && operand(1)->imm <= INT32_MAX) {
+        cc_.imul(a, a, static_cast<int32_t>(operand(1)->imm));
+      } else {
+        cc_.imul(a, b);
+      }
       if (inst.type == ir::kI64) return done(a);
       cc_.shr(a, 32);
       return done(a.r32());
@@ -316,9 +324,19 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
       return true;
     }
     case Op::icmp: {
+      const Gp a = gp(operand(0)), d = dst_gp(inst);
       const Operand b = gp_operand(operand(1));
-      cc_.emit(I::kIdCmp, gp(operand(0)), b);
-      return setcc(scalar_condition(static_cast<ir::ICmp>(inst.attr)));
+      const x86::CondCode condition = scalar_condition(static_cast<ir::ICmp>(inst.attr));
+      const bool is_read = d.id() == a.id() || (b.isReg() && d.id() == b.id());
+      if (!is_read) cc_.mov(d, 0);
+      if (b.isImm() && b.as<asmjit::Imm>().value() == 0) {
+        cc_.test(a, a);
+      } else {
+        cc_.emit(I::kIdCmp, a, b);
+      }
+      if (is_read) return setcc(condition);
+      cc_.emit(x86::Inst::setccFromCond(condition), d.r8());
+      return true;
     }
     case Op::select: {
       const Inst *if_true = operand(1), *if_false = operand(2);
@@ -337,11 +355,10 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
       return true;
     }
     case Op::pack64: {
-      Gp t = cc_.new_gp64(), low = cc_.new_gp64();
+      Gp t = cc_.new_gp64();
       cc_.emit(I::kIdMov, t.r32(), gp_operand(operand(1)));
       cc_.shl(t, 32);
-      cc_.emit(I::kIdMov, low.r32(), gp_operand(operand(0)));
-      cc_.or_(t, low);
+      if (!operand(0)->is_const(0)) cc_.lea(t, x86::ptr(t, as_index(operand(0))));
       return done(t);
     }
     case Op::lo32:

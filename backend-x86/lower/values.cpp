@@ -230,7 +230,10 @@ bool Emitter::is_zero_extended(const Inst* value) {
   const auto is_written_whole = [](const Inst& inst) {
     switch (inst.op) {
       case Op::add:
+      case Op::addc:
       case Op::sub:
+      case Op::subb:
+      case Op::bfi:
       case Op::and_:
       case Op::or_:
       case Op::xor_:
