@@ -53,25 +53,34 @@ class Hoister {
                         [&](const Inst* operand) { return loop.body.contains(operand->parent); });
   }
 
+  // Two scalars made one, as the base of an address. This costs no registers, so that it may happen for nothing.
+  static bool is_pair(const Inst* inst) { return inst->op == Op::pack64 && inst->type == kI64; }
+
   bool hoist(Loop& loop) {
     // In dominance order, so that operands move before their users.
     std::vector<Block*> blocks;
+    std::vector<bool> every_time;  // whether each iteration passes through the block
     for (Block* block : dominators_.order()) {
-      const bool always = std::any_of(loop.latches.begin(), loop.latches.end(),
-                                      [&](Block* latch) { return dominators_.dominates(block, latch); });
-      if (loop.body.contains(block) && always) blocks.push_back(block);
+      if (!loop.body.contains(block)) continue;
+      blocks.push_back(block);
+      every_time.push_back(std::any_of(loop.latches.begin(), loop.latches.end(),
+                                       [&](Block* latch) { return dominators_.dominates(block, latch); }));
     }
-    const bool any = std::any_of(blocks.begin(), blocks.end(), [&](const Block* block) {
-      return std::any_of(block->insts.begin(), block->insts.end(),
-                         [&](const Inst* inst) { return invariant(loop, inst); });
-    });
+    const auto moves = [&](size_t block, const Inst* inst) {
+      return (every_time[block] || is_pair(inst)) && invariant(loop, inst);
+    };
+    bool any = false;
+    for (size_t i = 0; i < blocks.size() && !any; ++i)
+      any = std::any_of(blocks[i]->insts.begin(), blocks[i]->insts.end(),
+                        [&](const Inst* inst) { return moves(i, inst); });
     Block* target = any ? preheader(loop) : nullptr;
     if (target == nullptr) return false;
     unsigned vectors = 0;
     std::vector<Inst*> moved;
-    for (Block* block : blocks) {
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      Block* const block = blocks[i];
       for (Inst* inst : block->insts) {
-        if (!invariant(loop, inst)) continue;
+        if (!moves(i, inst)) continue;
         const bool vector = inst->type.is_vector() && !inst->is_const();
         if (vector && ++vectors > kMaxHoistedVectors) continue;
         inst->parent = target;

@@ -1,0 +1,53 @@
+// The pass straighten_jumps: text in, text out.
+#include "backend-x86/lir/passes/straighten_jumps.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "tests/backend/lir_runner.h"
+
+namespace wavejit::backend {
+namespace {
+
+std::string straightened(std::string_view body) {
+  lir::Function function;
+  const std::string text = "function stack 64\nregisters v0:r64 v1:r64\narguments v0 v1\nL0:\n" + std::string(body) +
+                           "  result v1\nexit L1:\n";
+  const auto parsed = lir::parse(text, function);
+  EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
+  EXPECT_EQ(lir::verify(function), std::nullopt);
+  lir::straighten_jumps(function);
+  EXPECT_EQ(lir::verify(function), std::nullopt);
+  const std::string printed = lir::print(function);
+  const size_t begin = printed.find("L0:\n") + 4;
+  return printed.substr(begin, printed.find("  result v1") - begin);
+}
+
+class Jumps : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+TEST_P(Jumps, AreStraight) {
+  EXPECT_EQ(straightened(GetParam().first), GetParam().second);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Cases, Jumps,
+    testing::Values(
+        // A branch around a jump.
+        std::pair("L2:\n  cmp v0, v1\n  jb L3\n  jmp L2\nL3:\n  add v1, 1\n",
+                  "L2:\n  cmp v0, v1\n  jae L2\nL3:\n  add v1, 1\n"),
+        // Something else is in between.
+        std::pair("L2:\n  cmp v0, v1\n  jb L3\n  mov v0, v1\n  jmp L2\nL3:\n  add v1, 1\n",
+                  "L2:\n  cmp v0, v1\n  jb L3\n  mov v0, v1\n  jmp L2\nL3:\n  add v1, 1\n"),
+        std::pair("L2:\n  cmp v0, v1\n  jb L3\nL4:\n  jmp L2\nL3:\n  add v1, 1\n  ja L4\n",
+                  "L2:\n  cmp v0, v1\n  jb L3\nL4:\n  jmp L2\nL3:\n  add v1, 1\n  ja L2\n"),
+        // To a jump, to the second of two, and to what follows.
+        std::pair("  cmp v0, v1\n  jb L2\n  add v1, 1\n  jmp L4\nL2:\n  jmp L3\nL4:\n  add v1, 2\nL3:\n",
+                  "  cmp v0, v1\n  jb L3\n  add v1, 1\n  jmp L4\nL2:\n  jmp L3\nL4:\n  add v1, 2\nL3:\n"),
+        std::pair("  cmp v0, v1\n  jb L2\n  add v1, 1\nL2:\n  jmp L3\nL3:\n  jmp L4\nL4:\n",
+                  "  cmp v0, v1\n  jb L4\n  add v1, 1\nL2:\nL3:\nL4:\n"),
+        std::pair("  cmp v0, v1\n  jb L3\n  jmp L2\nL2:\nL3:\n  add v1, 1\n", "  cmp v0, v1\nL2:\nL3:\n  add v1, 1\n"),
+        // Around in a circle.
+        std::pair("  cmp v0, v1\n  jb L2\n  jmp L4\nL2:\n  jmp L3\nL3:\n  jmp L2\nL4:\n",
+                  "  cmp v0, v1\n  jae L4\nL2:\n  jmp L2\nL3:\n  jmp L2\nL4:\n")));
+
+}  // namespace
+}  // namespace wavejit::backend
