@@ -590,6 +590,7 @@ bool Emitter::is_left_out(const Inst& inst) const {
 void Emitter::emit_block(const ir::Block& block) {
   cc_.bind(pass_ ? pass_->labels[block.id] : labels_[block.id]);
   env_ = canonical_env_;
+  indices_.clear();
   plan_matrix_rows(block);
   for (const Inst* inst : block.insts) {
     if (error_) return;

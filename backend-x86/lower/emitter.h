@@ -144,6 +144,7 @@ class Emitter {
   // Whether the register of an i32 has zeros above it, so that its 64-bit register is the same number.
   [[nodiscard]] bool is_zero_extended(const Inst* value);
   [[nodiscard]] Gp as_index(const Inst* value);
+  std::unordered_map<const Inst*, Gp> indices_;  // copies made in the block
   enum class Extension : uint8_t { unknown, assumed, zero, none };
   std::vector<Extension> extensions_;  // of values in general registers, by id
   [[nodiscard]] bool can_sink(const Inst& inst, const Inst& user) const;

@@ -330,7 +330,7 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
       const bool is_read = d.id() == a.id() || (b.isReg() && d.id() == b.id());
       if (!is_read) cc_.mov(d, 0);
       if (b.isImm() && b.as<asmjit::Imm>().value() == 0) {
-        cc_.test(a, a);
+        if (!flags_are_of(a, a)) cc_.test(a, a);
       } else {
         cc_.emit(I::kIdCmp, a, b);
       }

@@ -279,12 +279,14 @@ bool Emitter::is_zero_extended(const Inst* value) {
   return all;
 }
 
-// A 64-bit register with the number, as part of an address.
+// A 64-bit register with the number, as part of an address. For code that is always executed with its block.
 Gp Emitter::as_index(const Inst* value) {
+  if (const auto known = indices_.find(value); known != indices_.end()) return known->second;
   const Gp number = gp(value);
   if (is_zero_extended(value)) return number.r64();
   const Gp index = cc_.new_gp64();
   cc_.mov(index.r32(), number.r32());
+  if (!value->is_const() && !classes_.is_shared(value)) indices_.emplace(value, index);
   return index;
 }
 

@@ -12,8 +12,8 @@ namespace {
 
 std::string straightened(std::string_view body) {
   lir::Function function;
-  const std::string text = "function stack 64\nregisters v0:r64 v1:r64\narguments v0 v1\nL0:\n" + std::string(body) +
-                           "  result v1\nexit L1:\n";
+  const std::string text = "function stack 64\nregisters v0:r64 v1:r64 v2:r64 v3:r64\narguments v0 v1\nL0:\n" +
+                           std::string(body) + "  result v1\nexit L1:\n";
   const auto parsed = lir::parse(text, function);
   EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
   EXPECT_EQ(lir::verify(function), std::nullopt);
@@ -45,6 +45,28 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair("  cmp v0, v1\n  jb L2\n  add v1, 1\nL2:\n  jmp L3\nL3:\n  jmp L4\nL4:\n",
                   "  cmp v0, v1\n  jb L4\n  add v1, 1\nL2:\nL3:\nL4:\n"),
         std::pair("  cmp v0, v1\n  jb L3\n  jmp L2\nL2:\nL3:\n  add v1, 1\n", "  cmp v0, v1\nL2:\nL3:\n  add v1, 1\n"),
+        // Past a comparison whose outcome the moves in front of the jump tell: taken, and not taken.
+        std::pair("  cmp v0, v1\n  jb L2\n  mov v2, 1\n  mov v3, 7\n  jmp L3\nL2:\n  mov v2, v1\nL3:\n  test v2, v2\n"
+                  "  jne L4\n  add v1, 1\nL4:\n  add v1, 2\n",
+                  "  cmp v0, v1\n  jb L2\n  mov v2, 1\n  mov v3, 7\n  jmp L4\nL2:\n  mov v2, v1\nL3:\n  test v2, v2\n"
+                  "  jne L4\n  add v1, 1\nL4:\n  add v1, 2\n"),
+        std::pair("  cmp v0, v1\n  jb L2\n  mov v2, -1\n  jmp L3\nL2:\n  mov v2, v1\nL3:\n  cmp v2, 5\n"
+                  "  jb L4\n  add v1, 1\nL4:\n  add v1, 2\n",
+                  "  cmp v0, v1\n  jb L2\n  mov v2, -1\n  jmp L5\nL2:\n  mov v2, v1\nL3:\n  cmp v2, 5\n"
+                  "  jb L4\nL5:\n  add v1, 1\nL4:\n  add v1, 2\n"),
+        // The register has another number, its half has, or the flags are looked at behind the branch.
+        std::pair("  cmp v0, v1\n  jb L2\n  mov v2, 1\n  mov v2, v1\n  jmp L3\nL2:\n  mov v2, v1\nL3:\n  test v2, v2\n"
+                  "  jne L4\n  add v1, 1\nL4:\n  add v1, 2\n",
+                  "  cmp v0, v1\n  jb L2\n  mov v2, 1\n  mov v2, v1\n  jmp L3\nL2:\n  mov v2, v1\nL3:\n  test v2, v2\n"
+                  "  jne L4\n  add v1, 1\nL4:\n  add v1, 2\n"),
+        std::pair("  cmp v0, v1\n  jb L2\n  mov v2.r32, 1\n  jmp L3\nL2:\n  mov v2, v1\nL3:\n  test v2, v2\n"
+                  "  jne L4\n  add v1, 1\nL4:\n  add v1, 2\n",
+                  "  cmp v0, v1\n  jb L2\n  mov v2.r32, 1\n  jmp L3\nL2:\n  mov v2, v1\nL3:\n  test v2, v2\n"
+                  "  jne L4\n  add v1, 1\nL4:\n  add v1, 2\n"),
+        std::pair("  cmp v0, v1\n  jb L2\n  mov v2, 1\n  jmp L3\nL2:\n  mov v2, v1\nL3:\n  cmp v2, 1\n"
+                  "  je L4\n  add v1, 1\nL4:\n  mov v3, v1\n  cmovb v1, v0\n",
+                  "  cmp v0, v1\n  jb L2\n  mov v2, 1\n  jmp L3\nL2:\n  mov v2, v1\nL3:\n  cmp v2, 1\n"
+                  "  je L4\n  add v1, 1\nL4:\n  mov v3, v1\n  cmovb v1, v0\n"),
         // Around in a circle.
         std::pair("  cmp v0, v1\n  jb L2\n  jmp L4\nL2:\n  jmp L3\nL3:\n  jmp L2\nL4:\n",
                   "  cmp v0, v1\n  jae L4\nL2:\n  jmp L2\nL3:\n  jmp L2\nL4:\n")));
