@@ -53,8 +53,18 @@ class Hoister {
                         [&](const Inst* operand) { return loop.body.contains(operand->parent); });
   }
 
-  // Two scalars made one, as the base of an address. This costs no registers, so that it may happen for nothing.
-  static bool is_pair(const Inst* inst) { return inst->op == Op::pack64 && inst->type == kI64; }
+  // Two scalars made one, as the base of an address. One for all blocks costs no registers, so that it may happen for
+  // nothing.
+  static bool is_pair(const Inst* inst) { return inst->op == Op::pack64 && inst->type == kI64 && !inst->users.empty(); }
+
+  // The same pair in the block.
+  static Inst* same_pair(const Inst* pair, const Block* block) {
+    const auto& users = pair->operands[0]->users;
+    const auto it = std::find_if(users.begin(), users.end(), [&](const Inst* other) {
+      return other != pair && other->parent == block && is_pair(other) && other->operands == pair->operands;
+    });
+    return it == users.end() ? nullptr : *it;
+  }
 
   bool hoist(Loop& loop) {
     // In dominance order, so that operands move before their users.
@@ -77,12 +87,19 @@ class Hoister {
     if (target == nullptr) return false;
     unsigned vectors = 0;
     std::vector<Inst*> moved;
+    bool replaced = false;
     for (size_t i = 0; i < blocks.size(); ++i) {
       Block* const block = blocks[i];
       for (Inst* inst : block->insts) {
         if (!moves(i, inst)) continue;
         const bool vector = inst->type.is_vector() && !inst->is_const();
         if (vector && ++vectors > kMaxHoistedVectors) continue;
+        if (Inst* same = is_pair(inst) ? same_pair(inst, target) : nullptr) {
+          function_.replace_all_uses(inst, same);
+          function_.count(Rule::invariant_hoisted);
+          replaced = true;
+          continue;
+        }
         inst->parent = target;
         moved.push_back(inst);
         function_.count(Rule::invariant_hoisted);
@@ -90,7 +107,7 @@ class Hoister {
       std::erase_if(block->insts, [&](const Inst* inst) { return inst->parent == target; });
     }
     target->insts.insert(target->insts.end() - 1, moved.begin(), moved.end());
-    return !moved.empty();
+    return replaced || !moved.empty();
   }
 
   Function& function_;
