@@ -121,6 +121,13 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
       }
       return binary(I::kIdSub, operand(0), operand(1), false);
     case Op::and_:
+      if (const Inst* mask = operand(1); mask->is_const() && (mask->imm == 0xff || mask->imm == 0xffff)) {
+        const Gp a = gp(operand(0)), d = dst_gp(inst);
+        if (a.id() != d.id()) {
+          cc_.movzx(d.r32(), mask->imm == 0xff ? Gp(a.r8()) : Gp(a.r16()));
+          return true;
+        }
+      }
       return binary(I::kIdAnd, operand(0), operand(1), true);
     case Op::or_:
       return binary(I::kIdOr, operand(0), operand(1), true);

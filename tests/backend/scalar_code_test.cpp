@@ -240,9 +240,16 @@ block b0
   %8:i32 = const #0
   %9:i32 = sub %8, %0
   set_sgpr #8 %9
+  %10:i32 = const #0xffff
+  %11:i32 = and %0, %10
+  set_sgpr #9 %11
+  %12:i32 = const #0xff
+  %13:i32 = and %0, %12
+  set_sgpr #10 %13
   exit.end #0x2000
 )");
-  for (const char* part : {"mov shr and ", "mov shl sar ", "imul mov ", "mov imul mov mov ", "rorx ", "mov neg "})
+  for (const char* part :
+       {"mov shr and ", "mov shl sar ", "imul mov ", "mov imul mov mov ", "rorx ", "mov neg ", "movzx mov movzx mov "})
     EXPECT_THAT(code, HasSubstr(part));
   for (const char* other : {"shrx ", "bzhi ", "sarx ", "shlx ", "or "}) EXPECT_THAT(code, Not(HasSubstr(other)));
 }
@@ -278,7 +285,7 @@ class RandomScalars {
     b_.set_block(start);
     b_.set_guest_pc(0x1000);
     for (unsigned i = 0; i < kConstants; ++i) {
-      constexpr std::array<uint32_t, 8> kSmall{0, 1, 2, 3, 8, 16, 31, 0xffffffff};
+      constexpr std::array<uint32_t, 10> kSmall{0, 1, 2, 3, 8, 16, 31, 0xff, 0xffff, 0xffffffff};
       const uint32_t value = random_() % 2 != 0 ? kSmall[random_() % kSmall.size()] : interesting32(random_);
       values[i] = value;
       constants_.push_back(literal ? b_.i32(value) : b_.op_typed(Op::get_sgpr, ir::kI32, {}, 0, kFirstConstant + i));
