@@ -12,9 +12,13 @@ bool is_jump(const Node& node) {
   return node.is_instruction() && node.id == x86::Inst::kIdJmp && node.operands[0].isLabel();
 }
 
+// Whether the node is a jump or a branch to a label.
+bool goes_to_label(const Node& node) {
+  return node.is_instruction() && node.operand_count == 1 && node.operands[0].isLabel();
+}
+
 std::optional<CondCode> condition_of(const Node& node) {
-  if (!node.is_instruction() || node.operand_count != 1 || !node.operands[0].isLabel() || is_jump(node))
-    return std::nullopt;
+  if (!goes_to_label(node) || is_jump(node)) return std::nullopt;
   for (uint8_t code = 0; code <= static_cast<uint8_t>(CondCode::kMaxValue); ++code)
     if (node.id == x86::Inst::jccFromCond(static_cast<CondCode>(code))) return static_cast<CondCode>(code);
   return std::nullopt;
@@ -145,8 +149,11 @@ uint32_t straighten_jumps(Function& function) {
   std::vector<Node*> labels(function.label_count());
   std::vector<Node*> jumps;
   for (Node* node = function.begin(); node != nullptr; node = node->next) {
-    if (node->is_label()) labels[node->label_id()] = node;
-    if (is_jump(*node) || condition_of(*node)) jumps.push_back(node);
+    if (node->is_label()) {
+      labels[node->label_id()] = node;
+    } else if (goes_to_label(*node)) {
+      jumps.push_back(node);
+    }
   }
   uint32_t changed = 0;
   const auto go_to = [&](Node& jump, const asmjit::Operand& target) {
