@@ -95,7 +95,8 @@ void accesses(benchmark::State& state, const Engine& engine, const Format& forma
        kernel("load", "image_load " + rows + ", v[1:2], s[8:15]" + mask + " unorm", false, format.components),
        kernel("store", "image_store " + data + ", v[1:2], s[8:15]" + mask + " unorm", false, 0)});
   wavejit::Buffer<uint8_t> texels(size_t{kSize} * kSize * format.bytes + 256);
-  for (size_t i = 0; i < texels.size(); ++i) texels[i] = static_cast<uint8_t>(i * 37 >> 3 & 0x3f);
+  // Ordinary numbers as floats, too.
+  for (size_t i = 0; i < texels.size(); ++i) texels[i] = static_cast<uint8_t>(0x3c + (i * 37 >> 3 & 3));
   const uint64_t base = (reinterpret_cast<uint64_t>(texels.data()) + 255) & ~uint64_t{255};
   wavejit::Buffer<uint32_t> image(8), sampler(4), out(size_t{kWaves} * 64);
   image[0] = static_cast<uint32_t>(base >> 8);

@@ -1,10 +1,13 @@
-// Image instructions (MIMG): applies internal/semantics/image_access.h, which handles one lane, to the lanes of a wave.
+// Image instructions (MIMG): applies internal/semantics/image_access.h, which handles one lane, to the lanes of a wave. What
+// most programs use has vector code (texel_rows.h, plane_samples.h).
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
 #include "backend-x86/helpers/calls_internal.h"
 #include "backend-x86/helpers/plane_samples.h"
+#include "backend-x86/helpers/texel_rows.h"
 #include "internal/semantics/image_access.h"
 
 namespace wavejit::backend {
@@ -38,20 +41,71 @@ struct Register {
   uint32_t operator()(unsigned i) const { return i < kMaxCallRows ? rows[i][lane] : 0; }
 };
 
+// What the descriptor, the sampler and the instruction's fields say.
+struct Described {
+  Described(const uint32_t* scalars, const ir::CallShape& shape)
+      : fields(fields_of(shape)),
+        image(scalars, fields.gfx9),
+        sampler(scalars + 8),
+        sources(texel_sources(image)),
+        needed(needed_components(sources, shape.count)),
+        texels(image.layout, image.number) {
+    unsigned row = 0;
+    for (unsigned i = 0; i < 4; ++i)
+      if ((shape.count >> i & 1) != 0) in_place = in_place && !sources[i].is_constant && sources[i].component == row++;
+    if (image.problem != nullptr) return;
+    if (!fields.a16 && !fields.mip) plane = TexelPlane::of(image);
+    samples = PlaneSamples::of(image, sampler, fields);
+  }
+
+  Fields fields;
+  Image image;
+  image::Sampler sampler;  // of instructions without one: of zeros
+  TexelSources sources;
+  unsigned needed;       // components of texels
+  bool in_place = true;  // the result's rows are the texels' first ones
+  TexelRows texels;
+  std::optional<TexelPlane> plane;
+  std::optional<PlaneSamples> samples;
+};
+
+constexpr unsigned kImageWords = 8, kSampledWords = 12;  // scalars: descriptors
+
+// The one of an instruction with `words` scalars. Mostly its lanes' image is that of its last execution by this thread.
+const Described& described(const CallArgs& args, unsigned words) {
+  struct Last {
+    uint64_t shape;
+    uint32_t scalars[kSampledWords];
+    Described described;
+  };
+  constexpr size_t kPlaces = 8;
+  static thread_local std::array<std::optional<Last>, kPlaces> all;
+  std::optional<Last>& last = all[args.guest_pc / 8 % kPlaces];
+  uint32_t scalars[kSampledWords] = {};
+  std::copy_n(args.scalars, words, scalars);
+  if (!last || last->shape != args.shape || std::memcmp(last->scalars, scalars, sizeof scalars) != 0) {
+    last.emplace(Last{args.shape, {}, Described(scalars, ir::CallShape::unpack(args.shape))});
+    std::copy_n(scalars, kSampledWords, last->scalars);
+  }
+  return last->described;
+}
+
 struct Access {
-  explicit Access(CallArgs* args)
+  explicit Access(CallArgs* args, unsigned words = kImageWords)
       : args(args),
         shape(ir::CallShape::unpack(args->shape)),
-        fields(fields_of(shape)),
-        image(args->scalars, fields.gfx9) {}
+        about(described(*args, words)),
+        fields(about.fields),
+        image(about.image) {}
 
   [[nodiscard]] Addresses<Register> addresses(unsigned lane) const { return {{args->in, lane}, fields.a16}; }
   [[nodiscard]] bool raw() const { return shape.wide; }  // "pck": no conversion
 
   CallArgs* args;
   ir::CallShape shape;
-  Fields fields;
-  Image image;
+  const Described& about;
+  const Fields& fields;
+  const Image& image;
 };
 
 // The components of DMASK, one behind the other.
@@ -64,12 +118,29 @@ void put_masked(CallArgs* args, unsigned lane, const uint32_t components[4], con
   put_components(args, lane, value, count, number, shape.d16, shape.packed);
 }
 
-template <typename F>
-uint64_t texel_addresses(const Access& a, unsigned bytes, bool write, F&& address) {
-  return stage_addresses(a.args, bytes, write, [&](unsigned l) { return address(l).value_or(0); });
+// The lanes that access a texel, whose address begins in row `first`; describes the access.
+uint64_t stage_texels(const Access& a, unsigned first, bool write) {
+  CallArgs* args = a.args;
+  const std::optional<TexelPlane>& plane = a.about.plane;
+  if (!plane) {
+    return stage_addresses(args, a.image.layout.bytes, write, [&](unsigned l) {
+      const Addresses<Register> registers{{args->in + first, l}, a.fields.a16};
+      return image::texel_address(a.image, a.fields, registers).value_or(0);
+    });
+  }
+  const uint64_t lanes = plane->addresses(args->in[first], args->in[first + 1], args->mask, args->addresses);
+  describe_access(args, lanes, a.image.layout.bytes, write);
+  return lanes;
 }
-auto texel_of(const Access& a) {
-  return [&a](unsigned l) { return image::texel_address(a.image, a.fields, a.addresses(l)); };
+
+// Calls read(rows), which reads texels and returns the lanes that have got them, and makes the result of them: not of 16 bits.
+template <typename F>
+uint64_t put_texels(const Access& a, F&& read) {
+  if (a.about.in_place) return read(*reinterpret_cast<Rows*>(a.args->out));
+  alignas(32) Rows rows;
+  const uint64_t lanes = read(rows);
+  put_rows(a.about.sources, a.shape.count, rows, lanes, a.args->out);
+  return lanes;
 }
 
 }  // namespace
@@ -77,8 +148,16 @@ auto texel_of(const Access& a) {
 uint64_t image_load(CallArgs* args) {
   const Access a(args);
   if (a.image.problem != nullptr) return 0;
+  if (!a.raw() && !a.shape.d16) {
+    const uint64_t lanes = stage_texels(a, 0, false);
+    put_texels(a, [&](Rows& rows) {
+      a.about.texels.load(args->addresses, lanes, a.about.needed, rows);
+      return lanes;
+    });
+    return 1;
+  }
   clear_results(args);
-  for_each_lane(texel_addresses(a, a.image.layout.bytes, false, texel_of(a)), [&](unsigned l) {
+  for_each_lane(stage_texels(a, 0, false), [&](unsigned l) {
     uint32_t components[4] = {};
     if (a.raw()) {
       std::memcpy(components, reinterpret_cast<const void*>(args->addresses[l]), a.image.layout.bytes);
@@ -98,9 +177,14 @@ uint64_t image_store(CallArgs* args) {
   // The data's rows are the first, those of the address behind them.
   const unsigned enabled = static_cast<unsigned>(std::popcount(a.shape.count));
   const unsigned data_rows = a.shape.d16 && a.shape.packed ? (enabled + 1) / 2 : enabled;
-  const auto addresses = [&](unsigned l) { return Addresses<Register>{{args->in + data_rows, l}, a.fields.a16}; };
-  const uint64_t lanes = texel_addresses(
-      a, a.image.layout.bytes, true, [&](unsigned l) { return image::texel_address(a.image, a.fields, addresses(l)); });
+  const uint64_t lanes = stage_texels(a, data_rows, true);
+  if (!a.raw() && !a.shape.d16) {
+    const uint32_t* rows[4] = {};
+    for (unsigned i = 0, next = 0; i < 4; ++i)
+      if ((a.shape.count >> i & 1) != 0) rows[i] = args->in[next++];
+    a.about.texels.store(args->addresses, lanes, rows);
+    return 1;
+  }
   for_each_lane(lanes, [&](unsigned l) {
     uint32_t value[4] = {}, components[4] = {};
     get_components(args, l, 0, value, enabled, a.image.number, a.shape.d16, a.shape.packed);
@@ -176,9 +260,7 @@ uint64_t atomic(const Access& a) {
   const unsigned data_rows = kDwords * (compares ? 2 : 1);
   if (a.image.layout.bytes != sizeof(T)) return 0;
   clear_results(args);
-  const uint64_t lanes = texel_addresses(a, sizeof(T), true, [&](unsigned l) {
-    return image::texel_address(a.image, a.fields, Addresses<Register>{{args->in + data_rows, l}, a.fields.a16});
-  });
+  const uint64_t lanes = stage_texels(a, data_rows, true);
   const auto operand = [&](unsigned row, unsigned l) {
     T value = args->in[row][l];
     if constexpr (kDwords == 2) value |= T{args->in[row + 1][l]} << 32;
@@ -219,26 +301,8 @@ uint64_t image_resinfo(CallArgs* args) {
 
 namespace {
 
-// put_masked() for `lanes` of the four that begin with `first`; results[component][lane].
-void put_four(CallArgs* args, unsigned first, unsigned lanes, const uint32_t (&results)[4][4],
-              const ir::CallShape& shape, format::Number number) {
-  if (shape.d16) {
-    for_each_lane(lanes, [&](unsigned l) {
-      const uint32_t components[4] = {results[0][l], results[1][l], results[2][l], results[3][l]};
-      put_masked(args, first + l, components, shape, number);
-    });
-    return;
-  }
-  uint32_t(*row)[kWaveSize] = args->out;
-  for (unsigned i = 0; i < 4; ++i) {
-    if ((shape.count >> i & 1) == 0) continue;
-    for_each_lane(lanes, [&](unsigned l) { (*row)[first + l] = results[i][l]; });
-    ++row;
-  }
-}
-
 struct SampledAccess : Access {
-  explicit SampledAccess(CallArgs* args) : Access(args), sampler(args->scalars + 8) {}
+  explicit SampledAccess(CallArgs* args) : Access(args, kSampledWords), sampler(about.sampler) {}
 
   [[nodiscard]] bool is_possible() const { return image::sampling_problem(image, sampler, fields) == nullptr; }
   // The texels that the lane reads are anywhere in the image.
@@ -250,7 +314,7 @@ struct SampledAccess : Access {
     return {image, sampler, fields, addresses(lane)};
   }
 
-  image::Sampler sampler;
+  const image::Sampler& sampler;
 };
 
 format::Number number_of(const Access& a) {
@@ -262,28 +326,47 @@ format::Number number_of(const Access& a) {
 uint64_t image_sample(CallArgs* args) {
   const SampledAccess a(args);
   if (!a.is_possible()) return 0;
-  clear_results(args);
-  const std::optional<PlaneSamples> plane = PlaneSamples::of(a.image, a.sampler, a.fields);
-  const auto* rows = reinterpret_cast<const float(*)[kWaveSize]>(args->in);
-  for (unsigned first = 0; first < kWaveSize; first += 4) {
-    auto lanes = static_cast<unsigned>(args->mask >> first & 15);
-    if (lanes == 0) continue;
-    if (plane) {
-      uint32_t results[4][4];
-      for (unsigned l = first; l < first + 4; ++l) args->addresses[l] = a.image.base;
-      describe_access(args, 0, ~0u, false);
-      const PlaneSamples::Places places = plane->places(rows[0] + first, rows[1] + first);
-      const unsigned done = plane->sample(places, lanes, args->wave->engine_private[3], first, results);
-      put_four(args, first, done, results, a.shape, a.image.number);
-      lanes &= ~done;
+  uint64_t rest = args->mask;
+  const std::optional<PlaneSamples>& plane = a.about.samples;
+  if (!plane || a.shape.d16) clear_results(args);
+  if (plane) {
+    const auto* x = reinterpret_cast<const float*>(args->in[0]);
+    const auto* y = reinterpret_cast<const float*>(args->in[1]);
+    const unsigned needed = a.about.needed;
+    const auto read = [&](Rows& rows) {
+      if (plane->linear()) {
+        // The texels that a lane reads are anywhere in the image.
+        std::fill_n(args->addresses, kWaveSize, a.image.base);
+        describe_access(args, 0, ~0u, false);
+        return plane->sums(x, y, rest, needed, args->wave->engine_private[3], rows);
+      }
+      const uint64_t inside = plane->addresses(x, y, rest, args->addresses);
+      describe_access(args, inside, a.image.layout.bytes, false);
+      plane->texels(args->addresses, inside, needed, rows);
+      return inside;
+    };
+    uint64_t done = 0;
+    if (a.shape.d16) {
+      const TexelSources& sources = a.about.sources;
+      alignas(32) Rows rows;
+      done = read(rows);
+      for_each_lane(done, [&](unsigned l) {
+        uint32_t components[4];
+        for (unsigned i = 0; i < 4; ++i)
+          components[i] = sources[i].is_constant ? sources[i].constant : rows[sources[i].component][l];
+        put_masked(args, l, components, a.shape, a.image.number);
+      });
+    } else {
+      done = put_texels(a, read);
     }
-    for_each_lane(lanes, [&](unsigned l) {
-      a.describe(first + l);
-      uint32_t components[4];
-      a.sample(first + l).sample(components);
-      put_masked(args, first + l, components, a.shape, number_of(a));
-    });
+    rest &= ~done;
   }
+  for_each_lane(rest, [&](unsigned l) {
+    a.describe(l);
+    uint32_t components[4];
+    a.sample(l).sample(components);
+    put_masked(args, l, components, a.shape, number_of(a));
+  });
   return 1;
 }
 

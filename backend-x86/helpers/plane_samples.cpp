@@ -2,252 +2,554 @@
 
 #include <immintrin.h>
 
+#include <atomic>
 #include <bit>
 #include <cstring>
-
-// Only functions that places() calls are compiled for AVX2, so that no inline function of a header is.
-#define WAVEJIT_AVX2 __attribute__((target("avx2")))
 
 namespace wavejit::backend {
 namespace {
 
 using image::Image;
 
-// The values of unsigned normalised bytes.
-const std::array<double, 256>& byte_values() {
-  static const std::array<double, 256> values = [] {
-    std::array<double, 256> all{};
-    for (uint32_t i = 0; i < all.size(); ++i)
-      all[i] = std::bit_cast<float>(format::to_register(i, 8, format::Number::unorm, false));
-    return all;
-  }();
-  return values;
+WAVEJIT_AVX2 inline __m256i row8(const void* row) {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(row));
+}
+WAVEJIT_AVX2 inline void put_row8(void* row, __m256i value) {
+  _mm256_storeu_si256(static_cast<__m256i*>(row), value);
+}
+WAVEJIT_AVX2 inline __m256i together(__m128i low, __m128i high) {
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+}
+WAVEJIT_AVX2 inline __m128i upper_half(__m256i v) {
+  return _mm256_extracti128_si256(v, 1);
 }
 
-struct Axis {
-  __m128i first, second;
-  __m256d weight;
-};
-
-WAVEJIT_AVX2 __m256d floor4(__m256d x) {
-  return _mm256_floor_pd(x);
-}
-
-// i modulo `size`, of whole numbers up to 2^24: the quotient is whole or at least 2^-15 away from the next whole number.
-WAVEJIT_AVX2 __m128i modulo(__m128i i, uint32_t size) {
+// i modulo `size`, of four whole numbers up to 2^25: the quotient is whole or at least 2^-15 away from the next whole number.
+WAVEJIT_AVX2 __m128i modulo4(__m128i i, uint32_t size) {
   const __m256d value = _mm256_cvtepi32_pd(i), by = _mm256_set1_pd(size);
-  const __m256d quotient = floor4(_mm256_div_pd(value, by));
+  const __m256d quotient = _mm256_floor_pd(_mm256_div_pd(value, by));
   return _mm256_cvttpd_epi32(_mm256_sub_pd(value, _mm256_mul_pd(quotient, by)));
+}
+WAVEJIT_AVX2 inline __m256i modulo8(__m256i i, uint32_t size) {
+  // Mostly in the image or the one next to it.
+  const __m256i all = _mm256_set1_epi32(static_cast<int>(size)), last = _mm256_set1_epi32(static_cast<int>(size) - 1);
+  __m256i m = _mm256_add_epi32(i, _mm256_and_si256(_mm256_srai_epi32(i, 31), all));
+  m = _mm256_sub_epi32(m, _mm256_and_si256(_mm256_cmpgt_epi32(m, last), all));
+  const __m256i wrong = _mm256_or_si256(m, _mm256_sub_epi32(last, m));
+  if (_mm256_movemask_ps(_mm256_castsi256_ps(wrong)) == 0) return m;
+  return together(modulo4(_mm256_castsi256_si128(i), size), modulo4(upper_half(i), size));
 }
 
 // image::clamp_texel().
-WAVEJIT_AVX2 __m128i clamp_texels(__m128i i, uint32_t size, uint32_t mode) {
-  const __m128i last = _mm_set1_epi32(static_cast<int>(size) - 1);
-  const __m128i mirrored = _mm_xor_si128(i, _mm_srai_epi32(i, 31));
+WAVEJIT_AVX2 inline __m256i clamp_texels(__m256i i, uint32_t size, uint32_t mode) {
+  const __m256i last = _mm256_set1_epi32(static_cast<int>(size) - 1);
+  const __m256i mirrored = _mm256_xor_si256(i, _mm256_srai_epi32(i, 31));
   switch (mode) {
     case 0:
-      return modulo(i, size);
+      return modulo8(i, size);
     case 1: {
-      const __m128i m = modulo(i, 2 * size);
-      const __m128i back = _mm_sub_epi32(_mm_set1_epi32(2 * static_cast<int>(size) - 1), m);
-      return _mm_min_epi32(m, back);
+      const __m256i m = modulo8(i, 2 * size);
+      const __m256i back = _mm256_sub_epi32(_mm256_set1_epi32(2 * static_cast<int>(size) - 1), m);
+      return _mm256_min_epi32(m, back);
     }
     case 2:
-      return _mm_min_epi32(_mm_max_epi32(i, _mm_setzero_si128()), last);
+      return _mm256_min_epi32(_mm256_max_epi32(i, _mm256_setzero_si256()), last);
     case 3:
-      return _mm_min_epi32(mirrored, last);
+      return _mm256_min_epi32(mirrored, last);
     case 4:
     case 6:
-      return _mm_or_si128(_mm_or_si128(i, _mm_srai_epi32(i, 31)), _mm_cmpgt_epi32(i, last));
+      return _mm256_or_si256(_mm256_or_si256(i, _mm256_srai_epi32(i, 31)), _mm256_cmpgt_epi32(i, last));
     default:
-      return _mm_or_si128(mirrored, _mm_cmpgt_epi32(mirrored, last));
+      return _mm256_or_si256(mirrored, _mm256_cmpgt_epi32(mirrored, last));
   }
-}
-
-// image::axis_of().
-WAVEJIT_AVX2 Axis axis(__m256d position, uint32_t size, uint32_t mode, bool linear, bool truncate) {
-  const auto clamp = [&](double low, double high) WAVEJIT_AVX2 {
-    position = _mm256_min_pd(_mm256_max_pd(position, _mm256_set1_pd(low)), _mm256_set1_pd(high));
-  };
-  position = _mm256_and_pd(position, _mm256_cmp_pd(position, position, _CMP_ORD_Q));
-  clamp(-0x1p24, 0x1p24);
-  if (mode == 4 || mode == 5) clamp(mode == 4 ? 0.0 : -double{1} * size, size);
-  const __m256d half = _mm256_set1_pd(0.5), per_texel = _mm256_set1_pd(256), texel = _mm256_set1_pd(0x1p-8);
-  const auto fixed = [&](__m256d x) WAVEJIT_AVX2 { return floor4(_mm256_add_pd(_mm256_mul_pd(x, per_texel), half)); };
-  if (!linear) {
-    const __m256d i = truncate ? floor4(position) : floor4(_mm256_mul_pd(fixed(position), texel));
-    const __m128i only = clamp_texels(_mm256_cvttpd_epi32(i), size, mode);
-    return {only, only, _mm256_setzero_pd()};
-  }
-  const __m256d at = fixed(_mm256_sub_pd(position, half));
-  const __m256d whole = floor4(_mm256_mul_pd(at, texel));
-  const __m128i i = _mm256_cvttpd_epi32(whole);
-  return {clamp_texels(i, size, mode), clamp_texels(_mm_add_epi32(i, _mm_set1_epi32(1)), size, mode),
-          _mm256_mul_pd(_mm256_sub_pd(at, _mm256_mul_pd(whole, per_texel)), texel)};
-}
-
-WAVEJIT_AVX2 __m256d positions(const float* coordinates, bool normalized, uint32_t size) {
-  const __m256d position = _mm256_cvtps_pd(_mm_loadu_ps(coordinates));
-  return normalized ? _mm256_mul_pd(position, _mm256_set1_pd(size)) : position;
-}
-
-WAVEJIT_AVX2 void store(const Axis& axis, std::array<std::array<int32_t, 4>, 2>& texels,
-                        std::array<double, 4>& weight) {
-  _mm_store_si128(reinterpret_cast<__m128i*>(texels[0].data()), axis.first);
-  _mm_store_si128(reinterpret_cast<__m128i*>(texels[1].data()), axis.second);
-  _mm256_store_pd(weight.data(), axis.weight);
 }
 
 }  // namespace
 
+struct PlaneSamples::Fixed {
+  __m256i texel, weight;
+};
+
 std::optional<PlaneSamples> PlaneSamples::of(const Image& image, const image::Sampler& sampler,
                                              const image::Fields& f) {
   const bool is_plain = !f.offset && !f.compare && !f.derivatives && !f.a16;
-  if (image.type != image::Type::d2 || image.levels() != 1 || !is_plain || format::is_integer(image.number) ||
-      sampler.mag_linear != sampler.min_linear)
-    return std::nullopt;
-  PlaneSamples result;
-  result.image_ = &image;
-  const auto size = [&](uint32_t all) { return Image::at_level(all, image.base_level); };
-  result.width_ = size(image.width);
-  result.height_ = size(image.height);
-  const std::optional<uint64_t> first = image.address(0, 0, 0, 0);
-  if (!first) return std::nullopt;
-  result.first_row_ = *first;
-  result.row_bytes_ = uint64_t{image.pitch} * image.layout.bytes;
-  result.clamp_[0] = sampler.clamp[0];
-  result.clamp_[1] = sampler.clamp[1];
-  result.linear_ = sampler.mag_linear;
-  result.truncate_ = sampler.truncate;
-  result.normalized_ = !f.unnormalized && !sampler.unnormalized;
-  result.components_ = image.layout.components;
-  // Numbers that are the same for all texels are so for the sum, as the shares add up to 1.
-  for (unsigned i = 0; i < 4; ++i) {
-    const uint32_t select = image.selects >> (3 * i) & 7, component = select - 4;
-    const bool is_constant = select < 4 || component >= image.layout.components;
-    const uint32_t constant = select >= 4   ? format::missing(component, image.number)
-                              : select == 1 ? format::one(image.number)
-                                            : 0;
-    result.sources_[i] = {.component = is_constant ? 0 : component, .is_constant = is_constant, .constant = constant};
+  const bool linear = sampler.mag_linear, integer = format::is_integer(image.number);
+  if (image.levels() != 1 || !is_plain || linear != sampler.min_linear || (linear && integer)) return std::nullopt;
+  const std::optional<TexelPlane> plane = TexelPlane::of(image);
+  if (!plane || uint64_t{plane->row_bytes} * plane->height > UINT32_MAX) return std::nullopt;
+  PlaneSamples result(*plane, TexelRows(image.layout, image.number));
+  result.linear_ = linear;
+  result.integer_ = integer;
+  result.to_edge_ = sampler.clamp[0] == 2 && sampler.clamp[1] == 2;
+  const bool normalized = !f.unnormalized && !sampler.unnormalized;
+  for (unsigned i = 0; i < 2; ++i) {
+    const uint32_t size = i == 0 ? plane->width : plane->height, mode = sampler.clamp[i];
+    const double low = mode == 4 ? 0 : mode == 5 ? -double{1} * size : -0x1p24;
+    const double high = mode == 4 || mode == 5 ? size : 0x1p24;
+    // Filters begin half a texel to the left. Rounded to nearest, unless coordinates are truncated.
+    const bool truncate = !linear && sampler.truncate;
+    result.scaling_[i] = {.scale = normalized ? 256.0f * static_cast<float>(size) : 256.0f,
+                          .half = truncate ? 0.0f : 0.5f,
+                          .bias = linear ? -128 : 0,
+                          .low = low * 256,
+                          .high = high * 256,
+                          .size = size,
+                          .mode = mode};
   }
   const auto all_of = [&](unsigned bits) {
     for (unsigned i = 0; i < image.layout.components; ++i)
       if (image.layout.bits[i] != bits || image.layout.shift[i] != i * bits) return false;
     return true;
   };
-  if (image.number == format::Number::float_ && all_of(32)) result.texels_ = Texels::floats;
-  if (image.number == format::Number::unorm && all_of(8)) result.texels_ = Texels::bytes;
+  if (image.number == format::Number::float_ && image.layout.components == 4)
+    result.sum_ = all_of(32) ? Sum::four_floats : all_of(16) ? Sum::four_halves : Sum::others;
+  if (image.number == format::Number::float_ && image.layout.components == 1 && all_of(32))
+    result.sum_ = Sum::one_float;
+  if (image.number == format::Number::unorm && all_of(8)) result.sum_ = Sum::bytes;
   return result;
 }
 
-WAVEJIT_AVX2 PlaneSamples::Places PlaneSamples::places(const float* x, const float* y) const {
-  Places result;
-  store(axis(positions(x, normalized_, width_), width_, clamp_[0], linear_, truncate_), result.x, result.weight_x);
-  store(axis(positions(y, normalized_, height_), height_, clamp_[1], linear_, truncate_), result.y, result.weight_y);
-  return result;
+// image::axis_of(), of eight lanes.
+WAVEJIT_AVX2 inline PlaneSamples::Fixed PlaneSamples::fixed_point(const float* positions, const Scaling& s) {
+  __m256 p = _mm256_loadu_ps(positions);
+  p = _mm256_and_ps(p, _mm256_cmp_ps(p, p, _CMP_ORD_Q));
+  // The product has up to 38 bits: it is `near` - `error`, without further error.
+  const __m256 scale = _mm256_set1_ps(s.scale), near = _mm256_mul_ps(p, scale);
+  const __m256 magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), near);
+  if (_mm256_movemask_ps(_mm256_cmp_ps(magnitude, _mm256_set1_ps(0x1p22f), _CMP_NLT_UQ)) != 0)
+    return far_fixed_point(positions, s);
+  const __m256 error = _mm256_fnmadd_ps(p, scale, near);
+  // Of `near` rounded down or the next integer, the one that the product plus `half` is rounded down to. The difference is exact
+  // where it is about as small as the error.
+  const __m256 below = _mm256_floor_ps(near);
+  const __m256 above = _mm256_sub_ps(near, _mm256_add_ps(below, _mm256_set1_ps(s.half)));
+  const __m256i up = _mm256_castps_si256(_mm256_cmp_ps(above, error, _CMP_GE_OQ));
+  const int first = s.half == 0 ? -1 : 0;
+  __m256i t = _mm256_sub_epi32(_mm256_add_epi32(_mm256_cvttps_epi32(below), _mm256_set1_epi32(first)), up);
+  if (s.mode == 4 || s.mode == 5) {
+    t = _mm256_max_epi32(t, _mm256_set1_epi32(static_cast<int>(s.low)));
+    t = _mm256_min_epi32(t, _mm256_set1_epi32(static_cast<int>(s.high)));
+  }
+  t = _mm256_add_epi32(t, _mm256_set1_epi32(s.bias));
+  return {_mm256_srai_epi32(t, 8), _mm256_and_si256(t, _mm256_set1_epi32(255))};
 }
 
-// One that has a weight of 0 is not read.
-inline PlaneSamples::Corners PlaneSamples::corners(const Places& places, unsigned lane) const {
-  const bool right = places.weight_x[lane] != 0, down = places.weight_y[lane] != 0;
-  const uint64_t bytes = image_->layout.bytes;
-  const uint64_t left = first_row_ + static_cast<uint32_t>(places.x[0][lane]) * bytes;
-  const uint64_t next = first_row_ + static_cast<uint32_t>(places.x[1][lane]) * bytes;
-  const uint64_t upper = static_cast<uint32_t>(places.y[0][lane]) * row_bytes_;
-  const uint64_t lower = static_cast<uint32_t>(places.y[1][lane]) * row_bytes_;
-  return {{upper + left, upper + next, lower + left, lower + next}, {true, right, down, right && down}};
+// The same for any positions.
+WAVEJIT_AVX2 PlaneSamples::Fixed PlaneSamples::far_fixed_point(const float* positions, const Scaling& s) {
+  __m256 p = _mm256_loadu_ps(positions);
+  p = _mm256_and_ps(p, _mm256_cmp_ps(p, p, _CMP_ORD_Q));
+  // The product is exact, and the sum with a half is unless the position is so near to 0 that it does not matter. The integer is in
+  // the lower bits of a sum with 1.5 * 2^52.
+  const auto four = [&](__m128 x) WAVEJIT_AVX2 {
+    __m256d t = _mm256_mul_pd(_mm256_cvtps_pd(x), _mm256_set1_pd(s.scale));
+    t = _mm256_min_pd(_mm256_max_pd(t, _mm256_set1_pd(s.low)), _mm256_set1_pd(s.high));
+    t = _mm256_floor_pd(_mm256_add_pd(t, _mm256_set1_pd(s.half)));
+    return _mm256_castpd_si256(_mm256_add_pd(t, _mm256_set1_pd(0x1.8p52 + s.bias)));
+  };
+  const __m256i a = four(_mm256_castps256_ps128(p)), b = four(_mm256_extractf128_ps(p, 1));
+  const auto lower_dwords = [&](__m256i v, __m256i w) WAVEJIT_AVX2 {
+    const __m256 both = _mm256_shuffle_ps(_mm256_castsi256_ps(v), _mm256_castsi256_ps(w), 0b10'00'10'00);
+    return _mm256_permute4x64_epi64(_mm256_castps_si256(both), 0b11'01'10'00);
+  };
+  return {lower_dwords(_mm256_srli_epi64(a, 8), _mm256_srli_epi64(b, 8)),
+          _mm256_and_si256(lower_dwords(a, b), _mm256_set1_epi32(255))};
 }
 
-inline void PlaneSamples::read(uint64_t address, double out[4]) const {
-  switch (texels_) {
-    case Texels::floats: {
-      float texel[4] = {};
-      if (components_ == 4)
-        std::memcpy(texel, reinterpret_cast<const void*>(address), sizeof texel);
-      else
-        for (unsigned i = 0; i < components_; ++i)
-          std::memcpy(&texel[i], reinterpret_cast<const void*>(address + uint64_t{4} * i), 4);
-      for (unsigned i = 0; i < 4; ++i) out[i] = texel[i];
+namespace {
+
+// The compiler keeps the order of accesses to memory.
+inline void keep_order() {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+// Calls function(lane) for each lane, after noting it and the ones behind it in `accessing`.
+template <typename F>
+WAVEJIT_AVX2 inline void each_lane(uint64_t lanes, uint64_t& accessing, F&& function) {
+  for (; lanes != 0; lanes &= lanes - 1) {
+    accessing = lanes;
+    keep_order();
+    function(static_cast<unsigned>(std::countr_zero(lanes)));
+  }
+}
+
+// The shares of the four corners, of four lanes: upper left, upper right, lower left, lower right.
+struct Shares {
+  __m256d corner[4];
+};
+WAVEJIT_AVX2 inline Shares shares_of(const int32_t* weight_right, const int32_t* weight_lower) {
+  const auto weight = [&](const int32_t* w) WAVEJIT_AVX2 {
+    const __m128i four = _mm_load_si128(reinterpret_cast<const __m128i*>(w));
+    return _mm256_mul_pd(_mm256_cvtepi32_pd(four), _mm256_set1_pd(0x1p-8));
+  };
+  const __m256d right = weight(weight_right), lower = weight(weight_lower), one = _mm256_set1_pd(1);
+  const __m256d left = _mm256_sub_pd(one, right), upper = _mm256_sub_pd(one, lower);
+  return {{_mm256_mul_pd(left, upper), _mm256_mul_pd(right, upper), _mm256_mul_pd(left, lower),
+           _mm256_mul_pd(right, lower)}};
+}
+
+// The highest bit that is set in each byte; 0 of 0.
+WAVEJIT_AVX2 inline __m256i highest_bits(__m256i bytes) {
+  const __m256i upper = _mm256_setr_epi8(0, 16, 32, 32, 64, 64, 64, 64, -128, -128, -128, -128, -128, -128, -128, -128,
+                                         0, 16, 32, 32, 64, 64, 64, 64, -128, -128, -128, -128, -128, -128, -128, -128);
+  const __m256i lower =
+      _mm256_setr_epi8(0, 1, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8, 0, 1, 2, 2, 4, 4, 4, 4, 8, 8, 8, 8, 8, 8, 8, 8);
+  const __m256i nibble = _mm256_set1_epi8(15);
+  const __m256i high = _mm256_and_si256(_mm256_srli_epi16(bytes, 4), nibble), low = _mm256_and_si256(bytes, nibble);
+  return _mm256_max_epu8(_mm256_shuffle_epi8(upper, high), _mm256_shuffle_epi8(lower, low));
+}
+
+}  // namespace
+
+template <bool kToEdge>
+WAVEJIT_AVX2 uint64_t PlaneSamples::places(const float* x, const float* y, uint64_t lanes, Places& places) const {
+  const __m256i row_bytes = _mm256_set1_epi32(static_cast<int>(plane_.row_bytes));
+  const __m256i texel_bytes = _mm256_set1_epi32(static_cast<int>(plane_.texel_bytes));
+  uint64_t outside = 0, adjacent = 0;
+  for (unsigned l = 0; l < kWaveSize; l += 8) {
+    if ((lanes >> l & 0xff) == 0) continue;
+    struct {
+      __m256i first, second;
+    } axes[2];
+    for (unsigned i = 0; i < 2; ++i) {
+      const Scaling& s = scaling_[i];
+      const uint32_t mode = kToEdge ? 2 : s.mode;
+      const Fixed at = fixed_point((i == 0 ? x : y) + l, s);
+      put_row8((i == 0 ? places.weight_right : places.weight_lower) + l, at.weight);
+      const __m256i first = clamp_texels(at.texel, s.size, mode);
+      const __m256i second = clamp_texels(_mm256_add_epi32(at.texel, _mm256_set1_epi32(1)), s.size, mode);
+      axes[i] = {first, _mm256_blendv_epi8(second, first, _mm256_cmpeq_epi32(at.weight, _mm256_setzero_si256()))};
+    }
+    const __m256i any =
+        _mm256_or_si256(_mm256_or_si256(axes[0].first, axes[0].second), _mm256_or_si256(axes[1].first, axes[1].second));
+    outside |= static_cast<uint64_t>(_mm256_movemask_ps(_mm256_castsi256_ps(any))) << l;
+    const __m256i left = _mm256_mullo_epi32(axes[0].first, texel_bytes);
+    const __m256i right = _mm256_mullo_epi32(axes[0].second, texel_bytes);
+    const __m256i next = _mm256_cmpeq_epi32(_mm256_sub_epi32(right, left), texel_bytes);
+    adjacent |= static_cast<uint64_t>(_mm256_movemask_ps(_mm256_castsi256_ps(next))) << l;
+    const __m256i upper = _mm256_mullo_epi32(axes[1].first, row_bytes);
+    const __m256i lower = _mm256_mullo_epi32(axes[1].second, row_bytes);
+    put_row8(places.corner[0] + l, _mm256_add_epi32(upper, left));
+    put_row8(places.corner[1] + l, _mm256_add_epi32(upper, right));
+    put_row8(places.corner[2] + l, _mm256_add_epi32(lower, left));
+    put_row8(places.corner[3] + l, _mm256_add_epi32(lower, right));
+  }
+  places.adjacent = adjacent;
+  return lanes & ~outside;
+}
+
+// Of four components, of which a lane's are a vector.
+template <PlaneSamples::Sum kSum>
+WAVEJIT_AVX2 void PlaneSamples::sum_four(const Places& p, uint64_t lanes, uint64_t& accessing, unsigned needed,
+                                         Rows& rows) const {
+  const uint64_t base = plane_.first;
+  for (unsigned first = 0; first < kWaveSize; first += 4) {
+    const auto active = static_cast<unsigned>(lanes >> first & 15);
+    if (active == 0) {
+      for (unsigned i = 0; i < 4; ++i)
+        if ((needed >> i & 1) != 0) _mm_storeu_ps(reinterpret_cast<float*>(&rows[i][first]), _mm_setzero_ps());
+      continue;
+    }
+    const Shares s = shares_of(p.weight_right + first, p.weight_lower + first);
+    alignas(32) double shares[4][4];  // by corner and lane
+    unsigned weightless = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+      _mm256_store_pd(shares[i], s.corner[i]);
+      weightless |=
+          static_cast<unsigned>(_mm256_movemask_pd(_mm256_cmp_pd(s.corner[i], _mm256_setzero_pd(), _CMP_EQ_OQ)));
+    }
+    alignas(16) float sums[4][4] = {};  // by lane and component
+    each_lane(lanes & uint64_t{15} << first, accessing, [&](unsigned l) WAVEJIT_AVX2 {
+      const unsigned lane = l - first;
+      __m256d sum = _mm256_setzero_pd();
+      const auto add = [&](unsigned i) WAVEJIT_AVX2 {
+        const auto* texel = reinterpret_cast<const float*>(base + p.corner[i][l]);
+        const __m128 floats = kSum == Sum::four_floats
+                                  ? _mm_loadu_ps(texel)
+                                  : _mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(texel)));
+        sum = _mm256_add_pd(sum, _mm256_mul_pd(_mm256_broadcast_sd(&shares[i][lane]), _mm256_cvtps_pd(floats)));
+      };
+      if ((weightless >> lane & 1) == 0) {
+        for (unsigned i = 0; i < 4; ++i) add(i);
+      } else {
+        for (unsigned i = 0; i < 4; ++i)
+          if (shares[i][lane] != 0) add(i);
+      }
+      _mm_store_ps(sums[lane], _mm256_cvtpd_ps(sum));
+    });
+    __m128 component[4];
+    for (unsigned i = 0; i < 4; ++i) component[i] = _mm_load_ps(sums[i]);
+    _MM_TRANSPOSE4_PS(component[0], component[1], component[2], component[3]);
+    for (unsigned i = 0; i < 4; ++i)
+      if ((needed >> i & 1) != 0) _mm_storeu_ps(reinterpret_cast<float*>(&rows[i][first]), component[i]);
+  }
+}
+
+// Texels of T by corner and lane. The lanes' loads are in order, and so are a lane's.
+template <typename T, typename Stored>
+WAVEJIT_AVX2 inline void PlaneSamples::fetch(const Places& p, uint64_t lanes, uint64_t& accessing,
+                                             Stored (*corners)[kWaveSize]) const {
+  const uint64_t base = plane_.first;
+  const auto texel = [&](uint64_t address) WAVEJIT_AVX2 {
+    T value;
+    std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
+    keep_order();
+    return static_cast<Stored>(value);
+  };
+  each_lane(lanes, accessing, [&](unsigned l) WAVEJIT_AVX2 {
+    for (unsigned i = 0; i < 4; ++i) corners[i][l] = texel(base + p.corner[i][l]);
+  });
+}
+
+// Other lanes' texels are 0.
+template <typename T>
+WAVEJIT_AVX2 inline void PlaneSamples::fetch_pairs(const Places& p, uint64_t lanes, uint64_t& accessing,
+                                                   Pairs& pairs) const {
+  if (lanes != ~uint64_t{0}) std::memset(&pairs, 0, sizeof pairs);
+  const uint64_t base = plane_.first;
+  const auto texel = [&](uint64_t address) WAVEJIT_AVX2 {
+    T value;
+    std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof value);
+    keep_order();
+    return uint32_t{value};
+  };
+  each_lane(lanes, accessing, [&](unsigned l) WAVEJIT_AVX2 {
+    if (sizeof(T) == 4 && (p.adjacent >> l & 1) != 0) {
+      for (unsigned row = 0; row < 2; ++row) {
+        std::memcpy(&pairs[row][l], reinterpret_cast<const void*>(base + p.corner[2 * row][l]), sizeof(Pair));
+        keep_order();
+      }
       return;
     }
-    case Texels::bytes: {
-      const std::array<double, 256>& values = byte_values();
-      for (unsigned i = 0; i < components_; ++i) out[i] = values[reinterpret_cast<const uint8_t*>(address)[i]];
-      return;
+    for (unsigned row = 0; row < 2; ++row) {
+      pairs[row][l].left = texel(base + p.corner[2 * row][l]);
+      pairs[row][l].right = texel(base + p.corner[2 * row + 1][l]);
     }
-    case Texels::others:
+  });
+}
+
+// Of unsigned normalised bytes. The value of byte i is i / 255 rounded to 24 bits, which is i * 0x808080 + h(i) in 2^-31, where
+// h(i) is the highest bit that is set in i. With weights w in 2^-16 the sum is therefore 0x808080 * sum(w * i) + sum(w * h(i))
+// in 2^-47, of which both sums have at most 24 bits: one fused multiply-add rounds it once, as the exact sum is.
+WAVEJIT_AVX2 void PlaneSamples::sum_bytes(const Places& p, uint64_t lanes, uint64_t& accessing, unsigned needed,
+                                          Rows& rows) const {
+  alignas(32) Pairs texels;
+  switch (plane_.texel_bytes) {
+    case 1:
+      fetch_pairs<uint8_t>(p, lanes, accessing, texels);
+      break;
+    case 2:
+      fetch_pairs<uint16_t>(p, lanes, accessing, texels);
+      break;
+    default:
+      fetch_pairs<uint32_t>(p, lanes, accessing, texels);
+  }
+  const __m256i zero = _mm256_setzero_si256(), bias = _mm256_set1_epi16(-0x8000);
+  // The weight of a lane for each of the 16-bit numbers made of its four bytes: of lanes 0 and 1, 2 and 3 of each half.
+  const __m256i first_two =
+      _mm256_setr_epi8(0, 1, 0, 1, 0, 1, 0, 1, 4, 5, 4, 5, 4, 5, 4, 5, 0, 1, 0, 1, 0, 1, 0, 1, 4, 5, 4, 5, 4, 5, 4, 5);
+  const __m256i last_two = _mm256_add_epi8(first_two, _mm256_set1_epi8(8));
+  for (unsigned first = 0; first < kWaveSize; first += 8) {
+    if ((lanes >> first & 0xff) == 0) {
+      for (unsigned i = 0; i < 4; ++i)
+        if ((needed >> i & 1) != 0) put_row8(&rows[i][first], zero);
+      continue;
+    }
+    const __m256i right = row8(p.weight_right + first), lower = row8(p.weight_lower + first);
+    // (256 - w, w), as the multiply-add of pairs wants it.
+    const __m256i pair = _mm256_or_si256(_mm256_sub_epi32(_mm256_set1_epi32(256), lower), _mm256_slli_epi32(lower, 16));
+    const __m256i weights[2] = {_mm256_shuffle_epi8(right, first_two), _mm256_shuffle_epi8(right, last_two)};
+    const __m256i pairs[4] = {_mm256_shuffle_epi32(pair, 0x00), _mm256_shuffle_epi32(pair, 0x55),
+                              _mm256_shuffle_epi32(pair, 0xaa), _mm256_shuffle_epi32(pair, 0xff)};
+    // The sums of lane i of each half, of which bytes[row][i / 2] has the left texels before the right ones.
+    const auto sums = [&](const __m256i(&bytes)[2][2], __m256i(&out)[4]) WAVEJIT_AVX2 {
+      for (unsigned k = 0; k < 2; ++k) {
+        // left * 256 + (right - left) * w has 16 bits, and so may be computed in so many.
+        const auto row = [&](__m256i v) WAVEJIT_AVX2 {
+          const __m256i left = _mm256_unpacklo_epi8(v, zero), right = _mm256_unpackhi_epi8(v, zero);
+          const __m256i more = _mm256_mullo_epi16(_mm256_sub_epi16(right, left), weights[k]);
+          return _mm256_xor_si256(_mm256_add_epi16(_mm256_slli_epi16(left, 8), more), bias);
+        };
+        const __m256i up = row(bytes[0][k]), down = row(bytes[1][k]);
+        out[2 * k] = _mm256_madd_epi16(_mm256_unpacklo_epi16(up, down), pairs[2 * k]);
+        out[2 * k + 1] = _mm256_madd_epi16(_mm256_unpackhi_epi16(up, down), pairs[2 * k + 1]);
+      }
+    };
+    __m256i bytes[2][2], tops[2][2], sum[4], sum_of_tops[4];
+    for (unsigned row = 0; row < 2; ++row) {
+      for (unsigned k = 0; k < 2; ++k) {
+        // Two lanes of each half.
+        const auto* two = reinterpret_cast<const __m128i*>(&texels[row][first + 2 * k]);
+        const __m256i both = together(_mm_loadu_si128(two), _mm_loadu_si128(two + 2));
+        bytes[row][k] = _mm256_shuffle_epi32(both, 0b11'01'10'00);
+        tops[row][k] = highest_bits(bytes[row][k]);
+      }
+    }
+    sums(bytes, sum);
+    sums(tops, sum_of_tops);
+    __m256 lane[4];
+    const __m256i unbias = _mm256_set1_epi32(0x8000 * 256);
+    for (unsigned i = 0; i < 4; ++i) {
+      const __m256 all = _mm256_cvtepi32_ps(_mm256_add_epi32(sum[i], unbias));
+      const __m256 rest = _mm256_cvtepi32_ps(_mm256_add_epi32(sum_of_tops[i], unbias));
+      lane[i] = _mm256_mul_ps(_mm256_fmadd_ps(all, _mm256_set1_ps(0x808080), rest), _mm256_set1_ps(0x1p-47f));
+    }
+    // To rows by component.
+    const __m256 a = _mm256_unpacklo_ps(lane[0], lane[1]), b = _mm256_unpackhi_ps(lane[0], lane[1]);
+    const __m256 c = _mm256_unpacklo_ps(lane[2], lane[3]), d = _mm256_unpackhi_ps(lane[2], lane[3]);
+    const __m256 components[4] = {_mm256_shuffle_ps(a, c, 0b01'00'01'00), _mm256_shuffle_ps(a, c, 0b11'10'11'10),
+                                  _mm256_shuffle_ps(b, d, 0b01'00'01'00), _mm256_shuffle_ps(b, d, 0b11'10'11'10)};
+    for (unsigned i = 0; i < 4; ++i)
+      if ((needed >> i & 1) != 0) put_row8(&rows[i][first], _mm256_castps_si256(components[i]));
+  }
+}
+
+namespace {
+
+// Sums of four lanes, by corner.
+WAVEJIT_AVX2 inline __m128 weighted(const Shares& shares, const __m128 (&corners)[4]) {
+  __m256d sum = _mm256_setzero_pd();
+  for (unsigned i = 0; i < 4; ++i) {
+    // Infinities without weight are no NaNs.
+    const __m256d counts = _mm256_cmp_pd(shares.corner[i], _mm256_setzero_pd(), _CMP_NEQ_OQ);
+    const __m256d texel = _mm256_and_pd(_mm256_cvtps_pd(corners[i]), counts);
+    sum = _mm256_add_pd(sum, _mm256_mul_pd(shares.corner[i], texel));
+  }
+  return _mm256_cvtpd_ps(sum);
+}
+
+}  // namespace
+
+// Of one component, a float.
+WAVEJIT_AVX2 void PlaneSamples::sum_one(const Places& p, uint64_t lanes, uint64_t& accessing, Rows& rows) const {
+  alignas(32) Pairs pairs;
+  fetch_pairs<uint32_t>(p, lanes, accessing, pairs);
+  for (unsigned first = 0; first < kWaveSize; first += 4) {
+    const bool active = (lanes >> first & 15) != 0;
+    __m128 corners[4];
+    for (unsigned row = 0; row < 2; ++row) {
+      const auto* four = reinterpret_cast<const float*>(&pairs[row][first]);
+      const __m128 a = _mm_loadu_ps(four), b = _mm_loadu_ps(four + 4);
+      corners[2 * row] = _mm_shuffle_ps(a, b, 0b10'00'10'00);
+      corners[2 * row + 1] = _mm_shuffle_ps(a, b, 0b11'01'11'01);
+    }
+    const __m128 sum =
+        active ? weighted(shares_of(p.weight_right + first, p.weight_lower + first), corners) : _mm_setzero_ps();
+    _mm_storeu_ps(reinterpret_cast<float*>(&rows[0][first]), sum);
+  }
+}
+
+// Of other formats: converts the texels, and adds in f64.
+template <typename T, typename Stored>
+WAVEJIT_AVX2 void PlaneSamples::sum_others(const Places& p, uint64_t lanes, uint64_t& accessing, unsigned needed,
+                                           Rows& rows) const {
+  alignas(32) Stored corners[4][kWaveSize];
+  if (lanes != ~uint64_t{0}) std::memset(corners, 0, sizeof corners);
+  fetch<T>(p, lanes, accessing, corners);
+  for (unsigned first = 0; first < kWaveSize; first += 8) {
+    if ((lanes >> first & 0xff) == 0) {
+      for (unsigned i = 0; i < 4; ++i)
+        if ((needed >> i & 1) != 0) put_row8(&rows[i][first], _mm256_setzero_si256());
+      continue;
+    }
+    alignas(32) Rows texels;  // by corner: rows of components, of eight lanes
+    for (unsigned corner = 0; corner < 4; ++corner)
+      texels_.convert(reinterpret_cast<const uint8_t*>(corners[corner] + first), needed,
+                      reinterpret_cast<uint32_t(*)[kWaveSize]>(&texels[0][8 * corner]));
+    for (unsigned four = 0; four < 8; four += 4) {
+      const Shares s = shares_of(p.weight_right + first + four, p.weight_lower + first + four);
+      for (unsigned i = 0; i < 4; ++i) {
+        if ((needed >> i & 1) == 0) continue;
+        __m128 values[4];
+        for (unsigned corner = 0; corner < 4; ++corner)
+          values[corner] = _mm_load_ps(reinterpret_cast<const float*>(&texels[i][8 * corner + four]));
+        const __m128 sum = weighted(s, values);
+        _mm_storeu_ps(reinterpret_cast<float*>(&rows[i][first + four]), sum);
+      }
+    }
+  }
+}
+
+namespace {
+
+struct Bytes12 {
+  uint32_t words[3];
+};
+struct Bytes16 {
+  Bytes16() = default;
+  explicit Bytes16(const Bytes12& b) : words{b.words[0], b.words[1], b.words[2], 0} {}
+  uint32_t words[4];
+};
+
+}  // namespace
+
+uint64_t PlaneSamples::sums(const float* x, const float* y, uint64_t lanes, unsigned needed, uint64_t& accessing,
+                            Rows& rows) const {
+  Places p;
+  const uint64_t inside = to_edge_ ? places<true>(x, y, lanes, p) : places<false>(x, y, lanes, p);
+  needed &= (1u << texels_.layout().components) - 1;
+  switch (sum_) {
+    case Sum::one_float:
+      sum_one(p, inside, accessing, rows);
+      return inside;
+    case Sum::four_floats:
+      sum_four<Sum::four_floats>(p, inside, accessing, needed, rows);
+      return inside;
+    case Sum::four_halves:
+      sum_four<Sum::four_halves>(p, inside, accessing, needed, rows);
+      return inside;
+    case Sum::bytes:
+      sum_bytes(p, inside, accessing, needed, rows);
+      return inside;
+    case Sum::others:
       break;
   }
-  uint32_t texel[4];
-  format::read_element(reinterpret_cast<const void*>(address), image_->layout, image_->number, texel);
-  for (unsigned i = 0; i < 4; ++i) out[i] = std::bit_cast<float>(texel[i]);
+  switch (plane_.texel_bytes) {
+    case 1:
+      sum_others<uint8_t, uint32_t>(p, inside, accessing, needed, rows);
+      break;
+    case 2:
+      sum_others<uint16_t, uint32_t>(p, inside, accessing, needed, rows);
+      break;
+    case 4:
+      sum_others<uint32_t, uint32_t>(p, inside, accessing, needed, rows);
+      break;
+    case 8:
+      sum_others<uint64_t, uint64_t>(p, inside, accessing, needed, rows);
+      break;
+    default:  // 12: there are no four components of 32 bits other than floats
+      sum_others<Bytes12, Bytes16>(p, inside, accessing, needed, rows);
+  }
+  return inside;
 }
 
-WAVEJIT_AVX2 unsigned PlaneSamples::sample(const Places& p, unsigned active, uint64_t& accessing, unsigned first_lane,
-                                           uint32_t (&result)[4][4]) const {
-  const auto signs = [](const std::array<int32_t, 4>& texels) WAVEJIT_AVX2 {
-    return _mm_movemask_ps(_mm_castsi128_ps(_mm_load_si128(reinterpret_cast<const __m128i*>(texels.data()))));
-  };
-  const __m256d right = _mm256_load_pd(p.weight_x.data()), down = _mm256_load_pd(p.weight_y.data());
-  const __m256d zero = _mm256_setzero_pd(), one = _mm256_set1_pd(1);
-  const auto nonzero = [&](__m256d x) WAVEJIT_AVX2 { return _mm256_movemask_pd(_mm256_cmp_pd(x, zero, _CMP_NEQ_OQ)); };
-  const int outside =
-      signs(p.x[0]) | signs(p.y[0]) | (signs(p.x[1]) & nonzero(right)) | (signs(p.y[1]) & nonzero(down));
-  const unsigned done = active & ~static_cast<unsigned>(outside);
-
-  const __m256d left = _mm256_sub_pd(one, right), up = _mm256_sub_pd(one, down);
-  alignas(32) double shares[4][4];  // by corner and lane
-  _mm256_store_pd(shares[0], _mm256_mul_pd(left, up));
-  _mm256_store_pd(shares[1], _mm256_mul_pd(right, up));
-  _mm256_store_pd(shares[2], _mm256_mul_pd(left, down));
-  _mm256_store_pd(shares[3], _mm256_mul_pd(right, down));
-  const auto at_lane = [&](unsigned lane) WAVEJIT_AVX2 {
-    accessing = uint64_t{1} << (first_lane + lane);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    return corners(p, lane);
-  };
-
-  const auto texel_at = [&](uint64_t address) WAVEJIT_AVX2 {
-    if (texels_ == Texels::floats && components_ == 4)
-      return _mm256_cvtps_pd(_mm_loadu_ps(reinterpret_cast<const float*>(address)));
-    alignas(32) double texel[4] = {};
-    read(address, texel);
-    return _mm256_load_pd(texel);
-  };
-
-  alignas(16) float sums[4][4] = {};  // by component and lane
-  if (texels_ == Texels::floats && components_ == 1) {
-    alignas(16) float texels[4][4] = {};  // by corner and lane
-    for (unsigned left_lanes = done; left_lanes != 0; left_lanes &= left_lanes - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(left_lanes));
-      const Corners c = at_lane(lane);
-      for (unsigned i = 0; i < 4; ++i)
-        if (c.counts[i]) std::memcpy(&texels[i][lane], reinterpret_cast<const void*>(c.address[i]), 4);
-    }
-    __m256d sum = zero;
-    for (unsigned i = 0; i < 4; ++i)
-      sum = _mm256_add_pd(sum, _mm256_mul_pd(_mm256_load_pd(shares[i]), _mm256_cvtps_pd(_mm_load_ps(texels[i]))));
-    _mm_store_ps(sums[0], _mm256_cvtpd_ps(sum));
-  } else {
-    for (unsigned left_lanes = done; left_lanes != 0; left_lanes &= left_lanes - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(left_lanes));
-      const Corners c = at_lane(lane);
-      __m256d sum = zero;
-      for (unsigned i = 0; i < 4; ++i) {
-        if (!c.counts[i]) continue;
-        sum = _mm256_add_pd(sum, _mm256_mul_pd(_mm256_set1_pd(shares[i][lane]), texel_at(c.address[i])));
-      }
-      alignas(16) float components[4];
-      _mm_store_ps(components, _mm256_cvtpd_ps(sum));
-      for (unsigned i = 0; i < 4; ++i) sums[i][lane] = components[i];
+template <bool kToEdge>
+WAVEJIT_AVX2 uint64_t PlaneSamples::nearest(const float* x, const float* y, uint64_t lanes, uint64_t* out) const {
+  alignas(32) uint32_t texels[2][kWaveSize];
+  for (unsigned l = 0; l < kWaveSize; l += 8) {
+    for (unsigned i = 0; i < 2; ++i) {
+      const Scaling& s = scaling_[i];
+      const Fixed at = fixed_point((i == 0 ? x : y) + l, s);
+      put_row8(texels[i] + l, clamp_texels(at.texel, s.size, kToEdge ? 2 : s.mode));
     }
   }
+  return plane_.addresses(texels[0], texels[1], lanes, out);
+}
+
+uint64_t PlaneSamples::addresses(const float* x, const float* y, uint64_t lanes, uint64_t* out) const {
+  return to_edge_ ? nearest<true>(x, y, lanes, out) : nearest<false>(x, y, lanes, out);
+}
+
+WAVEJIT_AVX2 void PlaneSamples::texels(const uint64_t* addresses, uint64_t lanes, unsigned needed, Rows& rows) const {
+  texels_.load(addresses, lanes, needed, rows);
+  if (integer_) return;
+  // As a sum that begins with 0: -0 becomes 0, signalling NaNs quiet ones.
   for (unsigned i = 0; i < 4; ++i) {
-    const Source& source = sources_[i];
-    for (unsigned lane = 0; lane < 4; ++lane)
-      result[i][lane] = source.is_constant ? source.constant : std::bit_cast<uint32_t>(sums[source.component][lane]);
+    if ((needed >> i & 1) == 0) continue;
+    for (unsigned l = 0; l < kWaveSize; l += 8) {
+      auto* row = reinterpret_cast<float*>(&rows[i][l]);
+      _mm256_storeu_ps(row, _mm256_add_ps(_mm256_loadu_ps(row), _mm256_setzero_ps()));
+    }
   }
-  return done;
 }
 
 }  // namespace wavejit::backend

@@ -1,64 +1,85 @@
-// Samples of plane images, four lanes at a time: what image::Sample of internal/semantics/image_access.h does for one lane,
-// for images that most programs have. The results are the same bit by bit (tests/backend/plane_samples_test.cpp).
+// Samples of plane images, a wave at a time: what image::Sample of internal/semantics/image_access.h does for one lane, for
+// images that most programs have. The results are the same bit by bit (tests/backend/plane_samples_test.cpp).
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <cstdint>
 #include <optional>
 
+#include "backend-x86/helpers/texel_rows.h"
 #include "internal/semantics/image_access.h"
 
 namespace wavejit::backend {
 
 class PlaneSamples {
  public:
-  // Nothing unless the image has two dimensions, one level, and components that are numbers with a fraction; the filter does
-  // not depend on the level of detail; and the instruction compares nothing, adds no offset and has addresses of 32 bits.
-  // `image` outlives the object. The image and the sampler have no `problem`.
+  // Nothing unless the image has two dimensions, one level and less than 4 GiB; its components are numbers with a fraction or are not filtered;
+  // the filter does not depend on the level of detail; and the instruction compares nothing, adds no offset and has addresses
+  // of 32 bits. The image and the sampler have no `problem`.
   [[nodiscard]] static std::optional<PlaneSamples> of(const image::Image& image, const image::Sampler& sampler,
                                                       const image::Fields& fields);
 
-  // Where the texels of four lanes are, and their weights. Only lanes of `active` (bit i: lane i) mean anything.
-  struct Places {
-    alignas(32) std::array<std::array<int32_t, 4>, 2> x, y;  // first and second; -1: the border
-    alignas(32) std::array<double, 4> weight_x, weight_y;    // of the second
-  };
-  // `x`, `y`: coordinates of four lanes. Needs AVX2.
-  [[nodiscard]] Places places(const float* x, const float* y) const;
-  // Their components as register contents, result[component][lane]. Returns the lanes of `active` that are done: the others read
-  // a texel outside of the image. Reads memory, which may fault: `accessing` gets the bit of the lane before, of lanes that
-  // begin with `first_lane`. Needs AVX2.
-  unsigned sample(const Places& places, unsigned active, uint64_t& accessing, unsigned first_lane,
-                  uint32_t (&result)[4][4]) const;
+  // Whether samples are weighted sums, which sums() computes; if not, they are texels, which addresses() and texels() find.
+  [[nodiscard]] bool linear() const { return linear_; }
+
+  // The texels of `lanes` as components, and which lanes have got them: others read a texel outside of the image. `needed`:
+  // components, as in TexelRows. Reads memory, which may fault: before, `accessing` gets the bits of the lane, which is the lowest,
+  // and of others. Needs AVX2.
+  uint64_t sums(const float* x, const float* y, uint64_t lanes, unsigned needed, uint64_t& accessing, Rows& rows) const;
+
+  // Addresses of texels that are not filtered, and the lanes that have one in the image. Needs AVX2.
+  uint64_t addresses(const float* x, const float* y, uint64_t lanes, uint64_t* out) const;
+  // The same of the texels' components, once the access has been described. Needs AVX2.
+  void texels(const uint64_t* addresses, uint64_t lanes, unsigned needed, Rows& rows) const;
 
  private:
-  enum class Texels : uint8_t { floats, bytes, others };
-  // Addresses of the four corners of one lane, and which of them count.
-  struct Corners {
-    uint64_t address[4];
-    bool counts[4];
+  enum class Sum : uint8_t { one_float, four_floats, four_halves, bytes, others };
+  // One axis. A position is position * scale, plus `half`, rounded down, plus `bias`, in 1/256 of a texel, and between `low` and
+  // `high` of such.
+  struct Scaling {
+    float scale, half;
+    int32_t bias;
+    double low, high;
+    uint32_t size, mode;
   };
-
-  PlaneSamples() = default;
-  [[nodiscard]] Corners corners(const Places& places, unsigned lane) const;
-  void read(uint64_t address, double out[4]) const;
-
-  const image::Image* image_ = nullptr;
-  uint64_t first_row_ = 0;  // address
-  uint64_t row_bytes_ = 0;
-  uint32_t width_ = 1, height_ = 1;
-  uint32_t clamp_[2] = {};
-  bool linear_ = false, truncate_ = false, normalized_ = true;
-  Texels texels_ = Texels::others;
-  unsigned components_ = 4;  // that the format has
-  // Where a component of the result comes from: the texel's, or a constant.
-  struct Source {
-    unsigned component;
-    bool is_constant;
-    uint32_t constant;
+  // A texel, not clamped, and the weight of the next one, in 1/256.
+  struct Fixed;
+  // The corners of each lane's footprint, as offsets from the first texel: upper left, upper right, lower left, lower right; the
+  // weights of the right and the lower ones, in 1/256. Instead of one without weight there is the one next to it.
+  struct Places {
+    alignas(32) uint32_t corner[4][kWaveSize];
+    alignas(32) int32_t weight_right[kWaveSize], weight_lower[kWaveSize];
+    uint64_t adjacent = 0;  // lanes whose right corners are next to the left ones
   };
-  std::array<Source, 4> sources_{};
+  // Texels of up to four bytes: left and right ones of the upper row, and of the lower.
+  struct Pair {
+    uint32_t left, right;
+  };
+  using Pairs = Pair[2][kWaveSize];
+
+  PlaneSamples(const TexelPlane& plane, const TexelRows& texels) : plane_(plane), texels_(texels) {}
+  static Fixed fixed_point(const float* positions, const Scaling& s);
+  static Fixed far_fixed_point(const float* positions, const Scaling& s);
+  template <bool kToEdge>
+  uint64_t places(const float* x, const float* y, uint64_t lanes, Places& places) const;
+  template <bool kToEdge>
+  uint64_t nearest(const float* x, const float* y, uint64_t lanes, uint64_t* out) const;
+  template <Sum kSum>
+  void sum_four(const Places& places, uint64_t lanes, uint64_t& accessing, unsigned needed, Rows& rows) const;
+  template <typename T>
+  void fetch_pairs(const Places& places, uint64_t lanes, uint64_t& accessing, Pairs& pairs) const;
+  template <typename T, typename Stored>
+  void fetch(const Places& places, uint64_t lanes, uint64_t& accessing, Stored (*corners)[kWaveSize]) const;
+  void sum_one(const Places& places, uint64_t lanes, uint64_t& accessing, Rows& rows) const;
+  void sum_bytes(const Places& places, uint64_t lanes, uint64_t& accessing, unsigned needed, Rows& rows) const;
+  template <typename T, typename Stored>
+  void sum_others(const Places& places, uint64_t lanes, uint64_t& accessing, unsigned needed, Rows& rows) const;
+
+  TexelPlane plane_;
+  TexelRows texels_;
+  Scaling scaling_[2] = {};
+  bool linear_ = false, integer_ = false;
+  bool to_edge_ = false;  // both axes are clamped to the edge
+  Sum sum_ = Sum::others;
 };
 
 }  // namespace wavejit::backend

@@ -35,7 +35,12 @@ std::vector<Inst*> descriptors(Context& c) {
   return operands;
 }
 
-// How many registers the address can have is in the descriptor: as many as any image has.
+// How many registers the address can have is in the descriptor: as many as any image has, which is a position in a 3D image or an
+// array and what `flags` adds.
+unsigned most_registers(uint8_t flags) {
+  const auto more = static_cast<unsigned>(std::popcount(static_cast<unsigned>(flags & ~flag::kLodZero)));
+  return 3 + more + ((flags & flag::kDerivatives) != 0 ? 5 : 0);
+}
 void add_address(Context& c, std::vector<Inst*>& operands, unsigned most) {
   const unsigned first = first_row(c.operand(Slot::vaddr));
   for (unsigned i = 0; i < most && first + i < kNumVgprs; ++i) operands.push_back(c.ssa.read_row(first + i));
@@ -60,7 +65,7 @@ void image_load(Context& c) {
   shape.wide = kRaw;
   shape.offen = kSigned;
   std::vector<Inst*> operands = descriptors(c);
-  add_address(c, operands, 4);
+  add_address(c, operands, most_registers(kFlags));
   write_results(c, Call::image_load, shape, std::move(operands),
                 register_count(shape, static_cast<unsigned>(std::popcount(shape.count))));
 }
@@ -72,7 +77,7 @@ void image_store(Context& c) {
   std::vector<Inst*> operands = descriptors(c);
   const unsigned rows = register_count(shape, static_cast<unsigned>(std::popcount(shape.count)));
   for (unsigned i = 0; i < rows; ++i) operands.push_back(c.row(c.operand(Slot::vdata), i));
-  add_address(c, operands, 4);
+  add_address(c, operands, most_registers(kFlags));
   c.b.op_typed(Op::call, ir::kNone, std::move(operands), static_cast<uint32_t>(Call::image_store), shape.pack());
 }
 
@@ -86,7 +91,7 @@ void image_atomic(Context& c) {
   const unsigned dwords = shape.wide ? 2 : 1;
   std::vector<Inst*> operands = descriptors(c);
   for (unsigned i = 0; i < dwords * (kCompares ? 2 : 1); ++i) operands.push_back(c.row(data, i));
-  add_address(c, operands, 4);
+  add_address(c, operands, most_registers(0));
   const bool returns = c.inst->glc;
   const ir::Type type = returns ? ir::Type{ir::TypeKind::v32, static_cast<uint8_t>(dwords)} : ir::kNone;
   Inst* old =
@@ -108,7 +113,7 @@ template <uint8_t kFlags, Call kCall>
 void sample(Context& c) {
   const ir::CallShape shape = shape_of(c, kFlags);
   std::vector<Inst*> operands = descriptors(c);
-  add_address(c, operands, 4 + std::popcount(kFlags) + ((kFlags & flag::kDerivatives) != 0 ? 5 : 0));
+  add_address(c, operands, most_registers(kFlags));
   const unsigned components = kCall == Call::image_gather ? 4 : static_cast<unsigned>(std::popcount(shape.count));
   write_results(c, kCall, shape, std::move(operands), register_count(shape, components));
 }

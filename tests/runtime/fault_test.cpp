@@ -7,6 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <thread>
 
@@ -226,6 +228,72 @@ TEST_P(Faults, NeighbouringBytes) {
   }
   munmap(memory, 2 * kPage);
   expect_works(module, engine);
+}
+
+// An image that is larger than its memory: rows from 16 on are not there. Lanes 37 and 50 access those.
+TEST_P(Faults, TexelsOfAnImage) {
+  const auto& [target, engine] = GetParam();
+  const std::string begin = R"(
+  s_load_dwordx4 s[4:7], s[0:1], 0x0
+  s_waitcnt lgkmcnt(0)
+  s_load_dwordx8 s[8:15], s[4:5], 0x0
+  s_load_dwordx4 s[16:19], s[6:7], 0x0
+  lane v2
+  v_mov_b32_e32 v3, 3
+  v_mov_b32_e32 v5, 17
+  v_mov_b32_e32 v6, 16
+  v_cmp_eq_u32_e32 vcc, 37, v2
+  v_cndmask_b32_e32 v3, v3, v5, vcc
+  v_cmp_eq_u32_e32 vcc, 50, v2
+  v_cndmask_b32_e32 v3, v3, v6, vcc
+  s_waitcnt lgkmcnt(0)
+)";
+  const std::string sample = std::string(target == "gfx90a" ? "image_sample" : "image_sample_lz") +
+                             " v[8:11], v[2:3], s[8:15], s[16:19] dmask:0xf\n";
+  const std::string floats = R"(
+  v_cvt_f32_u32_e32 v2, v2
+  v_cvt_f32_u32_e32 v3, v3
+  v_add_f32_e32 v2, 0x3f400000, v2
+  v_add_f32_e32 v3, 0x3f400000, v3
+)";
+  struct {
+    const char* name;
+    std::string access;
+    bool linear, write;
+  } const accesses[] = {{"load", "image_load v[8:11], v[2:3], s[8:15] dmask:0xf unorm\n", false, false},
+                        {"store", "image_store v[8:11], v[2:3], s[8:15] dmask:0xf unorm\n", false, true},
+                        {"nearest", floats + sample, false, false},
+                        {"linear", floats + sample, true, false}};
+  std::vector<KernelSource> sources;
+  for (const auto& access : accesses)
+    sources.push_back({.name = access.name, .body = begin + access.access, .args = {{"image"}, {"sampler"}}});
+  const Module module = load(target, sources);
+  // Format and number: bytes, floats of 32 and of 16 bits.
+  for (const auto& [data, number, bytes] : {std::array{10u, 0u, 4u}, {4u, 7u, 4u}, {14u, 7u, 16u}, {12u, 7u, 8u}}) {
+    Buffer<uint8_t> texels(size_t{16} * 64 * bytes);
+    const auto base = reinterpret_cast<uint64_t>(texels.data());
+    ASSERT_EQ(base % 256, 0u);
+    Buffer<uint32_t> image(8), sampler(4);
+    const uint32_t words[8] = {static_cast<uint32_t>(base >> 8),
+                               static_cast<uint32_t>(base >> 40 & 0xff) | data << 20 | number << 26, 63 | 31 << 14,
+                               4 | 5 << 3 | 6 << 6 | 7 << 9 | (is_gfx8(target) ? 8u : 0u) << 20 | 9u << 28, 63 << 13};
+    std::copy_n(words, 8, image.data());
+    sampler[0] = 2 | 2 << 3 | 2 << 6 | 1u << 15;
+    sampler[1] = 0xfff000;
+    for (const auto& access : accesses) {
+      sampler[2] = access.linear ? 1u << 20 | 1u << 22 : 0;
+      Kernel kernel = module.kernel(access.name);
+      kernel.set_args(image, sampler);
+      try {
+        (void)kernel.launch(launch_options(engine, 64, 64));
+        ADD_FAILURE() << "no fault: " << access.name;
+      } catch (const Exception& e) {
+        EXPECT_EQ(e.status(), WAVEJIT_GUEST_FAULT) << e.what();
+        EXPECT_EQ(e.lane().value_or(99), 37u) << access.name << ": " << e.what();
+        EXPECT_EQ(e.address().value_or(0), base + (17u * 64 + 37) * bytes) << access.name << ": " << e.what();
+      }
+    }
+  }
 }
 
 TEST_P(Faults, NullAndNonCanonicalPointers) {
