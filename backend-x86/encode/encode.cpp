@@ -34,6 +34,10 @@ EncodedFunction encode(const lir::Function& function, x86::Assembler& assembler)
         WAVEJIT_CHECK(false, "register allocation has left a result");
         continue;
       case Node::Kind::call:
+        // SSE code of the callee is slow while upper halves of vector registers hold something. It keeps none of these.
+        static_assert(lir::Convention::kPreserved[1] == 0);
+        assembler.vzeroupper();
+        ++result.instructions;
         assembler.emit(I::kIdCall, node->operands[0]);
         break;
       case Node::Kind::instruction:

@@ -75,16 +75,22 @@ constexpr unsigned kImageWords = 8, kSampledWords = 12;  // scalars: descriptors
 const Described& described(const CallArgs& args, unsigned words) {
   struct Last {
     uint64_t shape;
+    unsigned words;
     uint32_t scalars[kSampledWords];
     Described described;
   };
   constexpr size_t kPlaces = 8;
   static thread_local std::array<std::optional<Last>, kPlaces> all;
   std::optional<Last>& last = all[args.guest_pc / 8 % kPlaces];
-  uint32_t scalars[kSampledWords] = {};
-  std::copy_n(args.scalars, words, scalars);
-  if (!last || last->shape != args.shape || std::memcmp(last->scalars, scalars, sizeof scalars) != 0) {
-    last.emplace(Last{args.shape, {}, Described(scalars, ir::CallShape::unpack(args.shape))});
+  const auto same = [&] {
+    uint32_t difference = 0;
+    for (unsigned i = 0; i < words; ++i) difference |= last->scalars[i] ^ args.scalars[i];
+    return difference == 0;
+  };
+  if (!last || last->shape != args.shape || last->words != words || !same()) {
+    uint32_t scalars[kSampledWords] = {};
+    std::copy_n(args.scalars, words, scalars);
+    last.emplace(Last{args.shape, words, {}, Described(scalars, ir::CallShape::unpack(args.shape))});
     std::copy_n(scalars, kSampledWords, last->scalars);
   }
   return last->described;

@@ -162,7 +162,7 @@ inline void keep_order() {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-// Calls function(lane) for each lane, after noting it and the ones behind it in `accessing`.
+// Calls function(lane) for each lane, after noting it and ones behind it in `accessing`.
 template <typename F>
 WAVEJIT_AVX2 inline void each_lane(uint64_t lanes, uint64_t& accessing, F&& function) {
   for (; lanes != 0; lanes &= lanes - 1) {
@@ -170,6 +170,20 @@ WAVEJIT_AVX2 inline void each_lane(uint64_t lanes, uint64_t& accessing, F&& func
     keep_order();
     function(static_cast<unsigned>(std::countr_zero(lanes)));
   }
+}
+// The same of the four lanes from `first` on, all of them.
+template <typename F>
+WAVEJIT_AVX2 inline void each_of_four(unsigned first, uint64_t& accessing, F&& function) {
+  const uint64_t all = ~uint64_t{0} << first;
+  const auto one = [&](unsigned i) WAVEJIT_AVX2 {
+    accessing = all << i;
+    keep_order();
+    function(first + i);
+  };
+  one(0);
+  one(1);
+  one(2);
+  one(3);
 }
 
 // The shares of the four corners, of four lanes: upper left, upper right, lower left, lower right.
@@ -258,24 +272,24 @@ WAVEJIT_AVX2 void PlaneSamples::sum_four(const Places& p, uint64_t lanes, uint64
           static_cast<unsigned>(_mm256_movemask_pd(_mm256_cmp_pd(s.corner[i], _mm256_setzero_pd(), _CMP_EQ_OQ)));
     }
     alignas(16) float sums[4][4] = {};  // by lane and component
-    each_lane(lanes & uint64_t{15} << first, accessing, [&](unsigned l) WAVEJIT_AVX2 {
-      const unsigned lane = l - first;
+    const auto sum_of = [&](unsigned l, bool all) WAVEJIT_AVX2 {
       __m256d sum = _mm256_setzero_pd();
-      const auto add = [&](unsigned i) WAVEJIT_AVX2 {
+      for (unsigned i = 0; i < 4; ++i) {
+        const double* share = &shares[i][l - first];
+        if (!all && *share == 0) continue;
         const auto* texel = reinterpret_cast<const float*>(base + p.corner[i][l]);
         const __m128 floats = kSum == Sum::four_floats
                                   ? _mm_loadu_ps(texel)
                                   : _mm_cvtph_ps(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(texel)));
-        sum = _mm256_add_pd(sum, _mm256_mul_pd(_mm256_broadcast_sd(&shares[i][lane]), _mm256_cvtps_pd(floats)));
-      };
-      if ((weightless >> lane & 1) == 0) {
-        for (unsigned i = 0; i < 4; ++i) add(i);
-      } else {
-        for (unsigned i = 0; i < 4; ++i)
-          if (shares[i][lane] != 0) add(i);
+        sum = _mm256_add_pd(sum, _mm256_mul_pd(_mm256_broadcast_sd(share), _mm256_cvtps_pd(floats)));
       }
-      _mm_store_ps(sums[lane], _mm256_cvtpd_ps(sum));
-    });
+      _mm_store_ps(sums[l - first], _mm256_cvtpd_ps(sum));
+    };
+    if (active == 15 && weightless == 0) {
+      each_of_four(first, accessing, [&](unsigned l) WAVEJIT_AVX2 { sum_of(l, true); });
+    } else {
+      each_lane(lanes & uint64_t{15} << first, accessing, [&](unsigned l) WAVEJIT_AVX2 { sum_of(l, false); });
+    }
     __m128 component[4];
     for (unsigned i = 0; i < 4; ++i) component[i] = _mm_load_ps(sums[i]);
     _MM_TRANSPOSE4_PS(component[0], component[1], component[2], component[3]);
@@ -312,19 +326,28 @@ WAVEJIT_AVX2 inline void PlaneSamples::fetch_pairs(const Places& p, uint64_t lan
     keep_order();
     return uint32_t{value};
   };
-  each_lane(lanes, accessing, [&](unsigned l) WAVEJIT_AVX2 {
-    if (sizeof(T) == 4 && (p.adjacent >> l & 1) != 0) {
-      for (unsigned row = 0; row < 2; ++row) {
-        std::memcpy(&pairs[row][l], reinterpret_cast<const void*>(base + p.corner[2 * row][l]), sizeof(Pair));
-        keep_order();
-      }
-      return;
+  const auto both_rows = [&](unsigned l) WAVEJIT_AVX2 {
+    for (unsigned row = 0; row < 2; ++row) {
+      std::memcpy(&pairs[row][l], reinterpret_cast<const void*>(base + p.corner[2 * row][l]), sizeof(Pair));
+      keep_order();
     }
+  };
+  const auto corners = [&](unsigned l) WAVEJIT_AVX2 {
     for (unsigned row = 0; row < 2; ++row) {
       pairs[row][l].left = texel(base + p.corner[2 * row][l]);
       pairs[row][l].right = texel(base + p.corner[2 * row + 1][l]);
     }
-  });
+  };
+  for (unsigned first = 0; first < kWaveSize; first += 4) {
+    const bool adjacent = sizeof(T) == 4 && (p.adjacent >> first & 15) == 15;
+    if ((lanes >> first & 15) != 15) {
+      each_lane(lanes & uint64_t{15} << first, accessing, corners);
+    } else if (adjacent) {
+      each_of_four(first, accessing, both_rows);
+    } else {
+      each_of_four(first, accessing, corners);
+    }
+  }
 }
 
 // Of unsigned normalised bytes. The value of byte i is i / 255 rounded to 24 bits, which is i * 0x808080 + h(i) in 2^-31, where

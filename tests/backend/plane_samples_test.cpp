@@ -117,7 +117,7 @@ TEST(PlaneSamples, AreThoseOfTheDescription) {
     if (plane->linear()) {
       uint64_t accessing = 0;
       done = plane->sums(x, y, active, needed, accessing, got);
-      EXPECT_EQ(accessing, std::bit_floor(done));
+      EXPECT_EQ(accessing & (0 - accessing), std::bit_floor(done));
     } else {
       uint64_t texels[kLanes];
       done = plane->addresses(x, y, active, texels);
