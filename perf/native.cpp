@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "native_divergent.h"
+#include "native_images.h"
 
 namespace wavejit::perf {
 namespace {
@@ -339,6 +340,10 @@ constexpr std::pair<std::string_view, NativeFunction> kFunctions[] = {
     {"quadrature", quadrature},
     {"rejection", rejection},
     {"edit_distance", edit_distance},
+    {"image_warp", image_warp},
+    {"image_sharpen", image_sharpen},
+    {"image_shadow", image_shadow},
+    {"image_gradient", image_gradient},
 };
 
 }  // namespace

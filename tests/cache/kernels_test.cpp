@@ -37,6 +37,7 @@ int work(const char* directory, const char* tier) {
   for (const kernels::KernelCaseFactory& factory : kernels::all_cases()) {
     const kernels::KernelCase kernel_case = factory.make(kernels::Size::kTest);
     for (const Variant& variant : kVariants) {
+      if (!kernel_case.is_for(variant.target)) continue;
       std::string why;
       uint64_t translations = 0, cached = 0;
       const std::string path =

@@ -19,10 +19,18 @@ enum class Language : uint8_t { kOpenCl, kHip, kAssembly };
 // kTest is small enough for the interpreter to run -O0 code in a fraction of a second; kBench is for timing.
 enum class Size : uint8_t { kTest, kBench };
 
+// A two-dimensional image: rows of pixels, one behind the other.
+enum class ImageFormat : uint8_t { kNone, kRgbaUnorm8, kRgbaUint8, kRgbaF32, kRF32 };
+struct Image {
+  ImageFormat format = ImageFormat::kNone;
+  uint32_t width = 0, height = 0;
+};
+
 // Device memory, named after the kernel's parameter. `bytes` is the initial content before and the result after a run.
 struct Buffer {
   std::string name;
   std::vector<uint8_t> bytes;
+  Image image = {};  // what it is besides, for arguments that are images
 
   template <typename T>
   [[nodiscard]] std::span<const T> as() const {
@@ -36,9 +44,9 @@ struct Buffer {
 
 // One explicit kernel argument.
 struct Arg {
-  enum class Kind : uint8_t { kBuffer, kScalar, kLocal };
+  enum class Kind : uint8_t { kBuffer, kScalar, kLocal, kImage };
   Kind kind = Kind::kScalar;
-  uint32_t buffer = 0;          // kBuffer: index into KernelCase::buffers
+  uint32_t buffer = 0;          // kBuffer, kImage: index into KernelCase::buffers
   uint64_t offset = 0;          // kBuffer: byte offset into it
   std::vector<uint8_t> scalar;  // kScalar: the value's bytes (1..16)
   uint32_t local_bytes = 0;     // kLocal: size of the local array the argument points to
@@ -46,6 +54,9 @@ struct Arg {
 
 [[nodiscard]] inline Arg buffer_arg(uint32_t index, uint64_t offset = 0) {
   return {.kind = Arg::Kind::kBuffer, .buffer = index, .offset = offset, .scalar = {}};
+}
+[[nodiscard]] inline Arg image_arg(uint32_t index) {
+  return {.kind = Arg::Kind::kImage, .buffer = index, .scalar = {}};
 }
 template <typename T>
 [[nodiscard]] Arg scalar_arg(const T& value) {
@@ -84,6 +95,9 @@ struct KernelCase {
   double work = 0;
 
   [[nodiscard]] std::string source_path() const;  // relative to tests/kernels
+  // Whether there is code for a processor. For gfx90a there is none with images: its compiler knows not all of the library's
+  // instructions, and unoptimised code has them all.
+  [[nodiscard]] bool is_for(std::string_view processor) const;
 };
 
 struct KernelCaseFactory {

@@ -67,6 +67,7 @@ std::vector<Variant> variants_of(const KernelCase& kernel_case) {
       if (clang14 || path.find("-clang14/") == std::string::npos) variants.push_back(variant_of(path));
     }
   }
+  std::erase_if(variants, [&](const Variant& variant) { return !kernel_case.is_for(variant.target); });
   return variants;
 }
 

@@ -54,6 +54,30 @@ bool failed(cl_int status, const char* what, std::string* why) {
   return true;
 }
 
+cl_image_format image_format(ImageFormat format) {
+  switch (format) {
+    case ImageFormat::kRgbaUnorm8:
+      return {CL_RGBA, CL_UNORM_INT8};
+    case ImageFormat::kRgbaUint8:
+      return {CL_RGBA, CL_UNSIGNED_INT8};
+    case ImageFormat::kRF32:
+      return {CL_R, CL_FLOAT};
+    default:
+      return {CL_RGBA, CL_FLOAT};
+  }
+}
+
+cl_mem create_memory(cl_context context, const Buffer& buffer, cl_int* status) {
+  if (buffer.image.format == ImageFormat::kNone)
+    return clCreateBuffer(context, CL_MEM_READ_WRITE, std::max<size_t>(buffer.bytes.size(), 1), nullptr, status);
+  const cl_image_format format = image_format(buffer.image.format);
+  cl_image_desc shape{};
+  shape.image_type = CL_MEM_OBJECT_IMAGE2D;
+  shape.image_width = buffer.image.width;
+  shape.image_height = buffer.image.height;
+  return clCreateImage(context, CL_MEM_READ_WRITE, &format, &shape, nullptr, status);
+}
+
 }  // namespace
 
 struct OpenClRun::Impl {
@@ -100,9 +124,8 @@ std::unique_ptr<OpenClRun> OpenClRun::create(const KernelCase& kernel_case, cons
     return nullptr;
   }
   for (const Buffer& buffer : kernel_case.buffers) {
-    impl.buffers.push_back(
-        clCreateBuffer(d.context, CL_MEM_READ_WRITE, std::max<size_t>(buffer.bytes.size(), 1), nullptr, &status));
-    if (failed(status, "clCreateBuffer", why)) return nullptr;
+    impl.buffers.push_back(create_memory(d.context, buffer, &status));
+    if (failed(status, "creating a buffer or an image", why)) return nullptr;
   }
   for (const Launch& launch : kernel_case.launches) {
     cl_kernel kernel = clCreateKernel(impl.program, launch.kernel.c_str(), &status);
@@ -117,6 +140,9 @@ std::unique_ptr<OpenClRun> OpenClRun::create(const KernelCase& kernel_case, cons
             *why = "buffer offsets are not expressible in OpenCL 1.2";
             return nullptr;
           }
+          status = clSetKernelArg(kernel, index, sizeof(cl_mem), &impl.buffers[arg.buffer]);
+          break;
+        case Arg::Kind::kImage:
           status = clSetKernelArg(kernel, index, sizeof(cl_mem), &impl.buffers[arg.buffer]);
           break;
         case Arg::Kind::kScalar:
@@ -143,8 +169,15 @@ OpenClRun::~OpenClRun() {
 
 bool OpenClRun::reset(std::string* why) {
   for (size_t i = 0; i < impl_->buffers.size(); ++i) {
-    const std::vector<uint8_t>& bytes = impl_->kernel_case.buffers[i].bytes;
+    const auto& [name, bytes, image] = impl_->kernel_case.buffers[i];
     if (bytes.empty()) continue;
+    if (image.format != ImageFormat::kNone) {
+      const size_t origin[3] = {}, region[3] = {image.width, image.height, 1};
+      const cl_int status = clEnqueueWriteImage(device().queue, impl_->buffers[i], CL_TRUE, origin, region, 0, 0,
+                                                bytes.data(), 0, nullptr, nullptr);
+      if (failed(status, "clEnqueueWriteImage", why)) return false;
+      continue;
+    }
     cl_int status = clEnqueueWriteBuffer(device().queue, impl_->buffers[i], CL_TRUE, 0, bytes.size(), bytes.data(), 0,
                                          nullptr, nullptr);
     if (failed(status, "clEnqueueWriteBuffer", why)) return false;
@@ -167,8 +200,15 @@ bool OpenClRun::launch(std::string* why) {
 bool OpenClRun::read(std::vector<Buffer>* buffers, std::string* why) {
   *buffers = impl_->kernel_case.buffers;
   for (size_t i = 0; i < impl_->buffers.size(); ++i) {
-    std::vector<uint8_t>& bytes = (*buffers)[i].bytes;
+    auto& [name, bytes, image] = (*buffers)[i];
     if (bytes.empty()) continue;
+    if (image.format != ImageFormat::kNone) {
+      const size_t origin[3] = {}, region[3] = {image.width, image.height, 1};
+      const cl_int status = clEnqueueReadImage(device().queue, impl_->buffers[i], CL_TRUE, origin, region, 0, 0,
+                                               bytes.data(), 0, nullptr, nullptr);
+      if (failed(status, "clEnqueueReadImage", why)) return false;
+      continue;
+    }
     cl_int status = clEnqueueReadBuffer(device().queue, impl_->buffers[i], CL_TRUE, 0, bytes.size(), bytes.data(), 0,
                                         nullptr, nullptr);
     if (failed(status, "clEnqueueReadBuffer", why)) return false;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -17,6 +18,11 @@ std::string KernelCase::source_path() const {
       return "asm/" + object + ".s";
   }
   return {};
+}
+
+bool KernelCase::is_for(std::string_view processor) const {
+  const auto is_image = [](const Buffer& buffer) { return buffer.image.format != ImageFormat::kNone; };
+  return processor != "gfx90a" || std::none_of(buffers.begin(), buffers.end(), is_image);
 }
 
 std::span<const KernelCaseFactory> all_cases() {

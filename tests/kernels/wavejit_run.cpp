@@ -1,7 +1,9 @@
 #include "wavejit_run.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <cstring>
 
 namespace wavejit::kernels {
 namespace {
@@ -13,6 +15,35 @@ namespace {
 std::string last_error() {
   const wavejit_error* error = wavejit_last_error();
   return error != nullptr ? wavejit_error_message(error) : "no error message";
+}
+
+// The descriptor of an image at `address`, as a device has it in memory: Vega and GCN3 ISA manuals, "Image Resource Descriptor".
+std::array<uint32_t, 8> image_descriptor(const Image& image, uint64_t address, const std::string& target) {
+  struct {
+    uint32_t data, number, selects;
+  } format{};
+  constexpr uint32_t kRgba = 4 | 5 << 3 | 6 << 6 | 7 << 9, kRed = 4 | 1 << 9;
+  switch (image.format) {
+    case ImageFormat::kRgbaUnorm8:
+      format = {10, 0, kRgba};
+      break;
+    case ImageFormat::kRgbaUint8:
+      format = {10, 4, kRgba};
+      break;
+    case ImageFormat::kRgbaF32:
+      format = {14, 7, kRgba};
+      break;
+    case ImageFormat::kRF32:
+      format = {4, 7, kRed};
+      break;
+    case ImageFormat::kNone:
+      break;
+  }
+  const bool gfx9 = target.starts_with("gfx9");
+  return {static_cast<uint32_t>(address >> 8),
+          static_cast<uint32_t>(address >> 40 & 0xff) | format.data << 20 | format.number << 26,
+          (image.width - 1) | (image.height - 1) << 14, format.selects | (gfx9 ? 0u : 8u) << 20 | 9u << 28,
+          (image.width - 1) << 13};
 }
 
 }  // namespace
@@ -39,20 +70,39 @@ std::unique_ptr<WavejitRun> WavejitRun::create(const KernelCase& kernel_case, co
   if (failed(wavejit_module_load_file(path.c_str(), &options, &run->module_), path.c_str())) return nullptr;
   for (const Buffer& buffer : kernel_case.buffers) {
     void* pointer = nullptr;
-    if (failed(wavejit_buffer_alloc(buffer.bytes.size(), &pointer), buffer.name.c_str())) return nullptr;
+    const bool is_image = buffer.image.format != ImageFormat::kNone;
+    // Images begin at multiples of 256, and buffers end at the end of a page.
+    const size_t bytes = is_image ? (buffer.bytes.size() + 255) / 256 * 256 : buffer.bytes.size();
+    if (failed(wavejit_buffer_alloc(bytes, &pointer), buffer.name.c_str())) return nullptr;
     run->memory_.push_back(pointer);
+    void* descriptor = nullptr;
+    if (is_image) {
+      const auto words = image_descriptor(buffer.image, reinterpret_cast<uint64_t>(pointer), target);
+      if (failed(wavejit_buffer_alloc(sizeof words, &descriptor), buffer.name.c_str())) return nullptr;
+      std::memcpy(descriptor, words.data(), sizeof words);
+    }
+    run->descriptors_.push_back(descriptor);
   }
   for (const Launch& launch : kernel_case.launches) {
     wavejit_kernel* kernel = nullptr;
     if (failed(wavejit_kernel_create(run->module_, launch.kernel.c_str(), &kernel), launch.kernel.c_str()))
       return nullptr;
     run->kernels_.push_back(kernel);
+    const auto is_image = [](const Arg& arg) { return arg.kind == Arg::Kind::kImage; };
+    if (std::any_of(launch.args.begin(), launch.args.end(), is_image)) {
+      const std::vector<uint8_t> kernarg = run->kernarg_of(launch, kernel);
+      if (failed(wavejit_kernel_set_kernarg(kernel, kernarg.data(), kernarg.size()), "setting the arguments"))
+        return nullptr;
+      continue;
+    }
     for (uint32_t i = 0; i < launch.args.size(); ++i) {
       const Arg& arg = launch.args[i];
       wavejit_status status = WAVEJIT_OK;
       switch (arg.kind) {
         case Arg::Kind::kBuffer:
           status = wavejit_kernel_set_arg_pointer(kernel, i, static_cast<char*>(run->memory_[arg.buffer]) + arg.offset);
+          break;
+        case Arg::Kind::kImage:
           break;
         case Arg::Kind::kScalar:
           status = wavejit_kernel_set_arg(kernel, i, arg.scalar.data(), arg.scalar.size());
@@ -68,10 +118,32 @@ std::unique_ptr<WavejitRun> WavejitRun::create(const KernelCase& kernel_case, co
   return run;
 }
 
+std::vector<uint8_t> WavejitRun::kernarg_of(const Launch& launch, const wavejit_kernel* kernel) const {
+  std::vector<uint8_t> kernarg;
+  for (uint32_t i = 0; i < launch.args.size(); ++i) {
+    const Arg& arg = launch.args[i];
+    wavejit_arg_info info{};
+    info.size = sizeof info;
+    if (wavejit_kernel_arg(kernel, i, &info) != WAVEJIT_OK) return {};
+    std::vector<uint8_t> value = arg.scalar;
+    if (arg.kind != Arg::Kind::kScalar) {
+      const void* pointer = arg.kind == Arg::Kind::kImage ? descriptors_[arg.buffer]
+                                                          : static_cast<char*>(memory_[arg.buffer]) + arg.offset;
+      value.resize(sizeof pointer);
+      std::memcpy(value.data(), &pointer, sizeof pointer);
+    }
+    kernarg.resize(std::max<size_t>(kernarg.size(), size_t{info.offset} + info.bytes));
+    std::copy_n(value.begin(), std::min<size_t>(value.size(), info.bytes), kernarg.begin() + info.offset);
+  }
+  return kernarg;
+}
+
 WavejitRun::~WavejitRun() {
   for (wavejit_kernel* kernel : kernels_) wavejit_kernel_destroy(kernel);
   wavejit_module_destroy(module_);
   for (void* pointer : memory_) wavejit_buffer_free(pointer);
+  for (void* pointer : descriptors_)
+    if (pointer != nullptr) wavejit_buffer_free(pointer);
 }
 
 void WavejitRun::reset() {

@@ -68,12 +68,15 @@ class WavejitRun {
 
  private:
   WavejitRun() = default;
+  // The explicit arguments of a launch with images, which the C API does not take one by one. No local ones.
+  [[nodiscard]] std::vector<uint8_t> kernarg_of(const Launch& launch, const wavejit_kernel* kernel) const;
 
   KernelCase kernel_case_;
   uint64_t schedule_ = 0;
   wavejit_module* module_ = nullptr;
   std::vector<wavejit_kernel*> kernels_;  // one per launch
   std::vector<void*> memory_;             // one per buffer
+  std::vector<void*> descriptors_;        // of images, one per buffer; null for others
   uint64_t translate_ns_ = 0, cache_ns_ = 0;
   uint64_t translations_ = 0, cached_translations_ = 0;
   uint64_t host_instructions_ = 0;
