@@ -2,7 +2,6 @@
 
 #include <immintrin.h>
 
-#include <atomic>
 #include <bit>
 #include <cstring>
 
@@ -156,11 +155,6 @@ WAVEJIT_AVX2 PlaneSamples::Fixed PlaneSamples::far_fixed_point(const float* posi
 }
 
 namespace {
-
-// The compiler keeps the order of accesses to memory.
-inline void keep_order() {
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-}
 
 // Calls function(lane) for each lane, after noting it and ones behind it in `accessing`.
 template <typename F>

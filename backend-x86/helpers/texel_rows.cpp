@@ -3,7 +3,6 @@
 #include <immintrin.h>
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstring>
 
@@ -11,11 +10,6 @@ namespace wavejit::backend {
 namespace {
 
 using format::Number;
-
-// Accesses to memory stay on their side.
-inline void fence() {
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-}
 
 WAVEJIT_AVX2 inline __m256i load8(const void* row) {
   return _mm256_loadu_si256(static_cast<const __m256i*>(row));
@@ -46,7 +40,7 @@ WAVEJIT_AVX2 inline void fetch_all(const uint64_t* a, uint8_t* raw, unsigned str
   for (unsigned l = 0; l < TexelRows::kGroup; ++l) {
     T texel;
     std::memcpy(&texel, reinterpret_cast<const void*>(a[l]), sizeof texel);
-    fence();
+    keep_order();
     uint64_t wide[sizeof(T) > 8 ? 2 : 1] = {};
     std::memcpy(wide, &texel, sizeof texel);
     std::memcpy(raw + size_t{l} * stride, wide, sizeof(T) < 4 ? 4 : sizeof(T));
@@ -61,13 +55,13 @@ WAVEJIT_AVX2 inline void fetch_dwords(const uint64_t* a, uint8_t* raw) {
   };
   const auto four = [&](unsigned l) WAVEJIT_AVX2 {
     __m128i v = _mm_cvtsi32_si128(at(l));
-    fence();
+    keep_order();
     v = _mm_insert_epi32(v, at(l + 1), 1);
-    fence();
+    keep_order();
     v = _mm_insert_epi32(v, at(l + 2), 2);
-    fence();
+    keep_order();
     v = _mm_insert_epi32(v, at(l + 3), 3);
-    fence();
+    keep_order();
     return v;
   };
   const __m128i low = four(0);
@@ -130,7 +124,7 @@ void put_lanes(const uint64_t* a, unsigned lanes, const uint8_t* texels, unsigne
   for (; lanes != 0; lanes &= lanes - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(lanes));
     std::memcpy(reinterpret_cast<void*>(a[l]), texels + size_t{l} * stride, sizeof(T));
-    fence();
+    keep_order();
   }
 }
 
@@ -220,9 +214,46 @@ WAVEJIT_AVX2 const uint8_t* TexelRows::fetch(const uint64_t* a, unsigned lanes, 
   for (; lanes != 0; lanes &= lanes - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(lanes));
     std::memcpy(raw + size_t{l} * stride_, reinterpret_cast<const void*>(a[l]), bytes);
-    fence();
+    keep_order();
   }
   return raw;
+}
+
+template <TexelRows::Kind kKind>
+WAVEJIT_AVX2 inline void TexelRows::convert_as(const uint8_t* raw, unsigned needed, uint32_t (*rows)[kWaveSize]) const {
+  __m256i words[4];
+  if (stride_ == 4) {
+    words[0] = load8(raw);
+  } else if (stride_ == 8) {
+    split_pairs(raw, words);
+  } else {
+    split_quads(raw, words);
+  }
+  for (unsigned i = 0; i < 4; ++i) {
+    if ((needed >> i & 1) == 0) continue;
+    const auto bits = static_cast<int>(layout_.bits[i]), shift = static_cast<int>(layout_.shift[i]);
+    __m256i v = stride_ == 4 ? words[0] : words[shift / 32];
+    if (bits != 32) {
+      // To the upper end, and from there to the lower.
+      v = _mm256_sll_epi32(v, _mm_cvtsi32_si128(32 - bits - shift % 32));
+      const __m128i down = _mm_cvtsi32_si128(32 - bits);
+      constexpr bool kHasSign = kKind == Kind::with_sign || kKind == Kind::snorm || kKind == Kind::sscaled;
+      v = kHasSign ? _mm256_sra_epi32(v, down) : _mm256_srl_epi32(v, down);
+    }
+    if constexpr (kKind == Kind::unorm) {
+      // The quotient rounded once: no quotient of numbers of 16 bits is near the middle between two floats.
+      const __m256 all = _mm256_set1_ps(static_cast<float>((1u << bits) - 1));
+      v = _mm256_castps_si256(_mm256_div_ps(_mm256_cvtepi32_ps(v), all));
+    } else if constexpr (kKind == Kind::snorm) {
+      const __m256 top = _mm256_set1_ps(static_cast<float>((1u << (bits - 1)) - 1));
+      v = _mm256_castps_si256(_mm256_max_ps(_mm256_div_ps(_mm256_cvtepi32_ps(v), top), _mm256_set1_ps(-1)));
+    } else if constexpr (kKind == Kind::uscaled || kKind == Kind::sscaled) {
+      v = _mm256_castps_si256(_mm256_cvtepi32_ps(v));
+    } else if constexpr (kKind == Kind::half) {
+      v = _mm256_castps_si256(_mm256_cvtph_ps(narrowed(v)));
+    }
+    store8(rows[i], v);
+  }
 }
 
 WAVEJIT_AVX2 void TexelRows::convert(const uint8_t* raw, unsigned needed, uint32_t (*rows)[kWaveSize]) const {
@@ -235,50 +266,21 @@ WAVEJIT_AVX2 void TexelRows::convert(const uint8_t* raw, unsigned needed, uint32
     }
     return;
   }
-  __m256i words[4];
-  if (stride_ == 4) {
-    words[0] = load8(raw);
-  } else if (stride_ == 8) {
-    split_pairs(raw, words);
-  } else {
-    split_quads(raw, words);
-  }
-  for (unsigned i = 0; i < 4; ++i) {
-    if ((needed >> i & 1) == 0) continue;
-    const auto bits = static_cast<int>(layout_.bits[i]), shift = static_cast<int>(layout_.shift[i]);
-    __m256i v = words[shift / 32];
-    if (bits != 32) {
-      // To the upper end, and from there to the lower.
-      v = _mm256_sll_epi32(v, _mm_cvtsi32_si128(32 - bits - shift % 32));
-      const __m128i down = _mm_cvtsi32_si128(32 - bits);
-      const bool has_sign = kind_ == Kind::with_sign || kind_ == Kind::snorm || kind_ == Kind::sscaled;
-      v = has_sign ? _mm256_sra_epi32(v, down) : _mm256_srl_epi32(v, down);
-    }
-    const auto as_float = [&] WAVEJIT_AVX2 { return _mm256_cvtepi32_ps(v); };
-    __m256 number;
-    switch (kind_) {
-      case Kind::unorm:
-        // The quotient rounded once: no quotient of numbers of 16 bits is near the middle between two floats.
-        number = _mm256_div_ps(as_float(), _mm256_set1_ps(static_cast<float>((1u << bits) - 1)));
-        break;
-      case Kind::snorm:
-        number = _mm256_div_ps(as_float(), _mm256_set1_ps(static_cast<float>((1u << (bits - 1)) - 1)));
-        number = _mm256_max_ps(number, _mm256_set1_ps(-1));
-        break;
-      case Kind::uscaled:
-      case Kind::sscaled:
-        number = as_float();
-        break;
-      case Kind::half:
-        if (bits == 16) {
-          number = _mm256_cvtph_ps(narrowed(v));
-          break;
-        }
-        [[fallthrough]];
-      default:
-        number = _mm256_castsi256_ps(v);
-    }
-    store8(rows[i], _mm256_castps_si256(number));
+  switch (kind_) {
+    case Kind::with_sign:
+      return convert_as<Kind::with_sign>(raw, needed, rows);
+    case Kind::unorm:
+      return convert_as<Kind::unorm>(raw, needed, rows);
+    case Kind::snorm:
+      return convert_as<Kind::snorm>(raw, needed, rows);
+    case Kind::uscaled:
+      return convert_as<Kind::uscaled>(raw, needed, rows);
+    case Kind::sscaled:
+      return convert_as<Kind::sscaled>(raw, needed, rows);
+    case Kind::half:
+      return convert_as<Kind::half>(raw, needed, rows);
+    default:
+      return convert_as<Kind::plain>(raw, needed, rows);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <optional>
 
@@ -14,6 +15,11 @@
 #define WAVEJIT_AVX2 __attribute__((target("avx2,fma,f16c")))
 
 namespace wavejit::backend {
+
+// The compiler keeps the order of accesses to memory around this: the first lane that faults is the one that is reported.
+inline void keep_order() {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
 
 using Rows = uint32_t[4][kWaveSize];  // by component and lane
 
@@ -43,6 +49,8 @@ class TexelRows {
   enum class Kind : uint8_t { plain, with_sign, unorm, snorm, uscaled, sscaled, half, by_lane };
 
   const uint8_t* fetch(const uint64_t* addresses, unsigned lanes, uint8_t* raw) const;
+  template <Kind kKind>
+  void convert_as(const uint8_t* raw, unsigned needed, uint32_t (*rows)[kWaveSize]) const;
   void pack(const uint32_t* const (&rows)[4], unsigned first, uint8_t* texels) const;
 
   format::Layout layout_;
