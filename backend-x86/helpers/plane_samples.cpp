@@ -360,11 +360,14 @@ WAVEJIT_AVX2 void PlaneSamples::sum_bytes(const Places& p, uint64_t lanes, uint6
     default:
       fetch_pairs<uint32_t>(p, lanes, accessing, texels);
   }
-  const __m256i zero = _mm256_setzero_si256(), bias = _mm256_set1_epi16(-0x8000);
-  // The weight of a lane for each of the 16-bit numbers made of its four bytes: of lanes 0 and 1, 2 and 3 of each half.
+  const __m256i zero = _mm256_setzero_si256(), bias = _mm256_set1_epi8(-0x80);
+  // The two weights of a lane for each of its four bytes: of lanes 0 and 1, 2 and 3 of each half.
   const __m256i first_two =
       _mm256_setr_epi8(0, 1, 0, 1, 0, 1, 0, 1, 4, 5, 4, 5, 4, 5, 4, 5, 0, 1, 0, 1, 0, 1, 0, 1, 4, 5, 4, 5, 4, 5, 4, 5);
   const __m256i last_two = _mm256_add_epi8(first_two, _mm256_set1_epi8(8));
+  // Each byte of the left texel and that of the right one, of two lanes.
+  const __m256i neighbours = _mm256_setr_epi8(0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15, 0, 4, 1, 5, 2, 6, 3,
+                                              7, 8, 12, 9, 13, 10, 14, 11, 15);
   for (unsigned first = 0; first < kWaveSize; first += 8) {
     if ((lanes >> first & 0xff) == 0) {
       for (unsigned i = 0; i < 4; ++i)
@@ -372,23 +375,22 @@ WAVEJIT_AVX2 void PlaneSamples::sum_bytes(const Places& p, uint64_t lanes, uint6
       continue;
     }
     const __m256i right = row8(p.weight_right + first), lower = row8(p.weight_lower + first);
-    // (256 - w, w), as the multiply-add of pairs wants it.
-    const __m256i pair = _mm256_or_si256(_mm256_sub_epi32(_mm256_set1_epi32(256), lower), _mm256_slli_epi32(lower, 16));
-    const __m256i weights[2] = {_mm256_shuffle_epi8(right, first_two), _mm256_shuffle_epi8(right, last_two)};
-    const __m256i pairs[4] = {_mm256_shuffle_epi32(pair, 0x00), _mm256_shuffle_epi32(pair, 0x55),
-                              _mm256_shuffle_epi32(pair, 0xaa), _mm256_shuffle_epi32(pair, 0xff)};
-    // The sums of lane i of each half, of which bytes[row][i / 2] has the left texels before the right ones.
+    // (256 - w, w), as multiply-adds of pairs want it: of bytes, and of words. Where w is 0, both texels are the same, so that the
+    // weights may be any that have this sum.
+    const __m256i halves = _mm256_and_si256(_mm256_cmpeq_epi32(right, zero), _mm256_set1_epi32(128));
+    const __m256i weight = _mm256_or_si256(right, halves), all = _mm256_set1_epi32(256);
+    const __m256i across = _mm256_or_si256(_mm256_sub_epi32(all, weight), _mm256_slli_epi32(weight, 8));
+    const __m256i weights[2] = {_mm256_shuffle_epi8(across, first_two), _mm256_shuffle_epi8(across, last_two)};
+    const __m256i down = _mm256_or_si256(_mm256_sub_epi32(all, lower), _mm256_slli_epi32(lower, 16));
+    const __m256i pairs[4] = {_mm256_shuffle_epi32(down, 0x00), _mm256_shuffle_epi32(down, 0x55),
+                              _mm256_shuffle_epi32(down, 0xaa), _mm256_shuffle_epi32(down, 0xff)};
+    // The sums of lane i of each half, of bytes[row][i / 2]. Numbers are less by half of their range, and so have a sign.
     const auto sums = [&](const __m256i(&bytes)[2][2], __m256i(&out)[4]) WAVEJIT_AVX2 {
       for (unsigned k = 0; k < 2; ++k) {
-        // left * 256 + (right - left) * w has 16 bits, and so may be computed in so many.
-        const auto row = [&](__m256i v) WAVEJIT_AVX2 {
-          const __m256i left = _mm256_unpacklo_epi8(v, zero), right = _mm256_unpackhi_epi8(v, zero);
-          const __m256i more = _mm256_mullo_epi16(_mm256_sub_epi16(right, left), weights[k]);
-          return _mm256_xor_si256(_mm256_add_epi16(_mm256_slli_epi16(left, 8), more), bias);
-        };
-        const __m256i up = row(bytes[0][k]), down = row(bytes[1][k]);
-        out[2 * k] = _mm256_madd_epi16(_mm256_unpacklo_epi16(up, down), pairs[2 * k]);
-        out[2 * k + 1] = _mm256_madd_epi16(_mm256_unpackhi_epi16(up, down), pairs[2 * k + 1]);
+        const __m256i upper_row = _mm256_maddubs_epi16(weights[k], _mm256_xor_si256(bytes[0][k], bias));
+        const __m256i lower_row = _mm256_maddubs_epi16(weights[k], _mm256_xor_si256(bytes[1][k], bias));
+        out[2 * k] = _mm256_madd_epi16(_mm256_unpacklo_epi16(upper_row, lower_row), pairs[2 * k]);
+        out[2 * k + 1] = _mm256_madd_epi16(_mm256_unpackhi_epi16(upper_row, lower_row), pairs[2 * k + 1]);
       }
     };
     __m256i bytes[2][2], tops[2][2], sum[4], sum_of_tops[4];
@@ -397,7 +399,7 @@ WAVEJIT_AVX2 void PlaneSamples::sum_bytes(const Places& p, uint64_t lanes, uint6
         // Two lanes of each half.
         const auto* two = reinterpret_cast<const __m128i*>(&texels[row][first + 2 * k]);
         const __m256i both = together(_mm_loadu_si128(two), _mm_loadu_si128(two + 2));
-        bytes[row][k] = _mm256_shuffle_epi32(both, 0b11'01'10'00);
+        bytes[row][k] = _mm256_shuffle_epi8(both, neighbours);
         tops[row][k] = highest_bits(bytes[row][k]);
       }
     }
@@ -406,9 +408,9 @@ WAVEJIT_AVX2 void PlaneSamples::sum_bytes(const Places& p, uint64_t lanes, uint6
     __m256 lane[4];
     const __m256i unbias = _mm256_set1_epi32(0x8000 * 256);
     for (unsigned i = 0; i < 4; ++i) {
-      const __m256 all = _mm256_cvtepi32_ps(_mm256_add_epi32(sum[i], unbias));
+      const __m256 most = _mm256_cvtepi32_ps(_mm256_add_epi32(sum[i], unbias));
       const __m256 rest = _mm256_cvtepi32_ps(_mm256_add_epi32(sum_of_tops[i], unbias));
-      lane[i] = _mm256_mul_ps(_mm256_fmadd_ps(all, _mm256_set1_ps(0x808080), rest), _mm256_set1_ps(0x1p-47f));
+      lane[i] = _mm256_mul_ps(_mm256_fmadd_ps(most, _mm256_set1_ps(0x808080), rest), _mm256_set1_ps(0x1p-47f));
     }
     // To rows by component.
     const __m256 a = _mm256_unpacklo_ps(lane[0], lane[1]), b = _mm256_unpackhi_ps(lane[0], lane[1]);
