@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 namespace wavejit::backend {
 namespace {
@@ -320,10 +321,15 @@ WAVEJIT_AVX2 inline void PlaneSamples::fetch_pairs(const Places& p, uint64_t lan
     keep_order();
     return uint32_t{value};
   };
-  const auto both_rows = [&](unsigned l) WAVEJIT_AVX2 {
+  // Both texels of a row at once. What is between and behind smaller ones is in components that the format does not have.
+  const auto both = [&](unsigned l) WAVEJIT_AVX2 {
+    using Two = std::conditional_t<sizeof(T) == 1, uint16_t, std::conditional_t<sizeof(T) == 2, uint32_t, uint64_t>>;
     for (unsigned row = 0; row < 2; ++row) {
-      std::memcpy(&pairs[row][l], reinterpret_cast<const void*>(base + p.corner[2 * row][l]), sizeof(Pair));
+      Two two;
+      std::memcpy(&two, reinterpret_cast<const void*>(base + p.corner[2 * row][l]), sizeof two);
       keep_order();
+      const uint64_t apart = sizeof(T) == 4 ? two : two | uint64_t{two} << (32 - 8 * sizeof(T));
+      std::memcpy(&pairs[row][l], &apart, sizeof apart);
     }
   };
   const auto corners = [&](unsigned l) WAVEJIT_AVX2 {
@@ -333,11 +339,11 @@ WAVEJIT_AVX2 inline void PlaneSamples::fetch_pairs(const Places& p, uint64_t lan
     }
   };
   for (unsigned first = 0; first < kWaveSize; first += 4) {
-    const bool adjacent = sizeof(T) == 4 && (p.adjacent >> first & 15) == 15;
+    const bool adjacent = (p.adjacent >> first & 15) == 15;
     if ((lanes >> first & 15) != 15) {
       each_lane(lanes & uint64_t{15} << first, accessing, corners);
     } else if (adjacent) {
-      each_of_four(first, accessing, both_rows);
+      each_of_four(first, accessing, both);
     } else {
       each_of_four(first, accessing, corners);
     }
