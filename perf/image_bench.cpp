@@ -1,5 +1,6 @@
-// What image instructions cost a lane: samples, loads and stores of 2D images of one level. One wave at a time, one thread;
-// engines side by side. Each benchmark is <instruction>/<format>/<engine>, and its counter "per_lane" is the time.
+// What image instructions cost a lane: samples, loads and stores of 2D images of one level. One wave at a time, one
+// thread; engines side by side. Each benchmark is <instruction>/<format>/<engine>, and its counter "per_lane" is the
+// time.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -31,8 +32,8 @@ constexpr uint32_t kSize = 256;  // texels, both ways
 constexpr unsigned kRows = 64;   // accesses of each wave
 constexpr uint32_t kWaves = 64;
 
-// A wave has a row of pixels, then the next one, and so on: integers for loads and stores; for samples floats that are not
-// quite a texel apart, in texels times the argument `scale`. The sum of all that is read goes to `out`.
+// A wave has a row of pixels, then the next one, and so on: integers for loads and stores; for samples floats that are
+// not quite a texel apart, in texels times the argument `scale`. The sum of all that is read goes to `out`.
 wavejit::test::KernelSource kernel(const std::string& name, const std::string& access, bool floats,
                                    unsigned components) {
   std::string body = R"(

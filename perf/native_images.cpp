@@ -1,4 +1,5 @@
-// Kernels with images, as loops over pixels in memory. Compiled with -O3 -march=native -ffast-math (perf/CMakeLists.txt).
+// Kernels with images, as loops over pixels in memory. Compiled with -O3 -march=native -ffast-math
+// (perf/CMakeLists.txt).
 #include "native_images.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Image instructions (MIMG): applies internal/semantics/image_access.h, which handles one lane, to the lanes of a wave. What
-// most programs use has vector code (texel_rows.h, plane_samples.h).
+// Image instructions (MIMG): applies internal/semantics/image_access.h, which handles one lane, to the lanes of a wave.
+// What most programs use has vector code (texel_rows.h, plane_samples.h).
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -139,7 +139,8 @@ uint64_t stage_texels(const Access& a, unsigned first, bool write) {
   return lanes;
 }
 
-// Calls read(rows), which reads texels and returns the lanes that have got them, and makes the result of them: not of 16 bits.
+// Calls read(rows), which reads texels and returns the lanes that have got them, and makes the result of them: not of
+// 16 bits.
 template <typename F>
 uint64_t put_texels(const Access& a, F&& read) {
   if (a.about.in_place) return read(*reinterpret_cast<Rows*>(a.args->out));

@@ -24,7 +24,8 @@ WAVEJIT_AVX2 inline __m128i upper_half(__m256i v) {
   return _mm256_extracti128_si256(v, 1);
 }
 
-// i modulo `size`, of four whole numbers up to 2^25: the quotient is whole or at least 2^-15 away from the next whole number.
+// i modulo `size`, of four whole numbers up to 2^25: the quotient is whole or at least 2^-15 away from the next whole
+// number.
 WAVEJIT_AVX2 __m128i modulo4(__m128i i, uint32_t size) {
   const __m256d value = _mm256_cvtepi32_pd(i), by = _mm256_set1_pd(size);
   const __m256d quotient = _mm256_floor_pd(_mm256_div_pd(value, by));
@@ -119,8 +120,8 @@ WAVEJIT_AVX2 inline PlaneSamples::Fixed PlaneSamples::fixed_point(const float* p
   if (_mm256_movemask_ps(_mm256_cmp_ps(magnitude, _mm256_set1_ps(0x1p22f), _CMP_NLT_UQ)) != 0)
     return far_fixed_point(positions, s);
   const __m256 error = _mm256_fnmadd_ps(p, scale, near);
-  // Of `near` rounded down or the next integer, the one that the product plus `half` is rounded down to. The difference is exact
-  // where it is about as small as the error.
+  // Of `near` rounded down or the next integer, the one that the product plus `half` is rounded down to. The difference
+  // is exact where it is about as small as the error.
   const __m256 below = _mm256_floor_ps(near);
   const __m256 above = _mm256_sub_ps(near, _mm256_add_ps(below, _mm256_set1_ps(s.half)));
   const __m256i up = _mm256_castps_si256(_mm256_cmp_ps(above, error, _CMP_GE_OQ));
@@ -138,8 +139,8 @@ WAVEJIT_AVX2 inline PlaneSamples::Fixed PlaneSamples::fixed_point(const float* p
 WAVEJIT_AVX2 PlaneSamples::Fixed PlaneSamples::far_fixed_point(const float* positions, const Scaling& s) {
   __m256 p = _mm256_loadu_ps(positions);
   p = _mm256_and_ps(p, _mm256_cmp_ps(p, p, _CMP_ORD_Q));
-  // The product is exact, and the sum with a half is unless the position is so near to 0 that it does not matter. The integer is in
-  // the lower bits of a sum with 1.5 * 2^52.
+  // The product is exact, and the sum with a half is unless the position is so near to 0 that it does not matter. The
+  // integer is in the lower bits of a sum with 1.5 * 2^52.
   const auto four = [&](__m128 x) WAVEJIT_AVX2 {
     __m256d t = _mm256_mul_pd(_mm256_cvtps_pd(x), _mm256_set1_pd(s.scale));
     t = _mm256_min_pd(_mm256_max_pd(t, _mm256_set1_pd(s.low)), _mm256_set1_pd(s.high));
@@ -321,7 +322,8 @@ WAVEJIT_AVX2 inline void PlaneSamples::fetch_pairs(const Places& p, uint64_t lan
     keep_order();
     return uint32_t{value};
   };
-  // Both texels of a row at once. What is between and behind smaller ones is in components that the format does not have.
+  // Both texels of a row at once. What is between and behind smaller ones is in components that the format does not
+  // have.
   const auto both = [&](unsigned l) WAVEJIT_AVX2 {
     using Two = std::conditional_t<sizeof(T) == 1, uint16_t, std::conditional_t<sizeof(T) == 2, uint32_t, uint64_t>>;
     for (unsigned row = 0; row < 2; ++row) {
@@ -350,9 +352,10 @@ WAVEJIT_AVX2 inline void PlaneSamples::fetch_pairs(const Places& p, uint64_t lan
   }
 }
 
-// Of unsigned normalised bytes. The value of byte i is i / 255 rounded to 24 bits, which is i * 0x808080 + h(i) in 2^-31, where
-// h(i) is the highest bit that is set in i. With weights w in 2^-16 the sum is therefore 0x808080 * sum(w * i) + sum(w * h(i))
-// in 2^-47, of which both sums have at most 24 bits: one fused multiply-add rounds it once, as the exact sum is.
+// Of unsigned normalised bytes. The value of byte i is i / 255 rounded to 24 bits, which is i * 0x808080 + h(i) in
+// 2^-31, where h(i) is the highest bit that is set in i. With weights w in 2^-16 the sum is therefore 0x808080 * sum(w
+// * i) + sum(w * h(i)) in 2^-47, of which both sums have at most 24 bits: one fused multiply-add rounds it once, as the
+// exact sum is.
 WAVEJIT_AVX2 void PlaneSamples::sum_bytes(const Places& p, uint64_t lanes, uint64_t& accessing, unsigned needed,
                                           Rows& rows) const {
   alignas(32) Pairs texels;
@@ -381,8 +384,8 @@ WAVEJIT_AVX2 void PlaneSamples::sum_bytes(const Places& p, uint64_t lanes, uint6
       continue;
     }
     const __m256i right = row8(p.weight_right + first), lower = row8(p.weight_lower + first);
-    // (256 - w, w), as multiply-adds of pairs want it: of bytes, and of words. Where w is 0, both texels are the same, so that the
-    // weights may be any that have this sum.
+    // (256 - w, w), as multiply-adds of pairs want it: of bytes, and of words. Where w is 0, both texels are the same,
+    // so that the weights may be any that have this sum.
     const __m256i halves = _mm256_and_si256(_mm256_cmpeq_epi32(right, zero), _mm256_set1_epi32(128));
     const __m256i weight = _mm256_or_si256(right, halves), all = _mm256_set1_epi32(256);
     const __m256i across = _mm256_or_si256(_mm256_sub_epi32(all, weight), _mm256_slli_epi32(weight, 8));
@@ -390,7 +393,8 @@ WAVEJIT_AVX2 void PlaneSamples::sum_bytes(const Places& p, uint64_t lanes, uint6
     const __m256i down = _mm256_or_si256(_mm256_sub_epi32(all, lower), _mm256_slli_epi32(lower, 16));
     const __m256i pairs[4] = {_mm256_shuffle_epi32(down, 0x00), _mm256_shuffle_epi32(down, 0x55),
                               _mm256_shuffle_epi32(down, 0xaa), _mm256_shuffle_epi32(down, 0xff)};
-    // The sums of lane i of each half, of bytes[row][i / 2]. Numbers are less by half of their range, and so have a sign.
+    // The sums of lane i of each half, of bytes[row][i / 2]. Numbers are less by half of their range, and so have a
+    // sign.
     const auto sums = [&](const __m256i(&bytes)[2][2], __m256i(&out)[4]) WAVEJIT_AVX2 {
       for (unsigned k = 0; k < 2; ++k) {
         const __m256i upper_row = _mm256_maddubs_epi16(weights[k], _mm256_xor_si256(bytes[0][k], bias));

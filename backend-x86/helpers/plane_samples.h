@@ -1,5 +1,5 @@
-// Samples of plane images, a wave at a time: what image::Sample of internal/semantics/image_access.h does for one lane, for
-// images that most programs have. The results are the same bit by bit (tests/backend/plane_samples_test.cpp).
+// Samples of plane images, a wave at a time: what image::Sample of internal/semantics/image_access.h does for one lane,
+// for images that most programs have. The results are the same bit by bit (tests/backend/plane_samples_test.cpp).
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,19 @@ namespace wavejit::backend {
 
 class PlaneSamples {
  public:
-  // Nothing unless the image has two dimensions, one level and less than 4 GiB; its components are numbers with a fraction or are not filtered;
-  // the filter does not depend on the level of detail; and the instruction compares nothing, adds no offset and has addresses
-  // of 32 bits. The image and the sampler have no `problem`.
+  // Nothing unless the image has two dimensions, one level and less than 4 GiB; its components are numbers with a
+  // fraction or are not filtered; the filter does not depend on the level of detail; and the instruction compares
+  // nothing, adds no offset and has addresses of 32 bits. The image and the sampler have no `problem`.
   [[nodiscard]] static std::optional<PlaneSamples> of(const image::Image& image, const image::Sampler& sampler,
                                                       const image::Fields& fields);
 
-  // Whether samples are weighted sums, which sums() computes; if not, they are texels, which addresses() and texels() find.
+  // Whether samples are weighted sums, which sums() computes; if not, they are texels, which addresses() and texels()
+  // find.
   [[nodiscard]] bool linear() const { return linear_; }
 
-  // The texels of `lanes` as components, and which lanes have got them: others read a texel outside of the image. `needed`:
-  // components, as in TexelRows. Reads memory, which may fault: before, `accessing` gets the bits of the lane, which is the lowest,
-  // and of others. Needs AVX2.
+  // The texels of `lanes` as components, and which lanes have got them: others read a texel outside of the image.
+  // `needed`: components, as in TexelRows. Reads memory, which may fault: before, `accessing` gets the bits of the
+  // lane, which is the lowest, and of others. Needs AVX2.
   uint64_t sums(const float* x, const float* y, uint64_t lanes, unsigned needed, uint64_t& accessing, Rows& rows) const;
 
   // Addresses of texels that are not filtered, and the lanes that have one in the image. Needs AVX2.
@@ -33,8 +34,8 @@ class PlaneSamples {
 
  private:
   enum class Sum : uint8_t { one_float, four_floats, four_halves, bytes, others };
-  // One axis. A position is position * scale, plus `half`, rounded down, plus `bias`, in 1/256 of a texel, and between `low` and
-  // `high` of such.
+  // One axis. A position is position * scale, plus `half`, rounded down, plus `bias`, in 1/256 of a texel, and between
+  // `low` and `high` of such.
   struct Scaling {
     float scale, half;
     int32_t bias;
@@ -43,8 +44,9 @@ class PlaneSamples {
   };
   // A texel, not clamped, and the weight of the next one, in 1/256.
   struct Fixed;
-  // The corners of each lane's footprint, as offsets from the first texel: upper left, upper right, lower left, lower right; the
-  // weights of the right and the lower ones, in 1/256. Instead of one without weight there is the one next to it.
+  // The corners of each lane's footprint, as offsets from the first texel: upper left, upper right, lower left, lower
+  // right; the weights of the right and the lower ones, in 1/256. Instead of one without weight there is the one next
+  // to it.
   struct Places {
     alignas(32) uint32_t corner[4][kWaveSize];
     alignas(32) int32_t weight_right[kWaveSize], weight_lower[kWaveSize];

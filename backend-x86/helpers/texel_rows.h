@@ -1,5 +1,6 @@
 // Texels as registers have them, eight lanes at a time: what format::read_element and format::write_element of
-// internal/semantics/data_format.h do for one element. The results are the same bit by bit (tests/backend/texel_rows_test.cpp).
+// internal/semantics/data_format.h do for one element. The results are the same bit by bit
+// (tests/backend/texel_rows_test.cpp).
 #pragma once
 
 #include <array>
@@ -16,7 +17,8 @@
 
 namespace wavejit::backend {
 
-// The compiler keeps the order of accesses to memory around this: the first lane that faults is the one that is reported.
+// The compiler keeps the order of accesses to memory around this: the first lane that faults is the one that is
+// reported.
 inline void keep_order() {
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
@@ -32,14 +34,15 @@ class TexelRows {
   // The format is valid.
   TexelRows(const format::Layout& layout, format::Number number);
 
-  // Texels of `lanes` at `addresses`, whose bits are in `needed` (bit i: component i); rows of other lanes get 0. The host's
-  // memory is read in the order of the lanes, so that the first one that faults is the first one that would. Needs AVX2.
+  // Texels of `lanes` at `addresses`, whose bits are in `needed` (bit i: component i); rows of other lanes get 0. The
+  // host's memory is read in the order of the lanes, so that the first one that faults is the first one that would.
+  // Needs AVX2.
   void load(const uint64_t* addresses, uint64_t lanes, unsigned needed, Rows& rows) const;
   // Components in registers to texels; null for one that is 0. Needs AVX2.
   void store(const uint64_t* addresses, uint64_t lanes, const uint32_t* const (&rows)[4]) const;
 
-  // Bytes from texel to texel in `raw` of a group of lanes, and what convert() makes of them: a row of eight lanes for each
-  // component of `needed`. Needs AVX2.
+  // Bytes from texel to texel in `raw` of a group of lanes, and what convert() makes of them: a row of eight lanes for
+  // each component of `needed`. Needs AVX2.
   [[nodiscard]] unsigned stride() const { return stride_; }
   void convert(const uint8_t* raw, unsigned needed, uint32_t (*rows)[kWaveSize]) const;
 
@@ -81,8 +84,8 @@ struct TexelSource {
 };
 using TexelSources = std::array<TexelSource, 4>;
 [[nodiscard]] TexelSources texel_sources(const image::Image& image);
-// The components of texels that `sources` read, of those that `dmask` selects; one if there is none, as texels are read in any
-// case, and may fault.
+// The components of texels that `sources` read, of those that `dmask` selects; one if there is none, as texels are read
+// in any case, and may fault.
 [[nodiscard]] unsigned needed_components(const TexelSources& sources, unsigned dmask);
 // Writes the components that `dmask` selects one behind the other; 0 for lanes other than `lanes`. Needs AVX2.
 void put_rows(const TexelSources& sources, unsigned dmask, const Rows& rows, uint64_t lanes,

@@ -35,8 +35,8 @@ std::vector<Inst*> descriptors(Context& c) {
   return operands;
 }
 
-// How many registers the address can have is in the descriptor: as many as any image has, which is a position in a 3D image or an
-// array and what `flags` adds.
+// How many registers the address can have is in the descriptor: as many as any image has, which is a position in a 3D
+// image or an array and what `flags` adds.
 unsigned most_registers(uint8_t flags) {
   const auto more = static_cast<unsigned>(std::popcount(static_cast<unsigned>(flags & ~flag::kLodZero)));
   return 3 + more + ((flags & flag::kDerivatives) != 0 ? 5 : 0);

@@ -95,8 +95,8 @@ struct KernelCase {
   double work = 0;
 
   [[nodiscard]] std::string source_path() const;  // relative to tests/kernels
-  // Whether there is code for a processor. For gfx90a there is none with images: its compiler knows not all of the library's
-  // instructions, and unoptimised code has them all.
+  // Whether there is code for a processor. For gfx90a there is none with images: its compiler knows not all of the
+  // library's instructions, and unoptimised code has them all.
   [[nodiscard]] bool is_for(std::string_view processor) const;
 };
 

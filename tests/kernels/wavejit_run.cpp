@@ -17,7 +17,8 @@ std::string last_error() {
   return error != nullptr ? wavejit_error_message(error) : "no error message";
 }
 
-// The descriptor of an image at `address`, as a device has it in memory: Vega and GCN3 ISA manuals, "Image Resource Descriptor".
+// The descriptor of an image at `address`, as a device has it in memory: Vega and GCN3 ISA manuals, "Image Resource
+// Descriptor".
 std::array<uint32_t, 8> image_descriptor(const Image& image, uint64_t address, const std::string& target) {
   struct {
     uint32_t data, number, selects;

@@ -316,8 +316,8 @@ TEST_P(Faults, NullAndNonCanonicalPointers) {
   expect_works(module, engine);
 }
 
-// A lane's address may lie beyond those that the host can have, where others read memory. The processor does not say which
-// address it was.
+// A lane's address may lie beyond those that the host can have, where others read memory. The processor does not say
+// which address it was.
 TEST_P(Faults, NonCanonicalInOneLane) {
   if (kAddressSanitizer) GTEST_SKIP() << "AddressSanitizer reads the shadow of the address first, which is not mapped";
   const auto& [target, engine] = GetParam();
