@@ -69,6 +69,12 @@ class PairedWays {
     const Symbol mask = of(lanes_.mask, own, kMaxDepth);
     if (mask == kWith) return true;  // there is no such lane
     if (mask != kWithout) assume(mask, kWithout);
+    if (in_.dominators.dominates(wave.at, branch_)) {
+      // The lane leaves a loop inside, and the wave goes round for others.
+      const Loop inner = natural_loop(wave.at);
+      if (wave.at == loop_.header || inner.latches.size() != 1 || inner.latches[0] != branch_) return false;
+      assume_own_way(own);
+    }
     assume_what_led_here(own);
     for (unsigned steps = 0; steps < kMaxBlocks; ++steps) {
       if (wave.ended && own.ended) return end_alike(wave, own);
@@ -104,6 +110,20 @@ class PairedWays {
     }
   }
 
+  // Masks that have the lane: it has come to the branch on its own way, by its bits.
+  void assume_own_way(Execution& run) {
+    const Block* block = branch_;
+    for (unsigned i = 0; i < kMaxDepth && block != nullptr && block != loop_.header && loop_.body.contains(block);
+         ++i) {
+      const Block* const before = block->predecessors.size() == 1 ? block->predecessors[0] : nullptr;
+      if (before != nullptr && before->successors.size() == 2 && before->successors[0] != before->successors[1]) {
+        const auto branch = lane_branch(*before);
+        if (branch && before->successors[branch->some] == block) assume(of(branch->mask, run, kMaxDepth), kWith);
+      }
+      block = in_.dominators.immediate(block);
+    }
+  }
+
   // Whether control can come from one block to another in this iteration.
   bool leads_to(const Block* from, const Block* to) const {
     std::unordered_set<const Block*> seen;
@@ -121,7 +141,9 @@ class PairedWays {
 
   bool execute(Execution& run) {
     const Block* block = run.at;
-    if (!loop_.body.contains(block) || block == loop_.header || !run.visited.insert(block).second) return false;
+    if (!loop_.body.contains(block) || block == loop_.header) return false;
+    if (begins_loop(block)) return !run.alone && pass_by(natural_loop(block), run);
+    if (!run.visited.insert(block).second) return false;
     // Phis take their values at once.
     std::vector<std::pair<const Inst*, Symbol>> phis;
     for (const Inst* inst : block->insts) {
@@ -139,6 +161,101 @@ class PairedWays {
     }
     return go_on(run);
   }
+
+  // ---------------------------------------------------------------- loops inside
+
+  [[nodiscard]] bool begins_loop(const Block* block) const {
+    return std::ranges::any_of(block->predecessors,
+                               [&](const Block* from) { return in_.dominators.dominates(block, from); });
+  }
+  [[nodiscard]] Loop natural_loop(const Block* header) const {
+    Loop inner{.header = const_cast<Block*>(header), .latches = {}, .body = {header}};
+    std::vector<const Block*> work;
+    for (Block* from : header->predecessors)
+      if (in_.dominators.dominates(header, from)) inner.latches.push_back(from);
+    work.assign(inner.latches.begin(), inner.latches.end());
+    while (!work.empty()) {
+      const Block* block = work.back();
+      work.pop_back();
+      if (inner.body.insert(block).second)
+        work.insert(work.end(), block->predecessors.begin(), block->predecessors.end());
+    }
+    return inner;
+  }
+
+  // The wave executes a loop for other lanes, on any of its ways, any number of times. Of the header's phis is assumed that they keep
+  // the symbols with which the loop is entered, until an iteration refutes it.
+  bool pass_by(const Loop& inner, Execution& run) {
+    const Block *exit_from = nullptr, *exit_to = nullptr;
+    std::vector<const Block*> blocks;
+    for (const Block* block : in_.dominators.order()) {
+      if (!inner.body.contains(block)) continue;
+      if (block != inner.header && begins_loop(block)) return false;
+      blocks.push_back(block);
+      for (const Block* to : block->successors) {
+        if (inner.body.contains(to)) continue;
+        if (exit_from != nullptr) return false;
+        exit_from = block;
+        exit_to = to;
+      }
+    }
+    if (exit_from == nullptr || inner.body.contains(in_.exit_from)) return false;
+    if (inner.body.contains(run.from) && run.from != branch_) return false;
+    std::unordered_map<const Inst*, Symbol> entered, others;  // others: of phis that have several values
+    for (const Inst* phi : inner.header->insts) {
+      if (phi->op != Op::phi) break;
+      entered[phi] = of(operand_from(phi, run.from), run, kMaxDepth);
+    }
+    const auto several = [&](const Inst* phi) {
+      const auto [it, inserted] = others.try_emplace(phi, next_);
+      if (inserted) ++next_;
+      return it->second;
+    };
+    const auto accesses = run.accesses;
+    for (bool refuted = true; refuted;) {
+      refuted = false;
+      for (const Block* block : blocks) {
+        std::vector<std::pair<const Inst*, Symbol>> phis;
+        for (const Inst* inst : block->insts) {
+          if (inst->op != Op::phi) break;
+          const bool assumed = block == inner.header && !others.contains(inst);
+          phis.emplace_back(inst, assumed                 ? entered.at(inst)
+                                  : block == inner.header ? several(inst)
+                                                          : merged(inst, run).value_or(several(inst)));
+        }
+        for (const auto& [phi, symbol] : phis) run.values[phi] = symbol;
+        for (const Inst* inst : block->insts)
+          if (inst->op != Op::phi && !execute_for_others(*inst, run)) return false;
+      }
+      if (run.accesses != accesses) return false;
+      for (const auto& [phi, symbol] : entered) {
+        if (others.contains(phi)) continue;
+        for (const Block* latch : inner.latches) {
+          if (of(operand_from(phi, latch), run, kMaxDepth) == symbol) continue;
+          (void)several(phi);
+          refuted = true;
+          break;
+        }
+      }
+    }
+    run.visited.insert(inner.body.begin(), inner.body.end());
+    run.from = exit_from;
+    run.at = exit_to;
+    return true;
+  }
+  std::optional<Symbol> merged(const Inst* phi, Execution& run) {
+    const Symbol first = of(phi->operands[0], run, kMaxDepth);
+    const bool same = std::ranges::all_of(phi->operands, [&](const Inst* x) { return of(x, run, kMaxDepth) == first; });
+    return same ? std::optional(first) : std::nullopt;
+  }
+  bool execute_for_others(const Inst& inst, Execution& run) {
+    if (is_terminator(inst.op) || inst.op == Op::poll || inst.op == Op::mask_any) return true;
+    if (inst.op == Op::load || inst.op == Op::store) return access(inst, run);
+    if (inst.op == Op::load_scalar) return false;
+    run.values[&inst] = compute(inst, run);
+    return true;
+  }
+
   static const Inst* operand_from(const Inst* phi, const Block* from) {
     const auto& predecessors = phi->parent->predecessors;
     return phi->operands[static_cast<size_t>(std::ranges::find(predecessors, from) - predecessors.begin())];

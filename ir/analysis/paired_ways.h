@@ -22,7 +22,8 @@ struct PairedLoop {
 // with these, and from then on with the wave; or its own, on which it branches by its own bits. Both are followed, for all answers to
 // the branches on them, until they are at the beginning of one block where all values are the same to the lane, and it has made
 // the same accesses to memory with the same operands. If they come to the end of the iteration, and the lane leaves, values may differ
-// that nobody uses behind the loop. Gives up where one way alone goes round in a loop, and after a number of steps.
+// that nobody uses behind the loop. A loop on the wave's way is one step if the lane is in none of its iterations; the branch may be where the lane
+// leaves such a loop. Gives up where the lane alone would go round in a loop, and after a number of steps.
 [[nodiscard]] bool ways_are_alike(const Block* branch, const LaneBranch& lanes, const PairedLoop& loop);
 
 }  // namespace wavejit::ir
