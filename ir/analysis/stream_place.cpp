@@ -69,13 +69,26 @@ bool StreamPlace::collect_phis(const Inst* value, unsigned depth) {
   }
 }
 
+// Whether a value is the same in all iterations.
+bool StreamPlace::stays(const Inst* value, unsigned depth) const {
+  if (!inside(value) || value->is_const()) return true;
+  return depth > 0 && is_pure(value->op) && value->op != Op::phi &&
+         std::ranges::all_of(value->operands, [&](const Inst* operand) { return stays(operand, depth - 1); });
+}
+
 // Whether a value is one of the phis with something added, on some way at least.
 bool StreamPlace::grows(const Inst* value, unsigned depth) {
   if (phis_.contains(value)) return true;
   if (!inside(value) || depth == 0 || !growing_.insert(value).second) return false;
+  const auto grows_by = [&](size_t step) {
+    const Inst* by = value->operands[step];
+    const bool possible = by->is_const() ? by->imm <= kLargestStep : !stays(by, kMaxDepth);
+    return possible && grows(value->operands[1 - step], depth - 1);
+  };
   switch (value->op) {
-    case Op::phi:
     case Op::add:
+      return grows_by(0) || grows_by(1);
+    case Op::phi:
     case Op::addc:
     case Op::or_:
     case Op::select:

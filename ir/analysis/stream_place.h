@@ -31,15 +31,18 @@ class StreamPlace {
   };
   [[nodiscard]] Prediction of(const Inst* value);
 
-  // Whether the address of a store is predicted, and what it depends on in the loop only ever has something added.
+  // Whether the address of a store is predicted, and what it depends on in the loop only ever has something added: a small constant,
+  // or what the loop computes. By other steps a loop goes through an array that lanes share.
   [[nodiscard]] bool goes_on(const Inst& store);
 
  private:
   static constexpr unsigned kMaxDepth = 24;
+  static constexpr uint64_t kLargestStep = 16;
 
   [[nodiscard]] bool inside(const Inst* value) const { return loop_.body.contains(value->parent); }
   Prediction predict(const Inst& inst);
   bool collect_phis(const Inst* value, unsigned depth);
+  [[nodiscard]] bool stays(const Inst* value, unsigned depth) const;
   bool grows(const Inst* value, unsigned depth);
 
   const Loop& loop_;
