@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint64_t kLeastRoom = 4;      // less is not worth it
 constexpr uint64_t kLeastForLast = 64;  // what lies behind the last array is not known to belong to it
-constexpr uint64_t kEndOfMemory = uint64_t{1} << 63;
+constexpr uint64_t kEndOfMemory = uint64_t{kSharedApertureHi} << 32;  // of addresses that are no flat ones of apertures
 
 template <typename T>
 GUEST_ACCESS void copy_one(uint64_t& to, const std::byte*& from, uint64_t& bytes) {
@@ -63,7 +63,7 @@ void begin_streams(LaneStreams& streams) {
   for (uint64_t lanes = streams.lanes; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
     const uint64_t begin = streams.begins[lane];
-    if (begin >= kEndOfMemory) return;
+    if (begin >= kEndOfMemory - kStreamBytes) return;
     ascending &= begin >= last;
     last = begin;
     order[count++] = static_cast<uint8_t>(lane);

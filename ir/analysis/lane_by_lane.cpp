@@ -43,10 +43,9 @@ bool is_access_of_one_lane(const Inst& inst, const KnownBits& bits, std::string_
   const MemAttr& mem = inst.mem;
   const bool scratch = mem.form == AddressForm::scratch_off || mem.form == AddressForm::scratch_base;
   if (mem.bytes > 4 || (mem.bytes < 4 && mem.count > 1 && mem.bytes != 1)) return why = "size of an access", false;
-  if (mem.space == Space::flat && inst.op == Op::store) return why = "flat store", false;
   if (scratch) return is_aligned(inst, bits) || (why = "unaligned scratch", false);
-  if (inst.op == Op::store && (mem.space != Space::global || mem.form == AddressForm::base_only || mem.glc))
-    return why = "store", false;
+  const bool shared = mem.space == Space::global || mem.space == Space::flat;
+  if (inst.op == Op::store && (!shared || mem.form == AddressForm::base_only || mem.glc)) return why = "store", false;
   return !mem.wraps || mem.count == 1 || (why = "wrapping elements", false);
 }
 

@@ -577,6 +577,8 @@ class LaneCopier {
   Inst* access(const Inst& original, Op op, Type type, std::vector<Inst*> operands, int64_t imm, unsigned count) {
     Inst* inst = make(op, type, std::move(operands));
     inst->mem.space = original.mem.space;
+    // What is kept back is in no aperture.
+    if (op == Op::store_lane && original.mem.space == Space::flat) inst->mem.space = Space::global;
     inst->mem.form = AddressForm::base_only;
     inst->mem.bytes = original.mem.bytes;
     inst->mem.count = static_cast<uint8_t>(count);
@@ -616,7 +618,7 @@ class LaneCopier {
     Inst* lanes = scalar(inst.operands[0]);
     Inst* address = address_of(inst, imm, stride);
     const size_t first = inst.operands.size() - inst.mem.count;
-    if (inst.mem.space == Space::global) {
+    if (inst.mem.space == Space::global || inst.mem.space == Space::flat) {
       const uint64_t bytes = uint64_t{inst.mem.bytes} * inst.mem.count;
       address =
           next_in_stream(lanes, imm == 0 ? address : add64(address, constant(kI64, static_cast<uint64_t>(imm))), bytes);
@@ -790,6 +792,8 @@ class LaneCopier {
       set_place_for(block, inst);
       if (block == whole) from = add64(from, place);
       std::vector<Inst*> all = load_elements(inst, lanes, from, offset, inst.mem.bytes);
+      if (block == whole)
+        for (Inst* element : all) element->mem.space = Space::global;
       make(Op::br, kNone, {});
       Function::connect(block, join);
       return all;

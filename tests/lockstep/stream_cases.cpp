@@ -91,7 +91,6 @@ LockstepCase streams(Reads reads, Writes writes) {
 1:
   at 40, 7
 )";
-  // Where flat memory is all there is, an address may be any.
   if (reads == Reads::own_pair) {
     body += "  gget_pair 14, 40\n  addu v8, v15, v8\n";
   } else if (bytes) {
