@@ -213,10 +213,13 @@ class Interpreter {
       case Op::load_scalar: {
         uint64_t address = scalar(inst.operands[0]) + inst.imm;
         if (inst.operands.size() > 1) address += scalar(inst.operands[1]);
-        event("load_scalar", {address, inst.type.count});
+        memory_event("load_scalar", {address, inst.type.count});
         Value& v = value(&inst);
         v.clear();
-        for (unsigned i = 0; i < inst.type.count; ++i) v.push_back(memory(address + 4 * i) & 0xffffffff);
+        for (unsigned i = 0; i < inst.type.count; ++i) {
+          const uint64_t at = address + uint64_t{4} * i;
+          v.push_back(model_ == MemoryModel::bytes ? element({.bytes = 4}, at) : memory(at) & 0xffffffff);
+        }
         return true;
       }
       case Op::fence:

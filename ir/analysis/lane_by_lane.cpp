@@ -129,8 +129,7 @@ class Finder {
     }
     const bool stores = !found_.stores.empty();
     // Scratch of other lanes could be what is loaded.
-    if ((to_scratch != nullptr || stores) && scalar_load != nullptr)
-      return no("scalar load beside a store", scalar_load);
+    if (to_scratch != nullptr && scalar_load != nullptr) return no("scalar load beside a store", scalar_load);
     if (to_scratch != nullptr && stores) return no("a store to scratch beside another one", to_scratch);
     if (found_.stores.size() > kMaxStores) return no("many stores", found_.stores.back());
     for (const Inst* store : found_.stores)

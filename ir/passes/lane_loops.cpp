@@ -509,6 +509,9 @@ class LaneCopier {
         return copy_load(inst);
       case Op::store:
         return copy_store(inst);
+      case Op::load_scalar:
+        if (keeps_back()) load_nothing_kept_back(inst);
+        break;
       case Op::mask_any:
         copied_scalars_[&inst] = scalar(inst.operands[0]);
         return;
@@ -766,12 +769,11 @@ class LaneCopier {
   void load_beside_streams(Inst& inst, Inst* lanes, Inst* base, int64_t imm) {
     const uint64_t bytes = uint64_t{inst.mem.bytes} * inst.mem.count;
     Inst* address = imm == 0 ? base : add64(base, constant(kI64, static_cast<uint64_t>(imm)));
-    Inst* from_begin = make(Op::sub, kI64, {address, add64(space_begin_, constant(kI64, 1 - bytes))});
-    Inst* in_space = icmp(ICmp::ult, from_begin, add64(space_bytes_, constant(kI64, bytes - 1)));
+    Inst* near_some = in_space(address, bytes);
     Block *const join = add_block_here(false), *const plain = add_block_here(false);
     Block *const near = add_block_here(true), *const own = add_block_here(true);
     Block *const whole = add_block_here(true), *const other = add_block_here(true);
-    branch(make(Op::and_, kI1, {lanes, in_space}), near, plain);
+    branch(make(Op::and_, kI1, {lanes, near_some}), near, plain);
 
     set_place_for(near, inst);
     Inst* place = make(Op::sub, kI64, {address, begin_});
@@ -803,6 +805,23 @@ class LaneCopier {
     std::vector<Inst*> merged;
     for (size_t i = 0; i < memory.size(); ++i) merged.push_back(make(Op::phi, kI32, {memory[i], kept[i]}));
     scalars_[&inst] = merged.size() == 1 ? merged[0] : make(Op::tuple, lane_type(inst.type), std::move(merged));
+  }
+  // A load for the whole wave, of memory that no lane stores to.
+  void load_nothing_kept_back(const Inst& load) {
+    Inst* address = scalar(load.operands[0]);
+    if (load.operands.size() > 1) {
+      Inst* offset = scalar(load.operands[1]);
+      address = add64(address, offset->type == kI32 ? make(Op::zext64, kI64, {offset}) : offset);
+    }
+    if (load.imm != 0) address = add64(address, constant(kI64, load.imm));
+    Block* const rest = add_block_here(false);
+    branch(in_space(address, uint64_t{4} * std::max<unsigned>(load.type.count, 1)), lockstep_, rest);
+    go_on_in(rest);
+  }
+  // Whether some of the bytes may be stored to.
+  Inst* in_space(Inst* address, uint64_t bytes) {
+    Inst* from_begin = make(Op::sub, kI64, {address, add64(space_begin_, constant(kI64, 1 - bytes))});
+    return icmp(ICmp::ult, from_begin, add64(space_bytes_, constant(kI64, bytes - 1)));
   }
   void set_place_for(Block* block, const Inst& inst) {
     set_place(block);

@@ -109,8 +109,16 @@ class LoopMaker {
     return builder_->icmp(kPredicates[below(std::size(kPredicates))], a, b);
   }
 
+  void load_for_all() {
+    static constexpr uint64_t kPlaces[] = {0, 64, 128, uint64_t{1} << 30, uint64_t{1} << 30, uint64_t{1} << 31};
+    Inst* loaded = builder_->op_typed(Op::load_scalar, kI32, {base_}, 0, kPlaces[below(std::size(kPlaces))]);
+    Inst*& v = any_result();
+    v = merged(builder_->op(Op::xor_, {v, builder_->op(Op::splat, {loaded})}), v);
+  }
+
   void statement() {
     if (storing_ && chance(25)) return chance(60) ? store() : load_near();
+    if (storing_ && chance(3)) return load_for_all();
     switch (below(9)) {
       case 0:
         if (chance(60)) {
