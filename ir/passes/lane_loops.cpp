@@ -571,9 +571,12 @@ class LaneCopier {
     Inst* byte = scalar(access.operands[2]);
     if (imm != 0) byte = make(Op::add, kI32, {byte, constant(kI32, static_cast<uint32_t>(imm))});
     imm = 0;
-    byte = make(Op::umin, kI32, {byte, constant(kI32, kLastScratchByte)});
-    Inst* row = make(Op::shl, kI32, {make(Op::lshr, kI32, {byte, constant(kI32, 2)}), constant(kI32, 8)});
-    if (mem.bytes < 4) row = make(Op::or_, kI32, {row, make(Op::and_, kI32, {byte, constant(kI32, 3)})});
+    // Dwords are aligned here, so that one shift makes the row of the number.
+    const bool dword = mem.bytes == 4;
+    byte = make(Op::umin, kI32, {byte, constant(kI32, dword ? kLastScratchByte & ~3u : kLastScratchByte)});
+    Inst* row = dword ? make(Op::shl, kI32, {byte, constant(kI32, 6)})
+                      : make(Op::shl, kI32, {make(Op::lshr, kI32, {byte, constant(kI32, 2)}), constant(kI32, 8)});
+    if (!dword) row = make(Op::or_, kI32, {row, make(Op::and_, kI32, {byte, constant(kI32, 3)})});
     return add64(own, make(Op::zext64, kI64, {row}));
   }
 

@@ -55,6 +55,14 @@ TEST(LaneWay, TriesAgainSoon) {
   EXPECT_GE(loop.run(30), 10u);
 }
 
+// Both early tries of the faster way are interrupted.
+TEST(LaneWay, RecoversFromAccidents) {
+  Executions loop({1'000'000, 9'000'000});
+  loop.run(4);
+  loop.set_ticks({1'000'000, 500'000});
+  EXPECT_GE(loop.run(400), 100u);
+}
+
 TEST(LaneWay, FollowsTheData) {
   Executions loop({100'000, 50'000});
   loop.run(1000);
