@@ -19,8 +19,9 @@ namespace wavejit {
 inline constexpr unsigned kStreamShift = 16;
 inline constexpr uint64_t kStreamBytes = uint64_t{1} << kStreamShift;  // of a lane, at most
 inline constexpr size_t kStreamBufferBytes = kWaveSize * kStreamBytes;
-// Iterations of loops that may wait for others which a lane is given until it is taken to wait for what is kept back.
-inline constexpr uint32_t kStreamPolls = 1u << 18;
+// Iterations, those of loops inside among them, after which a lane is taken to wait for what is kept back, or for a lane that has not
+// begun.
+inline constexpr uint32_t kStreamIterations = 1u << 18;
 
 // In the frame of translated code. Rows have an element for each lane.
 struct LaneStreams {

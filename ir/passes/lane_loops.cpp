@@ -89,8 +89,12 @@ class LaneCopier {
  public:
   LaneCopier(Function& function, const Dominators& dominators, const LaneLoop& found, uint64_t record)
       : function_(function), found_(found), loop_(*found.loop), record_(record), places_(*found.loop, dominators) {
-    for (Block* block : dominators.order())
-      if (loop_.body.contains(block)) blocks_.push_back(block);
+    for (Block* block : dominators.order()) {
+      if (!loop_.body.contains(block)) continue;
+      blocks_.push_back(block);
+      if (std::ranges::any_of(block->successors, [&](const Block* to) { return dominators.dominates(to, block); }))
+        latches_.insert(block);
+    }
   }
 
   bool run() {
@@ -467,9 +471,10 @@ class LaneCopier {
       if (inst->op != Op::phi && count_ == nullptr && begun_ != nullptr)
         count_ = make(Op::add, kI32, {begun_, constant(kI32, 1)});
       if (is_terminator(inst->op)) {
+        if (keeps_back() && latches_.contains(&original)) count_iteration();
         leave_block(original, *inst);
       } else if (inst->op == Op::poll && keeps_back()) {
-        count_poll();
+        continue;  // count_iteration() instead
       } else if (inst == found_.always) {
         const Elsewhere place = at_head();
         scalars_[inst] = constant(kI1, 1);
@@ -636,10 +641,10 @@ class LaneCopier {
 
   // ---------------------------------------------------------------- stores that are kept back
 
-  // What a lane takes with it from block to block: how many bytes it has stored, and the polls that it has left.
+  // What a lane takes with it from block to block: how many bytes it has stored, and the iterations that it has left.
   struct Carried {
     Inst* written = nullptr;
-    Inst* polls = nullptr;
+    Inst* left = nullptr;
   };
 
   [[nodiscard]] bool keeps_back() const { return !found_.stores.empty(); }
@@ -703,7 +708,7 @@ class LaneCopier {
     space_begin_ = make(Op::get_field, kI64, {}, offsetof(WaveState, stream_space_begin));
     space_bytes_ = make(Op::get_field, kI64, {}, offsetof(WaveState, stream_space_bytes));
     nothing_ = constant(kI64, 0);
-    all_polls_ = constant(kI32, kStreamPolls);
+    all_iterations_ = constant(kI32, kStreamIterations);
   }
 
   void enter(const Block& original) {
@@ -718,8 +723,8 @@ class LaneCopier {
     for (const auto& [original, carried] : merged_) {
       for (const Block* predecessor : original->predecessors) {
         const bool first = predecessor == entry();
-        const Carried from = first ? Carried{nothing_, all_polls_} : carried_out_.at(predecessor);
-        for (const auto& [phi, value] : {std::pair{carried.written, from.written}, {carried.polls, from.polls}}) {
+        const Carried from = first ? Carried{nothing_, all_iterations_} : carried_out_.at(predecessor);
+        for (const auto& [phi, value] : {std::pair{carried.written, from.written}, {carried.left, from.left}}) {
           phi->operands.push_back(value);
           value->users.push_back(phi);
         }
@@ -747,11 +752,11 @@ class LaneCopier {
     pc_ = pc;
   }
 
-  // A lane that goes on for long may wait for what is kept back.
-  void count_poll() {
+  // A lane that goes on for long may wait for what is kept back, or for a lane that has not begun.
+  void count_iteration() {
     Block* const rest = add_block_here(false);
-    carried_.polls = make(Op::add, kI32, {carried_.polls, constant(kI32, 0xffffffff)});
-    branch(icmp(ICmp::ne, carried_.polls, constant(kI32, 0)), rest, lockstep_);
+    carried_.left = make(Op::add, kI32, {carried_.left, constant(kI32, 0xffffffff)});
+    branch(icmp(ICmp::ne, carried_.left, constant(kI32, 0)), rest, lockstep_);
     go_on_in(rest);
   }
 
@@ -991,8 +996,9 @@ class LaneCopier {
   const LaneLoop& found_;
   const Loop& loop_;
   const uint64_t record_;
-  std::vector<Block*> blocks_;       // of the loop, dominators first
-  std::vector<Inst*> rows_, masks_;  // values from outside
+  std::vector<Block*> blocks_;                // of the loop, dominators first
+  std::unordered_set<const Block*> latches_;  // of the loop and of those inside
+  std::vector<Inst*> rows_, masks_;           // values from outside
   std::unordered_set<const Inst*> vectors_;
   Block *choose_ = nullptr, *start_ = nullptr, *head_ = nullptr, *tail_ = nullptr, *done_ = nullptr;
   Block *leave_ = nullptr, *merge_ = nullptr, *lockstep_ = nullptr;
@@ -1003,7 +1009,7 @@ class LaneCopier {
   std::unordered_map<const Block*, Carried> carried_out_, merged_;
   Inst *lanes_ = nullptr, *begin_ = nullptr, *room_ = nullptr, *buffer_ = nullptr;
   Inst *begin_of_all_ = nullptr, *before_it_ = nullptr, *free_ = nullptr, *free_bytes_ = nullptr;
-  Inst *space_begin_ = nullptr, *space_bytes_ = nullptr, *nothing_ = nullptr, *all_polls_ = nullptr;
+  Inst *space_begin_ = nullptr, *space_bytes_ = nullptr, *nothing_ = nullptr, *all_iterations_ = nullptr;
   std::unordered_map<const Block*, Block*> copies_;
   std::unordered_map<const Inst*, Inst*> first_;           // by phi of the header: its value from outside
   std::unordered_map<const Inst*, Inst*> numbers_;         // of masks from outside, as i64

@@ -522,6 +522,63 @@ TEST(DemandedLanes, LeaveTheRegistersOfTheLoop) {
   EXPECT_GT(stale, count / 20);
 }
 
+// Lane 0 waits for a word that lane 1 stores in its second iteration, where it was not predicted to store.
+constexpr std::string_view kWaitingLoop = R"(function "f"
+entry 0x100 b0
+block b0
+  %0:i64 = get_sgpr64 #40
+  %1:v32 = lane_id
+  %2:mask = const #3
+  %3:v32 = const #0
+  %4:v32 = const #1
+  %5:v32 = const #2
+  %6:v32 = const #4
+  %7:v32 = const #7
+  %8:v32 = const #32
+  %9:v32 = const #0x1fffe0
+  %10:v32 = mul %1, %8
+  %11:v32 = mul %1, %6
+  %12:mask = icmp.eq %1, %4
+  %13:v32 = select %12, %9, %6
+  store [global base_offset 4x1 imm 1048576] %2, %0, %11, %13
+  store [global base_offset 4x1 imm 2097152] %2, %0, %3, %3
+  br b1
+block b1 preds b0 b1
+  %20:v32 = phi %10, %28
+  %21:mask = phi %2, %32
+  %22:v32 = phi %3, %29
+  %23:mask = icmp.ult %22, %5
+  %24:mask = and %21, %23
+  store [global base_offset 4x1] %24, %0, %20, %7
+  %25:v32 = load [global base_offset 4x1 imm 1048576] %21, %0, %11
+  %26:v32 = add %20, %25
+  %28:v32 = select %21, %26, %20
+  %27:v32 = add %22, %4
+  %29:v32 = select %21, %27, %22
+  %30:v32 = load [global base_offset 4x1 imm 2097152] %21, %0, %3
+  %31:mask = icmp.eq %30, %7
+  %32:mask = andn %21, %31
+  %33:i1 = mask_any %32
+  cond_br %33, b1, b2
+block b2 preds b1
+  set_vgpr #0 %28
+  exit.yield #0x200
+)";
+
+TEST(LaneLoops, DoNotWaitForLanesThatHaveNotBegun) {
+  const auto function = parse(kWaitingLoop);
+  ASSERT_TRUE(function.has_value()) << function.error().message;
+  const std::vector<std::string> expected = registers(**function, 1, MemoryModel::bytes);
+  ASSERT_FALSE(expected[0].starts_with("error")) << expected[0];
+  const auto passes = pipeline();
+  const auto pass = std::ranges::find(passes, "lane-loops", &Pass::name);
+  PassContext context;
+  context.all_lane_loops = true;
+  ASSERT_TRUE(pass->run(**function, context).changed);
+  for (uint64_t run = 1; run < 4; ++run)
+    EXPECT_EQ(registers(**function, run, MemoryModel::bytes).back(), expected.back()) << run;
+}
+
 constexpr std::string_view kStoringLoop = R"(function "f"
 entry 0x100 b0
 block b0

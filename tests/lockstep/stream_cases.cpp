@@ -34,7 +34,7 @@ enum class Writes {
 constexpr const char* kWrites[] = {"forward", "backward",   "bytes",     "beyond",
                                    "again",   "two_arrays", "one_array", "skipped"};
 
-// An array has 8 words, or so many bytes; lanes write 1 to 8. v5: where the lane writes next, v6: iterations left, v7: where it
+// An array has 8 words, or so many bytes; lanes write 1 to 7. v5: where the lane writes next, v6: iterations left, v7: where it
 // reads, v8: what it writes.
 LockstepCase streams(Reads reads, Writes writes) {
   std::string body = R"(
@@ -42,7 +42,7 @@ LockstepCase streams(Reads reads, Writes writes) {
   get_at 8, 4
   v_and_b32_e32 v6, 7, v8
   v_mov_b32_e32 v23, 1
-  addu v6, v6, v23
+  v_max_u32_e32 v6, 1, v6
   v_mov_b32_e32 v9, 4
   v_mov_b32_e32 v10, 0
   v_mov_b32_e32 v11, 0
