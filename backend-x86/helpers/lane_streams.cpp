@@ -92,8 +92,9 @@ void end_streams(const LaneStreams& streams) {
   WaveState& wave = *streams.wave;
   wave.pc = streams.guest_pc;
   wave.fault_write = 1;
-  for (uint64_t lanes = streams.lanes; lanes != 0; lanes &= lanes - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  // Where one lane tells others of what all have stored it is mostly the first one: it comes last.
+  for (unsigned lane = kWaveSize; lane-- > 0;) {
+    if ((streams.lanes >> lane & 1) == 0) continue;
     wave.engine_private[0] = 1;
     wave.engine_private[1] = reinterpret_cast<uint64_t>(streams.begins);
     wave.engine_private[2] = streams.written[lane];

@@ -36,8 +36,8 @@ struct LaneStreams {
 
 // Computes the rooms, and the members of WaveState. `possible`: whether all lanes have some.
 void begin_streams(LaneStreams& streams);
-// Writes what the lanes have stored to memory, lane after lane, each in its order: aligned elements are never torn. May fault: the
-// lane and the address are described in the wave state, as those of calls.h are.
+// Writes what the lanes have stored to memory, lane after lane from the last one to the first, each in its order: aligned elements are
+// never torn. May fault: the lane and the address are described in the wave state, as those of calls.h are.
 void end_streams(const LaneStreams& streams);
 
 }  // namespace wavejit

@@ -28,22 +28,23 @@ StreamPlace::Prediction StreamPlace::predict(const Inst& inst) {
   }
   if (inst.op == Op::lane_id) return {.source = Source::itself};
   if (!is_pure(inst.op) || !op_info(inst.op).lane_wise || inst.type.is_tuple()) return {};
-  std::vector<bool> known;
-  for (const Inst* operand : inst.operands) known.push_back(of(operand).source != Source::unknown);
-  if (std::find(known.begin(), known.end(), false) == known.end()) return {.source = Source::computed};
+  const auto known = [&](unsigned i) { return of(inst.operands[i]).source != Source::unknown; };
+  unsigned all = 0;
+  while (all < inst.operands.size() && known(all)) ++all;
+  if (all == inst.operands.size()) return {.source = Source::computed};
   switch (inst.op) {
     case Op::add:
     case Op::or_:
-      if (known[0] || known[1]) return {.source = Source::operand, .operand = known[0] ? 0u : 1u};
+      if (known(0) || known(1)) return {.source = Source::operand, .operand = known(0) ? 0u : 1u};
       return {};
     case Op::sub:
-      if (known[0]) return {.source = Source::operand, .operand = 0};
+      if (known(0)) return {.source = Source::operand, .operand = 0};
       return {};
     case Op::select:
-      if (known[1] && known[2]) return {.source = Source::operand, .operand = 2};
+      if (known(1) && known(2)) return {.source = Source::operand, .operand = 2};
       return {};
     case Op::pack64:
-      return known[1] ? Prediction{.source = Source::computed} : Prediction{};
+      return known(1) ? Prediction{.source = Source::computed} : Prediction{};
     default:
       return {};
   }

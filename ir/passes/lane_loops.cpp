@@ -810,8 +810,8 @@ class LaneCopier {
     };
     const std::vector<Inst*> memory = elements(plain, base, imm), kept = elements(whole, buffer_, 0);
     set_place_for(join, inst);
-    std::vector<Inst*> merged;
-    for (size_t i = 0; i < memory.size(); ++i) merged.push_back(make(Op::phi, kI32, {memory[i], kept[i]}));
+    std::vector<Inst*> merged(memory.size());
+    std::ranges::transform(memory, kept, merged.begin(), [&](Inst* a, Inst* b) { return make(Op::phi, kI32, {a, b}); });
     scalars_[&inst] = merged.size() == 1 ? merged[0] : make(Op::tuple, lane_type(inst.type), std::move(merged));
   }
   // A load for the whole wave, of memory that no lane stores to.
