@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "backend-x86/encode/memory_operand.h"
+#include "backend-x86/helpers/chunk_access.h"
 #include "internal/host_address.h"
 
 namespace wavejit::backend {
@@ -77,10 +78,32 @@ DecodedFault decode_contiguous(const FaultRange& range, const MachineState& mach
   return {std::min<uint32_t>(range.first_lane + lane, kWaveSize - 1), non_canonical};
 }
 
+// The first active lane that accesses the page that faults. One before it would have faulted instead.
+DecodedFault decode_chunk_access(const FaultRange& range, const ChunkAccess& access, std::optional<uint64_t> address) {
+  std::optional<unsigned> first;
+  for (unsigned lane = 0; lane < ChunkAccess::kLanes; ++lane) {
+    if (access.mask[lane] == 0) continue;
+    if (!first) first = lane;
+    const uint64_t at = access.addresses[lane];
+    if (!address && !is_canonical(at)) return {range.first_lane + lane, at};
+    if (!address) continue;
+    const uint64_t page = *address & ~(kPageBytes - 1);
+    if (at + range.element_bytes > page && at < page + kPageBytes) return {range.first_lane + lane, {}};
+  }
+  return {range.first_lane + first.value_or(0), {}};
+}
+
 }  // namespace
+
+uint64_t place_in_code(const ucontext_t& context) {
+  // The call is in front of where it returns to.
+  if (const auto running = find_chunk_access(context)) return running->return_address - 1;
+  return static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RIP]);
+}
 
 DecodedFault decode_fault(const FaultRange& range, const ucontext_t& context, std::optional<uint64_t> address,
                           const WaveState& wave) {
+  if (const auto running = find_chunk_access(context)) return decode_chunk_access(range, *running->access, address);
   const MachineState machine(context);
   const auto operand = decode_memory_operand(reinterpret_cast<const uint8_t*>(context.uc_mcontext.gregs[REG_RIP]));
   const bool scalar = range.first_lane >= kWaveSize;

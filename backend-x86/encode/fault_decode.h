@@ -17,7 +17,11 @@ struct DecodedFault {
   std::optional<uint64_t> non_canonical;
 };
 
-// `range` holds the faulting instruction (at REG_RIP of `context`); `address` is the fault address if the host
+// Where the translated code is: the address of its instruction that faults, or that has called a function of chunk_access.h,
+// which faults. Other functions describe their accesses themselves.
+[[nodiscard]] uint64_t place_in_code(const ucontext_t& context);
+
+// `range` holds place_in_code(); `address` is the fault address if the host
 // reported one; `wave` is the wave that runs.
 [[nodiscard]] DecodedFault decode_fault(const FaultRange& range, const ucontext_t& context,
                                         std::optional<uint64_t> address, const WaveState& wave);

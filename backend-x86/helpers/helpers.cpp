@@ -6,6 +6,7 @@
 
 #include "backend-x86/encode/parking.h"
 #include "backend-x86/helpers/calls.h"
+#include "backend-x86/helpers/chunk_access.h"
 #include "backend-x86/helpers/flat_lanes.h"
 #include "backend-x86/helpers/helpers_float.h"
 #include "backend-x86/helpers/lane_stream_stubs.h"
@@ -108,6 +109,7 @@ std::span<const uintptr_t> callable_functions() {
                                lane_stream_stub(Tier::avx2, false),
                                lane_stream_stub(Tier::avx512, true),
                                lane_stream_stub(Tier::avx512, false)};
+    for (const uintptr_t stub : chunk_access_stubs()) all.push_back(stub);
     const auto add = [&](HelperFn function) { all.push_back(reinterpret_cast<uintptr_t>(function)); };
 #define HELPER(name, ...) add(name);
 #include "ir/helpers.def"

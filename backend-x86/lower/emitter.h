@@ -595,6 +595,7 @@ class Emitter {
   // Rows used by the loops over lanes. None is live across two loops.
   std::optional<Mem> address_row_, data_row_, compare_row_, result_row_;                // a chunk of 64-bit lanes
   std::optional<Mem> flat_lanes_;                                                       // FlatLanes
+  std::optional<Mem> chunk_access_;                                                     // ChunkAccess
   std::optional<Mem> atomic_addresses_, atomic_data_, atomic_second_, atomic_results_;  // all lanes, 64 bits each
   std::optional<Mem> wave_row_, second_row_, third_row_, helper_args_, helper_rows_, call_args_,
       call_rows_;  // all lanes

@@ -527,6 +527,12 @@ void MemoryAccess::contiguous(const Gp& pointer) {
   };
   if (active_.full) return access(nullptr);
   if (mem_.bytes < 4 && !isa_.has_masked_narrow()) {
+    if (is_shared()) {
+      const Label masked = cc_.new_label();
+      cc_.j(x86::negateCond(isa_.test_all({&active_.mask, 1})), masked);
+      access(nullptr);
+      return shared_contiguous(pointer, masked);
+    }
     require_full_mask();
     return access(nullptr);
   }
@@ -582,6 +588,7 @@ void MemoryAccess::contiguous_interleaved(const Gp& pointer) {
   const Label masked = cc_.new_label(), done = cc_.new_label();
   cc_.j(x86::negateCond(isa_.test_all({&active_.mask, 1})), masked);
   interleaved(pointer, {});
+  if (is_shared() && !wide_.any()) return shared_contiguous(pointer, masked);
   cc_.bind(done);
   e_.cold([&] {
     cc_.bind(masked);
@@ -754,9 +761,9 @@ void MemoryAccess::join_cold_path(bool may_be_equal) {
     if (served_) {
       unserve();
     } else if (e_.on(Optimisation::equal_addresses) && load_ && may_be_equal && mem_.bytes == 4 && !scratch_swizzled_ &&
-               !needs_whole_pairs() && mem_.space != Space::flat && kind_ != Kind::uniform)
+               !needs_whole_pairs() && mem_.space != Space::flat && kind_ != Kind::uniform && !is_shared())
       load_if_equal();
-    if (!served_) load_if_in_groups();
+    if (!served_ && !is_shared()) load_if_in_groups();
     slow();
     cc_.jmp(join_);
   });

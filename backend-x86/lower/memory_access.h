@@ -126,6 +126,12 @@ class MemoryAccess {
   void load_to_page_ends(const Mem& lines, const Mem& addresses, const Gp& cursor);
   void transpose_lines(const Mem& lines, const Mem& row);
 
+  // By a function for all accesses of a size (memory_shared.cpp).
+  [[nodiscard]] bool is_shared() const;
+  void call_shared(uint32_t form);
+  void shared_any();
+  void shared_contiguous(const Gp& pointer, const Label& masked);
+
   [[nodiscard]] bool serve_lanes();  // false: gathers or scatters are better
   [[nodiscard]] Mem stage_addresses(const Vec64& address, int32_t disp, const Lanes& lanes);
   [[nodiscard]] Mem lane_at(const LaneAddresses& at, unsigned lane, unsigned bytes, int32_t offset = 0);

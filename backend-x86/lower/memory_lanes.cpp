@@ -63,6 +63,7 @@ void MemoryAccess::set_loaded(unsigned element, const Vec& v, const Lanes& lanes
 }
 
 bool MemoryAccess::serve_lanes() {
+  if (is_shared()) return shared_any(), true;
   const bool several = mem_.bytes == 4 && mem_.count >= 2 && mem_.count <= 4;
   if (!several && mem_.bytes == 4 && (load_ || isa_.has_scatter())) return false;
   if (kind_ == Kind::uniform && load_) return false;

@@ -119,7 +119,7 @@ void describe_interpreter_fault(ThreadState& state) {
 // Fills in what the tables of translated code and the machine state say.
 void describe_translated_fault(ThreadState& state, const ucontext_t& context) {
   WaveState& wave = *state.wave;
-  const backend::FaultRange* range = find_range(*state.code, static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RIP]));
+  const backend::FaultRange* range = find_range(*state.code, backend::place_in_code(context));
   if (!range) {
     // Functions that translated code calls describe their accesses (backend-x86/helpers/calls.h).
     if (wave.engine_private[0] == interp::kFaultLanes) return describe_interpreter_fault(state);

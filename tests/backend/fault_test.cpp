@@ -32,7 +32,7 @@ struct {
 
 void on_fault(int, siginfo_t* info, void* context) {
   const auto& machine = *static_cast<ucontext_t*>(context);
-  const auto pc = static_cast<uint64_t>(machine.uc_mcontext.gregs[REG_RIP]);
+  const uint64_t pc = place_in_code(machine);
   const auto offset = static_cast<uint32_t>(pc - reinterpret_cast<uint64_t>(g_code->code().data()));
   g_fault = {};
   for (const FaultRange& range : g_code->fault_ranges()) {
