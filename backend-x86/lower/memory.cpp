@@ -527,7 +527,7 @@ void MemoryAccess::contiguous(const Gp& pointer) {
   };
   if (active_.full) return access(nullptr);
   if (mem_.bytes < 4 && !isa_.has_masked_narrow()) {
-    if (is_shared()) {
+    if (is_shared() && !slow_used_) {
       const Label masked = cc_.new_label();
       cc_.j(x86::negateCond(isa_.test_all({&active_.mask, 1})), masked);
       access(nullptr);
@@ -585,10 +585,16 @@ void MemoryAccess::contiguous_interleaved(const Gp& pointer) {
     interleaved(pointer, masks);
   };
   if (fixed_lanes()) return masked_access();
+  const bool shared = is_shared() && !wide_.any();
+  if (shared && slow_used_ && !(load_ && mem_.count == 2)) {
+    // The same function would do it, lane by lane.
+    require_full_mask();
+    return interleaved(pointer, {});
+  }
   const Label masked = cc_.new_label(), done = cc_.new_label();
   cc_.j(x86::negateCond(isa_.test_all({&active_.mask, 1})), masked);
   interleaved(pointer, {});
-  if (is_shared() && !wide_.any()) return shared_contiguous(pointer, masked);
+  if (shared) return shared_contiguous(pointer, masked);
   cc_.bind(done);
   e_.cold([&] {
     cc_.bind(masked);
