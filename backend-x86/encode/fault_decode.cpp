@@ -79,12 +79,13 @@ DecodedFault decode_contiguous(const FaultRange& range, const MachineState& mach
 }
 
 // The first active lane that accesses the page that faults. One before it would have faulted instead.
-DecodedFault decode_chunk_access(const FaultRange& range, const ChunkAccess& access, std::optional<uint64_t> address) {
+DecodedFault decode_chunk_access(const FaultRange& range, const RunningChunkAccess& access,
+                                 std::optional<uint64_t> address) {
   std::optional<unsigned> first;
   for (unsigned lane = 0; lane < ChunkAccess::kLanes; ++lane) {
-    if (access.mask[lane] == 0) continue;
+    if (!access.is_active(lane)) continue;
     if (!first) first = lane;
-    const uint64_t at = access.addresses[lane];
+    const uint64_t at = access.address(lane, range.element_bytes);
     if (!address && !is_canonical(at)) return {range.first_lane + lane, at};
     if (!address) continue;
     const uint64_t page = *address & ~(kPageBytes - 1);
@@ -103,7 +104,7 @@ uint64_t place_in_code(const ucontext_t& context) {
 
 DecodedFault decode_fault(const FaultRange& range, const ucontext_t& context, std::optional<uint64_t> address,
                           const WaveState& wave) {
-  if (const auto running = find_chunk_access(context)) return decode_chunk_access(range, *running->access, address);
+  if (const auto running = find_chunk_access(context)) return decode_chunk_access(range, *running, address);
   const MachineState machine(context);
   const auto operand = decode_memory_operand(reinterpret_cast<const uint8_t*>(context.uc_mcontext.gregs[REG_RIP]));
   const bool scalar = range.first_lane >= kWaveSize;

@@ -28,9 +28,10 @@ constexpr size_t kReturn = 24, kAccess = 32, kFormBits = 63;
 // RDI: the ChunkAccess. YMM0, YMM1: the addresses, lanes off included. YMM4: the mask, ECX: the same as bits. Without lanes
 // to label 9. A contiguous access goes to label 8 with the addresses not yet there, others go on here. `steps` is the place of
 // the lane's bytes in wavejit_lane_steps.
-#define BEGIN(steps)                                                                         \
-  "push %rdi\n push %rax\n push %rcx\n"                                                      \
-  "mov 32(%rsp), %rdi\n mov %edi, %eax\n and $-64, %rdi\n"                                   \
+#define BEGIN_GENERAL                   \
+  "push %rdi\n push %rax\n push %rcx\n" \
+  "mov 32(%rsp), %rdi\n mov %edi, %eax\n and $-64, %rdi\n"
+#define BEGIN_VECTORS(steps)                                                                 \
   "vmovdqu %ymm0, 320(%rdi)\n vmovdqu %ymm1, 352(%rdi)\n vmovdqu %ymm2, 384(%rdi)\n"         \
   "vmovdqu %ymm3, 416(%rdi)\n vmovdqu %ymm4, 448(%rdi)\n"                                    \
   "test $32, %al\n jz 1f\n"                                                                  \
@@ -53,6 +54,7 @@ constexpr size_t kReturn = 24, kAccess = 32, kFormBits = 63;
   "vpaddq 64*" steps                                                                         \
   "+32+wavejit_lane_steps(%rip), %ymm2, %ymm1\n jmp 8f\n"                                    \
   "6: vpaddq %ymm2, %ymm0, %ymm0\n vpaddq %ymm2, %ymm1, %ymm1\n"
+#define BEGIN(steps) BEGIN_GENERAL BEGIN_VECTORS(steps)
 
 // For loads of several dwords a lane: to label 10 with the address in RAX if the active lanes share one, to label 11 if all lanes
 // are on and groups of four lie each in one piece. The addresses are in memory afterwards.
@@ -178,14 +180,28 @@ STUB(load_12, BEGIN("4") FIND_PATTERNS("4") "11:\n" STORE_ADDRESSES LOAD_THREE(0
      "10: vpbroadcastd (%rax), %ymm0\n vpbroadcastd 4(%rax), %ymm1\n vpbroadcastd 8(%rax), %ymm2\n"
      "vpxor %xmm3, %xmm3, %xmm3\n" MASK_VALUES4 NO_VALUES4)
 
+// Stores of one element with 32-bit offsets, as in the LDS, need no vectors: the lanes that are on, one by one.
+#define PUT_AT_OFFSET(i, reg) "mov 32+4*" #i "(%rdi), %eax\n mov 192+4*" #i "(%rdi), %esi\n mov %" reg ", (%rdx,%rax)\n"
 #define PUT_ELEMENT(i, reg) LANE(i) "mov 192+4*" #i "(%rdi), %ecx\n mov %" reg ", (%rax)\n"
-#define STORE_ELEMENT(steps, reg)                                                                                     \
-  BEGIN(steps)                                                                                                        \
-  STORE_ADDRESSES PUT_ELEMENT(0, reg) PUT_ELEMENT(1, reg) PUT_ELEMENT(2, reg) PUT_ELEMENT(3, reg) PUT_ELEMENT(4, reg) \
-      PUT_ELEMENT(5, reg) PUT_ELEMENT(6, reg) PUT_ELEMENT(7, reg) "9:\n" END
-STUB(store_1, STORE_ELEMENT("0", "cl"))
-STUB(store_2, STORE_ELEMENT("1", "cx"))
-STUB(store_4, STORE_ELEMENT("2", "ecx"))
+#define STORE_ELEMENT(steps, reg, other) \
+  BEGIN_GENERAL                          \
+  "test $31, %al\n jnz 20f\n" \
+  "mov %rdx, 320(%rdi)\n mov %rsi, 328(%rdi)\n" \
+  "mov 96(%rdi), %rdx\n add 104(%rdi), %rdx\n" \
+  "test $32, %al\n jz 21f\n" \
+  PUT_AT_OFFSET(0, other) PUT_AT_OFFSET(1, other) PUT_AT_OFFSET(2, other) PUT_AT_OFFSET(3, other) \
+  PUT_AT_OFFSET(4, other) PUT_AT_OFFSET(5, other) PUT_AT_OFFSET(6, other) PUT_AT_OFFSET(7, other) \
+  "22: mov 320(%rdi), %rdx\n mov 328(%rdi), %rsi\n pop %rcx\n pop %rax\n pop %rdi\n ret $8\n" \
+  "21: vmovdqu %ymm4, 352(%rdi)\n vmovdqu (%rdi), %ymm4\n vmovmskps %ymm4, %ecx\n vmovdqu 352(%rdi), %ymm4\n" \
+  "test %ecx, %ecx\n jz 22b\n" \
+  "23: tzcnt %ecx, %eax\n mov 192(%rdi,%rax,4), %esi\n mov 32(%rdi,%rax,4), %eax\n mov %" other ", (%rdx,%rax)\n" \
+  "blsr %ecx, %ecx\n jnz 23b\n jmp 22b\n" \
+  "20:\n" BEGIN_VECTORS(steps) \
+  STORE_ADDRESSES PUT_ELEMENT(0, reg) PUT_ELEMENT(1, reg) PUT_ELEMENT(2, reg) PUT_ELEMENT(3, reg) \
+      PUT_ELEMENT(4, reg) PUT_ELEMENT(5, reg) PUT_ELEMENT(6, reg) PUT_ELEMENT(7, reg) "9:\n" END
+STUB(store_1, STORE_ELEMENT("0", "cl", "sil"))
+STUB(store_2, STORE_ELEMENT("1", "cx", "si"))
+STUB(store_4, STORE_ELEMENT("2", "ecx", "esi"))
 
 STUB(store_8,
      BEGIN("3") STORE_ADDRESSES
@@ -244,6 +260,19 @@ uintptr_t chunk_access_stub(bool load, unsigned lane_bytes) {
   }
 }
 
+bool RunningChunkAccess::is_active(unsigned lane) const {
+  return (form & ChunkAccess::all_lanes) != 0 || access->mask[lane] != 0;
+}
+
+uint64_t RunningChunkAccess::address(unsigned lane, unsigned lane_bytes) const {
+  const uint64_t displacement = static_cast<uint64_t>(access->displacement);
+  if ((form & ChunkAccess::wide) != 0) return access->parts[lane >> 1 & 1][(lane & 1) | lane >> 2 << 1] + displacement;
+  if ((form & ChunkAccess::contiguous) != 0) return access->base + displacement + uint64_t{lane} * lane_bytes;
+  uint64_t index = access->index[lane];
+  if ((form & ChunkAccess::signed_index) != 0) index = static_cast<uint64_t>(int64_t{static_cast<int32_t>(index)});
+  return access->base + (index << (form & ChunkAccess::shift_bits)) + displacement;
+}
+
 std::optional<RunningChunkAccess> find_chunk_access(const ucontext_t& context) {
   const auto pc = static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RIP]);
   if (pc < reinterpret_cast<uint64_t>(__start_wavejit_chunk_access) ||
@@ -252,7 +281,8 @@ std::optional<RunningChunkAccess> find_chunk_access(const ucontext_t& context) {
   const auto stack = static_cast<uint64_t>(context.uc_mcontext.gregs[REG_RSP]);
   const auto word = [&](size_t offset) { return *reinterpret_cast<const uint64_t*>(stack + offset); };
   return RunningChunkAccess{.return_address = word(kReturn),
-                            .access = reinterpret_cast<const ChunkAccess*>(word(kAccess) & ~uint64_t{kFormBits})};
+                            .access = reinterpret_cast<const ChunkAccess*>(word(kAccess) & ~uint64_t{kFormBits}),
+                            .form = static_cast<uint32_t>(word(kAccess) & kFormBits)};
 }
 
 }  // namespace wavejit::backend

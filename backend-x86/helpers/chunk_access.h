@@ -14,7 +14,7 @@ namespace wavejit::backend {
 struct ChunkAccess {
   static constexpr unsigned kLanes = 8, kMaxCount = 4;
 
-  int32_t mask[kLanes];  // -1 or 0; written by the function where all lanes are on
+  int32_t mask[kLanes];  // -1 or 0
   union {
     uint32_t index[kLanes];  // Form::indexed
     uint64_t parts[2][4];    // Form::wide, in the order of Vec64: lanes 0 1 4 5, then 2 3 6 7
@@ -22,13 +22,14 @@ struct ChunkAccess {
   uint64_t base;  // indexed; contiguous: the address of the chunk's first lane
   int64_t displacement;
   uint64_t nothing[2];         // where lanes that are off read zeros and write
-  uint64_t addresses[kLanes];  // the function's; the fault handler reads them
+  uint64_t addresses[kLanes];  // the function's
   // By element. A load of elements of one or two bytes leaves them packed in the first row. Lanes that are off get 0.
   uint32_t values[kMaxCount][kLanes];
   uint64_t saved[5][4];  // the caller's vector registers
 
   // How the addresses are given. Added to the address of the ChunkAccess, with the shift in the lowest two bits.
   enum Form : uint32_t {
+    shift_bits = 3,
     indexed = 0,       // base + (index << shift) + displacement
     signed_index = 4,  // with `indexed`: the index is sign-extended, not zero-extended
     wide = 8,          // parts + displacement
@@ -47,6 +48,9 @@ struct ChunkAccess {
 struct RunningChunkAccess {
   uint64_t return_address;
   const ChunkAccess* access;
+  uint32_t form;
+  [[nodiscard]] bool is_active(unsigned lane) const;
+  [[nodiscard]] uint64_t address(unsigned lane, unsigned lane_bytes) const;
 };
 // Nothing if the machine is elsewhere. Async-signal-safe.
 [[nodiscard]] std::optional<RunningChunkAccess> find_chunk_access(const ucontext_t& context);

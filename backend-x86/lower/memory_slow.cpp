@@ -64,8 +64,8 @@ Vec64 Emitter::resolve_flat(const Vec64& address, unsigned access_bytes, unsigne
 
 void MemoryAccess::slow() {
   const Label done = cc_.new_label();
-  // A gather or scatter without lanes costs as much as one with few. Functions look themselves.
-  if (!active_.full && !fixed_lanes() && (!is_shared() || mem_.space == Space::flat)) skip_without_lanes(done);
+  // A gather or scatter without lanes costs as much as one with few.
+  if (!active_.full && !fixed_lanes()) skip_without_lanes(done);
   serve_all();
   finish_wide();
   cc_.bind(done);
