@@ -188,12 +188,12 @@ STUB(load_12, BEGIN("4") FIND_PATTERNS("4") "11:\n" STORE_ADDRESSES LOAD_THREE(0
   "test $31, %al\n jnz 20f\n" \
   "mov %rdx, 320(%rdi)\n mov %rsi, 328(%rdi)\n" \
   "mov 96(%rdi), %rdx\n add 104(%rdi), %rdx\n" \
-  "test $32, %al\n jz 21f\n" \
+  "test $32, %al\n jz 21f\n 24:\n" \
   PUT_AT_OFFSET(0, other) PUT_AT_OFFSET(1, other) PUT_AT_OFFSET(2, other) PUT_AT_OFFSET(3, other) \
   PUT_AT_OFFSET(4, other) PUT_AT_OFFSET(5, other) PUT_AT_OFFSET(6, other) PUT_AT_OFFSET(7, other) \
   "22: mov 320(%rdi), %rdx\n mov 328(%rdi), %rsi\n pop %rcx\n pop %rax\n pop %rdi\n ret $8\n" \
   "21: vmovdqu %ymm4, 352(%rdi)\n vmovdqu (%rdi), %ymm4\n vmovmskps %ymm4, %ecx\n vmovdqu 352(%rdi), %ymm4\n" \
-  "test %ecx, %ecx\n jz 22b\n" \
+  "test %ecx, %ecx\n jz 22b\n cmp $255, %ecx\n je 24b\n" \
   "23: tzcnt %ecx, %eax\n mov 192(%rdi,%rax,4), %esi\n mov 32(%rdi,%rax,4), %eax\n mov %" other ", (%rdx,%rax)\n" \
   "blsr %ecx, %ecx\n jnz 23b\n jmp 22b\n" \
   "20:\n" BEGIN_VECTORS(steps) \

@@ -166,12 +166,14 @@ TEST_P(Fault, InterleavedAccess) {
 
 TEST_P(Fault, ScatteredAccess) {
   for (const bool write : {false, true}) {
-    for (const uint8_t bytes : {uint8_t{4}, uint8_t{1}}) {
+    for (const auto& [bytes, count] : {std::pair<uint8_t, uint8_t>{4, 1}, {1, 1}, {2, 1}, {4, 2}, {4, 3}, {4, 4}}) {
       for (const uint32_t lane : {0u, 3u, 4u, 9u, 31u, 50u, 62u}) {
         for (const AddressForm form : {AddressForm::base_offset, AddressForm::vector64}) {
+          // A lane of several dwords may begin in front of the page that faults.
+          uint8_t* const at = count > 1 && lane % 2 != 0 ? edge - 4 : edge + 16;
           Straight f;
           for (unsigned l = 0; l < 64; ++l) {
-            const uint64_t a = reinterpret_cast<uint64_t>(l == lane ? edge + 16 : memory + (l * 52) % 1000);
+            const uint64_t a = reinterpret_cast<uint64_t>(l == lane ? at : memory + (l * 52) % 1000);
             const uint64_t value = form == AddressForm::vector64 ? a : a - reinterpret_cast<uint64_t>(memory);
             wave->vgpr[10][l] = static_cast<uint32_t>(value);
             wave->vgpr[11][l] = static_cast<uint32_t>(value >> 32);
@@ -183,7 +185,7 @@ TEST_P(Fault, ScatteredAccess) {
           } else {
             address = {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10), vgpr(f, 10)};
           }
-          access(f, {.form = form, .bytes = bytes}, address, write, ~0ull);
+          access(f, {.form = form, .bytes = bytes, .count = count}, address, write, ~0ull);
           expect_fault(f, lane, write);
         }
       }
