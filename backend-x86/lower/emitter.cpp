@@ -387,6 +387,8 @@ Expected<void> Emitter::run() {
   if (on(Optimisation::ternary_logic)) plan_ternary_logic();
   if (on(Optimisation::wide_pairs)) plan_wide_accesses();
   if (on(Optimisation::walks)) plan_walks();
+  for (const ir::Loop& loop : ir::find_loops(ir::Dominators(function_)))
+    blocks_of_loops_.insert(loop.body.begin(), loop.body.end());
   if (on(Optimisation::prefetch)) plan_prefetches();
   emit_prologue();
   // Blocks in layout order; a tile region stands where its first block does.

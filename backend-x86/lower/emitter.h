@@ -28,6 +28,7 @@
 #include "backend-x86/schedule/sums.h"
 #include "ir/analysis/lane_shape.h"
 #include "ir/analysis/lane_table.h"
+#include "ir/analysis/dominators.h"
 #include "ir/analysis/loops.h"
 #include "ir/function.h"
 
@@ -311,6 +312,7 @@ class Emitter {
   [[nodiscard]] std::optional<Advance> find_advance(const Inst* value, AdvanceMemo& memo, bool through_phis) const;
   [[nodiscard]] std::optional<Advance> access_advance(const Inst& access, AdvanceMemo& memo, bool through_phis) const;
   void plan_matrix_prefetches(const ir::Loop& loop);
+  std::unordered_set<const ir::Block*> blocks_of_loops_;
   void plan_group_prefetches(const std::vector<ir::Loop>& loops);
   // By whether it is a VGPR, and number; of a pair that is written whole, the lower one.
   using RegisterWrites = std::map<std::pair<bool, uint64_t>, std::vector<const Inst*>>;
@@ -409,6 +411,7 @@ class Emitter {
   MaskReg dst_mask(const Inst& inst, unsigned chunk);
   Gp dst_gp(const Inst& inst, unsigned element = 0);
   [[nodiscard]] bool is_invariant(const Inst* inst) const;
+  [[nodiscard]] bool is_in_loop(const ir::Block* block) const { return blocks_of_loops_.contains(block); }
   void decide_invariance(const ir::Block& block);
   [[nodiscard]] bool is_uniform(const Inst* inst) const { return shapes_.of(inst).is_uniform(); }
   // Null if the mask is known to be full.

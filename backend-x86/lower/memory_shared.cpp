@@ -7,8 +7,9 @@
 
 namespace wavejit::backend {
 
-// Prefetches for the next work-group are in code of the access's own.
+// Prefetches for the next work-group are in code of the access's own. What loops do is mostly done often.
 bool MemoryAccess::is_shared() const {
+  if (e_.is_in_loop(inst_.parent)) return false;
   if (isa_.lanes != ChunkAccess::kLanes || !e_.on(Optimisation::shared_accesses) || scratch_swizzled_) return false;
   if (mem_.bytes == 4 ? mem_.count > ChunkAccess::kMaxCount : mem_.count != 1) return false;
   return chunk_access_stub(load_, mem_.bytes * mem_.count) != 0 && next_group().isNone();
