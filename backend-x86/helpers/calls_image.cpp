@@ -4,6 +4,9 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <new>
+#include <optional>
+#include <utility>
 
 #include "backend-x86/helpers/calls_internal.h"
 #include "backend-x86/helpers/plane_samples.h"
@@ -71,17 +74,34 @@ struct Described {
 
 constexpr unsigned kImageWords = 8, kSampledWords = 12;  // scalars: descriptors
 
+struct LastImage {
+  uint64_t shape;
+  unsigned words;
+  uint32_t scalars[kSampledWords];
+  Described described;
+};
+constexpr size_t kLastImages = 8;
+using LastImages = std::array<std::optional<LastImage>, kLastImages>;
+
+// Outside of the thread's own storage: a library that is loaded late has little of it.
+thread_local LastImages* thread_images = nullptr;
+struct LastImagesOwner {
+  LastImagesOwner() = default;
+  ~LastImagesOwner() { delete std::exchange(thread_images, nullptr); }
+  LastImagesOwner(const LastImagesOwner&) = delete;
+  LastImagesOwner& operator=(const LastImagesOwner&) = delete;
+};
+// Null if there is no memory.
+LastImages* last_images() {
+  if (thread_images != nullptr) return thread_images;
+  thread_local const LastImagesOwner owner;
+  return thread_images = new (std::nothrow) LastImages;
+}
+
 // The one of an instruction with `words` scalars. Mostly its lanes' image is that of its last execution by this thread.
-const Described& described(const CallArgs& args, unsigned words) {
-  struct Last {
-    uint64_t shape;
-    unsigned words;
-    uint32_t scalars[kSampledWords];
-    Described described;
-  };
-  constexpr size_t kPlaces = 8;
-  static thread_local std::array<std::optional<Last>, kPlaces> all;
-  std::optional<Last>& last = all[args.guest_pc / 8 % kPlaces];
+const Described& described(const CallArgs& args, unsigned words, std::optional<LastImage>& own) {
+  LastImages* const all = last_images();
+  std::optional<LastImage>& last = all != nullptr ? (*all)[args.guest_pc / 8 % kLastImages] : own;
   const auto same = [&] {
     uint32_t difference = 0;
     for (unsigned i = 0; i < words; ++i) difference |= last->scalars[i] ^ args.scalars[i];
@@ -90,7 +110,7 @@ const Described& described(const CallArgs& args, unsigned words) {
   if (!last || last->shape != args.shape || last->words != words || !same()) {
     uint32_t scalars[kSampledWords] = {};
     std::copy_n(args.scalars, words, scalars);
-    last.emplace(Last{args.shape, words, {}, Described(scalars, ir::CallShape::unpack(args.shape))});
+    last.emplace(LastImage{args.shape, words, {}, Described(scalars, ir::CallShape::unpack(args.shape))});
     std::copy_n(scalars, kSampledWords, last->scalars);
   }
   return last->described;
@@ -100,7 +120,7 @@ struct Access {
   explicit Access(CallArgs* args, unsigned words = kImageWords)
       : args(args),
         shape(ir::CallShape::unpack(args->shape)),
-        about(described(*args, words)),
+        about(described(*args, words, without_memory)),
         fields(about.fields),
         image(about.image) {}
 
@@ -109,6 +129,7 @@ struct Access {
 
   CallArgs* args;
   ir::CallShape shape;
+  std::optional<LastImage> without_memory;  // where the thread can keep none
   const Described& about;
   const Fields& fields;
   const Image& image;

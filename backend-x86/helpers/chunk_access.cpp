@@ -10,6 +10,7 @@ extern "C" {
     STEPS(1), STEPS(2), STEPS(4), STEPS(8), STEPS(12), STEPS(16)};
 #undef STEPS
 // The linker's names for the section that the functions are in.
+// NOLINTNEXTLINE(bugprone-reserved-identifier)
 [[gnu::visibility("hidden")]] extern const std::byte __start_wavejit_chunk_access[], __stop_wavejit_chunk_access[];
 }
 
