@@ -1,12 +1,13 @@
 // Image instructions (MIMG): applies internal/semantics/image_access.h, which handles one lane, to the lanes of a wave.
 // What most programs use has vector code (texel_rows.h, plane_samples.h).
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 #include <new>
 #include <optional>
-#include <utility>
 
 #include "backend-x86/helpers/calls_internal.h"
 #include "backend-x86/helpers/plane_samples.h"
@@ -85,17 +86,29 @@ using LastImages = std::array<std::optional<LastImage>, kLastImages>;
 
 // Outside of the thread's own storage: a library that is loaded late has little of it.
 thread_local LastImages* thread_images = nullptr;
-struct LastImagesOwner {
-  LastImagesOwner() = default;
-  ~LastImagesOwner() { delete std::exchange(thread_images, nullptr); }
-  LastImagesOwner(const LastImagesOwner&) = delete;
-  LastImagesOwner& operator=(const LastImagesOwner&) = delete;
-};
+
+// A key: destructors of thread_local objects end the process where there is no memory to note them. The library is never unloaded.
+std::optional<pthread_key_t> images_key() {
+  static const std::optional<pthread_key_t> key = [] {
+    pthread_key_t made = 0;
+    const auto release = [](void* images) {
+      delete static_cast<LastImages*>(images);
+      thread_images = nullptr;
+    };
+    return pthread_key_create(&made, release) == 0 ? std::optional(made) : std::nullopt;
+  }();
+  return key;
+}
 // Null if there is no memory.
 LastImages* last_images() {
   if (thread_images != nullptr) return thread_images;
-  thread_local const LastImagesOwner owner;
-  return thread_images = new (std::nothrow) LastImages;
+  const std::optional<pthread_key_t> key = images_key();
+  auto* const images = new (std::nothrow) LastImages;
+  if (!key || images == nullptr || pthread_setspecific(*key, images) != 0) {
+    delete images;
+    return nullptr;
+  }
+  return thread_images = images;
 }
 
 // The one of an instruction with `words` scalars. Mostly its lanes' image is that of its last execution by this thread.

@@ -1,9 +1,12 @@
 #include "runtime/launch/lane_ways.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <utility>
+#include <cstddef>
+#include <new>
+#include <optional>
 
 #include "internal/lane_streams.h"
 #include "runtime/translate/lane_choice.h"
@@ -16,29 +19,44 @@ namespace {
 thread_local LaneWays* thread_table = nullptr;
 thread_local bool thread_ends = false;
 
-// Outside of the thread's own storage: a library that is loaded late has little of it.
-struct TableOwner {
-  TableOwner() {
-    thread_table = new LaneWays;
-    // The host has pages for what is used of it.
-    void* const buffers =
-        mmap(nullptr, kStreamBufferBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (buffers != MAP_FAILED) thread_table->buffers = static_cast<std::byte*>(buffers);
+void release(void* table) {
+  auto* const ways = static_cast<LaneWays*>(table);
+  if (ways->buffers != nullptr) munmap(ways->buffers, kStreamBufferBytes);
+  delete ways;
+  thread_table = nullptr;
+  thread_ends = true;
+}
+
+// A key: destructors of thread_local objects end the process where there is no memory to note them. The library is never unloaded.
+std::optional<pthread_key_t> table_key() {
+  static const std::optional<pthread_key_t> key = [] {
+    pthread_key_t made = 0;
+    return pthread_key_create(&made, release) == 0 ? std::optional(made) : std::nullopt;
+  }();
+  return key;
+}
+
+// Outside of the thread's own storage: a library that is loaded late has little of it. Null if there is no memory.
+LaneWays* make_table() {
+  const std::optional<pthread_key_t> key = table_key();
+  auto* const table = new (std::nothrow) LaneWays;
+  if (!key || table == nullptr || pthread_setspecific(*key, table) != 0) {
+    delete table;
+    return nullptr;
   }
-  ~TableOwner() {
-    if (thread_table->buffers != nullptr) munmap(thread_table->buffers, kStreamBufferBytes);
-    delete std::exchange(thread_table, nullptr);
-    thread_ends = true;
-  }
-  TableOwner(const TableOwner&) = delete;
-  TableOwner& operator=(const TableOwner&) = delete;
-};
+  // The host has pages for what is used of it.
+  void* const buffers =
+      mmap(nullptr, kStreamBufferBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (buffers != MAP_FAILED) table->buffers = static_cast<std::byte*>(buffers);
+  return table;
+}
 
 }  // namespace
 
 uint64_t lane_ways_of_thread() {
   if (lane_choice() == LaneChoice::never || thread_ends) return 0;
-  thread_local const TableOwner owner;
+  if (thread_table == nullptr) thread_table = make_table();
+  if (thread_table == nullptr) return 0;
   LaneWays& table = *thread_table;
   if (lane_choice() == LaneChoice::always) {
     for (LaneWay& way : table.records) way.fixed = way.lanes = 1;
