@@ -26,9 +26,9 @@
 #include "backend-x86/lower/tile_regions.h"
 #include "backend-x86/lower/vector_isa.h"
 #include "backend-x86/schedule/sums.h"
+#include "ir/analysis/dominators.h"
 #include "ir/analysis/lane_shape.h"
 #include "ir/analysis/lane_table.h"
-#include "ir/analysis/dominators.h"
 #include "ir/analysis/loops.h"
 #include "ir/function.h"
 

@@ -3,8 +3,6 @@
 
 namespace wavejit::backend {
 
-using asmjit::imm;
-
 bool Emitter::emit_mask(const Inst& inst, unsigned chunk) {
   const auto operand = [&](unsigned i) { return inst.operands[i]; };
   switch (inst.op) {

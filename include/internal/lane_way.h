@@ -22,7 +22,8 @@ struct LaneWay {
 
 struct LaneWays {
   LaneWay records[kLaneWays];
-  std::byte* buffers = nullptr;  // kStreamBufferBytes for stores that are kept back (internal/lane_streams.h); null: none
+  std::byte* buffers =
+      nullptr;  // kStreamBufferBytes for stores that are kept back (internal/lane_streams.h); null: none
 };
 
 // An execution that is timed: in the frame of the code, as waves may be suspended in the middle of a loop.
