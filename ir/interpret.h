@@ -2,7 +2,7 @@
 //
 // Integer, mask and lane operations have the meaning that ops.def states. Floating-point operations and helpers are
 // stand-ins: a fixed function of operation, attributes and the lane's operands. A pass may assume no more of them.
-// Memory contents are a function of the address and of earlier stores: of all of them, or of the bytes that were stored.
+// What memory holds depends on the address and on earlier stores, as MemoryModel says.
 #pragma once
 
 #include <cstdint>

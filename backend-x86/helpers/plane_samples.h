@@ -52,7 +52,7 @@ class PlaneSamples {
     alignas(32) int32_t weight_right[kWaveSize], weight_lower[kWaveSize];
     uint64_t adjacent = 0;  // lanes whose right corners are next to the left ones
   };
-  // Texels of up to four bytes: left and right ones of the upper row, and of the lower.
+  // Texels of up to four bytes: the left and the right one of the upper row, then those of the lower row.
   struct Pair {
     uint32_t left, right;
   };

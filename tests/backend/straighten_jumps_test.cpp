@@ -45,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair("  cmp v0, v1\n  jb L2\n  add v1, 1\nL2:\n  jmp L3\nL3:\n  jmp L4\nL4:\n",
                   "  cmp v0, v1\n  jb L4\n  add v1, 1\nL2:\nL3:\nL4:\n"),
         std::pair("  cmp v0, v1\n  jb L3\n  jmp L2\nL2:\nL3:\n  add v1, 1\n", "  cmp v0, v1\nL2:\nL3:\n  add v1, 1\n"),
-        // Past a comparison whose outcome the moves in front of the jump tell: taken, and not taken.
+        // The move in front of the jump decides the comparison behind it: the branch is taken, and it is not.
         std::pair("  cmp v0, v1\n  jb L2\n  mov v2, 1\n  mov v3, 7\n  jmp L3\nL2:\n  mov v2, v1\nL3:\n  test v2, v2\n"
                   "  jne L4\n  add v1, 1\nL4:\n  add v1, 2\n",
                   "  cmp v0, v1\n  jb L2\n  mov v2, 1\n  mov v3, 7\n  jmp L4\nL2:\n  mov v2, v1\nL3:\n  test v2, v2\n"
