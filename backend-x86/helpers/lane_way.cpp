@@ -17,8 +17,20 @@ constexpr uint32_t kEarlyRounds = 12, kEarly = 4;
 // 8, 16 and 32, too: a time may have been that of an interrupted thread.
 constexpr uint32_t kRarely = 64, kOften = 8;
 constexpr uint64_t kMuchSlower = 3;
+// Executions of fewer ticks are not asked about interruptions: the answer takes about a thousand.
+constexpr uint64_t kLong = 1 << 15;
 
 }  // namespace
+
+bool may_be_interrupted(const LaneWay& way) {
+  return way.ticks[0] == 0 || way.ticks[1] == 0 || std::min(way.ticks[0], way.ticks[1]) >= kLong;
+}
+
+uint64_t without_interruptions(uint64_t ticks, const ThreadTime& from, const ThreadTime& to) {
+  const uint64_t wall = to.wall - from.wall, thread = to.thread - from.thread;
+  if (thread >= wall) return ticks;
+  return static_cast<uint64_t>(static_cast<double>(ticks) * static_cast<double>(thread) / static_cast<double>(wall));
+}
 
 void begin_timed(LaneTiming& timing, uint64_t now) {
   LaneWay& way = *timing.way;

@@ -1,5 +1,6 @@
 #include "backend-x86/helpers/lane_way_stubs.h"
 
+#include <time.h>
 #include <x86intrin.h>
 
 #include "backend-x86/encode/saved_registers.h"
@@ -35,9 +36,27 @@ uintptr_t lane_way_stub(Tier tier, bool begins) {
 
 }  // namespace wavejit::backend
 
+namespace {
+
+uint64_t nanoseconds(clockid_t clock) {
+  timespec time{};
+  (void)clock_gettime(clock, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+wavejit::ThreadTime thread_time() {
+  return {.wall = nanoseconds(CLOCK_MONOTONIC), .thread = nanoseconds(CLOCK_THREAD_CPUTIME_ID)};
+}
+
+}  // namespace
+
 void wavejit_begin_timed(wavejit::LaneTiming* timing) {
+  timing->began = may_be_interrupted(*timing->way) ? thread_time() : wavejit::ThreadTime{};
   wavejit::begin_timed(*timing, __rdtsc());
 }
 void wavejit_end_timed(wavejit::LaneTiming* timing) {
-  wavejit::end_timed(*timing, __rdtsc());
+  uint64_t now = __rdtsc();
+  if (timing->began.wall != 0)
+    now = timing->start + without_interruptions(now - timing->start, timing->began, thread_time());
+  wavejit::end_timed(*timing, now);
 }

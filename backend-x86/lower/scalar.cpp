@@ -74,12 +74,20 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
     cc_.emit(I::kIdMov, t, gp_operand(carry));
     cc_.add(t, -1);
   };
+  // The second operand, if it stands in this relation to the first.
   const auto min_max = [&](x86::CondCode take_b) {
-    Gp t = copy_of(operand(0));
-    const Gp b = gp(operand(1));
-    cc_.cmp(t, b);
-    cc_.emit(x86::Inst::cmovccFromCond(take_b), t, b);
-    return done(t);
+    const Inst *a = operand(0), *b = operand(1);
+    if (a->is_const()) std::swap(a, b);
+    if (!b->is_const() && gp(b).id() == dst_gp(inst).id()) std::swap(a, b);
+    const Gp d = moved(a), other = gp(b);
+    if (take_b == x86::CondCode::kA) {  // with one flag, cmov is one operation of the host
+      cc_.cmp(other, d);
+      cc_.cmovb(d, other);
+    } else {
+      cc_.cmp(d, other);
+      cc_.emit(x86::Inst::cmovccFromCond(take_b), d, other);
+    }
+    return true;
   };
   const auto or_minus_one = [&](InstId id) {  // tzcnt, lzcnt: CF when the source is zero
     Gp t = fresh(), minus_one = fresh();

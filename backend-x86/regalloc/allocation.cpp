@@ -45,7 +45,9 @@ class Allocator {
   Error run() {
     WAVEJIT_TRY(lives_.run());
     hint_arguments();
-    for (uint32_t group = 0; group < kGroups; ++group) scarce_[group] = !assign_homes(lives_, group, available_[group]);
+    CopyClasses classes(lives_);
+    for (uint32_t group = 0; group < kGroups; ++group)
+      scarce_[group] = !assign_homes(lives_, classes, group, available_[group]);
     host_of_.assign(lives_.lives.size(), kNoRegister);
     target_host_of_.assign(lives_.lives.size(), kNoRegister);
     frame_.emplace(builder_, lives_);

@@ -1,6 +1,7 @@
 #include "backend-x86/regalloc/homes.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 namespace wavejit::backend {
@@ -41,68 +42,107 @@ class Occupied {
   std::vector<uint32_t> any_;  // of kRun positions together
 };
 
-}  // namespace
+class Homes {
+ public:
+  Homes(Lives& lives, CopyClasses& classes, uint32_t group, uint32_t available)
+      : lives_(lives), classes_(classes), available_(available), occupied_(lives.positions) {
+    // The most frequent first; floats that are not negative compare like their bits.
+    std::vector<uint64_t> keys;
+    for (size_t i = 0; i < lives.lives.size(); ++i)
+      if (lives.lives[i].group == group)
+        keys.push_back(uint64_t{~std::bit_cast<uint32_t>(lives.lives[i].frequency)} << 32 | i);
+    std::sort(keys.begin(), keys.end());
+    order_.reserve(keys.size());
+    for (const uint64_t key : keys) order_.push_back(static_cast<uint32_t>(key));
+  }
 
-bool assign_homes(Lives& lives, uint32_t group, uint32_t available) {
-  // The most frequent first; floats that are not negative compare like their bits.
-  std::vector<uint64_t> keys;
-  for (size_t i = 0; i < lives.lives.size(); ++i)
-    if (lives.lives[i].group == group)
-      keys.push_back(uint64_t{~std::bit_cast<uint32_t>(lives.lives[i].frequency)} << 32 | i);
-  if (keys.empty()) return true;
-  std::sort(keys.begin(), keys.end());
-  std::vector<Lifetime*> order;
-  order.reserve(keys.size());
-  for (const uint64_t key : keys) order.push_back(&lives.lives[key & UINT32_MAX]);
-  Occupied occupied(lives.positions);
+  bool run() {
+    // What some instruction needs in a certain register first.
+    for (const uint32_t reg : order_) {
+      const uint8_t hint = life(reg).hint;
+      if (hint != kNoRegister && (available_ >> hint & 1) != 0) try_hosts(reg, 1u << hint);
+    }
+    bool all = true;
+    for (const uint32_t reg : order_)
+      if (life(reg).home == kNoRegister) all &= try_hosts(reg, allowed(life(reg)));
+    for (const uint32_t reg : order_) move_to_class(reg);
+    return all;
+  }
+
+ private:
+  [[nodiscard]] Lifetime& life(uint32_t reg) { return lives_.lives[reg]; }
+
   // Those of `hosts` that are free all through the register's life.
-  const auto free_hosts = [&](const Lifetime& life, uint32_t hosts) {
-    lives.for_each_span(life, [&](const LiveSpan& span) {
-      hosts = occupied.free(span, hosts);
+  [[nodiscard]] uint32_t free_hosts(const Lifetime& life, uint32_t hosts) const {
+    lives_.for_each_span(life, [&](const LiveSpan& span) {
+      hosts = occupied_.free(span, hosts);
       return hosts != 0;
     });
     return hosts;
-  };
-  const auto take = [&](Lifetime& life, uint8_t host) {
+  }
+  void take(Lifetime& life, uint8_t host) {
     life.home = host;
-    lives.for_each_span(life, [&](const LiveSpan& span) {
-      occupied.take(span, host);
+    lives_.for_each_span(life, [&](const LiveSpan& span) {
+      occupied_.take(span, host);
       return true;
     });
-  };
-  const auto home_of_partner = [&](const Lifetime& life) {
-    return life.partner == kNoIndex ? kNoRegister : lives.lives[life.partner].home;
-  };
-  const auto allowed = [&](const Lifetime& life) {
-    const uint32_t preferred = available & life.preferred;
-    return preferred != 0 ? preferred : available;
-  };
-  const auto try_hosts = [&](Lifetime& life, uint32_t hosts) {
-    hosts = free_hosts(life, hosts);
+  }
+  [[nodiscard]] uint32_t allowed(const Lifetime& life) const {
+    const uint32_t preferred = available_ & life.preferred;
+    return preferred != 0 ? preferred : available_;
+  }
+
+  // The one of `hosts` that spares most copies of the class, if its other members get it where it is free for them.
+  uint8_t choose(const CopyClasses::Class& one, uint32_t hosts) {
+    std::array<float, 32> spared{};
+    classes_.for_each_member(one, [&](uint32_t reg) {
+      const Lifetime& member = life(reg);
+      uint32_t possible =
+          member.home == kNoRegister ? free_hosts(member, hosts & allowed(member)) : hosts & 1u << member.home;
+      for (; possible != 0; possible &= possible - 1) spared[std::countr_zero(possible)] += classes_.weight(reg);
+    });
+    auto best = static_cast<uint8_t>(std::countr_zero(hosts));
+    for (uint8_t host = best; host < 32; ++host)
+      if ((hosts >> host & 1) != 0 && spared[host] > spared[best]) best = host;
+    return best;
+  }
+
+  bool try_hosts(uint32_t reg, uint32_t hosts) {
+    Lifetime& one = life(reg);
+    hosts = free_hosts(one, hosts);
     if (hosts == 0) return false;
-    const uint8_t partner = home_of_partner(life);
-    if (partner != kNoRegister && (hosts >> partner & 1) != 0) {
-      take(life, partner);
+    CopyClasses::Class* const copies = classes_.of(reg);
+    if (copies != nullptr && copies->home != kNoRegister && (hosts >> copies->home & 1) != 0) {
+      take(one, copies->home);
       return true;
     }
-    if ((hosts & life.clobbers) != 0) hosts &= life.clobbers;
-    take(life, static_cast<uint8_t>(std::countr_zero(hosts)));
+    if ((hosts & one.clobbers) != 0) hosts &= one.clobbers;
+    const uint8_t host = copies == nullptr ? static_cast<uint8_t>(std::countr_zero(hosts)) : choose(*copies, hosts);
+    if (copies != nullptr && copies->home == kNoRegister) copies->home = host;
+    take(one, host);
     return true;
-  };
-  // What some instruction needs in a certain register first.
-  for (Lifetime* life : order)
-    if (life->hint != kNoRegister && (available >> life->hint & 1) != 0) try_hosts(*life, 1u << life->hint);
-  bool all = true;
-  for (Lifetime* life : order) {
-    if (life->home == kNoRegister) all &= try_hosts(*life, allowed(*life));
   }
-  // A register that got its home before its partner did moves to the partner's, if that is free. Its old home stays taken.
-  for (Lifetime* life : order) {
-    const uint8_t partner = home_of_partner(*life);
-    if (partner == kNoRegister || partner == life->home || life->home == life->hint) continue;
-    if ((allowed(*life) >> partner & 1) != 0 && free_hosts(*life, 1u << partner) != 0) take(*life, partner);
+
+  // A register that did not get the home of its class, because others were there, goes to one that members have, if that
+  // is free. Its old home stays taken.
+  void move_to_class(uint32_t reg) {
+    Lifetime& one = life(reg);
+    const CopyClasses::Class* const copies = classes_.of(reg);
+    if (copies == nullptr || one.home == kNoRegister || one.home == copies->home || one.home == one.hint) return;
+    if ((allowed(one) >> copies->home & 1) != 0 && free_hosts(one, 1u << copies->home) != 0) take(one, copies->home);
   }
-  return all;
+
+  Lives& lives_;
+  CopyClasses& classes_;
+  const uint32_t available_;
+  std::vector<uint32_t> order_;
+  Occupied occupied_;
+};
+
+}  // namespace
+
+bool assign_homes(Lives& lives, CopyClasses& classes, uint32_t group, uint32_t available) {
+  return Homes(lives, classes, group, available).run();
 }
 
 }  // namespace wavejit::backend

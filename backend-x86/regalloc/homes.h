@@ -2,11 +2,12 @@
 // forces it elsewhere.
 #pragma once
 
+#include "backend-x86/regalloc/copy_classes.h"
 #include "backend-x86/regalloc/lives.h"
 
 namespace wavejit::backend {
 
 // Sets `home` for the virtual registers of a group, where a host register is free. Returns true if all have got one.
-bool assign_homes(Lives& lives, uint32_t group, uint32_t available);
+bool assign_homes(Lives& lives, CopyClasses& classes, uint32_t group, uint32_t available);
 
 }  // namespace wavejit::backend

@@ -380,11 +380,10 @@ bool Lives::open(Lifetime& life, uint32_t begin, uint32_t end) {
   return false;
 }
 
-void Lives::note_copy(const RegisterUse& a, const RegisterUse& b) {
+void Lives::note_copy(const RegisterUse& a, const RegisterUse& b, float weight) {
   const RegisterUse &to = a.has(RegisterUse::out) ? a : b, &from = a.has(RegisterUse::out) ? b : a;
-  if (!to.has(RegisterUse::out) || !from.has(RegisterUse::kill)) return;
-  if (lives[to.reg].partner == kNoIndex) lives[to.reg].partner = from.reg;
-  if (lives[from.reg].partner == kNoIndex) lives[from.reg].partner = to.reg;
+  if (to.has(RegisterUse::out) && from.has(RegisterUse::kill))
+    copies.push_back({.to = to.reg, .from = from.reg, .weight = weight});
 }
 
 void Lives::find_spans() {
@@ -433,7 +432,7 @@ void Lives::find_spans() {
         if (use.out_mask != 0) life.preferred &= use.out_mask;
         if (!use.has(RegisterUse::out | RegisterUse::kill)) life.clobbers |= clobbered;
       }
-      if (inst.is_move && inst.uses() == 2) note_copy(uses[inst.first_use], uses[inst.first_use + 1]);
+      if (inst.is_move && inst.uses() == 2) note_copy(uses[inst.first_use], uses[inst.first_use + 1], block.weight);
     }
   }
   for (Lifetime& life : lives) {

@@ -87,6 +87,12 @@ struct LiveSpan {
   uint32_t begin, end;  // positions: two per instruction
 };
 
+// A copy of a register that is dead behind it.
+struct RegisterCopy {
+  uint32_t to, from;
+  float weight;  // of its block
+};
+
 // A virtual register.
 struct Lifetime {
   const lir::VirtualRegister* virt;
@@ -101,9 +107,6 @@ struct Lifetime {
   uint32_t clobbers = 0;        // host registers destroyed by instructions that read it and leave it alive
   uint32_t entered = 0;         // host registers it is in where blocks begin
   uint8_t hint = kNoRegister, home = kNoRegister;
-  // A register that it is a copy of, or that is a copy of it, and dead behind the copy: if both have one home, the copy is
-  // no instruction.
-  uint32_t partner = kNoIndex;
   bool exposed = false;                  // alive where some block begins
   uint32_t first_run = 0, last_run = 0;  // the runs of such blocks: [first, last)
   bool on_stack = false;                 // its place on the stack is an operand
@@ -121,6 +124,7 @@ class Lives {
   std::vector<RegisterUse> uses;
   std::vector<FixedRegisters> fixed;
   std::vector<Lifetime> lives;
+  std::vector<RegisterCopy> copies;  // those that are no instructions if both registers have one home
   std::vector<lir::Node*> on_stack;  // instructions with variables on the stack as operands
   uint32_t positions = 0;
   bool has_calls = false;
@@ -161,7 +165,7 @@ class Lives {
   // The touches of registers that are alive where some block begins, by register.
   [[nodiscard]] std::vector<Touch> find_touches();
   void find_spans();
-  void note_copy(const RegisterUse& a, const RegisterUse& b);
+  void note_copy(const RegisterUse& a, const RegisterUse& b, float weight);
   bool open(Lifetime& life, uint32_t begin, uint32_t end);
 
   // Consecutive blocks at whose beginning a register is live. Only the last may use or define it.

@@ -26,12 +26,24 @@ struct LaneWays {
       nullptr;  // kStreamBufferBytes for stores that are kept back (internal/lane_streams.h); null: none
 };
 
+// A time, as a thread sees it.
+struct ThreadTime {
+  uint64_t wall = 0;    // in ns, of a clock that always goes on
+  uint64_t thread = 0;  // in ns that the thread has executed
+};
+
 // An execution that is timed: in the frame of the code, as waves may be suspended in the middle of a loop.
 struct LaneTiming {
   LaneWay* way = nullptr;
   uint64_t table = 0;  // the LaneWays that has it; another one, if another thread goes on with the wave, gets no time
   uint64_t start = 0;  // in ticks of the time stamp counter; bit 0 is the way that was chosen. 0: it is not timed
+  ThreadTime began;    // all zero: interruptions are not looked for
 };
+
+// Whether executions of the loop are long enough for the thread to be interrupted in them now and then, as far as is known.
+bool may_be_interrupted(const LaneWay& way);
+// What is left of `ticks` without the time in which the thread was interrupted.
+uint64_t without_interruptions(uint64_t ticks, const ThreadTime& from, const ThreadTime& to);
 
 // At the beginning of an execution that is timed, `now` in ticks: decides which way it goes.
 void begin_timed(LaneTiming& timing, uint64_t now);

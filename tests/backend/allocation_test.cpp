@@ -15,6 +15,7 @@
 #include "backend-x86/encode/encode.h"
 #include "backend-x86/lir/builder.h"
 #include "backend-x86/regalloc/checker.h"
+#include "backend-x86/regalloc/copy_classes.h"
 #include "backend-x86/regalloc/lives.h"
 
 namespace wavejit::backend {
@@ -456,6 +457,78 @@ TEST(AllocationLives, Spans) {
   EXPECT_EQ(span(one), std::pair(3u, 14u));
   EXPECT_EQ(span(sum), std::pair(5u, 15u));
   EXPECT_EQ(span(inside), std::pair(7u, 9u));
+}
+
+// Values that go round in a loop, each through copies at which the one before ends: all copies of a value have one home.
+TEST(AllocationCopies, AreNoInstructionsInLoops) {
+  constexpr unsigned kValues = 3;
+  lir::Function function;
+  Builder cc(function);
+  const Gp count = cc.new_gp64(), seed = cc.new_gp64(), sum = cc.new_gp64();
+  function.arguments = {count, seed};
+  std::array<Gp, kValues> values;
+  for (unsigned i = 0; i < kValues; ++i) cc.lea(values[i] = cc.new_gp64(), x86::ptr(seed, static_cast<int32_t>(i)));
+  const asmjit::Label head = cc.new_label();
+  cc.bind(head);
+  std::array<Gp, kValues> ends;
+  for (unsigned i = 0; i < kValues; ++i) {
+    const Gp sum_of_two = cc.new_gp64(), factor = cc.new_gp64();
+    cc.mov(sum_of_two, values[i]);
+    cc.add(sum_of_two, seed);
+    cc.mov(factor, sum_of_two);
+    cc.imul(factor, count);
+    cc.mov(ends[i] = cc.new_gp64(), factor);
+  }
+  for (unsigned i = 0; i < kValues; ++i) cc.mov(values[i], ends[i]);
+  cc.sub(count, 1);
+  cc.jnz(head);
+  cc.mov(sum, values[0]);
+  for (unsigned i = 1; i < kValues; ++i) cc.add(sum, values[i]);
+  cc.ret(sum);
+  cc.finish();
+  std::optional<CodeBlock> block;
+  ASSERT_NO_FATAL_FAILURE(place(function, block));
+  bool inside = false;
+  unsigned copies = 0;
+  for (const lir::Node* node = function.begin(); node != nullptr; node = node->next) {
+    if (node->is_label()) inside = true;
+    if (node->id == x86::Inst::kIdJnz) inside = false;
+    if (inside && node->id == x86::Inst::kIdMov && node->operands[1].isReg()) ++copies;
+  }
+  EXPECT_EQ(copies, 0u);
+  uint64_t expected[kValues] = {5, 6, 7};
+  for (uint64_t left = 4; left != 0; --left)
+    for (uint64_t& value : expected) value = (value + 5) * left;
+  const auto run = reinterpret_cast<uint64_t (*)(uint64_t, uint64_t)>(reinterpret_cast<uintptr_t>(block->begin()));
+  EXPECT_EQ(run(4, 5), expected[0] + expected[1] + expected[2]);
+}
+
+// Registers that are alive at the same time are in no class, however they are copied.
+TEST(AllocationCopies, ClassesDoNotOverlap) {
+  lir::Function function;
+  Builder cc(function);
+  const Gp argument = cc.new_gp64(), copy = cc.new_gp64(), other = cc.new_gp64(), last = cc.new_gp64();
+  function.arguments = {argument};
+  cc.mov(copy, argument);  // which lives on
+  cc.add(argument, 1);
+  cc.mov(other, copy);
+  cc.add(other, argument);
+  cc.mov(last, argument);
+  cc.add(last, other);
+  cc.ret(last);
+  cc.finish();
+  Lives lives(function, {0xffef, 0xffff, 0xfe});
+  ASSERT_EQ(lives.run(), asmjit::kErrorOk);
+  CopyClasses classes(lives);
+  const auto number = [&](const Gp& reg) { return lives.find_life(reg.id()); };
+  ASSERT_NE(classes.of(number(copy)), nullptr);
+  EXPECT_EQ(classes.of(number(copy)), classes.of(number(other)));
+  ASSERT_NE(classes.of(number(argument)), nullptr);
+  EXPECT_EQ(classes.of(number(argument)), classes.of(number(last)));
+  EXPECT_NE(classes.of(number(argument)), classes.of(number(copy)));
+  std::vector<uint32_t> members;
+  classes.for_each_member(*classes.of(number(copy)), [&](uint32_t reg) { members.push_back(reg); });
+  EXPECT_EQ(members.size(), 2u);
 }
 
 TEST(AllocationLives, WhatItDoesNotKnowIsAnError) {

@@ -95,6 +95,24 @@ TEST(LaneWay, ExecutionsOverlap) {
   EXPECT_NEAR(static_cast<double>(way.ticks[1]), 49'000, 100);
 }
 
+TEST(LaneWay, TimeOfInterruptionsDoesNotCount) {
+  const ThreadTime from{.wall = 5000, .thread = 700};
+  EXPECT_EQ(without_interruptions(9000, from, {.wall = 8000, .thread = 3700}), 9000u);
+  EXPECT_EQ(without_interruptions(9000, from, {.wall = 8000, .thread = 1700}), 3000u);
+  // Clocks that do not go on at the same moments.
+  EXPECT_EQ(without_interruptions(9000, from, {.wall = 8000, .thread = 3701}), 9000u);
+  EXPECT_EQ(without_interruptions(9000, from, from), 9000u);
+}
+
+TEST(LaneWay, LooksForInterruptionsOfLongExecutions) {
+  Executions quick({1000, 2000}), slow({1'000'000, 2'000'000});
+  EXPECT_TRUE(may_be_interrupted(quick.way()));  // nothing is known
+  quick.run(100);
+  slow.run(100);
+  EXPECT_FALSE(may_be_interrupted(quick.way()));
+  EXPECT_TRUE(may_be_interrupted(slow.way()));
+}
+
 TEST(LaneWay, StaysAsItIsIfFixed) {
   for (const uint32_t lanes : {0u, 1u}) {
     Executions loop({1000, 1000});
