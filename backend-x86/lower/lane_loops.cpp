@@ -1,4 +1,4 @@
-// Loops executed for one lane after the other (ir/passes/lane_loops.cpp): rows of the frame, accesses of one lane to memory,
+// Loops executed for one lane after the other (ir/passes/lane_copier.h): rows of the frame, accesses of one lane to memory,
 // and which way a loop is executed.
 #include <bit>
 
