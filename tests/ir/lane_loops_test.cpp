@@ -8,10 +8,10 @@
 #include <random>
 
 #include "ir/builder.h"
-#include "ir/interpret.h"
 #include "ir/pass.h"
 #include "ir/rules.h"
 #include "ir/text.h"
+#include "lane_loop_runs.h"
 
 namespace wavejit::ir {
 namespace {
@@ -429,42 +429,27 @@ class LoopMaker {
   Inst* base_ = nullptr;
 };
 
-// What registers hold in the end.
-std::vector<std::string> registers(const Function& function, uint64_t seed,
-                                   MemoryModel model = MemoryModel::any_store) {
-  const auto result = interpret(function, 0, seed, uint64_t{1} << 24, model);
-  if (!result) return {"error: " + result.error().message};
-  std::vector<std::string> events = result->events;
-  std::erase_if(events, [](const std::string& event) { return event.starts_with("load"); });
-  return events;
-}
-
 TEST(LaneLoops, LeaveTheRegistersOfTheLoop) {
   const char* text = std::getenv("WAVEJIT_LANE_LOOP_SEEDS");
   const uint64_t count = text != nullptr ? std::strtoull(text, nullptr, 0) : 1200;
-  const auto passes = pipeline();
-  const auto pass = std::find_if(passes.begin(), passes.end(), [](const Pass& p) { return p.name == "lane-loops"; });
-  ASSERT_NE(pass, passes.end());
-  PassContext context;
-  context.all_lane_loops = true;
   size_t copied = 0, refused = 0;
   for (uint64_t seed = 1; seed <= count; ++seed) {
     const auto function = LoopMaker(seed).make();
     ASSERT_EQ(verify(*function), "") << "seed " << seed;
     constexpr uint64_t kRuns = 4;
     std::vector<std::vector<std::string>> expected;
-    for (uint64_t run = 0; run < kRuns; ++run) expected.push_back(registers(*function, seed + run));
+    for (uint64_t run = 0; run < kRuns; ++run) expected.push_back(test::registers(*function, seed + run));
     ASSERT_FALSE(expected[0][0].starts_with("error")) << "seed " << seed << ": " << expected[0][0];
     const std::string before = print(*function);
-    if (!pass->run(*function, context).changed) {
+    if (!test::copies_lane_loops(*function)) {
       ++refused;
       continue;
     }
     ++copied;
     ASSERT_EQ(verify(*function), "") << "seed " << seed << "\n" << before;
     for (uint64_t run = 0; run < kRuns; ++run)
-      ASSERT_EQ(registers(*function, seed + run), expected[run]) << "seed " << seed << "\n"
-                                                                 << before << print(*function);
+      ASSERT_EQ(test::registers(*function, seed + run), expected[run]) << "seed " << seed << "\n"
+                                                                       << before << print(*function);
   }
   EXPECT_GT(copied, count / 5);
   EXPECT_GT(refused, count / 20);
@@ -474,25 +459,22 @@ TEST(LaneLoops, LeaveTheRegistersOfTheLoop) {
 TEST(LaneLoops, LeaveTheMemoryOfTheLoop) {
   const char* text = std::getenv("WAVEJIT_LANE_LOOP_SEEDS");
   const uint64_t count = text != nullptr ? std::strtoull(text, nullptr, 0) : 600;
-  const auto passes = pipeline();
-  const auto pass = std::ranges::find(passes, "lane-loops", &Pass::name);
-  ASSERT_NE(pass, passes.end());
-  PassContext context;
-  context.all_lane_loops = true;
   size_t copied = 0;
   for (uint64_t seed = 1; seed <= count; ++seed) {
     const auto function = LoopMaker(seed, true).make();
     ASSERT_EQ(verify(*function), "") << "seed " << seed;
     constexpr uint64_t kRuns = 4;
     std::vector<std::vector<std::string>> expected;
-    for (uint64_t run = 0; run < kRuns; ++run) expected.push_back(registers(*function, seed + run, MemoryModel::bytes));
+    for (uint64_t run = 0; run < kRuns; ++run)
+      expected.push_back(test::registers(*function, seed + run, MemoryModel::bytes));
     const std::string before = print(*function);
-    if (!pass->run(*function, context).changed) continue;
+    if (!test::copies_lane_loops(*function)) continue;
     copied += print(*function).find("begin_streams") != std::string::npos;
     ASSERT_EQ(verify(*function), "") << "seed " << seed << "\n" << before;
     for (uint64_t run = 0; run < kRuns; ++run)
-      ASSERT_EQ(registers(*function, seed + run, MemoryModel::bytes), expected[run]) << "seed " << seed << "\n"
-                                                                                     << before << print(*function);
+      ASSERT_EQ(test::registers(*function, seed + run, MemoryModel::bytes), expected[run])
+          << "seed " << seed << "\n"
+          << before << print(*function);
   }
   EXPECT_GT(copied, count / 10);
 }
@@ -509,110 +491,17 @@ TEST(DemandedLanes, LeaveTheRegistersOfTheLoop) {
     const auto function = LoopMaker(seed).make();
     constexpr uint64_t kRuns = 3;
     std::vector<std::vector<std::string>> expected;
-    for (uint64_t run = 0; run < kRuns; ++run) expected.push_back(registers(*function, seed + run));
+    for (uint64_t run = 0; run < kRuns; ++run) expected.push_back(test::registers(*function, seed + run));
     const std::string before = print(*function);
     for (unsigned i = 0; i < 3 && pass->run(*function, {}).changed; ++i) {
     }
     ASSERT_EQ(verify(*function), "") << "seed " << seed << "\n" << before;
     stale += function->rule_counts[static_cast<size_t>(Rule::stale_mask)];
     for (uint64_t run = 0; run < kRuns; ++run)
-      ASSERT_EQ(registers(*function, seed + run), expected[run]) << "seed " << seed << "\n"
-                                                                 << before << print(*function);
+      ASSERT_EQ(test::registers(*function, seed + run), expected[run]) << "seed " << seed << "\n"
+                                                                       << before << print(*function);
   }
   EXPECT_GT(stale, count / 20);
-}
-
-// Lane 0 waits for a word that lane 1 stores in its second iteration, where it was not predicted to store.
-constexpr std::string_view kWaitingLoop = R"(function "f"
-entry 0x100 b0
-block b0
-  %0:i64 = get_sgpr64 #40
-  %1:v32 = lane_id
-  %2:mask = const #3
-  %3:v32 = const #0
-  %4:v32 = const #1
-  %5:v32 = const #2
-  %6:v32 = const #4
-  %7:v32 = const #7
-  %8:v32 = const #32
-  %9:v32 = const #0x1fffe0
-  %10:v32 = mul %1, %8
-  %11:v32 = mul %1, %6
-  %12:mask = icmp.eq %1, %4
-  %13:v32 = select %12, %9, %6
-  store [global base_offset 4x1 imm 1048576] %2, %0, %11, %13
-  store [global base_offset 4x1 imm 2097152] %2, %0, %3, %3
-  br b1
-block b1 preds b0 b1
-  %20:v32 = phi %10, %28
-  %21:mask = phi %2, %32
-  %22:v32 = phi %3, %29
-  %23:mask = icmp.ult %22, %5
-  %24:mask = and %21, %23
-  store [global base_offset 4x1] %24, %0, %20, %7
-  %25:v32 = load [global base_offset 4x1 imm 1048576] %21, %0, %11
-  %26:v32 = add %20, %25
-  %28:v32 = select %21, %26, %20
-  %27:v32 = add %22, %4
-  %29:v32 = select %21, %27, %22
-  %30:v32 = load [global base_offset 4x1 imm 2097152] %21, %0, %3
-  %31:mask = icmp.eq %30, %7
-  %32:mask = andn %21, %31
-  %33:i1 = mask_any %32
-  cond_br %33, b1, b2
-block b2 preds b1
-  set_vgpr #0 %28
-  exit.yield #0x200
-)";
-
-TEST(LaneLoops, DoNotWaitForLanesThatHaveNotBegun) {
-  const auto function = parse(kWaitingLoop);
-  ASSERT_TRUE(function.has_value()) << function.error().message;
-  const std::vector<std::string> expected = registers(**function, 1, MemoryModel::bytes);
-  ASSERT_FALSE(expected[0].starts_with("error")) << expected[0];
-  const auto passes = pipeline();
-  const auto pass = std::ranges::find(passes, "lane-loops", &Pass::name);
-  PassContext context;
-  context.all_lane_loops = true;
-  ASSERT_TRUE(pass->run(**function, context).changed);
-  for (uint64_t run = 1; run < 4; ++run)
-    EXPECT_EQ(registers(**function, run, MemoryModel::bytes).back(), expected.back()) << run;
-}
-
-constexpr std::string_view kStoringLoop = R"(function "f"
-entry 0x100 b0
-block b0
-  %0:v32 = get_vgpr #0
-  %1:i64 = get_sgpr64 #4
-  %2:mask = get_mask #126
-  %3:v32 = const #0
-  br b1
-block b1 @0x104 preds b0 b1
-  %10:v32 = phi %0, %13
-  %11:mask = phi %2, %20
-  %13:v32 = load [global base_offset 4x1] %11, %1, %10 @0x104
-  store [global base_offset 4x1] %11, %1, %10, %13 @0x10c
-  %19:mask = icmp.eq %13, %3
-  %20:mask = andn %11, %19
-  %21:i1 = mask_any %20
-  cond_br %21, b1, b2
-block b2 preds b1
-  exit.end
-)";
-
-TEST(LaneLoops, SayWhatStandsAgainstACopy) {
-  const auto function = parse(kStoringLoop);
-  ASSERT_TRUE(function.has_value()) << function.error().message;
-  std::vector<std::string> remarks;
-  PassContext context;
-  context.loop_remark = [&](const LoopRemark& remark) {
-    remarks.emplace_back(remark.obstacle);
-    ASSERT_NE(remark.at, nullptr);
-    EXPECT_EQ(remark.at->guest_pc, 0x10cu);
-    EXPECT_EQ(remark.header->guest_pc, 0x104u);
-  };
-  optimise(**function, context);
-  EXPECT_EQ(remarks, std::vector<std::string>{"store"});
 }
 
 }  // namespace

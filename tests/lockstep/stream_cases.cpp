@@ -1,7 +1,9 @@
 // Loops in which each lane writes an array of its own and reads in one of these arrays. Code that executes them for one lane after the
 // other, and keeps the stores back, must see when another lane's array is concerned; each kind here has one way in which it is.
 #include <algorithm>
-#include <array>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "lockstep_case.h"
 
@@ -17,9 +19,21 @@ enum class Reads {
   previous,      // what the lane before writes in the next iteration
   far,           // what some lane behind has written
   end_of_other,  // a word beyond the last one that the lane before writes
+  behind,        // in the array behind this one, what was written in the iteration before
+  // The same place each time. The lane before writes three words.
+  own_later,      // a word that begins in the middle of the first one
+  over_end,       // the last word of the lane's array and the first one of the next array
+  end_of_before,  // the last word that the lane before writes, and the one behind it
+  before,         // the first word that the lane before writes
 };
-constexpr const char* kReads[] = {"elsewhere", "own",      "own_pair", "own_half",
-                                  "next",      "previous", "far",      "end_of_other"};
+constexpr const char* kReads[] = {"elsewhere",    "own",    "own_pair",  "own_half", "next",          "previous", "far",
+                                  "end_of_other", "behind", "own_later", "over_end", "end_of_before", "before"};
+constexpr bool moves(Reads reads) {
+  return reads != Reads::end_of_other && reads < Reads::own_later;
+}
+constexpr bool in_pairs(Reads reads) {
+  return reads == Reads::own_pair || reads == Reads::over_end || reads == Reads::end_of_before;
+}
 
 enum class Writes {
   forward,     // word behind word
@@ -30,13 +44,17 @@ enum class Writes {
   two_arrays,  // alternately into two arrays
   one_array,   // all lanes into the same one
   skipped,     // some iterations write nothing
+  late,        // even lanes write one word too much, and odd ones write that word, too, but later
 };
-constexpr const char* kWrites[] = {"forward", "backward",   "bytes",     "beyond",
-                                   "again",   "two_arrays", "one_array", "skipped"};
+constexpr const char* kWrites[] = {"forward",    "backward",  "bytes",   "beyond", "again",
+                                   "two_arrays", "one_array", "skipped", "late"};
+// Lanes that read where Reads says. The others read where nobody writes: no check of theirs hides what one of these finds.
+enum class Readers { all, first, last_but_one, last };
+constexpr const char* kReaders[] = {"", "_by_first", "_by_last_but_one", "_by_last"};
 
 // An array has 8 words, or so many bytes; lanes write 1 to 7. v5: where the lane writes next, v6: iterations left, v7: where it
 // reads, v8: what it writes.
-LockstepCase streams(Reads reads, Writes writes) {
+LockstepCase streams(Reads reads, Writes writes, Readers readers = Readers::all) {
   std::string body = R"(
   v_lshlrev_b32_e32 v4, 2, v1
   get_at 8, 4
@@ -52,6 +70,7 @@ LockstepCase streams(Reads reads, Writes writes) {
   if (writes == Writes::backward) body += "  v_mov_b32_e32 v12, 0xff\n  subu v12, v12, v1\n";
   if (writes == Writes::one_array) body += "  v_mov_b32_e32 v12, 0\n";
   if (writes == Writes::beyond) body += "  addu v6, v6, v9\n";
+  if (writes == Writes::late) body += "  v_mov_b32_e32 v6, 12\n";
   body += bytes ? "  v_lshlrev_b32_e32 v5, 3, v12\n" : "  v_lshlrev_b32_e32 v5, 5, v12\n";
   body += "  v_mov_b32_e32 v12, 0x1020\n  addu v5, v5, v12\n";
   const auto offset = [&](int distance) {
@@ -85,13 +104,41 @@ LockstepCase streams(Reads reads, Writes writes) {
     case Reads::end_of_other:
       offset(-4);
       break;
+    case Reads::behind:
+      offset(-array - step);
+      break;
+    case Reads::own_later:
+      offset(2);
+      break;
+    case Reads::over_end:
+      offset(array - 4);
+      break;
+    case Reads::end_of_before:
+      offset(8 - array);
+      break;
+    case Reads::before:
+      offset(-array);
+      break;
+  }
+  if (readers != Readers::all) {
+    const unsigned lane = readers == Readers::first ? 0 : readers == Readers::last ? kLanes - 1 : kLanes - 2;
+    const auto for_lane = [&](unsigned number) {
+      body += "  v_cmp_eq_u32_e32 vcc, " + std::to_string(number) + ", v0\n";
+    };
+    for_lane(lane);
+    body +=
+        "  v_lshlrev_b32_e32 v12, 2, v1\n  v_cndmask_b32_e32 v7, v12, v7, vcc\n  v_cndmask_b32_e64 v6, v6, 7, vcc\n";
+    if (lane > 0) {
+      for_lane(lane - 1);
+      body += "  v_cndmask_b32_e64 v6, v6, 3, vcc\n";
+    }
   }
   body += R"(
   s_mov_b64 s[20:21], exec
 1:
   at 40, 7
 )";
-  if (reads == Reads::own_pair) {
+  if (in_pairs(reads)) {
     body += "  gget_pair 14, 40\n  addu v8, v15, v8\n";
   } else if (bytes) {
     body += "  gget_byte ubyte, 14, 40, 0\n";
@@ -103,6 +150,15 @@ LockstepCase streams(Reads reads, Writes writes) {
     body +=
         "  v_and_b32_e32 v17, 3, v8\n  s_mov_b64 s[22:23], exec\n  v_cmp_ne_u32_e32 vcc, 0, v17\n  s_and_b64 exec, "
         "exec, vcc\n";
+  if (writes == Writes::late)
+    body += R"(
+  v_and_b32_e32 v17, 1, v0
+  v_cmp_lt_u32_e32 vcc, 3, v6
+  v_cndmask_b32_e64 v18, 0, 1, vcc
+  s_mov_b64 s[22:23], exec
+  v_cmp_ne_u32_e32 vcc, v17, v18
+  s_and_b64 exec, exec, vcc
+)";
   body += bytes ? "  at 42, 5\n  gput_byte 42, 8\n" : "  at 42, 5\n  gput 42, 8\n";
   if (writes == Writes::two_arrays)
     body +=
@@ -111,8 +167,8 @@ LockstepCase streams(Reads reads, Writes writes) {
         "  at 44, 17\n  gput 44, 16\n";
   body += bytes ? "  addu v5, v5, v23\n" : "  addu v5, v5, v9\n";
   if (writes == Writes::again) body += "  v_and_b32_e32 v17, 4, v8\n  subu v5, v5, v17\n";
-  if (writes == Writes::skipped) body += "  s_mov_b64 exec, s[22:23]\n";
-  if (reads != Reads::end_of_other) body += bytes ? "  addu v7, v7, v23\n" : "  addu v7, v7, v9\n";
+  if (writes == Writes::skipped || writes == Writes::late) body += "  s_mov_b64 exec, s[22:23]\n";
+  if (moves(reads)) body += bytes ? "  addu v7, v7, v23\n" : "  addu v7, v7, v9\n";
   body += R"(
   addu v10, v10, v8
   subu v6, v6, v23
@@ -124,8 +180,83 @@ LockstepCase streams(Reads reads, Writes writes) {
   out 10, v5
 )";
   return {.name = std::string("streams_") + kWrites[static_cast<unsigned>(writes)] + "_" +
-                  kReads[static_cast<unsigned>(reads)],
+                  kReads[static_cast<unsigned>(reads)] + kReaders[static_cast<unsigned>(readers)],
           .body = std::move(body)};
+}
+
+// The first lane writes a little more than is kept back of a lane (kStreamBytes) into an array that has room for it; the second one
+// some words.
+LockstepCase long_array() {
+  constexpr unsigned kFirst = 0x2000, kRoom = 0x11000, kWords = 0x10010 / 4;
+  std::string body = R"(
+  v_mul_u32_u24_e32 v5, ROOM, v0
+  v_mov_b32_e32 v12, FIRST
+  addu v5, v5, v12
+  v_mov_b32_e32 v6, WORDS
+  v_cmp_eq_u32_e32 vcc, 1, v0
+  v_cndmask_b32_e64 v6, v6, 5, vcc
+  v_mov_b32_e32 v9, 4
+  v_mov_b32_e32 v8, v0
+  v_mov_b32_e32 v23, 1
+  s_mov_b64 s[20:21], exec
+  s_mov_b64 exec, 3
+1:
+  at 42, 5
+  gput 42, 8
+  v_lshlrev_b32_e32 v8, 1, v8
+  addu v8, v6, v8
+  addu v5, v5, v9
+  subu v6, v6, v23
+  v_cmp_ne_u32_e32 vcc, 0, v6
+  s_and_b64 exec, exec, vcc
+  s_cbranch_execnz 1b
+  s_mov_b64 exec, s[20:21]
+  out 0, v8
+)";
+  for (const auto& [name, value] : {std::pair{"ROOM", kRoom}, {"FIRST", kFirst}, {"WORDS", kWords}})
+    body.replace(body.find(name), std::string_view(name).size(), std::to_string(value));
+  return {
+      .name = "streams_long", .body = std::move(body), .groups = 1, .words = (kFirst + 2 * kRoom) / 4, .reference = {}};
+}
+
+// The second lane, which is the last one, fills all the 16 words that are taken to be its array. Then the first lane reads a pair of
+// words of which the last one of these is the first.
+LockstepCase end_of_last() {
+  return {.name = "streams_end_of_last",
+          .body = R"(
+  v_lshlrev_b32_e32 v5, 5, v0
+  v_mov_b32_e32 v12, 0x2000
+  addu v5, v5, v12
+  v_mov_b32_e32 v7, 0x205c
+  v_mov_b32_e32 v6, 18
+  v_cmp_eq_u32_e32 vcc, 0, v0
+  v_cndmask_b32_e64 v11, 2, 16, vcc
+  v_mov_b32_e32 v9, 4
+  v_mov_b32_e32 v10, 0
+  v_mov_b32_e32 v23, 1
+  s_mov_b64 s[20:21], exec
+  s_mov_b64 exec, 3
+1:
+  at 40, 7
+  gget_pair 14, 40
+  v_xor_b32_e32 v10, v10, v14
+  addu v10, v10, v15
+  s_mov_b64 s[22:23], exec
+  v_cmp_lt_u32_e32 vcc, v11, v6
+  s_and_b64 exec, exec, vcc
+  at 42, 5
+  gput 42, 6
+  addu v5, v5, v9
+  s_mov_b64 exec, s[22:23]
+  subu v6, v6, v23
+  v_cmp_ne_u32_e32 vcc, 0, v6
+  s_and_b64 exec, exec, vcc
+  s_cbranch_execnz 1b
+  s_mov_b64 exec, s[20:21]
+  out 0, v10
+)",
+          .groups = 1,
+          .reference = {}};
 }
 
 // Each lane waits, in the loop in which it stores, for what a lane of the other wave stores there.
@@ -186,6 +317,17 @@ std::vector<LockstepCase> stream_cases() {
   for (const Writes writes : {Writes::beyond, Writes::again, Writes::two_arrays, Writes::one_array})
     cases.push_back(streams(Reads::own, writes));
   cases.push_back(streams(Reads::next, Writes::beyond));
+  cases.push_back(streams(Reads::behind, Writes::backward));
+  cases.push_back(streams(Reads::elsewhere, Writes::late));
+  for (const Readers readers : {Readers::first, Readers::last_but_one, Readers::last})
+    for (const Reads reads : {Reads::own_pair, Reads::own_half, Reads::next, Reads::behind})
+      cases.push_back(streams(reads, Writes::forward, readers));
+  cases.push_back(streams(Reads::own_later, Writes::forward, Readers::first));
+  cases.push_back(streams(Reads::over_end, Writes::forward, Readers::first));
+  cases.push_back(streams(Reads::end_of_before, Writes::forward, Readers::last));
+  cases.push_back(streams(Reads::before, Writes::forward, Readers::last));
+  cases.push_back(long_array());
+  cases.push_back(end_of_last());
   return cases;
 }
 
