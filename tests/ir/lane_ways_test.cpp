@@ -176,6 +176,180 @@ block b4 preds b3
 )");
 }
 
+// Two words for the whole wave. The second one is the first word of lane 0's array, which the lane stores an iteration before.
+TEST(LaneLoops, SeeStoresInTheSecondWordOfAScalarLoad) {
+  expect_alike(R"(function "f"
+entry 0x100 b0
+block b0
+  %0:i64 = get_sgpr64 #40
+  %1:v32 = lane_id
+  %2:mask = const #0xffffffffffffffff
+  %3:v32 = const #0
+  %4:v32 = const #1
+  %5:v32 = const #3
+  %6:v32 = const #4
+  %7:v32 = const #64
+  %8:v32 = get_vgpr #1
+  %9:v32 = and %8, %5
+  %10:v32 = mul %1, %7
+  br b1
+block b1 preds b0 b1
+  %20:mask = phi %2, %40
+  %21:v32 = phi %3, %31
+  %22:v32 = phi %10, %33
+  %23:v32 = phi %3, %28
+  %24:i32x2 = load_scalar #0xfffffffffffffffc %0
+  %25:i32 = extract #1 %24
+  %26:v32 = splat %25
+  %27:v32 = add %23, %26
+  %28:v32 = select %20, %27, %23
+  store [global base_offset 4x1] %20, %0, %22, %8
+  %30:v32 = add %21, %4
+  %31:v32 = select %20, %30, %21
+  %32:v32 = add %22, %6
+  %33:v32 = select %20, %32, %22
+  %39:mask = icmp.ule %31, %9
+  %40:mask = and %20, %39
+  %41:i1 = mask_any %40
+  cond_br %41, b1, b2
+block b2 preds b1
+  set_vgpr #3 %28
+  exit.yield #0x200
+)");
+}
+
+// The scratch of lane 0, loaded for the whole wave.
+TEST(LaneLoops, DoNotLoadScratchForTheWholeWave) {
+  expect_alike(R"(function "f"
+entry 0x100 b0
+block b0
+  %0:i64 = get_sgpr64 #40
+  %2:mask = const #0xffffffffffffffff
+  %3:v32 = const #0
+  %4:v32 = const #1
+  %5:v32 = const #3
+  %8:v32 = get_vgpr #1
+  %9:v32 = and %8, %5
+  br b1
+block b1 preds b0 b1
+  %20:mask = phi %2, %40
+  %21:v32 = phi %3, %31
+  %23:v32 = phi %3, %28
+  %24:i32 = load_scalar %0
+  %26:v32 = splat %24
+  %27:v32 = add %23, %26
+  %28:v32 = select %20, %27, %23
+  store [scratch scratch_base 4x1] %20, %0, %28
+  %30:v32 = add %21, %4
+  %31:v32 = select %20, %30, %21
+  %39:mask = icmp.ule %31, %9
+  %40:mask = and %20, %39
+  %41:i1 = mask_any %40
+  cond_br %41, b1, b2
+block b2 preds b1
+  set_vgpr #3 %28
+  exit.yield #0x200
+)");
+}
+
+// A lane stores twice to one place, so that the loop is executed in lockstep from its beginning: nothing may have gone to scratch.
+TEST(LaneLoops, DoNotStoreToScratchBeforeTheyBeginAgain) {
+  expect_alike(R"(function "f"
+entry 0x100 b0
+block b0
+  %0:i64 = get_sgpr64 #40
+  %1:v32 = lane_id
+  %2:mask = const #0xffffffffffffffff
+  %3:v32 = const #0
+  %4:v32 = const #1
+  %5:v32 = const #3
+  %6:v32 = const #4
+  %7:v32 = const #64
+  %8:v32 = get_vgpr #1
+  %9:v32 = and %8, %5
+  %10:v32 = mul %1, %7
+  %11:i64 = const #0x100000
+  %12:i64 = add %0, %11
+  br b1
+block b1 preds b0 b1
+  %20:mask = phi %2, %40
+  %21:v32 = phi %3, %31
+  %22:v32 = phi %10, %33
+  %24:v32 = load [scratch scratch_base 4x1] %20, %12
+  %25:v32 = add %24, %4
+  store [scratch scratch_base 4x1] %20, %12, %25
+  store [global base_offset 4x1] %20, %0, %22, %24
+  store [global base_offset 4x1] %20, %0, %22, %8
+  %30:v32 = add %21, %4
+  %31:v32 = select %20, %30, %21
+  %32:v32 = add %22, %6
+  %33:v32 = select %20, %32, %22
+  %39:mask = icmp.ule %31, %9
+  %40:mask = and %20, %39
+  %41:i1 = mask_any %40
+  cond_br %41, b1, b2
+block b2 preds b1
+  exit.yield #0x200
+)");
+}
+
+// Lanes of two kinds. Where there is none of the first kind all are of the second, and control goes past the test for those. A lane of
+// the second kind is followed on the way of the first: what it is in comes from masks that are computed in front of the branch.
+TEST(LaneLoops, FollowMasksInFrontOfABranch) {
+  constexpr std::string_view kText = R"(function "f"
+entry 0x100 b0
+block b0
+  %0:v32 = get_vgpr #0
+  %2:mask = get_mask #126
+  %3:v32 = const #0
+  %4:v32 = const #1
+  %5:v32 = const #3
+  %8:v32 = get_vgpr #1
+  %9:v32 = and %8, %5
+  br b1
+block b1 preds b0 b6
+  %20:mask = phi %2, %50
+  %21:v32 = phi %3, %49
+  %22:v32 = phi %0, %45
+  %23:v32 = and %22, %4
+  %24:mask = icmp.eq %23, %3
+  %25:mask = and %20, %24
+  %26:mask = andn %20, %24
+  %27:i1 = mask_any %25
+  cond_br %27, b2, b3
+block b2 preds b1
+  %30:v32 = add %22, %5
+  %31:v32 = select %25, %30, %22
+  %32:i1 = mask_any %26
+  cond_br %32, b4, b5
+block b3 preds b1
+  br b4
+block b4 preds b2 b3
+  %34:mask = phi %26, %20
+  %35:v32 = phi %31, %22
+  %36:v32 = shl %35, %4
+  %37:v32 = select %34, %36, %35
+  br b6
+block b5 preds b2
+  br b6
+block b6 preds b4 b5
+  %45:v32 = phi %37, %31
+  %46:v32 = add %21, %4
+  %49:v32 = select %20, %46, %21
+  %47:mask = icmp.ule %49, %9
+  %50:mask = and %20, %47
+  %51:i1 = mask_any %50
+  cond_br %51, b1, b7
+block b7 preds b6
+  set_vgpr #3 %45
+  exit.yield #0x200
+)";
+  const auto function = parse(kText);
+  ASSERT_TRUE(function.has_value()) << function.error().message;
+  EXPECT_TRUE(copies_lane_loops(**function));
+  expect_alike(kText);
+}
+
 // Lane 0 waits for a word that lane 1 stores in its second iteration, where it was not predicted to store.
 constexpr std::string_view kWaitingLoop = R"(function "f"
 entry 0x100 b0

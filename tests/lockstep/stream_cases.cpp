@@ -198,6 +198,7 @@ LockstepCase long_array() {
   v_mov_b32_e32 v9, 4
   v_mov_b32_e32 v8, v0
   v_mov_b32_e32 v23, 1
+  at 42, 5
   s_mov_b64 s[20:21], exec
   s_mov_b64 exec, 3
 1:
@@ -234,6 +235,7 @@ LockstepCase end_of_last() {
   v_mov_b32_e32 v9, 4
   v_mov_b32_e32 v10, 0
   v_mov_b32_e32 v23, 1
+  at 42, 5
   s_mov_b64 s[20:21], exec
   s_mov_b64 exec, 3
 1:
@@ -256,6 +258,39 @@ LockstepCase end_of_last() {
   out 0, v10
 )",
           .groups = 1,
+          .reference = {}};
+}
+
+// Each lane writes an array in the LDS by flat addresses, which are none of memory.
+LockstepCase in_lds() {
+  return {.name = "streams_in_lds",
+          .body = R"(
+  v_lshlrev_b32_e32 v4, 2, v1
+  get_at 8, 4
+  v_and_b32_e32 v6, 7, v8
+  v_mov_b32_e32 v23, 1
+  v_max_u32_e32 v6, 1, v6
+  v_lshlrev_b32_e32 v42, 5, v0
+  v_mov_b32_e32 v43, 0x10000
+  v_mov_b32_e32 v9, 4
+  s_mov_b64 s[20:21], exec
+1:
+  put 42, 8
+  v_lshlrev_b32_e32 v8, 1, v8
+  addu v8, v6, v8
+  addu v42, v42, v9
+  subu v6, v6, v23
+  v_cmp_ne_u32_e32 vcc, 0, v6
+  s_and_b64 exec, exec, vcc
+  s_cbranch_execnz 1b
+  s_mov_b64 exec, s[20:21]
+  v_lshlrev_b32_e32 v42, 5, v0
+  ds_read_b32 v10, v42
+  s_waitcnt lgkmcnt(0)
+  out 0, v8
+  out 1, v10
+)",
+          .lds = kLanes * 32,
           .reference = {}};
 }
 
@@ -328,6 +363,7 @@ std::vector<LockstepCase> stream_cases() {
   cases.push_back(streams(Reads::before, Writes::forward, Readers::last));
   cases.push_back(long_array());
   cases.push_back(end_of_last());
+  cases.push_back(in_lds());
   return cases;
 }
 
