@@ -350,6 +350,96 @@ block b7 preds b6
   expect_alike(kText);
 }
 
+// Where there are lanes of block b2, the others leave the loop.
+TEST(LaneLoops, NoticeThatTheWaveLeavesALaneBehind) {
+  expect_alike(R"(function "f"
+entry 0x100 b0
+block b0
+  %0:v32 = get_vgpr #0
+  %1:i64 = get_sgpr64 #40
+  %2:mask = get_mask #126
+  %3:v32 = const #0
+  %4:v32 = const #1
+  %5:v32 = const #3
+  %6:v32 = get_vgpr #2
+  %8:v32 = get_vgpr #1
+  %9:v32 = and %8, %5
+  br b1
+block b1 preds b0 b3
+  %20:mask = phi %2, %50
+  %21:v32 = phi %3, %49
+  %24:mask = icmp.eq %9, %21
+  %25:mask = and %20, %24
+  %26:i1 = mask_any %25
+  cond_br %26, b2, b3
+block b2 preds b1
+  br b3
+block b3 preds b1 b2
+  %30:mask = phi %20, %25
+  %46:v32 = add %21, %4
+  %49:v32 = select %20, %46, %21
+  %47:mask = icmp.ule %21, %9
+  %50:mask = and %30, %47
+  %51:i1 = mask_any %50
+  cond_br %51, b1, b4
+block b4 preds b3
+  set_vgpr #3 %49
+  exit.yield #0x200
+)");
+}
+
+// Control comes to block b2 if no lane is in the first mask. It is lanes that are not in it that store what b3 changes.
+TEST(LaneLoops, TakeMasksForEmptyWhereNoLaneOfThemLed) {
+  expect_alike(R"(function "f"
+entry 0x100 b0
+block b0
+  %0:v32 = get_vgpr #0
+  %1:i64 = get_sgpr64 #40
+  %2:mask = get_mask #126
+  %3:v32 = const #0
+  %4:v32 = const #1
+  %5:v32 = const #3
+  %6:v32 = get_vgpr #2
+  %8:v32 = get_vgpr #1
+  %9:v32 = and %8, %5
+  br b1
+block b1 preds b0 b6
+  %20:mask = phi %2, %50
+  %21:v32 = phi %3, %49
+  %24:mask = icmp.eq %9, %5
+  %25:mask = and %20, %24
+  %26:i1 = mask_any %25
+  cond_br %26, b5, b2
+block b2 preds b1
+  %27:mask = icmp.eq %9, %21
+  %28:mask = and %20, %27
+  %29:i1 = mask_any %28
+  cond_br %29, b3, b4
+block b3 preds b2
+  %30:v32 = select %28, %0, %6
+  br b4
+block b4 preds b2 b3
+  %31:v32 = phi %0, %30
+  br b6
+block b5 preds b1
+  br b6
+block b6 preds b4 b5
+  %32:v32 = phi %31, %0
+  %33:mask = andn %20, %24
+  store [scratch scratch_base 4x1] %33, %1, %32
+  %46:v32 = add %21, %4
+  %49:v32 = select %20, %46, %21
+  %47:mask = icmp.ule %21, %9
+  %48:mask = andn %47, %24
+  %50:mask = and %20, %48
+  %51:i1 = mask_any %50
+  cond_br %51, b1, b7
+block b7 preds b6
+  set_vgpr #3 %49
+  exit.yield #0x200
+)");
+}
+
 // Lane 0 waits for a word that lane 1 stores in its second iteration, where it was not predicted to store.
 constexpr std::string_view kWaitingLoop = R"(function "f"
 entry 0x100 b0

@@ -44,10 +44,11 @@ enum class Writes {
   two_arrays,  // alternately into two arrays
   one_array,   // all lanes into the same one
   skipped,     // some iterations write nothing
+  few,         // in every second work-group, half of the lanes are off
   late,        // even lanes write one word too much, and odd ones write that word, too, but later
 };
 constexpr const char* kWrites[] = {"forward",    "backward",  "bytes",   "beyond", "again",
-                                   "two_arrays", "one_array", "skipped", "late"};
+                                   "two_arrays", "one_array", "skipped", "few",    "late"};
 // Lanes that read where Reads says. The others read where nobody writes: no check of theirs hides what one of these finds.
 enum class Readers { all, first, last_but_one, last };
 constexpr const char* kReaders[] = {"", "_by_first", "_by_last_but_one", "_by_last"};
@@ -135,6 +136,10 @@ LockstepCase streams(Reads reads, Writes writes, Readers readers = Readers::all)
   }
   body += R"(
   s_mov_b64 s[20:21], exec
+)";
+  if (writes == Writes::few)
+    body += "  s_bitcmp1_b32 s2, 0\n  s_cselect_b32 s25, 0, -1\n  s_and_b32 exec_hi, exec_hi, s25\n";
+  body += R"(
 1:
   at 40, 7
 )";
@@ -353,7 +358,7 @@ std::vector<LockstepCase> stream_cases() {
     cases.push_back(streams(Reads::own, writes));
   cases.push_back(streams(Reads::next, Writes::beyond));
   cases.push_back(streams(Reads::behind, Writes::backward));
-  cases.push_back(streams(Reads::elsewhere, Writes::late));
+  for (const Writes writes : {Writes::few, Writes::late}) cases.push_back(streams(Reads::elsewhere, writes));
   for (const Readers readers : {Readers::first, Readers::last_but_one, Readers::last})
     for (const Reads reads : {Reads::own_pair, Reads::own_half, Reads::next, Reads::behind})
       cases.push_back(streams(reads, Writes::forward, readers));
