@@ -1,5 +1,6 @@
 // Hand-written loops for pass lane-loops, each with one thing by which it shows if the copy is made that must not be, or does what
 // lockstep does not do.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "ir/pass.h"
@@ -9,10 +10,51 @@
 namespace wavejit::ir::test {
 namespace {
 
+constexpr std::string_view kStays = "  %50:mask = and %20, %47\n";
+// A loop whose header is b1, and whose only latch is `latch`. `body` begins in b1 and ends in the latch, `staying` computes %50 of %20,
+// the lanes that are in, and %47, those that are to stay, and `behind` is what is done with the results in the end.
+std::string loop(unsigned latch, std::string_view body, std::string_view staying = kStays,
+                 std::string_view behind = "") {
+  return fmt::format(R"(function "f"
+entry 0x100 b0
+block b0
+  %0:v32 = get_vgpr #0
+  %1:i64 = get_sgpr64 #40
+  %2:mask = get_mask #126
+  %3:v32 = const #0
+  %4:v32 = const #1
+  %5:v32 = const #3
+  %6:i32 = const #0
+  %7:i32 = const #1
+  %8:v32 = get_vgpr #1
+  %9:v32 = and %8, %5
+  %10:v32 = get_vgpr #2
+  %11:mask = const #0
+  %12:v32 = lane_id
+  %13:v32 = const #64
+  %14:v32 = mul %12, %13
+  %15:v32 = const #4
+  br b1
+block b1 preds b0 b{}
+  %20:mask = phi %2, %50
+  %21:v32 = phi %3, %49
+{}  %46:v32 = add %21, %4
+  %49:v32 = select %20, %46, %21
+  %47:mask = icmp.ule %21, %9
+{}  %51:i1 = mask_any %50
+  cond_br %51, b1, b9
+block b9 preds b{}
+  set_vgpr #3 %49
+{}  exit.yield #0x200
+)",
+                     latch, body, staying, latch, behind);
+}
+
 // The function leaves the same registers and the same memory after the pass, which may refuse it, whatever is in them at first.
 void expect_alike(std::string_view text) {
-  const auto before = parse(text), after = parse(text);
-  ASSERT_TRUE(before.has_value()) << before.error().message;
+  const auto before = parse(text);
+  const auto after = parse(text);
+  ASSERT_TRUE(before.has_value()) << before.error().message << "\n" << text;
   (void)copies_lane_loops(**after);
   ASSERT_EQ(verify(**after), "");
   for (uint64_t seed = 1; seed <= 16; ++seed) {
@@ -25,30 +67,13 @@ void expect_alike(std::string_view text) {
 // The lanes that skip block b3 are none of the mask in this iteration of the inner loop, but may be of the mask in the next one, where
 // they look at what b3 has changed.
 TEST(LaneLoops, DoNotTakeMasksOfTheNextInnerIterationForKnown) {
-  expect_alike(R"(function "f"
-entry 0x100 b0
-block b0
-  %0:v32 = get_vgpr #0
-  %1:i64 = get_sgpr64 #40
-  %2:mask = get_mask #126
-  %3:v32 = const #0
-  %4:v32 = const #1
-  %5:v32 = const #3
-  %6:i32 = const #0
-  %7:i32 = const #1
-  %8:v32 = get_vgpr #1
-  %9:v32 = get_vgpr #2
-  %10:v32 = and %8, %5
-  br b1
-block b1 preds b0 b5
-  %20:mask = phi %2, %50
-  %21:v32 = phi %3, %49
-  br b2
+  expect_alike(loop(5, R"(  br b2
 block b2 preds b1 b4
   %30:v32 = phi %0, %42
   %31:i32 = phi %6, %43
+  %32:v32 = xor %9, %5
   %33:v32 = splat %31
-  %34:mask = icmp.eq %10, %33
+  %34:mask = icmp.eq %32, %33
   %35:mask = and %20, %34
   store [scratch scratch_base 4x1] %35, %1, %30
   br b6
@@ -58,53 +83,26 @@ block b6 preds b2
 block b3 preds b6
   br b4
 block b4 preds b6 b3
-  %42:v32 = phi %30, %9
+  %42:v32 = phi %30, %10
   %43:i32 = add %31, %7
   %44:i32 = const #4
   %45:i1 = icmp.ult %43, %44
   cond_br %45, b2, b5
 block b5 preds b4
-  %46:v32 = add %21, %4
-  %49:v32 = select %20, %46, %21
-  %47:mask = icmp.ult %49, %10
-  %50:mask = and %20, %47
-  %51:i1 = mask_any %50
-  cond_br %51, b1, b7
-block b7 preds b5
-  exit.yield #0x200
-)");
+)"));
 }
 
 // In the third iteration of the inner loop the lanes that have skipped block b2 are in the mask: it is found to have none only as long as
 // the mask of the iteration before is taken to have none.
 TEST(LaneLoops, DoNotTakeMasksForEmptyThatRestOnOneWithLanes) {
-  expect_alike(R"(function "f"
-entry 0x100 b0
-block b0
-  %0:v32 = get_vgpr #0
-  %1:i64 = get_sgpr64 #40
-  %2:mask = get_mask #126
-  %3:v32 = const #0
-  %4:v32 = const #1
-  %5:v32 = const #3
-  %6:i32 = const #0
-  %7:i32 = const #1
-  %8:v32 = get_vgpr #1
-  %9:v32 = get_vgpr #2
-  %10:v32 = and %8, %5
-  %11:mask = const #0
-  br b1
-block b1 preds b0 b5
-  %20:mask = phi %2, %50
-  %21:v32 = phi %3, %49
-  %24:mask = icmp.eq %10, %21
+  expect_alike(loop(5, R"(  %24:mask = icmp.eq %9, %21
   %25:mask = and %20, %24
   %26:i1 = mask_any %25
   cond_br %26, b2, b3
 block b2 preds b1
   br b3
 block b3 preds b1 b2
-  %30:v32 = phi %0, %9
+  %30:v32 = phi %0, %10
   br b4
 block b4 preds b3 b4
   %31:i32 = phi %6, %40
@@ -117,38 +115,13 @@ block b4 preds b3 b4
   %42:i1 = icmp.ult %40, %41
   cond_br %42, b4, b5
 block b5 preds b4
-  %46:v32 = add %21, %4
-  %49:v32 = select %20, %46, %21
-  %47:mask = icmp.ule %21, %10
-  %50:mask = and %20, %47
-  %51:i1 = mask_any %50
-  cond_br %51, b1, b6
-block b6 preds b5
-  exit.yield #0x200
-)");
+)"));
 }
 
 // A loop on the skipped way changes its value in the second iteration.
 TEST(LaneLoops, DoNotTakeValuesForKeptThatALoopChangesLater) {
-  expect_alike(R"(function "f"
-entry 0x100 b0
-block b0
-  %0:v32 = get_vgpr #0
-  %1:i64 = get_sgpr64 #40
-  %2:mask = get_mask #126
-  %3:v32 = const #0
-  %4:v32 = const #1
-  %5:v32 = const #3
-  %6:i32 = const #0
-  %7:i32 = const #1
-  %8:v32 = get_vgpr #1
-  %10:v32 = and %8, %5
-  br b1
-block b1 preds b0 b3
-  %20:mask = phi %2, %50
-  %21:v32 = phi %3, %49
-  %22:v32 = phi %0, %40
-  %24:mask = icmp.eq %10, %21
+  expect_alike(loop(3, R"(  %22:v32 = phi %0, %40
+  %24:mask = icmp.eq %9, %21
   %25:mask = and %20, %24
   %26:i1 = mask_any %25
   cond_br %26, b2, b3
@@ -164,153 +137,57 @@ block b3 preds b1 b2
   %38:v32 = phi %22, %30
   %39:v32 = load [global base_offset 4x1] %20, %1, %38
   %40:v32 = select %20, %39, %22
-  %46:v32 = add %21, %4
-  %49:v32 = select %20, %46, %21
-  %47:mask = icmp.ule %49, %10
-  %50:mask = and %20, %47
-  %51:i1 = mask_any %50
-  cond_br %51, b1, b4
-block b4 preds b3
-  set_vgpr #3 %40
-  exit.yield #0x200
-)");
+)",
+                    kStays, "  set_vgpr #4 %40\n"));
 }
 
-// Two words for the whole wave. The second one is the first word of lane 0's array, which the lane stores an iteration before.
+// Two words for the whole wave. The second one is the first word of the first array, which the lane stores an iteration before.
 TEST(LaneLoops, SeeStoresInTheSecondWordOfAScalarLoad) {
-  expect_alike(R"(function "f"
-entry 0x100 b0
-block b0
-  %0:i64 = get_sgpr64 #40
-  %1:v32 = lane_id
-  %2:mask = const #0xffffffffffffffff
-  %3:v32 = const #0
-  %4:v32 = const #1
-  %5:v32 = const #3
-  %6:v32 = const #4
-  %7:v32 = const #64
-  %8:v32 = get_vgpr #1
-  %9:v32 = and %8, %5
-  %10:v32 = mul %1, %7
-  br b1
-block b1 preds b0 b1
-  %20:mask = phi %2, %40
-  %21:v32 = phi %3, %31
-  %22:v32 = phi %10, %33
+  expect_alike(loop(1, R"(  %22:v32 = phi %14, %33
   %23:v32 = phi %3, %28
-  %24:i32x2 = load_scalar #0xfffffffffffffffc %0
+  %24:i32x2 = load_scalar #0xfffffffffffffffc %1
   %25:i32 = extract #1 %24
   %26:v32 = splat %25
   %27:v32 = add %23, %26
   %28:v32 = select %20, %27, %23
-  store [global base_offset 4x1] %20, %0, %22, %8
-  %30:v32 = add %21, %4
-  %31:v32 = select %20, %30, %21
-  %32:v32 = add %22, %6
+  store [global base_offset 4x1] %20, %1, %22, %8
+  %32:v32 = add %22, %15
   %33:v32 = select %20, %32, %22
-  %39:mask = icmp.ule %31, %9
-  %40:mask = and %20, %39
-  %41:i1 = mask_any %40
-  cond_br %41, b1, b2
-block b2 preds b1
-  set_vgpr #3 %28
-  exit.yield #0x200
-)");
+)",
+                    kStays, "  set_vgpr #4 %28\n"));
 }
 
 // The scratch of lane 0, loaded for the whole wave.
 TEST(LaneLoops, DoNotLoadScratchForTheWholeWave) {
-  expect_alike(R"(function "f"
-entry 0x100 b0
-block b0
-  %0:i64 = get_sgpr64 #40
-  %2:mask = const #0xffffffffffffffff
-  %3:v32 = const #0
-  %4:v32 = const #1
-  %5:v32 = const #3
-  %8:v32 = get_vgpr #1
-  %9:v32 = and %8, %5
-  br b1
-block b1 preds b0 b1
-  %20:mask = phi %2, %40
-  %21:v32 = phi %3, %31
-  %23:v32 = phi %3, %28
-  %24:i32 = load_scalar %0
+  expect_alike(loop(1, R"(  %23:v32 = phi %3, %28
+  %24:i32 = load_scalar %1
   %26:v32 = splat %24
   %27:v32 = add %23, %26
   %28:v32 = select %20, %27, %23
-  store [scratch scratch_base 4x1] %20, %0, %28
-  %30:v32 = add %21, %4
-  %31:v32 = select %20, %30, %21
-  %39:mask = icmp.ule %31, %9
-  %40:mask = and %20, %39
-  %41:i1 = mask_any %40
-  cond_br %41, b1, b2
-block b2 preds b1
-  set_vgpr #3 %28
-  exit.yield #0x200
-)");
+  store [scratch scratch_base 4x1] %20, %1, %28
+)",
+                    kStays, "  set_vgpr #4 %28\n"));
 }
 
 // A lane stores twice to one place, so that the loop is executed in lockstep from its beginning: nothing may have gone to scratch.
 TEST(LaneLoops, DoNotStoreToScratchBeforeTheyBeginAgain) {
-  expect_alike(R"(function "f"
-entry 0x100 b0
-block b0
-  %0:i64 = get_sgpr64 #40
-  %1:v32 = lane_id
-  %2:mask = const #0xffffffffffffffff
-  %3:v32 = const #0
-  %4:v32 = const #1
-  %5:v32 = const #3
-  %6:v32 = const #4
-  %7:v32 = const #64
-  %8:v32 = get_vgpr #1
-  %9:v32 = and %8, %5
-  %10:v32 = mul %1, %7
-  %11:i64 = const #0x100000
-  %12:i64 = add %0, %11
-  br b1
-block b1 preds b0 b1
-  %20:mask = phi %2, %40
-  %21:v32 = phi %3, %31
-  %22:v32 = phi %10, %33
-  %24:v32 = load [scratch scratch_base 4x1] %20, %12
+  expect_alike(loop(1, R"(  %22:v32 = phi %14, %33
+  %16:i64 = const #0x100000
+  %17:i64 = add %1, %16
+  %24:v32 = load [scratch scratch_base 4x1] %20, %17
   %25:v32 = add %24, %4
-  store [scratch scratch_base 4x1] %20, %12, %25
-  store [global base_offset 4x1] %20, %0, %22, %24
-  store [global base_offset 4x1] %20, %0, %22, %8
-  %30:v32 = add %21, %4
-  %31:v32 = select %20, %30, %21
-  %32:v32 = add %22, %6
+  store [scratch scratch_base 4x1] %20, %17, %25
+  store [global base_offset 4x1] %20, %1, %22, %24
+  store [global base_offset 4x1] %20, %1, %22, %8
+  %32:v32 = add %22, %15
   %33:v32 = select %20, %32, %22
-  %39:mask = icmp.ule %31, %9
-  %40:mask = and %20, %39
-  %41:i1 = mask_any %40
-  cond_br %41, b1, b2
-block b2 preds b1
-  exit.yield #0x200
-)");
+)"));
 }
 
 // Lanes of two kinds. Where there is none of the first kind all are of the second, and control goes past the test for those. A lane of
 // the second kind is followed on the way of the first: what it is in comes from masks that are computed in front of the branch.
 TEST(LaneLoops, FollowMasksInFrontOfABranch) {
-  constexpr std::string_view kText = R"(function "f"
-entry 0x100 b0
-block b0
-  %0:v32 = get_vgpr #0
-  %2:mask = get_mask #126
-  %3:v32 = const #0
-  %4:v32 = const #1
-  %5:v32 = const #3
-  %8:v32 = get_vgpr #1
-  %9:v32 = and %8, %5
-  br b1
-block b1 preds b0 b6
-  %20:mask = phi %2, %50
-  %21:v32 = phi %3, %49
-  %22:v32 = phi %0, %45
+  const std::string text = loop(6, R"(  %22:v32 = phi %0, %45
   %23:v32 = and %22, %4
   %24:mask = icmp.eq %23, %3
   %25:mask = and %20, %24
@@ -334,41 +211,17 @@ block b5 preds b2
   br b6
 block b6 preds b4 b5
   %45:v32 = phi %37, %31
-  %46:v32 = add %21, %4
-  %49:v32 = select %20, %46, %21
-  %47:mask = icmp.ule %49, %9
-  %50:mask = and %20, %47
-  %51:i1 = mask_any %50
-  cond_br %51, b1, b7
-block b7 preds b6
-  set_vgpr #3 %45
-  exit.yield #0x200
-)";
-  const auto function = parse(kText);
+)",
+                                kStays, "  set_vgpr #4 %45\n");
+  const auto function = parse(text);
   ASSERT_TRUE(function.has_value()) << function.error().message;
   EXPECT_TRUE(copies_lane_loops(**function));
-  expect_alike(kText);
+  expect_alike(text);
 }
 
 // Where there are lanes of block b2, the others leave the loop.
 TEST(LaneLoops, NoticeThatTheWaveLeavesALaneBehind) {
-  expect_alike(R"(function "f"
-entry 0x100 b0
-block b0
-  %0:v32 = get_vgpr #0
-  %1:i64 = get_sgpr64 #40
-  %2:mask = get_mask #126
-  %3:v32 = const #0
-  %4:v32 = const #1
-  %5:v32 = const #3
-  %6:v32 = get_vgpr #2
-  %8:v32 = get_vgpr #1
-  %9:v32 = and %8, %5
-  br b1
-block b1 preds b0 b3
-  %20:mask = phi %2, %50
-  %21:v32 = phi %3, %49
-  %24:mask = icmp.eq %9, %21
+  expect_alike(loop(3, R"(  %24:mask = icmp.eq %9, %21
   %25:mask = and %20, %24
   %26:i1 = mask_any %25
   cond_br %26, b2, b3
@@ -376,37 +229,13 @@ block b2 preds b1
   br b3
 block b3 preds b1 b2
   %30:mask = phi %20, %25
-  %46:v32 = add %21, %4
-  %49:v32 = select %20, %46, %21
-  %47:mask = icmp.ule %21, %9
-  %50:mask = and %30, %47
-  %51:i1 = mask_any %50
-  cond_br %51, b1, b4
-block b4 preds b3
-  set_vgpr #3 %49
-  exit.yield #0x200
-)");
+)",
+                    "  %50:mask = and %30, %47\n"));
 }
 
 // Control comes to block b2 if no lane is in the first mask. It is lanes that are not in it that store what b3 changes.
 TEST(LaneLoops, TakeMasksForEmptyWhereNoLaneOfThemLed) {
-  expect_alike(R"(function "f"
-entry 0x100 b0
-block b0
-  %0:v32 = get_vgpr #0
-  %1:i64 = get_sgpr64 #40
-  %2:mask = get_mask #126
-  %3:v32 = const #0
-  %4:v32 = const #1
-  %5:v32 = const #3
-  %6:v32 = get_vgpr #2
-  %8:v32 = get_vgpr #1
-  %9:v32 = and %8, %5
-  br b1
-block b1 preds b0 b6
-  %20:mask = phi %2, %50
-  %21:v32 = phi %3, %49
-  %24:mask = icmp.eq %9, %5
+  expect_alike(loop(6, R"(  %24:mask = icmp.eq %9, %5
   %25:mask = and %20, %24
   %26:i1 = mask_any %25
   cond_br %26, b5, b2
@@ -416,7 +245,7 @@ block b2 preds b1
   %29:i1 = mask_any %28
   cond_br %29, b3, b4
 block b3 preds b2
-  %30:v32 = select %28, %0, %6
+  %30:v32 = select %28, %0, %10
   br b4
 block b4 preds b2 b3
   %31:v32 = phi %0, %30
@@ -427,17 +256,8 @@ block b6 preds b4 b5
   %32:v32 = phi %31, %0
   %33:mask = andn %20, %24
   store [scratch scratch_base 4x1] %33, %1, %32
-  %46:v32 = add %21, %4
-  %49:v32 = select %20, %46, %21
-  %47:mask = icmp.ule %21, %9
-  %48:mask = andn %47, %24
-  %50:mask = and %20, %48
-  %51:i1 = mask_any %50
-  cond_br %51, b1, b7
-block b7 preds b6
-  set_vgpr #3 %49
-  exit.yield #0x200
-)");
+)",
+                    "  %48:mask = andn %47, %24\n  %50:mask = and %20, %48\n"));
 }
 
 // Lane 0 waits for a word that lane 1 stores in its second iteration, where it was not predicted to store.
