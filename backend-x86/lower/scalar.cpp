@@ -10,6 +10,9 @@ using asmjit::imm;
 
 namespace {
 
+// A bound that is as large keeps wild values from reaching further, and is hardly ever reached.
+constexpr uint64_t kWild = 1 << 20;
+
 // A field of a 32-bit number at a known place.
 struct KnownField {
   unsigned offset, width;
@@ -79,7 +82,20 @@ bool Emitter::emit_scalar_arithmetic(const Inst& inst) {
     const Inst *a = operand(0), *b = operand(1);
     if (a->is_const()) std::swap(a, b);
     if (!b->is_const() && gp(b).id() == dst_gp(inst).id()) std::swap(a, b);
-    const Gp d = moved(a), other = gp(b);
+    const Gp d = moved(a);
+    if (take_b == x86::CondCode::kA && b->is_const() && b->imm >= kWild && b->imm <= INT32_MAX) {
+      const Label wild = cc_.new_label(), join = cc_.new_label();
+      cc_.cmp(d, b->imm);
+      cc_.ja(wild);
+      cc_.bind(join);
+      cold([&, d, b] {
+        cc_.bind(wild);
+        cc_.mov(d, b->imm);
+        cc_.jmp(join);
+      });
+      return true;
+    }
+    const Gp other = gp(b);
     if (take_b == x86::CondCode::kA) {  // with one flag, cmov is one operation of the host
       cc_.cmp(other, d);
       cc_.cmovb(d, other);

@@ -34,11 +34,12 @@ Inst* LaneCopier::address_of(const Inst& access, int64_t& imm, int64_t& stride) 
   imm = 0;
   // Dwords are aligned here, so that one shift makes the row of the number.
   const bool dword = mem.bytes == 4;
-  byte = make(Op::umin, kI32, {byte, constant(kI32, dword ? kLastScratchByte & ~3u : kLastScratchByte)});
-  Inst* row = dword ? make(Op::shl, kI32, {byte, constant(kI32, 6)})
-                    : make(Op::shl, kI32, {make(Op::lshr, kI32, {byte, constant(kI32, 2)}), constant(kI32, 8)});
-  if (!dword) row = make(Op::or_, kI32, {row, make(Op::and_, kI32, {byte, constant(kI32, 3)})});
-  return add64(own, make(Op::zext64, kI64, {row}));
+  byte = make(Op::zext64, kI64, {byte});
+  byte = make(Op::umin, kI64, {byte, constant(kI64, dword ? kLastScratchByte & ~3u : kLastScratchByte)});
+  const auto shifted = [&](Op op, Inst* value, uint64_t by) { return make(op, kI64, {value, constant(kI64, by)}); };
+  Inst* row = shifted(Op::shl, dword ? byte : shifted(Op::lshr, byte, 2), dword ? 6 : 8);
+  if (!dword) row = make(Op::or_, kI64, {row, make(Op::and_, kI64, {byte, constant(kI64, 3)})});
+  return add64(own, row);
 }
 
 void LaneCopier::copy_load(Inst& inst) {
