@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend-x86/host_table.h"
 #include "backend-x86/optimisations.h"
 #include "internal/error.h"
 #include "internal/wave_state.h"
@@ -27,7 +28,7 @@ enum class Tier : uint8_t {
 [[nodiscard]] bool host_has_fp16();             // AVX-512 FP16, likewise
 [[nodiscard]] Expected<Tier> best_host_tier();  // kUnsupported if the CPU lacks AVX2, FMA, F16C or BMI2
 
-// Identifies the CPU: its model, and the tiers that it can run.
+// Identifies the CPU that code is translated for: its model, the tiers that it can run, and host().choices.
 [[nodiscard]] std::span<const uint32_t> host_identity();
 
 struct AddressRange {
@@ -45,6 +46,7 @@ struct CompileOptions {
   Tier tier = Tier::avx512;
   ListingKind listing = ListingKind::none;
   OptimisationSet optimisations = {};
+  HostChoices choices = host().choices;
   // If set, compile() determines whether the code is movable. Addresses in this range, those of the guest's code and
   // variables, are the same in every process that uses the code.
   std::optional<AddressRange> movable_within = {};

@@ -49,6 +49,15 @@ std::span<const HostFeature> host_features() {
   return kFeatures;
 }
 
+HostCpu host_cpu() {
+  const HostVendor vendor = has<Cpu::tAMD>()     ? HostVendor::amd
+                            : has<Cpu::tINTEL>() ? HostVendor::intel
+                                                 : HostVendor::other;
+  return {.vendor = vendor,
+          .family = static_cast<uint32_t>(cpu().displayFamily),
+          .model = static_cast<uint32_t>(cpu().displayModel)};
+}
+
 bool host_supports(Tier tier) {
   return std::ranges::all_of(kFeatures, [&](const HostFeature& feature) {
     return !feature.required || (feature.tier == Tier::avx512 && tier == Tier::avx2) || feature.present();
@@ -64,13 +73,14 @@ bool host_has_fp16() {
 }
 
 std::span<const uint32_t> host_identity() {
-  static const std::array<uint32_t, 7> identity = {static_cast<uint32_t>(cpu().displayFamily),
-                                                   static_cast<uint32_t>(cpu().displayModel),
+  static const std::array<uint32_t, 8> identity = {host_cpu().family,
+                                                   host_cpu().model,
                                                    static_cast<uint32_t>(cpu().stepping),
                                                    host_supports(Tier::avx2),
                                                    host_supports(Tier::avx512),
                                                    host_has_vnni(),
-                                                   host_has_fp16()};
+                                                   host_has_fp16(),
+                                                   bits_of(host().choices)};
   return identity;
 }
 

@@ -1,4 +1,4 @@
-// CPU features that the tiers use.
+// CPU features that the tiers use, and which CPU it is.
 #pragma once
 
 #include <span>
@@ -16,5 +16,6 @@ struct HostFeature {
 };
 
 [[nodiscard]] std::span<const HostFeature> host_features();
+[[nodiscard]] HostCpu host_cpu();
 
 }  // namespace wavejit::backend

@@ -60,6 +60,13 @@ class Emitter {
 
   // --- driver (emitter.cpp) ---
   [[nodiscard]] bool on(Optimisation o) const { return options_.optimisations.has(o); }
+  // Whether dwords of lanes at any addresses are loaded (stored) by one instruction rather than one by one.
+  [[nodiscard]] bool gathers() const {
+    return on(Optimisation::gathers) && (isa_->lanes == 16 ? options_.choices.gather16 : options_.choices.gather8);
+  }
+  [[nodiscard]] bool scatters() const {
+    return on(Optimisation::scatters) && isa_->has_scatter() && options_.choices.scatter16;
+  }
   enum class Shape : uint8_t { scalar, chunk, barrier, terminator };
   [[nodiscard]] static Shape shape(const Inst& inst);
   void emit_prologue();

@@ -98,13 +98,13 @@ void MemoryAccess::serve_all() {
 // base_ is the base of the index.
 void MemoryAccess::slow_element(unsigned element, Kind kind, const GatherIndex& index, const Vec64& address,
                                 int32_t disp, const Lanes& lanes) {
-  if (mem_.bytes == 4 && load_) {
+  if (mem_.bytes == 4 && load_ && e_.gathers()) {
     if (kind == Kind::indexed) {
       isa_.gather(result(element), base_, index, disp, lanes.get(), range(false));
     } else {
       isa_.gather(result(element), address, disp, lanes.get(), range(false));
     }
-  } else if (mem_.bytes == 4 && isa_.has_scatter()) {
+  } else if (mem_.bytes == 4 && !load_ && e_.scatters()) {
     if (kind == Kind::indexed) {
       isa_.scatter(data(element), base_, index, disp, lanes.get(), range(false));
     } else {
@@ -113,7 +113,8 @@ void MemoryAccess::slow_element(unsigned element, Kind kind, const GatherIndex& 
   } else {
     const Vec64 at = kind == Kind::indexed ? e_.host_addresses(base_, index) : address;
     if (load_) {
-      load_narrow_lanes(element, {.row = stage_addresses(at, disp, lanes), .disp = disp}, lanes);
+      const LaneAddresses staged{.row = stage_addresses(at, disp, lanes), .first = {}, .disp = disp};
+      mem_.bytes == 4 ? set_loaded(element, singles_at(staged), lanes) : load_narrow_lanes(element, staged, lanes);
     } else {
       store_lanes_of(data(element), mem_.bytes, at, disp, lanes);
     }

@@ -70,7 +70,14 @@ class Fault : public testing::TestWithParam<Tier> {
   // Expects the access of a function to fault in `lane`, at `non_canonical` if the host does not say where.
   void expect_fault(Straight& f, uint32_t lane, bool write, std::optional<uint64_t> non_canonical = std::nullopt) {
     f.end();
-    const auto code = compile_or_fail(f.function, GetParam());
+    for (const HostChoices& choices : {HostChoices{}, kLaneByLane}) {
+      expect_fault_of(f.function, choices, lane, write, non_canonical);
+      if (HasFatalFailure()) return;
+    }
+  }
+  void expect_fault_of(const ir::Function& function, const HostChoices& choices, uint32_t lane, bool write,
+                       std::optional<uint64_t> non_canonical) {
+    const auto code = compile_or_fail(function, GetParam(), false, choices);
     ASSERT_TRUE(code);
     g_code = code.get();
     g_wave = &*wave;

@@ -301,7 +301,8 @@ class Memory : public testing::TestWithParam<Tier> {
       f.end();
       TestWave before(wave);
       std::vector<uint8_t> expected_memory = global;
-      ASSERT_EQ(run(f.function, GetParam(), wave), ExitReason::kEnd);
+      const HostChoices choices = random() % 2 == 0 ? HostChoices{} : kLaneByLane;
+      ASSERT_EQ(run(f.function, GetParam(), wave, 0, choices), ExitReason::kEnd);
       for (unsigned l = 0; l < 64; ++l) {
         for (unsigned e = 0; e < mem.count; ++e) {
           uint32_t expected = 0;

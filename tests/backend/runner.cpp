@@ -113,10 +113,12 @@ void TestWave::randomise(std::mt19937_64& random) {
   for (uint8_t& b : scratch_) b = static_cast<uint8_t>(random());
 }
 
-std::shared_ptr<const CompiledCode> compile_or_fail(const ir::Function& function, Tier tier, bool listing) {
+std::shared_ptr<const CompiledCode> compile_or_fail(const ir::Function& function, Tier tier, bool listing,
+                                                    const HostChoices& choices) {
   const std::string problem = ir::verify(function);
   if (!problem.empty()) ADD_FAILURE() << problem << "\n" << ir::print(function);
-  auto code = compile(function, {.tier = tier, .listing = listing ? ListingKind::x86 : ListingKind::none});
+  auto code =
+      compile(function, {.tier = tier, .listing = listing ? ListingKind::x86 : ListingKind::none, .choices = choices});
   if (!code) {
     ADD_FAILURE() << code.error().message << "\n" << ir::print(function);
     return nullptr;
@@ -124,8 +126,8 @@ std::shared_ptr<const CompiledCode> compile_or_fail(const ir::Function& function
   return *code;
 }
 
-ExitReason run(const ir::Function& function, Tier tier, TestWave& wave, unsigned entry) {
-  const auto code = compile_or_fail(function, tier);
+ExitReason run(const ir::Function& function, Tier tier, TestWave& wave, unsigned entry, const HostChoices& choices) {
+  const auto code = compile_or_fail(function, tier, false, choices);
   if (!code) return ExitReason::kUnsupported;
   return enter(*code, *wave, entry);
 }

@@ -43,9 +43,14 @@ class TestWave {
 [[nodiscard]] uint32_t interesting16(std::mt19937_64& random);  // f16 corner cases with a random upper half
 
 [[nodiscard]] std::shared_ptr<const CompiledCode> compile_or_fail(const ir::Function& function, Tier tier,
-                                                                  bool listing = false);
+                                                                  bool listing = false,
+                                                                  const HostChoices& choices = host().choices);
 // Verifies, compiles and runs entry 0. The tier must be supported by the CPU.
-ExitReason run(const ir::Function& function, Tier tier, TestWave& wave, unsigned entry = 0);
+ExitReason run(const ir::Function& function, Tier tier, TestWave& wave, unsigned entry = 0,
+               const HostChoices& choices = host().choices);
+
+// Lanes at any addresses are accessed one by one.
+inline constexpr HostChoices kLaneByLane{.gather8 = false, .gather16 = false, .scatter16 = false};
 
 // A function with one block, its builder, and the end written for it.
 struct Straight {
