@@ -430,8 +430,11 @@ class Avx512 final : public VectorIsa {
     }
   }
   void store_row64(const Mem& m, const Vec64& v) override {
-    store(m, v.part[0], nullptr);
-    store(m.cloneAdjusted(64), v.part[1], nullptr);
+    // Lanes are read one by one. From stores of 512 bits these reads take longer (backend-x86.md, "The host").
+    for (unsigned part = 0; part < 2; ++part) {
+      cc_.emit(I::kIdVmovdqu, sized(m.cloneAdjusted(64 * part), 32), v.part[part].ymm());
+      cc_.emit(I::kIdVextracti64x4, sized(m.cloneAdjusted(64 * part + 32), 32), v.part[part], imm(1));
+    }
   }
   void load_row64(const Vec64& d, const Mem& m) override {
     load(d.part[0], m, nullptr);
