@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "tools/command.h"
 #include "tools/doctor/finding.h"
+#include "tools/doctor/measure.h"
 
 namespace wavejit::tools {
 namespace {
@@ -14,11 +16,12 @@ namespace {
 using doctor::Finding;
 using doctor::Findings;
 using doctor::Level;
+using doctor::Measurements;
 using Json = nlohmann::ordered_json;
 
 struct DoctorOptions {
   std::string root = "/";
-  bool json = false, quick = false;
+  bool json = false, quick = false, measure = false;
 };
 
 constexpr const char* name_of(Level level) {
@@ -43,7 +46,7 @@ Findings examine(const DoctorOptions& options) {
   return all;
 }
 
-void print_findings_as_json(const Findings& findings, size_t problems) {
+void print_findings_as_json(const Findings& findings, size_t problems, const Measurements* measured) {
   Json out;
   out["version"] = wavejit_version_string();
   out["healthy"] = problems == 0;
@@ -54,10 +57,11 @@ void print_findings_as_json(const Findings& findings, size_t problems) {
     if (!f.remedy.empty()) one["remedy"] = f.remedy;
     out["findings"].push_back(std::move(one));
   }
+  if (measured != nullptr) out["measurements"] = doctor::as_json(*measured);
   fmt::print("{}\n", out.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
-void print_findings(const Findings& findings, size_t problems) {
+void print_findings(const Findings& findings, size_t problems, const Measurements* measured) {
   std::string_view area;
   for (const Finding& f : findings) {
     if (const auto own = std::string_view(f.check).substr(0, f.check.find('.')); own != area) {
@@ -67,6 +71,7 @@ void print_findings(const Findings& findings, size_t problems) {
     fmt::print("  {:7}  {}\n", name_of(f.level), f.text);
     if (!f.remedy.empty()) fmt::print("           -> {}\n", f.remedy);
   }
+  if (measured != nullptr) fmt::print("{}", doctor::as_text(*measured));
   fmt::print("\n{}\n", problems == 0   ? "No problems."
                        : problems == 1 ? "1 problem."
                                        : fmt::format("{} problems.", problems));
@@ -76,9 +81,13 @@ void run(const DoctorOptions& options) {
   std::error_code error;
   if (!std::filesystem::is_directory(options.root, error))
     throw InputError(fmt::format("'{}' is no folder.", options.root));
-  const Findings findings = examine(options);
+  if (options.measure && !doctor::SystemView(std::filesystem::absolute(options.root)).is_own())
+    throw InputError("--measure is of this CPU, --root of another system.");
+  Findings findings = examine(options);
+  std::optional<Measurements> measured;
+  if (options.measure) measured = doctor::measure(findings);
   const auto problems = static_cast<size_t>(std::ranges::count(findings, Level::problem, &Finding::level));
-  (options.json ? print_findings_as_json : print_findings)(findings, problems);
+  (options.json ? print_findings_as_json : print_findings)(findings, problems, measured ? &*measured : nullptr);
   if (problems != 0) {
     fmt::print(stderr, "wavejit: doctor found {}.\n",
                problems == 1 ? "a problem" : fmt::format("{} problems", problems));
@@ -94,6 +103,8 @@ void add_doctor(CLI::App& app) {
       app.add_subcommand("doctor", "Examine this system and run a self-test; exits with 1 if there are problems");
   command->add_option("--root", options->root, "Folder of the system to look at instead of /, such as a container's");
   command->add_flag("--quick", options->quick, "Without the self-test");
+  command->add_flag("--measure", options->measure,
+                    "Also measure what memory accesses of single lanes take on this CPU");
   command->add_flag("--json", options->json, "As JSON");
   command->callback([options] { run(*options); });
 }

@@ -151,6 +151,58 @@ TEST_F(Doctor, CpuWithoutTiers) {
   EXPECT_TRUE(has("cpu.optional", "note", "avx512_vnni"));
 }
 
+// What the table says of the CPU that WAVEJIT_HOST names, next to times of this one.
+TEST_F(Doctor, Measures) {
+  run("env -u WAVEJIT_HOST");
+  EXPECT_FALSE(out_.contains("measurements"));
+  if (!wavejit_isa_supported(WAVEJIT_ISA_AVX2)) GTEST_SKIP() << "the CPU has no AVX2";
+  run("WAVEJIT_HOST=zen2", "--quick --measure");
+  EXPECT_TRUE(has("times.cpu", "ok", "'zen2', as WAVEJIT_HOST says"));
+  Json measured = out_["measurements"];
+  EXPECT_EQ(measured["row"], "zen2");
+  EXPECT_EQ(measured["slow_gathers"], false);
+  EXPECT_GT(measured["cycle_ns"], 0);
+  ASSERT_EQ(measured["accesses"].size(), 3u);
+  for (const Json& access : measured["accesses"]) {
+    const bool there = access["lanes"] == 8 || wavejit_isa_supported(WAVEJIT_ISA_AVX512);
+    EXPECT_EQ(access.contains("cycles"), there) << access;
+    EXPECT_EQ(access.contains("lane_by_lane_cycles"), there) << access;
+    if (there) {
+      EXPECT_GT(access["cycles"], 0);
+      EXPECT_GT(access["lane_by_lane_cycles"], 0);
+    }
+    EXPECT_EQ(access.contains("table_cycles"), access["lanes"] == 8) << access;
+  }
+  EXPECT_EQ(measured["accesses"][0]["table_cycles"], 16);
+  EXPECT_EQ(measured["accesses"][0]["choice"], "lane by lane");
+  EXPECT_EQ(measured["accesses"][2]["choice"], "instruction");
+  run("WAVEJIT_HOST=ice-lake", "--quick --measure");
+  measured = out_["measurements"];
+  EXPECT_EQ(measured["slow_gathers"], true);
+  EXPECT_EQ(measured["accesses"][1]["choice"], "lane by lane");
+  // A name that is none leaves the CPU's own row, whichever it is.
+  run("WAVEJIT_HOST=zen17", "--quick --measure");
+  EXPECT_NE(out_["measurements"]["row"], "zen17");
+}
+
+TEST_F(Doctor, MeasuresAsText) {
+  if (!wavejit_isa_supported(WAVEJIT_ISA_AVX2)) GTEST_SKIP() << "the CPU has no AVX2";
+  const std::string line = fmt::format("WAVEJIT_HOST=zen2 '{}' doctor --quick --measure > {}/text 2>&1 < /dev/null",
+                                       WAVEJIT_COMMAND, folder_.string());
+  EXPECT_NE(std::system(line.c_str()), -1);
+  std::ifstream file(folder_ / "text");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(text.find("table: InstLatx64 AuthenticAMD0870F10"), std::string::npos) << text;
+  EXPECT_NE(text.find("vpgatherdd of 8 lanes"), std::string::npos) << text;
+  EXPECT_EQ(text.find("not there") == std::string::npos, wavejit_isa_supported(WAVEJIT_ISA_AVX512) != 0) << text;
+}
+
+TEST_F(Doctor, MeasuresThisCpuOnly) {
+  const std::string line = fmt::format("'{}' doctor --quick --measure --root {} 2> {}/err < /dev/null", WAVEJIT_COMMAND,
+                                       root().string(), folder_.string());
+  EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 2);
+}
+
 TEST_F(Doctor, AddressSpace) {
   EXPECT_EQ(run("ulimit -v 2000000;"), 1);
   EXPECT_TRUE(has("limits.address-space", "problem", "1.9 GiB"));
