@@ -11,7 +11,7 @@
 namespace wavejit::backend {
 namespace {
 
-constexpr HostRow kRows[] = {
+constexpr HostRow kHostRows[] = {
 #define WAVEJIT_HOST_ROW(name, gather8, gather16, scatter16, sampling, source) \
   {name, gather8, gather16, scatter16, sampling, source},
 #include "backend-x86/host_table.def"
@@ -22,8 +22,8 @@ constexpr HostModels kModels[] = {
 };
 
 const HostRow* find_row(std::string_view name) {
-  const auto* const row = std::ranges::find(kRows, name, &HostRow::name);
-  return row != std::end(kRows) ? row : nullptr;
+  const auto* const row = std::ranges::find(kHostRows, name, &HostRow::name);
+  return row != std::end(kHostRows) ? row : nullptr;
 }
 
 bool has_slow_gathers() {
@@ -39,7 +39,7 @@ Host find_out() {
     host.row = find_row(name);
     if (host.row == nullptr) {
       std::string known;
-      for (const HostRow& row : kRows) known.append(known.empty() ? "" : ", ").append(row.name);
+      for (const HostRow& row : kHostRows) known.append(known.empty() ? "" : ", ").append(row.name);
       std::fprintf(stderr, "wavejit: %s: '%s' is none of %s.\n", kName, std::string(name).c_str(), known.c_str());
     }
   }
@@ -53,7 +53,7 @@ Host find_out() {
 }  // namespace
 
 std::span<const HostRow> host_rows() {
-  return kRows;
+  return kHostRows;
 }
 
 std::span<const HostModels> host_models() {
@@ -65,7 +65,7 @@ const HostRow& find_host(const HostCpu& cpu) {
     return m.vendor == cpu.vendor && m.family == cpu.family && m.first <= cpu.model && cpu.model <= m.last;
   });
   const HostRow* const row = models != std::end(kModels) ? find_row(models->row) : nullptr;
-  return row != nullptr ? *row : kRows[0];
+  return row != nullptr ? *row : kHostRows[0];
 }
 
 // Measured on an Emerald Rapids (wavejit doctor --measure): 7.7 cycles of 8 loads, 22 of 16, 44 of 16 stores. An address is loaded
