@@ -108,4 +108,21 @@ void Builder::take_state(Node& node) {
   node.mark = take_mark();
 }
 
+void Builder::narrow(Node& node) {
+  using Broadcast = x86::Mem::Broadcast;
+  constexpr uint32_t kBytes = 16;
+  for (uint32_t i = 0; i < node.operand_count; ++i) {
+    asmjit::Operand& op = node.operands[i];
+    if (x86::Reg::isVec(op)) {
+      op = op.as<x86::Vec>().xmm();
+    } else if (op.isMem()) {
+      auto& mem = op.as<x86::Mem>();
+      if (mem.size() > kBytes) mem.setSize(kBytes);
+      const Broadcast elements = mem.getBroadcast();
+      if (elements == Broadcast::k1To16) mem.setBroadcast(Broadcast::k1To4);
+      if (elements == Broadcast::k1To8) mem.setBroadcast(Broadcast::k1To2);
+    }
+  }
+}
+
 }  // namespace wavejit::backend::lir

@@ -46,6 +46,7 @@ class Builder : public x86::EmitterExplicitT<Builder> {
     uint32_t i = 0;
     (put(node->operands[i++], operands), ...);
     while (node->operand_count != 0 && node->operands[node->operand_count - 1].isNone()) --node->operand_count;
+    if (narrow_) narrow(*node);
     take_state(*node);
   }
 
@@ -65,6 +66,9 @@ class Builder : public x86::EmitterExplicitT<Builder> {
   }
   void addInstOptions(asmjit::InstOptions options) { options_ |= options; }
   // NOLINTEND(readability-identifier-naming)
+  // Whether vector registers and vectors in memory of the instructions that follow are those of 128 bits. The virtual registers
+  // keep their size; the instructions clear what lies above. Returns what it was.
+  bool set_narrow(bool narrow) { return std::exchange(narrow_, narrow); }
   // Passed on to the encoder (Node::mark).
   void set_mark(uint32_t mark) { mark_ = mark; }
   [[nodiscard]] uint32_t take_mark() { return std::exchange(mark_, 0); }
@@ -85,6 +89,7 @@ class Builder : public x86::EmitterExplicitT<Builder> {
   }
   Node* append(Node::Kind kind) { return cursor_ = function_.insert(cursor_, kind); }
   void take_state(Node& node);
+  static void narrow(Node& node);
   uint32_t new_register(asmjit::OperandSignature signature, asmjit::TypeId type, const char* name);
 
   Function& function_;
@@ -92,6 +97,7 @@ class Builder : public x86::EmitterExplicitT<Builder> {
   asmjit::RegOnly mask_{};
   asmjit::InstOptions options_{};
   uint32_t mark_ = 0;
+  bool narrow_ = false;
 };
 
 }  // namespace wavejit::backend::lir

@@ -61,6 +61,38 @@ CondCode scalar_condition(ir::ICmp p) {
   return CondCode::kE;
 }
 
+std::optional<FloatCondition> float_condition(uint32_t relations) {
+  constexpr uint32_t kLess = 1, kEqual = 2, kGreater = 4, kUnorderedBit = 8;
+  switch (relations) {
+    case kGreater:
+      return FloatCondition{CondCode::kA, false};
+    case kGreater | kEqual:
+      return FloatCondition{CondCode::kAE, false};
+    case kLess | kEqual | kUnorderedBit:
+      return FloatCondition{CondCode::kBE, false};
+    case kLess | kUnorderedBit:
+      return FloatCondition{CondCode::kB, false};
+    case kLess:
+      return FloatCondition{CondCode::kA, true};
+    case kLess | kEqual:
+      return FloatCondition{CondCode::kAE, true};
+    case kGreater | kEqual | kUnorderedBit:
+      return FloatCondition{CondCode::kBE, true};
+    case kGreater | kUnorderedBit:
+      return FloatCondition{CondCode::kB, true};
+    case kLess | kGreater:
+      return FloatCondition{CondCode::kNE, false};
+    case kEqual | kUnorderedBit:
+      return FloatCondition{CondCode::kE, false};
+    case kUnorderedBit:
+      return FloatCondition{CondCode::kP, false};
+    case kLess | kEqual | kGreater:
+      return FloatCondition{CondCode::kNP, false};
+    default:
+      return std::nullopt;
+  }
+}
+
 void Emitter::emit_entry_dispatch() {
   const auto& entries = function_.entries;
   // Binary search over the entry number; the leaves jump.
@@ -80,8 +112,25 @@ void Emitter::emit_entry_dispatch() {
   if (!entries.empty()) search(0, entries.size());
 }
 
+// Compares lane 0 of narrow values.
+CondCode Emitter::compare_narrow(const Inst& compare) {
+  const std::optional<FloatCondition> how = float_condition(compare.attr >> ir::fpenv::kFCmpShift);
+  WAVEJIT_CHECK(how.has_value(), "%{} needs more than one condition", compare.id);
+  const Inst* const a = compare.operands[how->swapped ? 1 : 0];
+  const Inst* const b = compare.operands[how->swapped ? 0 : 1];
+  const Vec first = v32(a, first_chunk());
+  if (b->is_const()) {
+    const auto bits = static_cast<uint32_t>(b->imm);
+    cc_.emit(I::kIdVucomiss, first.xmm(), pool_.get(&bits, 4));
+  } else {
+    cc_.emit(I::kIdVucomiss, first.xmm(), v32(b, first_chunk()).xmm());
+  }
+  return how->condition;
+}
+
 // A mask that all chunks share is looked at once.
 CondCode Emitter::test_mask(const Inst& test) {
+  if (const Inst& compare = *test.operands[0]; is_fused(&compare)) return compare_narrow(compare);
   std::vector<MaskReg> masks;
   const unsigned end = is_invariant(test.operands[0]) ? first_chunk() + 1 : end_chunk();
   for (unsigned c = first_chunk(); c < end; ++c) masks.push_back(mask(test.operands[0], c));
@@ -135,8 +184,14 @@ CondCode Emitter::emit_condition(const Inst* condition) {
         return scalar_condition(predicate);
       }
       case Op::mask_any:
-      case Op::mask_all:
-        return test_mask(*condition);
+      case Op::mask_all: {
+        if (!is_fused(condition->operands[0])) return test_mask(*condition);
+        // At the block's end: the environment is the usual one, which may not be the comparison's.
+        if (const auto need = env_with_fused(*condition)) set_env(*need);
+        const CondCode result = test_mask(*condition);
+        set_env({canonical_env_, kEnvAll});
+        return result;
+      }
       default:
         break;
     }

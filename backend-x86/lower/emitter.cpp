@@ -6,6 +6,7 @@
 #include <new>
 #include <set>
 
+#include "backend-x86/lower/narrow_values.h"
 #include "internal/semantics/rounding.h"
 #include "ir/matrix.h"
 #include "ir/text.h"
@@ -193,8 +194,10 @@ void Emitter::annotate(const Inst& inst) {
 void Emitter::cold(const std::function<void()>& body) {
   lir::Node* const hot = cc_.set_cursor(lir_.last());
   const uint32_t env = env_;
+  const bool narrow = cc_.set_narrow(false);
   if (options_.listing != ListingKind::none && annotated_ != nullptr) cc_.comment("cold: " + ir::print(*annotated_));
   body();
+  cc_.set_narrow(narrow);
   env_ = env;
   cc_.set_cursor(hot);
 }
@@ -279,6 +282,13 @@ void Emitter::plan_fusions() {
           if (direct && condition->type == ir::kI1 && condition->users.size() == 1 && can_sink(*condition, *inst)) {
             fused_[condition->id] = true;
           }
+          break;
+        }
+        case Op::mask_any: {
+          const Inst* compare = inst->operands[0];
+          if (compare->op == Op::fcmp_f32 && is_narrow(compare) && single(compare, *inst) &&
+              float_condition(compare->attr >> ir::fpenv::kFCmpShift))
+            fused_[compare->id] = true;
           break;
         }
         case Op::and_: {
@@ -378,6 +388,7 @@ bool Emitter::is_recomputable(const Inst& compare, const Inst& reader) const {
 }
 
 Expected<void> Emitter::run() {
+  if (on(Optimisation::narrow_values)) narrow_ = find_narrow_values(function_, shapes_);
   if (on(Optimisation::folded_divisions)) plan_divisions();
   if (on(Optimisation::fusion)) {
     plan_conditions();
@@ -753,11 +764,13 @@ void Emitter::emit_chunk(const Inst& inst, unsigned chunk) {
   if (inst.op == Op::extract && !classes_.is_shared(&inst)) return;  // an alias of a tuple's register
   if (lane_addresses_.is_scalar(&inst)) return emit_lane_address(inst, chunk);
   if (inst.op == Op::splat && is_fused(inst.operands[0])) return emit_load_for_all_lanes(inst, chunk);
+  cc_.set_narrow(is_narrow(&inst));
   const bool done = emit_ternary(inst, chunk) || emit_simple(inst, chunk) || emit_state(inst, chunk) ||
                     emit_int32(inst, chunk) || emit_int64(inst, chunk) || emit_mask(inst, chunk) ||
                     emit_float(inst, chunk) || emit_float16(inst, chunk) || emit_transcendental(inst, chunk) ||
                     emit_convert(inst, chunk) || emit_memory(inst, chunk) || emit_division(inst, chunk) ||
                     emit_out_of_line_chunk(inst, chunk);
+  cc_.set_narrow(false);
   if (!done) fail(inst);
 }
 

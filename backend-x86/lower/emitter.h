@@ -36,6 +36,13 @@ namespace wavejit::backend {
 
 // The condition code for a predicate after `cmp a, b`.
 [[nodiscard]] x86::CondCode scalar_condition(ir::ICmp p);
+// What holds behind vucomiss a, b, or b, a if `swapped`, where a and b are in one of the relations: bits 0 to 3 for less,
+// equal, greater, unordered. Nothing if no single condition tells.
+struct FloatCondition {
+  x86::CondCode condition;
+  bool swapped;
+};
+[[nodiscard]] std::optional<FloatCondition> float_condition(uint32_t relations);
 
 // The 64-bit values that an access to memory takes as wholes; none: it takes dwords.
 struct WideValues {
@@ -148,6 +155,7 @@ class Emitter {
   [[nodiscard]] bool is_recomputable(const Inst& compare, const Inst& reader) const;
   void plan_lane_address(const Inst& access);
   x86::CondCode test_mask(const Inst& test);
+  x86::CondCode compare_narrow(const Inst& compare);
   [[nodiscard]] bool flags_are_of(const Gp& a, const Operand& b) const;
   // Whether the register of an i32 has zeros above it, so that its 64-bit register is the same number.
   [[nodiscard]] bool is_zero_extended(const Inst* value);
@@ -177,6 +185,8 @@ class Emitter {
   bool emit_ternary(const Inst& inst, unsigned chunk);
   // Division sequences folded into one division for ordinary numbers (division.cpp), keyed by their last step,
   // v_div_fixup_f32.
+  std::vector<bool> narrow_;  // find_narrow_values(); empty: none
+  [[nodiscard]] bool is_narrow(const Inst* inst) const { return !narrow_.empty() && narrow_[inst->id]; }
   std::map<uint32_t, const Inst*> divisions_;  // value: one of the multiply-adds, all of which have the same mode
   void plan_divisions();
   void emit_folded_division(const Inst& inst, unsigned chunk);
