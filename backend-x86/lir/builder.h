@@ -69,6 +69,7 @@ class Builder : public x86::EmitterExplicitT<Builder> {
   // Whether vector registers and vectors in memory of the instructions that follow are those of 128 bits. The virtual registers
   // keep their size; the instructions clear what lies above. Returns what it was.
   bool set_narrow(bool narrow) { return std::exchange(narrow_, narrow); }
+  [[nodiscard]] bool is_narrow() const { return narrow_; }
   // Passed on to the encoder (Node::mark).
   void set_mark(uint32_t mark) { mark_ = mark; }
   [[nodiscard]] uint32_t take_mark() { return std::exchange(mark_, 0); }

@@ -128,19 +128,36 @@ void Emitter::fminmax(uint32_t attr, const Vec& d, const Vec& a_in, const Vec& b
   }
   const InstId id = wide ? (want_max ? I::kIdVmaxpd : I::kIdVminpd) : (want_max ? I::kIdVmaxps : I::kIdVminps);
   Vec r = isa_->make(id, a, b);  // b when either is NaN or both are zero
-  const Vec signs = want_max ? isa_->and_(a, b) : isa_->or_(a, b);
-  r = select(compare(kEqual, a, b), signs, r);
-  if (!signalling) return isa_->mov(d, select(compare(kUnordered, b, b), a, r));
+  const auto equal = [&] {
+    const Vec signs = want_max ? isa_->and_(a, b) : isa_->or_(a, b);
+    return select(compare(kEqual, a, b), signs, r);
+  };
   const auto with_nans = [&] {
     Vec result = select(compare(kUnordered, b, b), a, r);
-    result = select(compare(kUnordered, result, result), isa_->or_(result, constant(quiet)), result);
-    if (ieee) {
-      result = select(and_not_quiet(b), isa_->or_(b, constant(quiet)), result);
-      result = select(and_not_quiet(a), isa_->or_(a, constant(quiet)), result);
+    if (signalling) {
+      result = select(compare(kUnordered, result, result), isa_->or_(result, constant(quiet)), result);
+      if (ieee) {
+        result = select(and_not_quiet(b), isa_->or_(b, constant(quiet)), result);
+        result = select(and_not_quiet(a), isa_->or_(a, constant(quiet)), result);
+      }
     }
     isa_->mov(r, result);
   };
-  if (on(Optimisation::ordinary_numbers))
+  if (cc_.is_narrow() && !wide && !flush && on(Optimisation::ordinary_numbers)) {
+    const Label odd = cc_.new_label(), join = cc_.new_label();
+    cc_.vucomiss(a.xmm(), b.xmm());
+    cc_.je(odd);  // equal, or one is a NaN
+    cc_.bind(join);
+    cold([&] {
+      cc_.bind(odd);
+      isa_->mov(r, equal());
+      with_nans();
+      cc_.jmp(join);
+    });
+    return isa_->mov(d, r);
+  }
+  r = equal();
+  if (signalling && on(Optimisation::ordinary_numbers))
     unless_any(compare(kUnordered, a, b), [] {}, with_nans);
   else
     with_nans();
