@@ -1,6 +1,6 @@
 // Values of which nobody reads more than lane 0: numbers in floating point of loops that are executed for one lane after
-// the other. Their instructions work on 128 bits. Divisions and square roots of 512 bits take three times as long, and other
-// operations of 512 bits leave a port of the CPU idle.
+// the other. Their instructions work on 128 bits. A division of 512 bits takes 1.5 times as long (a C loop on an Emerald
+// Rapids: 13.6 and 8.7 ticks, one behind the other).
 #pragma once
 
 #include <vector>
