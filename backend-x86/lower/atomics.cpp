@@ -119,7 +119,7 @@ AtomicAccess::Source AtomicAccess::stage(const ir::Inst* value, std::optional<Me
     if (wide_) {
       isa_.store_row64(at, e_.v64(value, c));
     } else {
-      isa_.store(at, e_.v32(value, c), nullptr);
+      isa_.store_row32(at, e_.v32(value, c));
     }
   }
   return {std::nullopt, row};
@@ -147,7 +147,7 @@ Gp AtomicAccess::stage_addresses() {
     }
     disp_ = static_cast<int32_t>(disp);
     for (unsigned c = 0; c < e_.chunks_; ++c) {
-      isa_.store(addresses_.cloneAdjusted(c * isa_.bytes()), offset ? e_.v32(offset, c) : isa_.const32(0), nullptr);
+      isa_.store_row32(addresses_.cloneAdjusted(c * isa_.bytes()), offset ? e_.v32(offset, c) : isa_.const32(0));
     }
     return {};
   }

@@ -42,7 +42,7 @@ bool Emitter::emit_lane_loop(const Inst& inst) {
         if (wide) {
           isa_->store_row64(place.cloneAdjusted(c * 2 * isa_->bytes()), v64(value, c));
         } else {
-          isa_->store(place.cloneAdjusted(c * isa_->bytes()), v32(value, c), nullptr);
+          isa_->store_row32(place.cloneAdjusted(c * isa_->bytes()), v32(value, c));
         }
       }
       return true;

@@ -235,6 +235,8 @@ class VectorIsa {
   virtual void scatter(const Vec& v, const Gp& base, const GatherIndex& index, int32_t disp, const MaskReg* k,
                        FaultRange range) = 0;
   virtual void scatter(const Vec& v, const Vec64& address, int32_t disp, const MaskReg* k, FaultRange range) = 0;
+  // A row of dwords from which lanes are then read one by one.
+  virtual void store_row32(const Mem& m, const Vec& v) = 0;
   // Rows of 64-bit lanes in lane order.
   virtual void store_row64(const Mem& m, const Vec64& v) = 0;
   virtual void load_row64(const Vec64& d, const Mem& m) = 0;

@@ -488,6 +488,7 @@ class Avx2 final : public VectorIsa {
   void scatter(const Vec&, const Vec64&, int32_t, const MaskReg*, FaultRange) override {
     WAVEJIT_CHECK(false, "AVX2 has no scatter");
   }
+  void store_row32(const Mem& m, const Vec& v) override { store(m, v, nullptr); }
   void store_row64(const Mem& m, const Vec64& v) override {
     const Vec64 row = vec64();
     swap_row64(row, v);
