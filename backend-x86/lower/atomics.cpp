@@ -42,6 +42,7 @@ bool AtomicAccess::is_compare() const {
 
 std::vector<MaskReg> AtomicAccess::masks() {
   std::vector<MaskReg> all;
+  all.reserve(e_.chunks_);
   for (unsigned c = 0; c < e_.chunks_; ++c) all.push_back(e_.mask(lanes(), c));
   return all;
 }
