@@ -3,7 +3,6 @@
 
 namespace wavejit::backend {
 
-using asmjit::imm;
 using ir::AddressForm;
 using ir::AtomicOp;
 using ir::Space;
