@@ -465,7 +465,8 @@ WAVEJIT_API wavejit_status wavejit_cache_clear(uint64_t* removed) WAVEJIT_NOEXCE
 /* ------------------------------------------------------------------------------------------------ memory */
 
 /* Any host memory may be passed to kernels. Memory from wavejit_buffer_alloc additionally ends right before an
- * inaccessible page (as far as 64-byte alignment allows), so that overruns fault, and is zero-filled. */
+ * inaccessible page (as far as 64-byte alignment allows), so that overruns fault, and is zero-filled. From 2 MiB on the
+ * system is asked for huge pages: the first access to each 2 MiB may take up as much memory. */
 WAVEJIT_API wavejit_status wavejit_buffer_alloc(size_t bytes, void** pointer) WAVEJIT_NOEXCEPT;
 WAVEJIT_API void wavejit_buffer_free(void* pointer) WAVEJIT_NOEXCEPT;
 /* Names a range of memory, so that fault messages can say which buffer an address is next to. Buffers are

@@ -18,12 +18,12 @@
 #include "runtime/hsa/status.h"
 #include "runtime/hsa/virtual_memory.h"
 #include "runtime/memory/fault.h"
+#include "runtime/memory/guarded_pages.h"
 #include "runtime/memory/memory_registry.h"
 
 namespace wavejit::hsa {
 namespace {
 
-constexpr size_t kHugePage = 2 << 20;
 constexpr uint64_t kUserAddresses = uint64_t{1} << 47;  // of a process
 
 // By address. Ranges do not overlap.
@@ -82,33 +82,21 @@ hsa_status_t allocate(const Pool& pool, size_t bytes, void** out) {
   if (!pool.can_allocate()) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   if (bytes > pool.bytes) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   // An inaccessible page behind each: kernels that run past the end fault instead of changing the next allocation.
-  const size_t mapped = round_up(bytes, kPage) + kPage;
-  const size_t slack = bytes >= kHugePage ? kHugePage : 0;
-  if (!pool.agent->take_memory(mapped - kPage)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  const auto no_memory = [&] {
-    pool.agent->give_memory_back(mapped - kPage);
+  const size_t usable = round_up(bytes, kPage);
+  if (!pool.agent->take_memory(usable)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  const uint64_t begin = runtime::map_guarded(0, usable);
+  if (begin == 0) {
+    pool.agent->give_memory_back(usable);
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  };
-  void* memory = mmap(nullptr, mapped + slack, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return no_memory();
-  auto begin = reinterpret_cast<uint64_t>(memory);
-  if (slack != 0) {  // large ones start at a huge page
-    const uint64_t aligned = round_up(begin, kHugePage);
-    if (aligned != begin) munmap(memory, aligned - begin);
-    if (const size_t rest = begin + slack - aligned; rest != 0) munmap(reinterpret_cast<void*>(aligned + mapped), rest);
-    begin = aligned;
   }
-  void* const usable = reinterpret_cast<void*>(begin);
-  if (mprotect(usable, mapped - kPage, PROT_READ | PROT_WRITE) != 0) {
-    munmap(usable, mapped);
-    return no_memory();
-  }
-  if (slack != 0) madvise(usable, mapped - kPage, MADV_HUGEPAGE);
   runtime::register_memory(begin, bytes, label(pool), runtime::MemoryKind::own);
   const std::lock_guard lock(allocations().mutex);
-  allocations().all[begin] = {
-      .address = begin, .bytes = bytes, .mapped_bytes = mapped, .pool = &pool, .agents = accessible_from(pool, {})};
-  *out = usable;
+  allocations().all[begin] = {.address = begin,
+                              .bytes = bytes,
+                              .mapped_bytes = usable + kPage,
+                              .pool = &pool,
+                              .agents = accessible_from(pool, {})};
+  *out = reinterpret_cast<void*>(begin);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -290,7 +278,7 @@ hsa_status_t pool_info(const Pool& pool, uint32_t attribute, void* value) {
       if (!global) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
       return give(value, pool.agent->is_gpu() ? HSA_AMD_MEMORY_POOL_LOCATION_GPU : HSA_AMD_MEMORY_POOL_LOCATION_CPU);
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_REC_GRANULE:  // of devices: huge pages
-      return give(value, !global ? 0 : pool.agent->is_gpu() ? kHugePage : kPage);
+      return give(value, !global ? 0 : pool.agent->is_gpu() ? runtime::kHugePage : kPage);
     default:
       return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }

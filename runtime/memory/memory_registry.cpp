@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "internal/pages.h"
+#include "runtime/memory/guarded_pages.h"
 
 namespace wavejit::runtime {
 namespace {
@@ -71,20 +72,13 @@ Expected<void*> allocate_buffer(size_t bytes) {
   if (bytes > uint64_t{1} << 46) return too_much();
   const uint64_t aligned = std::max<uint64_t>((bytes + kAlignment - 1) / kAlignment * kAlignment, kAlignment);
   const uint64_t usable = (aligned + kPage - 1) / kPage * kPage;
-  const uint64_t total = usable + 2 * kPage;  // a guard on each side
-  void* memory = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return too_much();
-  auto* base = static_cast<uint8_t*>(memory);
-  if (mprotect(base + kPage, usable, PROT_READ | PROT_WRITE) != 0) {
-    munmap(memory, total);
-    return too_much();
-  }
-  uint8_t* pointer = base + kPage + usable - aligned;
+  const uint64_t begin = map_guarded(kPage, usable);
+  if (begin == 0) return too_much();
+  const uint64_t address = begin + usable - aligned;
   Registry& r = registry();
   const std::lock_guard lock(r.mutex);
-  r.ranges[reinterpret_cast<uint64_t>(pointer)] =
-      Range{.bytes = bytes, .name = {}, .mapping = reinterpret_cast<uint64_t>(memory), .mapping_bytes = total};
-  return pointer;
+  r.ranges[address] = Range{.bytes = bytes, .name = {}, .mapping = begin - kPage, .mapping_bytes = usable + 2 * kPage};
+  return reinterpret_cast<void*>(address);
 }
 
 void free_buffer(void* pointer) {

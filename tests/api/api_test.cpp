@@ -540,5 +540,19 @@ TEST(Api, BuffersEndAtAGuardPage) {
   EXPECT_NE(empty.data(), nullptr);
 }
 
+// From 2 MiB on they begin in the first page of a huge page.
+TEST(Api, LargeBuffersBeginAtAHugePage) {
+  constexpr uint64_t kHugePage = 2 << 20, kPage = 4096;
+  for (const size_t bytes : {size_t{kHugePage}, size_t{3 * kHugePage + kPage}, size_t{5 * kHugePage + 100}}) {
+    Buffer<uint8_t> first(bytes), second(bytes);
+    for (Buffer<uint8_t>* buffer : {&first, &second}) {
+      const auto begin = reinterpret_cast<uint64_t>(buffer->data());
+      EXPECT_LT(begin % kHugePage, kPage);
+      EXPECT_EQ((begin + bytes + 63) / 64 * 64 % kPage, 0u);
+      std::fill(buffer->begin(), buffer->end(), uint8_t{1});
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wavejit::test
