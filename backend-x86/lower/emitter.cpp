@@ -401,6 +401,7 @@ Expected<void> Emitter::run() {
   for (const ir::Loop& loop : ir::find_loops(ir::Dominators(function_)))
     blocks_of_loops_.insert(loop.body.begin(), loop.body.end());
   if (on(Optimisation::prefetch)) plan_prefetches();
+  if (on(Optimisation::streaming_stores)) plan_streaming_store();
   emit_prologue();
   // Blocks in layout order; a tile region stands where its first block does.
   std::vector<const ir::Block*> order;

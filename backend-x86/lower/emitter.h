@@ -307,6 +307,8 @@ class Emitter {
     const Inst* address;
     int32_t distance;
   };
+  void plan_streaming_store();                            // streaming_stores.cpp
+  const Inst* streaming_store_ = nullptr;                 // may bypass the caches
   void plan_prefetches();                                 // prefetch.cpp
   void emit_prefetches(const ir::Block& block);           // at the end of the block
   std::map<uint32_t, std::vector<Prefetch>> prefetches_;  // by block id

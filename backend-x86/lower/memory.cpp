@@ -521,11 +521,12 @@ void MemoryAccess::contiguous(const Gp& pointer) {
           continue;
         }
         e_.faults_.mark(range(true));
-        isa_.store(at, v, lanes);
+        lanes != nullptr ? isa_.store(at, v, lanes) : store_all_lanes(at, v);
       }
     }
   };
-  if (active_.full) return access(nullptr);
+  const auto access_all = [&] { all_lanes(pointer, [&] { access(nullptr); }); };
+  if (active_.full) return access_all();
   if (mem_.bytes < 4 && !isa_.has_masked_narrow()) {
     if (is_shared() && !slow_used_) {
       const Label masked = cc_.new_label();
@@ -547,7 +548,7 @@ void MemoryAccess::contiguous(const Gp& pointer) {
   // The plain access when all lanes are on; the masked one is out of line.
   const Label masked = cc_.new_label(), done = cc_.new_label();
   cc_.j(x86::negateCond(isa_.test_all({&active_.mask, 1})), masked);
-  access(nullptr);
+  access_all();
   cc_.bind(done);
   e_.cold([&] {
     cc_.bind(masked);
@@ -577,7 +578,8 @@ void MemoryAccess::skip_without_lanes(const Label& done) {
 }
 
 void MemoryAccess::contiguous_interleaved(const Gp& pointer) {
-  if (active_.full) return interleaved(pointer, {});
+  const auto access_all = [&] { all_lanes(pointer, [&] { interleaved(pointer, {}); }); };
+  if (active_.full) return access_all();
   const auto masked_access = [&] {
     std::vector<MaskReg> masks(mem_.count);
     for (MaskReg& m : masks) m = isa_.mask();
@@ -593,7 +595,7 @@ void MemoryAccess::contiguous_interleaved(const Gp& pointer) {
   }
   const Label masked = cc_.new_label(), done = cc_.new_label();
   cc_.j(x86::negateCond(isa_.test_all({&active_.mask, 1})), masked);
-  interleaved(pointer, {});
+  access_all();
   if (shared) return shared_contiguous(pointer, masked);
   cc_.bind(done);
   e_.cold([&] {
@@ -627,7 +629,7 @@ void MemoryAccess::interleaved(const Gp& pointer, std::span<const MaskReg> masks
     isa_.interleave(lanes, memory);
     for (unsigned i = 0; i < n; ++i) {
       mark_interleaved(i);
-      isa_.store(at(i), memory[i], mask(i));
+      masks.empty() ? store_all_lanes(at(i), memory[i]) : isa_.store(at(i), memory[i], mask(i));
     }
   }
 }
@@ -652,7 +654,11 @@ void MemoryAccess::whole_pairs(const Gp& pointer, std::span<const MaskReg> masks
     const Mem at = x86::ptr(pointer, static_cast<int32_t>(disp_ + i * isa_.bytes()));
     const MaskReg* mask = masks.empty() ? nullptr : &masks[i];
     mark_interleaved(i);
-    load_ ? isa_.load(memory.part[i], at, mask) : isa_.store(at, memory.part[i], mask);
+    if (load_) {
+      isa_.load(memory.part[i], at, mask);
+    } else {
+      masks.empty() ? store_all_lanes(at, memory.part[i]) : isa_.store(at, memory.part[i], mask);
+    }
   }
   if (!ordered && load_) isa_.swap_row64(value, memory);
 }

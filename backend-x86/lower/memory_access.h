@@ -51,6 +51,9 @@ class MemoryAccess {
   void prefetch(const Mem& at);
   [[nodiscard]] Operand next_group() const;
   void contiguous(const Gp& pointer);
+  // streaming_stores.cpp
+  void all_lanes(const Gp& pointer, const std::function<void()>& access);
+  void store_all_lanes(const Mem& at, const Vec& v);
   void contiguous_interleaved(const Gp& pointer);
   void interleaved(const Gp& pointer, std::span<const MaskReg> masks);
   void whole_pairs(const Gp& pointer, std::span<const MaskReg> masks);
@@ -184,6 +187,7 @@ class MemoryAccess {
   bool served_ = false;  // by address values in general registers
   Label slow_label_, join_;
   bool slow_used_ = false;
+  bool streaming_ = false;  // all_lanes() emits the accesses past the caches
 };
 
 }  // namespace wavejit::backend

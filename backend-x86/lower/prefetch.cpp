@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <set>
 
+#include "backend-x86/lower/address_terms.h"
 #include "backend-x86/lower/emitter.h"
 #include "ir/analysis/loops.h"
 #include "ir/matrix.h"
@@ -282,6 +283,7 @@ void Emitter::plan_group_prefetches(const std::vector<ir::Loop>& loops) {
     if (std::any_of(loops.begin(), loops.end(), [&](const ir::Loop& loop) { return loop.body.contains(block.get()); }))
       continue;
     std::vector<const Inst*> seen;
+    std::vector<std::pair<const Inst*, AddressTerms>> rows;  // with a prefetch
     for (const Inst* inst : block->insts) {
       if ((inst->op != Op::load && inst->op != Op::store) || inst->mem.space != ir::Space::global) continue;
       if (lane_operand(*inst) == nullptr) continue;
@@ -301,6 +303,23 @@ void Emitter::plan_group_prefetches(const std::vector<ir::Loop>& loops) {
       constexpr int64_t kFar = 1 << 24;
       if (!advance || advance->factor == 0 || advance->factor > kFar || advance->factor < -kFar) continue;
       if (advance->scale != nullptr && (advance->scale->is_const() || classes_.is_shared(advance->scale))) continue;
+      if (lane_addresses_.serves(*inst)) {
+        // Neighbours, as in a stencil, share the lines. The last one has those that the others do not reach.
+        AddressTerms place = address_terms(*inst);
+        const auto near = std::find_if(rows.begin(), rows.end(), [&](const auto& row) {
+          const int64_t distance = place.bytes - row.second.bytes;
+          return row.first->op == inst->op && row.second.values == place.values && distance < kLine &&
+                 distance > -kLine;
+        });
+        if (near == rows.end()) {
+          rows.emplace_back(inst, std::move(place));
+        } else if ((near->second.bytes < place.bytes) == (advance->factor > 0)) {
+          advances_.erase(near->first);
+          *near = {inst, std::move(place)};
+        } else {
+          continue;
+        }
+      }
       advances_.emplace(inst, *advance);
     }
   }

@@ -215,6 +215,8 @@ class VectorIsa {
   // --- memory; lanes outside the mask (null: all are in) are not touched and read 0 ---
   virtual void load(const Vec& d, const Mem& m, const MaskReg* k) = 0;
   virtual void store(const Mem& m, const Vec& v, const MaskReg* k) = 0;
+  // A store of all lanes past the caches (non-temporal). `m` is a multiple of bytes().
+  virtual void stream(const Mem& m, const Vec& v) = 0;
   // A masked store by the fastest method, which may write back old contents for inactive lanes.
   virtual void store_merged(const Mem& m, const Vec& v, const MaskReg& k, FaultRange range) = 0;
   virtual void load_broadcast(const Vec& d, const Mem& m, const MaskReg* k) = 0;

@@ -403,6 +403,7 @@ class Avx2 final : public VectorIsa {
       cc_.emit(I::kIdVmovdqu, sized(m, 32), v);
     }
   }
+  void stream(const Mem& m, const Vec& v) override { cc_.emit(I::kIdVmovntps, sized(m, 32), v); }
   void store_merged(const Mem& m, const Vec& v, const MaskReg& k, FaultRange range) override {
     const Vec merged = vec();
     faults_.mark(range);

@@ -363,6 +363,7 @@ class Avx512 final : public VectorIsa {
     set_mask(k);
     cc_.emit(I::kIdVmovdqu32, sized(m, 64), v);
   }
+  void stream(const Mem& m, const Vec& v) override { cc_.emit(I::kIdVmovntps, sized(m, 64), v); }
   void store_merged(const Mem& m, const Vec& v, const MaskReg& k, FaultRange range) override {
     faults_.mark(range);
     store(m, v, &k);

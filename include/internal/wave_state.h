@@ -125,6 +125,10 @@ struct alignas(64) WaveState {
 
   uint32_t fault_misaligned;  // like fault_write: 1 for an atomic whose address is not a multiple of its size
 
+  // Work-items of a launch whose stores may bypass the caches: the runtime orders them before what follows (SFENCE). 0 for
+  // other launches; UINT32_MAX stands for more, too.
+  uint32_t streamed_items;
+
   // One 256-byte row per register, element = lane. AGPRs follow VGPRs, so on GFX90A's unified file agpr i is row 256 +
   // i too.
   alignas(64) uint32_t vgpr[kNumVgprs][kWaveSize];

@@ -288,6 +288,7 @@ void DispatchState::init_template(WaveState& wave, Arena& arena, std::span<uint8
   wave.fault_lane = kWaveSize;
   wave.fault_write = 0;
   wave.fault_misaligned = 0;
+  wave.streamed_items = 0;
   wave.polls_left = kFewPolls;
   wave.parked_waves = reinterpret_cast<uint64_t>(arena.parked_waves().data());
   wave.instructions = 0;

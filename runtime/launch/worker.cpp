@@ -1,5 +1,7 @@
 #include "runtime/launch/worker.h"
 
+#include <immintrin.h>
+
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -113,9 +115,13 @@ class Worker final : private GroupRunner::Others {
   // Work-groups of the chunk from next_ on. Returns how many have ended.
   uint64_t run_groups_through() {
     const uint64_t first = next_;
-    DispatchState::init_common(current_.arena->wave(0), current_.common, DispatchState::kAllLines);
+    WaveState& wave = current_.arena->wave(0);
+    DispatchState::init_common(wave, current_.common, DispatchState::kAllLines);
     waves_.changes().lines |= start_->through.changed_lines;
+    const uint64_t waves = shared_.total_groups * full_waves();
+    wave.streamed_items = static_cast<uint32_t>(std::min<uint64_t>(waves * kWaveSize, UINT32_MAX));
     run_as_guest([](void* self) { static_cast<Worker*>(self)->run_waves_through(); });
+    _mm_sfence();  // behind streaming stores
     // A work-group that has not ended has begun all the same.
     const bool broken_off = shared_.watch.stopping() && next_ < last_of_chunk_;
     const uint64_t ended = next_ - first;

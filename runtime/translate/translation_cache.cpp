@@ -8,6 +8,7 @@
 #include "frontend/lift/lifter.h"
 #include "internal/check.h"
 #include "internal/semantics/exceptions.h"
+#include "ir/analysis/run_through.h"
 #include "ir/call_shape.h"
 #include "ir/pass.h"
 #include "runtime/kernel/execution_profile.h"
@@ -59,39 +60,6 @@ uint32_t number_of(std::vector<T>& list, const T& value) {
   if (it != list.end()) return static_cast<uint32_t>(it - list.begin());
   list.push_back(value);
   return static_cast<uint32_t>(list.size() - 1);
-}
-
-// Whether the function never changes the wave's state and is left for good: at its end, or with an error.
-bool runs_through(const ir::Function& function) {
-  for (const auto& block : function.blocks)
-    for (const ir::Inst* inst : block->insts) switch (inst->op) {
-        case ir::Op::set_sgpr:
-        case ir::Op::set_sgpr64:
-        case ir::Op::set_mask:
-        case ir::Op::set_vgpr:
-        case ir::Op::set_scc:
-        case ir::Op::set_vccz:
-        case ir::Op::set_field:
-        case ir::Op::exit_jump:
-        case ir::Op::poll:
-          return false;
-        case ir::Op::call:
-          if (static_cast<ir::Call>(inst->attr) == ir::Call::record_exceptions) return false;
-          break;
-        case ir::Op::exit:
-          switch (static_cast<ExitReason>(inst->attr)) {
-            case ExitReason::kEnd:
-            case ExitReason::kUnsupported:
-            case ExitReason::kIllegal:
-              break;
-            default:
-              return false;
-          }
-          break;
-        default:
-          break;
-      }
-  return true;
 }
 
 // Which cache lines of the scalar part of the wave's state the function may change (Entry::changed_lines). All behind
@@ -327,7 +295,7 @@ void TranslationCache::compile_unit(Unit& unit, const lift::LiftOptions& options
   context.all_lane_loops = lane_choice() == LaneChoice::always;
   context.finished = [](std::string_view, ir::PassOutcome) { StopScope::check(); };
   ir::optimise(function, context);
-  unit.runs_through = runs_through(function);
+  unit.runs_through = ir::runs_through(function);
   unit.changed_lines = changed_lines(function);
   backend::CompileOptions compile_options{.tier = config.tier,
                                           .optimisations = backend_optimisations(config.disabled_passes),

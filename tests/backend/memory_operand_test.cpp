@@ -60,6 +60,8 @@ const std::vector<Shape>& shapes() {
       {"vmovdqu ymm", I::kIdVmovdqu, x86::ymm3},
       {"vmovdqu ymm9", I::kIdVmovdqu, x86::ymm9},
       {"vmovups store", I::kIdVmovups, x86::ymm14, true},
+      {"vmovntps", I::kIdVmovntps, x86::ymm14, true},
+      {"vmovntps zmm", I::kIdVmovntps, zmm20, true},
       {"vmovss", I::kIdVmovss, x86::xmm1},
       {"vmovq store", I::kIdVmovq, x86::xmm1, true},
       {"vbroadcastss ymm", I::kIdVbroadcastss, x86::ymm12},
