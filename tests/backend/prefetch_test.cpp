@@ -94,5 +94,59 @@ TEST_P(RoundPrefetches, NoneWhereNoStepIsKnown) {
   EXPECT_EQ(prefetches("  %8:i32 = mul %4, %3\n  set_sgpr #8 %8"), 0u);
 }
 
+// Loads of rows of 16 lanes that the next work-group continues, `distances` bytes apart: how many prefetches their code has.
+size_t row_prefetches(Tier tier, const std::vector<int>& distances) {
+  std::string loads;
+  unsigned id = 20;
+  for (const int distance : distances) {
+    loads += fmt::format("  %{}:v32 = const #{:#x}\n  %{}:v32 = add %12, %{}\n", id, static_cast<uint32_t>(distance),
+                         id + 1, id);
+    loads += fmt::format("  %{}:v32 = load [global base_offset 4x1] %0, %1, %{}\n  set_vgpr #{} %{}\n", id + 2, id + 1,
+                         id, id + 2);
+    id += 3;
+  }
+  auto function = ir::parse(fmt::format(R"(
+function "rows"
+entry 0x100 b0
+block b0
+  %0:mask = const #0xffffffffffffffff
+  %1:i64 = get_sgpr64 #6
+  %2:v32 = lane_id
+  %3:v32 = const #0xf
+  %4:v32 = and %2, %3
+  %5:v32 = const #0x2
+  %6:v32 = shl %4, %5
+  %7:v32 = const #0x4
+  %8:v32 = lshr %2, %7
+  %9:v32 = const #0xc
+  %10:v32 = shl %8, %9
+  %11:v32 = add %6, %10
+  %13:i32 = get_sgpr #8
+  %14:i32 = const #0x6
+  %15:i32 = shl %13, %14
+  %16:v32 = splat %15
+  %12:v32 = add %11, %16
+{}  exit.end #0x200
+)",
+                                        loads));
+  if (!function) {
+    ADD_FAILURE() << function.error().message;
+    return 0;
+  }
+  (*function)->group_id_sgpr = 8;
+  const auto code = compile_or_fail(**function, tier, true);
+  size_t count = 0;
+  for (size_t at = 0; code && (at = code->listing().find("prefetcht0", at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+TEST_P(RoundPrefetches, NeighboursPrefetchALineOnce) {
+  if (!host_supports(GetParam())) GTEST_SKIP() << "the CPU has no " << to_string(GetParam());
+  const size_t one = row_prefetches(GetParam(), {0});
+  EXPECT_NE(one, 0u);
+  EXPECT_EQ(row_prefetches(GetParam(), {0, 4, -4}), one);
+  EXPECT_EQ(row_prefetches(GetParam(), {0, 1024}), 2 * one);
+}
+
 }  // namespace
 }  // namespace wavejit::backend
