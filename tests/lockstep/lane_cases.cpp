@@ -175,12 +175,54 @@ LockstepCase lds_stacks() {
           .reference = {}};
 }
 
+// Each lane goes on until its number in floating point is small, and takes the least and the greatest of what it finds.
+LockstepCase floats() {
+  return {.name = "search_in_floats",
+          .body = R"(
+  v_lshlrev_b32_e32 v4, 2, v1
+  get_at 5, 4
+  v_and_b32_e32 v5, 0x3ff, v5
+  v_cvt_f32_u32_e32 v6, v5
+  v_mov_b32_e32 v7, 0
+  v_mov_b32_e32 v8, 1.0
+  s_mov_b64 s[20:21], exec
+1:
+  v_cvt_u32_f32_e32 v10, v6
+  v_and_b32_e32 v10, 0x3ff, v10
+  v_lshlrev_b32_e32 v10, 2, v10
+  get_at 11, 10
+  v_and_b32_e32 v12, 0x7f7fffff, v11
+  v_max_f32_e32 v7, v7, v12
+  v_min_f32_e32 v8, v12, v8
+  v_and_b32_e32 v11, 3, v11
+  v_cvt_f32_u32_e32 v11, v11
+  v_add_f32_e32 v13, v6, v11
+  v_mul_f32_e32 v6, 0.5, v6
+  v_cmp_lt_f32_e32 vcc, 4.0, v13
+  s_mov_b64 s[24:25], exec
+  s_and_saveexec_b64 s[22:23], vcc
+  s_cbranch_execz 2f
+  v_sub_f32_e32 v6, v6, v11
+2:
+  s_mov_b64 exec, s[24:25]
+  v_cmp_lt_f32_e32 vcc, 1.0, v6
+  s_and_b64 exec, exec, vcc
+  s_cbranch_execnz 1b
+  s_mov_b64 exec, s[20:21]
+  out 0, v6
+  out 1, v7
+  out 2, v8
+)",
+          .reference = {}};
+}
+
 }  // namespace
 
 std::vector<LockstepCase> lane_cases() {
   std::vector<LockstepCase> cases;
   for (unsigned kind = 0; kind < std::size(kKinds); ++kind) cases.push_back(search(static_cast<Notices>(kind)));
   cases.push_back(lds_stacks());
+  cases.push_back(floats());
   LockstepCase partial = search(Notices::counter);
   partial.name += "_partial";
   partial.group_size = 40;

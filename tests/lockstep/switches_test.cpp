@@ -122,6 +122,7 @@ constexpr std::pair<std::string_view, std::string_view> kKnownToChange[] = {
     {"walks", "walk_unaligned"},
     {"branch-facts", "leaving_shows_scc"},
     {"loop-bounds", "words_in_turn"},
+    {"narrow-values", "search_in_floats"},
     {"tile-regions", "words_in_turn"},
     {"resumed-values", "counters_around_barriers"},
     {"resumed-bounds", "sums_f64_tiles"},
