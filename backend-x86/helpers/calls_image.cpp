@@ -84,7 +84,7 @@ struct LastImage {
 constexpr size_t kLastImages = 8;
 using LastImages = std::array<std::optional<LastImage>, kLastImages>;
 
-// Outside of the thread's own storage: a library that is loaded late has little of it.
+// Not thread_local: a library that is loaded late gets little static thread-local storage.
 thread_local LastImages* thread_images = nullptr;
 
 // A key: destructors of thread_local objects end the process where there is no memory to note them. The library is never unloaded.

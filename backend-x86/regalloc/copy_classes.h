@@ -16,7 +16,7 @@ class CopyClasses {
   struct Class {
     uint32_t first, members;     // the first member, an index of a Lifetime, and how many there are
     uint32_t first_span, spans;  // all members' together, ascending
-    uint8_t home = kNoRegister;  // the one that most of its copies should have; to be set by who knows
+    uint8_t home = kNoRegister;  // the preferred host register; assign_homes() sets it
   };
   // Null if no copy joins the register with another one.
   [[nodiscard]] Class* of(uint32_t reg) {

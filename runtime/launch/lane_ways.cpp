@@ -36,7 +36,7 @@ std::optional<pthread_key_t> table_key() {
   return key;
 }
 
-// Outside of the thread's own storage: a library that is loaded late has little of it. Null if there is no memory.
+// Not thread_local: a library that is loaded late gets little static thread-local storage. Null if there is no memory.
 LaneWays* make_table() {
   const std::optional<pthread_key_t> key = table_key();
   auto* const table = new (std::nothrow) LaneWays;

@@ -94,7 +94,8 @@ TEST_P(RoundPrefetches, NoneWhereNoStepIsKnown) {
   EXPECT_EQ(prefetches("  %8:i32 = mul %4, %3\n  set_sgpr #8 %8"), 0u);
 }
 
-// Loads of rows of 16 lanes that the next work-group continues, `distances` bytes apart: how many prefetches their code has.
+// Returns how many prefetches a function has that loads from several addresses, `distances` bytes apart. Each load covers 16
+// lanes, and the next work-group's load begins where it ends.
 size_t row_prefetches(Tier tier, const std::vector<int>& distances) {
   std::string loads;
   unsigned id = 20;
