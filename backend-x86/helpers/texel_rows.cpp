@@ -366,6 +366,8 @@ WAVEJIT_AVX2 void TexelRows::store(const uint64_t* addresses, uint64_t lanes, co
     const uint64_t* a = addresses + first;
     alignas(32) Raw texels;
     if (kind_ == Kind::by_lane) {
+      // An element may be shorter than its stride, and narrowed() saturates what is above it.
+      std::memset(texels, 0, sizeof texels);
       for (unsigned l = 0; l < kGroup; ++l) {
         uint32_t components[4];
         for (unsigned i = 0; i < 4; ++i) components[i] = rows[i] != nullptr ? rows[i][first + l] : 0;
