@@ -12,6 +12,9 @@
 #include <new>
 #include <thread>
 
+#include "internal/per_process.h"
+#include "runtime/launch/cpu_places.h"
+
 namespace wavejit::runtime {
 namespace {
 
@@ -44,12 +47,10 @@ constexpr std::chrono::milliseconds kCallerAwake{50};
 
 class Pool {
  public:
-  static Pool& get() {
-    static Pool& pool = *new Pool;  // threads outlive static destruction
-    return pool;
-  }
+  static Pool& get() { return PerProcess<Pool>::get(); }
 
   void run(Team& team, bool alone) {
+    team.cpu_ = sched_getcpu();
     {
       const std::lock_guard lock(mutex_);
       if (alone && start_caller()) {
@@ -96,6 +97,7 @@ class Pool {
 
   void share(Team& team) {
     grow(team.end_index_ - 1);
+    places_.spread(team.cpu_);
     team.others_called_ = true;
     team.called_ = Clock::now();
     teams_.push_back(&team);
@@ -116,19 +118,25 @@ class Pool {
   void grow(uint32_t wanted) {
     const uint32_t idle = threads_ - busy_;
     for (uint32_t i = idle; i < wanted && threads_ < kMaxThreads; ++i) {
+      CpuPlaces::Member* place = nullptr;
       try {
-        std::thread([this] { loop(); }).detach();
+        place = &places_.add();
+        std::thread thread([this, place] { loop(*place); });
+        place->is(thread.native_handle());
+        thread.detach();
       } catch (const std::exception&) {
+        if (place) places_.drop_last();
         return;  // fewer threads do the same work
       }
       ++threads_;
     }
   }
 
-  void loop() {
+  void loop(CpuPlaces::Member& place) {
     std::unique_lock lock(mutex_);
     bool soon = true;  // the work before came while this thread was awake, or just after: launches follow each other
     for (;;) {
+      place.waits();
       const auto idle_since = Clock::now();
       if (soon && teams_.empty()) {
         ++awake_;
@@ -148,6 +156,7 @@ class Pool {
       waiting_teams_ = static_cast<uint32_t>(teams_.size());
       ++team->running_;
       ++busy_;
+      place.works();
       lock.unlock();
       team->work_(index);
       lock.lock();
@@ -201,6 +210,7 @@ class Pool {
   static constexpr uint32_t kMaxThreads = 1024;
   std::mutex mutex_;
   std::condition_variable wake_, done_, caller_wake_;
+  CpuPlaces places_;                         // of the threads; used under the lock
   std::deque<Team*> teams_;                  // those with indices left
   std::atomic<uint32_t> waiting_teams_ = 0;  // how many; changed under the lock
   std::deque<Team*> alone_;                  // those that are, the oldest first

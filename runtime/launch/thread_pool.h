@@ -31,6 +31,7 @@ class Team {
   std::atomic<uint32_t> running_ = 0;       // written under the pool's lock, read without it
   std::atomic<bool> others_called_ = true;  // the same
   std::chrono::steady_clock::time_point called_;
+  int cpu_ = -1;  // of the thread in run(), when it began
 };
 
 inline void run_on_threads(uint32_t threads, const std::function<void(uint32_t index)>& work) {

@@ -4,13 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <thread>
 
-#include "runtime/launch/thread_pool.h"
 #include "test_kernels.h"
 
 namespace wavejit::test {
@@ -515,92 +512,6 @@ INSTANTIATE_TEST_SUITE_P(
       const std::string& disabled = info.param.disabled;
       return info.param.name + std::string(disabled.empty() ? "" : disabled == "all" ? "_none" : "_some");
     });
-
-TEST(ThreadPool, EveryThreadTakesPart) {
-  std::atomic<unsigned> arrived{0};
-  // Each waits until all four are there.
-  runtime::run_on_threads(4, [&](uint32_t) {
-    ++arrived;
-    while (arrived < 4) std::this_thread::yield();
-  });
-  EXPECT_EQ(arrived, 4u);
-}
-
-TEST(ThreadPool, NestedCallersDoNotWaitForEachOther) {
-  std::atomic<unsigned> sum{0};
-  runtime::run_on_threads(3, [&](uint32_t) {
-    std::atomic<unsigned> inner{0};
-    runtime::run_on_threads(2, [&](uint32_t) {
-      ++inner;
-      while (inner < 2) std::this_thread::yield();
-    });
-    sum += inner;
-  });
-  EXPECT_EQ(sum % 2, 0u);
-  EXPECT_GE(sum, 2u);
-}
-
-// Whoever begins alone and waits for the others does not do so for ever, also after a pause.
-TEST(ThreadPool, OthersComeByThemselves) {
-  for (int round = 0; round < 20; ++round) {
-    if (round % 5 == 4) std::this_thread::sleep_for(std::chrono::milliseconds(120));
-    std::atomic<unsigned> arrived{0};
-    const std::function<void(uint32_t)> work = [&](uint32_t) {
-      ++arrived;
-      while (arrived < 3) std::this_thread::yield();
-    };
-    runtime::Team(3, work).run(true);
-    EXPECT_EQ(arrived, 3u);
-  }
-}
-
-TEST(ThreadPool, NobodyElseComesToWhatIsShort) {
-  unsigned others = 0;
-  for (int round = 0; round < 1000; ++round) {
-    std::atomic<unsigned> calls{0};
-    const std::function<void(uint32_t)> work = [&](uint32_t) { ++calls; };
-    runtime::Team(3, work).run(true);
-    others += calls - 1;
-  }
-  EXPECT_LT(others, 500u);  // some may, if the thread is interrupted
-}
-
-TEST(ThreadPool, OthersComeWhenTheyAreCalled) {
-  for (int round = 0; round < 100; ++round) {
-    std::atomic<unsigned> arrived{0};
-    runtime::Team* self = nullptr;
-    const std::function<void(uint32_t)> work = [&](uint32_t index) {
-      ++arrived;
-      if (index == 0) self->call_others();
-      while (arrived < 3) std::this_thread::yield();
-    };
-    runtime::Team team(3, work);
-    self = &team;
-    team.run(true);
-    EXPECT_EQ(arrived, 3u);
-  }
-}
-
-// To call them again changes nothing: each index is taken once, and none after the end.
-TEST(ThreadPool, OthersComeOnce) {
-  constexpr uint32_t kIndices = 3;
-  std::array<std::atomic<unsigned>, 3 * kIndices> calls{};
-  std::atomic<unsigned> arrived{0};
-  runtime::Team* self = nullptr;
-  const std::function<void(uint32_t)> work = [&](uint32_t index) {
-    ++calls[std::min<size_t>(index, calls.size() - 1)];
-    ++arrived;
-    if (index != 0) return;
-    self->call_others();
-    self->call_others();
-    while (arrived < kIndices) std::this_thread::yield();
-  };
-  runtime::Team team(kIndices, work);
-  self = &team;
-  team.run(true);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  for (size_t i = 0; i < calls.size(); ++i) EXPECT_EQ(calls[i], i < kIndices ? 1u : 0u) << i;
-}
 
 }  // namespace
 }  // namespace wavejit::test
