@@ -5,10 +5,6 @@
 namespace wavejit::ir {
 namespace {
 
-// Bounds on one query; lane-mask expressions of real code are shallow.
-constexpr unsigned kMaxMaskDepth = 16;
-constexpr int kMaxSteps = 600;
-
 bool empty(const Inst* mask) {
   return mask->is_const(0);
 }
@@ -32,20 +28,40 @@ bool MaskFacts::query(const Inst* a, const Inst* b, Kind kind) {
     return true;
   }
   if (a->is_const() && b->is_const()) return (a->imm & (kind == Kind::implies ? ~b->imm : b->imm)) == 0;
-  const uint64_t key = uint64_t{a->id} << 32 | b->id;
-  auto& cache = known_[static_cast<unsigned>(kind)];
-  if (const auto it = cache.find(key); it != cache.end()) return it->second;
-  budget_ = kMaxSteps;
-  assumed_.clear();
-  const bool result = prove(a, b, kind, kMaxMaskDepth);
-  cache.emplace(key, result);
+  const uint64_t key = key_of(a, b, kind);
+  if (const bool* known = known_.find(key)) return *known;
+  budget_ = limits_.steps;
+  const bool result = prove(a, b, kind, limits_.depth);
+  known_.set(key, result);
+  if (result) proven_.set(key, true);
   return result;
 }
 
+// Whether what is assumed with `inner` is all that is assumed with `outer`, or more.
+bool MaskFacts::includes(Assumption inner, Assumption outer) const {
+  while (inner > outer) inner = outer_[inner];
+  return inner == outer;
+}
+
 bool MaskFacts::prove(const Inst* a, const Inst* b, Kind kind, unsigned depth) {
+  if (depth == 0) ++cuts_;
   if (depth == 0 || --budget_ < 0) return false;
   if (std::find(assumed_.begin(), assumed_.end(), Claim{a, b, kind}) != assumed_.end()) return true;
-  return kind == Kind::implies ? prove_implies(a, b, depth - 1) : prove_disjoint(a, b, depth - 1);
+  const uint64_t key = key_of(a, b, kind);
+  if (proven_.find(key)) return true;
+  const Assumption under = made_.empty() ? 0 : made_.back();
+  // What is proven holds if more is assumed. What is not is not proven with less, nor with less depth.
+  if (const Attempt* last = attempts_.find(key)) {
+    if (last->proven ? includes(under, last->under) : depth <= last->depth && includes(last->under, under)) {
+      if (!last->proven) cuts_ += last->depth != limits_.depth;
+      return last->proven;
+    }
+  }
+  const unsigned cuts = cuts_;
+  const bool proven = kind == Kind::implies ? prove_implies(a, b, depth - 1) : prove_disjoint(a, b, depth - 1);
+  const unsigned reached = cuts == cuts_ ? limits_.depth : depth;
+  if (proven || budget_ >= 0) attempts_.set(key, {.under = under, .depth = reached, .proven = proven});
+  return proven;
 }
 
 // Induction over the edges into a phi's block: the claim may be used for values of earlier turns.
@@ -54,6 +70,8 @@ bool MaskFacts::prove_phi(const Inst* phi, const Inst* other, bool phi_is_a, Kin
   if (!together && !precedes(other, phi->parent)) return false;
   const size_t mark = assumed_.size();
   assumed_.push_back(phi_is_a ? Claim{phi, other, kind} : Claim{other, phi, kind});
+  outer_.push_back(made_.empty() ? 0 : made_.back());
+  made_.push_back(static_cast<Assumption>(outer_.size() - 1));
   bool proven = true;
   for (size_t i = 0; i < phi->operands.size() && proven; ++i) {
     const Inst* incoming = phi->operands[i];
@@ -61,6 +79,7 @@ bool MaskFacts::prove_phi(const Inst* phi, const Inst* other, bool phi_is_a, Kin
     proven = phi_is_a ? prove(incoming, partner, kind, depth) : prove(partner, incoming, kind, depth);
   }
   assumed_.resize(mark);
+  made_.resize(mark);
   return proven;
 }
 

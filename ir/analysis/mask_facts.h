@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
+#include "internal/key_table.h"
 #include "ir/analysis/dominators.h"
 #include "ir/function.h"
 
@@ -15,7 +15,13 @@ namespace wavejit::ir {
 // is used; instructions may.
 class MaskFacts {
  public:
-  explicit MaskFacts(const Dominators& dominators) : dominators_(dominators) {}
+  // Bounds on one query; lane-mask expressions of real code are shallow.
+  struct Limits {
+    unsigned depth = 16;
+    int steps = 600;
+  };
+  explicit MaskFacts(const Dominators& dominators) : MaskFacts(dominators, Limits()) {}
+  MaskFacts(const Dominators& dominators, Limits limits) : dominators_(dominators), limits_(limits) {}
 
   [[nodiscard]] bool implies(const Inst* a, const Inst* b);   // every lane of a is in b
   [[nodiscard]] bool disjoint(const Inst* a, const Inst* b);  // no lane is in both
@@ -41,16 +47,35 @@ class MaskFacts {
     Kind kind;
     bool operator==(const Claim&) const = default;
   };
+  // An assumption that induction makes. 0: none.
+  using Assumption = uint32_t;
+  // What came of trying to prove a claim, under an assumption and those that it was made under. `depth`: that many steps
+  // into the operations are not enough.
+  struct Attempt {
+    Assumption under = 0;
+    unsigned depth = 0;
+    bool proven = false;
+  };
+  static uint64_t key_of(const Inst* a, const Inst* b, Kind kind) {
+    return uint64_t{kind == Kind::disjoint} << 63 | uint64_t{a->id} << 32 | b->id;
+  }
   bool query(const Inst* a, const Inst* b, Kind kind);
   bool prove(const Inst* a, const Inst* b, Kind kind, unsigned depth);
+  [[nodiscard]] bool includes(Assumption inner, Assumption outer) const;
   bool prove_implies(const Inst* a, const Inst* b, unsigned depth);
   bool prove_disjoint(const Inst* a, const Inst* b, unsigned depth);
   bool prove_disjoint_by(const Inst* a, const Inst* b, unsigned depth);
   bool prove_phi(const Inst* phi, const Inst* other, bool phi_is_a, Kind kind, unsigned depth);
 
   const Dominators& dominators_;
-  std::unordered_map<uint64_t, bool> known_[2];
-  std::vector<Claim> assumed_;  // being proven by induction
+  const Limits limits_;
+  KeyTable<bool> known_;   // answers
+  KeyTable<bool> proven_;  // those of them that say yes
+  KeyTable<Attempt> attempts_;
+  std::vector<Claim> assumed_;        // being proven by induction
+  std::vector<Assumption> made_;      // *assumed_
+  std::vector<Assumption> outer_{0};  // by assumption: the one that it was made under
+  unsigned cuts_ = 0;                 // how often the depth was not enough
   int budget_ = 0;
 };
 

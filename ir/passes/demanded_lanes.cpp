@@ -42,8 +42,7 @@ enum class Width : uint8_t {
 };
 
 struct Demand {
-  std::array<Term, kMaxTerms> terms{};
-  uint8_t count = 0;
+  std::vector<Term> terms;  // kMaxTerms at most
   bool all = false;
   Width width = Width::exact;
 };
@@ -113,7 +112,9 @@ class Analysis {
     };
     if (std::none_of(inst->operands.begin(), inst->operands.end(), open)) return;
     std::vector<Demand> demands(inst->operands.size());
-    uses(inst, [&](unsigned index, const Term& term) { (void)insert(demands[index], term); });
+    uses(inst, [&](unsigned index, const Term& term) {
+      if (open(inst->operands[index])) (void)insert(demands[index], term);
+    });
     for (unsigned i = 0; i < inst->operands.size(); ++i) {
       if (open(inst->operands[i])) action(i, decide(inst->operands[i], demands[i]));
     }
@@ -121,7 +122,7 @@ class Analysis {
 
  private:
   Decision decide(const Inst* inst, const Demand& demand) {
-    if (demand.all || demand.count == 0) return Decision::keep;
+    if (demand.all || demand.terms.empty()) return Decision::keep;
     const auto inside = [&](Inst* mask) {
       return every(demand, [&](const Term& term) { return term_inside(term, mask); });
     };
@@ -162,7 +163,7 @@ class Analysis {
 
   template <typename Predicate>
   static bool every(const Demand& demand, Predicate&& predicate) {
-    return std::all_of(demand.terms.begin(), demand.terms.begin() + demand.count, predicate);
+    return std::ranges::all_of(demand.terms, predicate);
   }
 
   bool term_inside(const Term& term, const Inst* mask) {
@@ -192,6 +193,7 @@ class Analysis {
   // Returns whether the demand has grown.
   bool insert(Demand& demand, const Term& term) {
     if (demand.all) return false;
+    if (std::ranges::find(demand.terms, term) != demand.terms.end()) return false;  // as most are
     // No lane at all: what is taken from elsewhere wherever it is looked at.
     for (Inst* minus : term.minus) {
       if (minus != nullptr && any_part(term, [&](const Inst* part) { return facts_.implies(part, minus); }))
@@ -199,8 +201,7 @@ class Analysis {
     }
     if (term.also != nullptr && facts_.disjoint(term.include, term.also)) return false;
     const auto contained = [&](const Term& t) {
-      return std::any_of(demand.terms.begin(), demand.terms.begin() + demand.count,
-                         [&](const Term& large) { return contains(large, t); });
+      return std::ranges::any_of(demand.terms, [&](const Term& large) { return contains(large, t); });
     };
     if (contained(term)) return false;
     if (term.everything()) {
@@ -209,9 +210,9 @@ class Analysis {
     }
     // Terms are only ever added: dropping one that the new term contains could make the process go in circles.
     const Term added = widened(term, demand.width);
-    if (demand.count < kMaxTerms && !added.everything()) {
+    if (demand.terms.size() < kMaxTerms && !added.everything()) {
       if (contained(added)) return false;
-      demand.terms[demand.count++] = added;
+      demand.terms.push_back(added);
       return true;
     }
     if (demand.width == Width::regions) {
@@ -219,12 +220,10 @@ class Analysis {
       return true;
     }
     // Too many: from now on terms are larger. In the end EXEC cut down by this and that condition is taken for all of EXEC.
-    const Demand old = demand;
-    const bool two_masks =
-        std::any_of(old.terms.begin(), old.terms.begin() + old.count, [](const Term& t) { return t.also != nullptr; });
-    demand = {};
+    const Demand old = std::exchange(demand, {});
+    const bool two_masks = std::ranges::any_of(old.terms, [](const Term& t) { return t.also != nullptr; });
     demand.width = old.width == Width::exact && (two_masks || term.also != nullptr) ? Width::one_mask : Width::regions;
-    for (size_t i = 0; i < old.count; ++i) (void)insert(demand, old.terms[i]);
+    for (const Term& other : old.terms) (void)insert(demand, other);
     (void)insert(demand, term);
     return true;
   }
@@ -293,7 +292,7 @@ class Analysis {
       action(Term{});
       return;
     }
-    for (size_t i = 0; i < demand.count; ++i) action(demand.terms[i]);
+    for (const Term& term : demand.terms) action(term);
   }
 
   // Calls use(operand index, term) for what the instruction looks at in its operands.
@@ -400,7 +399,7 @@ class Analysis {
     const auto found = demands.others.find(save->imm);
     if (found == demands.others.end()) return;
     const Demand demand = found->second;
-    for (size_t i = 0; i < demand.count; ++i) use(0, at_exit(demand.terms[i], save->parent));
+    for (const Term& term : demand.terms) use(0, at_exit(term, save->parent));
   }
   // What is looked at in the rows of the state when the entries are entered, in terms of masks read there.
   void update_sites() {
@@ -418,7 +417,7 @@ class Analysis {
         add_whole_rows(i, site_demands_[on.resumes_at].whole & on.rows);
         for (const auto& [row, later] : std::unordered_map<uint64_t, Demand>(site_demands_[on.resumes_at].others)) {
           if (!on.rows[row]) continue;
-          for (size_t k = 0; k < later.count; ++k) add_to_site(i, row, at_exit(later.terms[k], on.exit));
+          for (const Term& term : later.terms) add_to_site(i, row, at_exit(term, on.exit));
         }
       }
     }

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <random>
 #include <sstream>
+#include <vector>
 
+#include "internal/key_table.h"
 #include "ir/analysis/divergent_loop.h"
 #include "ir/analysis/known_bits.h"
 #include "ir/analysis/lane_period.h"
@@ -398,6 +401,53 @@ block b2 preds b0 b1
   EXPECT_TRUE(facts.covered({v(0)}, {v(4), v(6), v(5)}));  // if, else if, else
   EXPECT_FALSE(facts.covered({v(0)}, {v(4), v(5)}));
   EXPECT_FALSE(facts.covered({v(2)}, {v(3), v(4)}));
+}
+
+// What is remembered of one question, and of what was assumed on the way, does not change the answer to another.
+TEST(IrMaskFacts, AnswersDoNotDependOnEarlierQuestions) {
+  constexpr MaskFacts::Limits kFar{.depth = 1000, .steps = 1'000'000};
+  unsigned proven = 0;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    const auto function = test::random_function(seed, 120);
+    const Dominators dominators(*function);
+    std::vector<const Inst*> masks;
+    for (const auto& block : function->blocks)
+      for (const Inst* inst : block->insts)
+        if (inst->type == kMask) masks.push_back(inst);
+    MaskFacts facts(dominators, kFar);
+    std::mt19937_64 random(seed);
+    for (int i = 0; i < 2000 && masks.size() > 1; ++i) {
+      const Inst* a = masks[random() % masks.size()];
+      const Inst* b = masks[random() % masks.size()];
+      const bool implied = MaskFacts(dominators, kFar).implies(a, b);
+      const bool apart = MaskFacts(dominators, kFar).disjoint(a, b);
+      ASSERT_EQ(facts.implies(a, b), implied) << seed << ": %" << a->id << " in %" << b->id;
+      ASSERT_EQ(facts.disjoint(a, b), apart) << seed << ": %" << a->id << " apart from %" << b->id;
+      proven += (implied && a != b) + apart;
+    }
+  }
+  EXPECT_GT(proven, 1000u);
+}
+
+TEST(KeyTable, FindsWhatWasSetLast) {
+  KeyTable<int> table;
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 20; ++round) {
+    std::map<uint64_t, int> expected;
+    for (int i = 0; i < 300; ++i) {
+      // Keys that differ in their lower half, or their upper one, only.
+      const uint64_t key = (random() % 64) << (random() % 2 * 32);
+      const auto known = expected.find(key);
+      const int* found = table.find(key);
+      ASSERT_EQ(found != nullptr, known != expected.end());
+      if (found != nullptr) {
+        ASSERT_EQ(*found, known->second);
+      }
+      table.set(key, expected[key] = i);
+    }
+    table.clear();
+    for (const auto& [key, value] : expected) ASSERT_EQ(table.find(key), nullptr);
+  }
 }
 
 // Dominance by definition: without the block nothing else is reached.

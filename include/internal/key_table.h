@@ -1,0 +1,64 @@
+// A hash table from 64-bit keys to small values, for analyses that ask millions of times.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace wavejit {
+
+// Open addressing in one array; clear() takes constant time. Keys that have been inserted stay until then. V is copied.
+// Not thread-safe.
+template <typename V>
+class KeyTable {
+ public:
+  // Null if there is none. Valid until the next insertion.
+  [[nodiscard]] V* find(uint64_t key) {
+    if (slots_.empty()) return nullptr;
+    Slot& slot = slot_of(key);
+    return slot.time == time_ ? &slot.value : nullptr;
+  }
+
+  // Replaces the value that there may be.
+  void set(uint64_t key, const V& value) {
+    if (2 * (count_ + 1) > slots_.size()) grow();
+    Slot& slot = slot_of(key);
+    count_ += slot.time != time_;
+    slot = {key, value, time_};
+  }
+
+  void clear() {
+    count_ = 0;
+    if (++time_ != 0) return;
+    slots_.clear();
+    time_ = 1;
+  }
+
+ private:
+  struct Slot {
+    uint64_t key = 0;
+    V value{};
+    uint32_t time = 0;  // time_, if it is in use
+  };
+
+  // The key's, or a free one.
+  [[nodiscard]] Slot& slot_of(uint64_t key) {
+    const size_t mask = slots_.size() - 1;
+    size_t i = key * 0x9e3779b97f4a7c15 >> 32 & mask;
+    while (slots_[i].time == time_ && slots_[i].key != key) i = (i + 1) & mask;
+    return slots_[i];
+  }
+
+  void grow() {
+    std::vector<Slot> old(slots_.empty() ? 64 : 2 * slots_.size());
+    old.swap(slots_);
+    for (const Slot& slot : old)
+      if (slot.time == time_) slot_of(slot.key) = slot;
+  }
+
+  std::vector<Slot> slots_;  // a power of two of them
+  size_t count_ = 0;
+  uint32_t time_ = 1;
+};
+
+}  // namespace wavejit
