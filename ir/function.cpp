@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "internal/stop_scope.h"
 #include "ir/rules.h"
 
 namespace wavejit::ir {
@@ -42,6 +43,7 @@ Block* Function::add_block(uint64_t guest_pc) {
 }
 
 Inst* Function::create(Op op, Type type, std::vector<Inst*> operands) {
+  StopScope::check();
   Inst& inst = storage_.emplace_back();
   inst.op = op;
   inst.type = type;

@@ -1,6 +1,7 @@
 #include "backend-x86/encode/encode.h"
 
 #include "internal/check.h"
+#include "internal/stop_scope.h"
 
 namespace wavejit::backend {
 namespace {
@@ -21,6 +22,7 @@ EncodedFunction encode(const lir::Function& function, x86::Assembler& assembler)
   EncodedFunction result;
   for (uint32_t i = 0; i < function.label_count(); ++i) assembler.newLabel();
   for (const Node* node = function.begin(); node != nullptr; node = node->next) {
+    StopScope::check();
     switch (node->kind) {
       case Node::Kind::label:
         assembler.bind(node->operands[0].as<asmjit::Label>());

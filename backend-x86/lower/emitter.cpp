@@ -8,6 +8,7 @@
 
 #include "backend-x86/lower/narrow_values.h"
 #include "internal/semantics/rounding.h"
+#include "internal/stop_scope.h"
 #include "ir/matrix.h"
 #include "ir/text.h"
 
@@ -751,6 +752,7 @@ void Emitter::emit_chunks_in_any_order(std::span<const Inst* const> insts) {
         if (error_) return;
         if (chunk > first_chunk() && is_invariant(inst)) break;
         if ((wanted_chunks_[inst->id] >> chunk & 1) == 0) continue;
+        StopScope::check();
         annotate(*inst);
         emit_chunk(*inst, chunk);
         store_home(*inst, chunk);

@@ -8,6 +8,7 @@
 #include "backend-x86/regalloc/frame.h"
 #include "backend-x86/regalloc/homes.h"
 #include "backend-x86/regalloc/lives.h"
+#include "internal/stop_scope.h"
 
 namespace wavejit::backend {
 namespace {
@@ -242,6 +243,7 @@ class Allocator {
   // --- instructions ---
 
   Error allocate(Instruction& inst) {
+    StopScope::check();
     builder_.set_cursor(inst.node->prev);
     RegisterUse* uses = lives_.uses.data() + inst.first_use;
     for (uint32_t group = 0; group < kGroups; uses += inst.count[group], ++group) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend-x86/regalloc/error.h"
+#include "internal/stop_scope.h"
 
 namespace wavejit::backend {
 namespace {
@@ -152,6 +153,7 @@ std::pair<uint32_t, uint32_t> StackFrame::place_slots() {
   // Registers whose lives do not meet share places, so that the frame stays in the cache. By size: 64 places after 64.
   std::map<uint32_t, std::vector<Places>> places;
   for (Slot& slot : slots_) {
+    StopScope::check();
     const Lifetime& life = lives_.lives[slot.reg];
     if (life.on_stack) {
       slot.offset = add(*life.virt);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend-x86/lir/instruction_access.h"
+#include "internal/stop_scope.h"
 
 namespace wavejit::backend {
 namespace {
@@ -258,6 +259,7 @@ Error Lives::find_blocks() {
   begin(function_.begin());
   const uint32_t exit_label = function_.exit->label_id();
   for (Node* node = function_.begin()->next; node != nullptr;) {
+    StopScope::check();
     Node* const next = node->next;
     if (node->is_label()) {
       const uint32_t label = node->label_id();

@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "internal/stop_scope.h"
 #include "ir/analysis/mask_facts.h"
 #include "ir/analysis/resumptions.h"
 #include "ir/analysis/skipped_way.h"
@@ -78,6 +79,7 @@ class Analysis {
         for (auto inst = (*block)->insts.rbegin(); inst != (*block)->insts.rend(); ++inst) {
           // What a save is looked at for depends on other values than itself.
           if (!std::exchange(pending_[(*inst)->id], 0) && (*inst)->op != Op::set_vgpr) continue;
+          StopScope::check();
           uses(*inst, [&](unsigned index, const Term& term) { add((*inst)->operands[index], term); });
         }
       }

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "internal/stop_scope.h"
 #include "ir/function.h"
 #include "ir/pass.h"
 #include "ir/rules.h"
@@ -89,6 +90,7 @@ bool Rewriter::run(Visitor&& visit) {
     old.swap(block->insts);
     enter(block);
     for (Inst* inst : old) {
+      StopScope::check();
       if (inst->parent == nullptr) continue;
       if (in_phis_ && inst->op != Op::phi) finish_phis();
       guest_pc_ = inst->guest_pc;

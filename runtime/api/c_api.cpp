@@ -7,7 +7,7 @@
 
 #include "internal/check.h"
 #include "runtime/api/c_api_internal.h"
-#include "runtime/launch/thread_pool.h"
+#include "runtime/threads/thread_pool.h"
 #include "runtime/memory/memory_registry.h"
 
 using wavejit::Error;

@@ -9,7 +9,7 @@
 #include "runtime/api/c_api_internal.h"
 #include "runtime/api/inspect.h"
 #include "runtime/launch/launch.h"
-#include "runtime/launch/thread_pool.h"
+#include "runtime/threads/thread_pool.h"
 #include "runtime/shadow/shadow.h"
 #include "runtime/translate/switches.h"
 

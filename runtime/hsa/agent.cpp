@@ -14,7 +14,7 @@
 #include "runtime/hsa/newer_api.h"
 #include "runtime/hsa/signal.h"
 #include "runtime/hsa/status.h"
-#include "runtime/launch/thread_pool.h"
+#include "runtime/threads/thread_pool.h"
 
 namespace wavejit::hsa {
 namespace {

@@ -19,7 +19,7 @@
 #include "runtime/hsa/report.h"
 #include "runtime/hsa/status.h"
 #include "runtime/launch/launch.h"
-#include "runtime/launch/thread_pool.h"
+#include "runtime/threads/thread_pool.h"
 #include "runtime/shadow/shadow.h"
 #include "runtime/translate/switches.h"
 

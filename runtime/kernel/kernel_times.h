@@ -1,14 +1,16 @@
-// Measures how long work-groups of a kernel take, in order to estimate the time of a launch.
+// What is measured of a kernel while it runs.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
 namespace wavejit::runtime {
 
-// Of one kernel. Any thread; what is measured at the same time may get lost.
+// How long work-groups take on one thread, in order to estimate the time of a launch. Any thread; what is measured at
+// the same time may get lost.
 class GroupTime {
  public:
-  // On one thread; 0 before the first measurement.
+  // 0 before the first measurement.
   [[nodiscard]] float ns() const { return ns_.load(std::memory_order_relaxed); }
   // Threads are interrupted, so short times are worth more than long ones.
   void add(float measured) {
@@ -19,6 +21,11 @@ class GroupTime {
 
  private:
   std::atomic<float> ns_{0};
+};
+
+struct KernelTimes {
+  GroupTime group;
+  std::atomic<uint64_t> interpreted_ns{0};  // in all launches and threads, with Engine::tiered
 };
 
 }  // namespace wavejit::runtime

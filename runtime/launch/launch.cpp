@@ -28,7 +28,7 @@ Error timeout_error(const LaunchRequest& request, const LaunchState& shared) {
 }
 
 // Has the code translated that waves start in: what most of them need at once, before the clock starts, or all of it in
-// the background. A drawn order does not depend on when that is done, so it waits.
+// the background, once it is worth it. A drawn order does not depend on when that is done, so it waits.
 Expected<void> prepare_start(LaunchState& shared) {
   TranslationCache& cache = shared.translations;
   TranslationCounters counters;
@@ -46,7 +46,7 @@ Expected<void> prepare_start(LaunchState& shared) {
     // A launch may be over before the background has said so once more.
     for (const TranslationCache::Query& query : shared.starts)
       if (std::optional<Error> error = cache.find_error(query)) return cannot(*std::move(error));
-    shared.background = translate_in_background(shared.request.module, shared.starts);
+    shared.tier_up.emplace(shared.request.module, *shared.request.kernel, shared.starts, shared.request.threads);
     return {};
   }
   if (!shared.request.translated_part.contains(shared.starts[0].pc)) return {};
@@ -150,7 +150,7 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   bool alone = false;
   if (threads > 1) {
     shared.team = &team;
-    shared.group_time = &module.group_time(kernel);
+    shared.group_time = &module.times(kernel).group;
     const auto worth = worth_sharing();
     const float ns = shared.group_time->ns() * static_cast<float>(total_groups);
     alone = ns != 0 && ns < static_cast<float>(worth.count());
@@ -158,7 +158,8 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   }
   team.run(alone);
   shared.stats.wall_ns = ns_since(start);
-  if (shared.background && !request.count_instructions) shared.stats.guest_instructions = 0;  // those in part
+  if (shared.tier_up) shared.tier_up->end();
+  if (shared.tier_up && !request.count_instructions) shared.stats.guest_instructions = 0;  // those in part
   const auto& grid = request.shape.grid;
   shared.stats.work_items = uint64_t{grid[0]} * grid[1] * grid[2];
   shared.stats.fallbacks = static_cast<uint32_t>(shared.fallbacks.size());

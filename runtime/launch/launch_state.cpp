@@ -61,7 +61,8 @@ void LaunchState::start_in(const TranslationCache::Entry& entry) {
 
 const StartCode* LaunchState::translated() {
   const StartCode* code = start.load(std::memory_order_acquire);
-  if (code || !background || !background->done.load(std::memory_order_acquire)) return code;
+  const BackgroundTranslation* background = code || !tier_up ? nullptr : tier_up->translation();
+  if (!background || !background->done.load(std::memory_order_acquire)) return code;
   if (background->error) {
     if (!falls_back(*background->error)) fail(*background->error);
     return nullptr;

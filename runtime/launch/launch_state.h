@@ -12,13 +12,13 @@
 #include "frontend/interp/interpreter.h"
 #include "internal/error.h"
 #include "runtime/kernel/dispatch_state.h"
-#include "runtime/kernel/group_time.h"
+#include "runtime/kernel/kernel_times.h"
 #include "runtime/launch/global_sync.h"
 #include "runtime/launch/launch.h"
 #include "runtime/launch/schedule.h"
-#include "runtime/launch/thread_pool.h"
+#include "runtime/launch/tier_up.h"
 #include "runtime/launch/watchdog.h"
-#include "runtime/translate/background.h"
+#include "runtime/threads/thread_pool.h"
 #include "runtime/translate/counting_code.h"
 #include "runtime/translate/translation_cache.h"
 
@@ -56,10 +56,10 @@ struct LaunchState {
   uint32_t specialisation[2] = {0, 0};
   std::optional<uint32_t> last_waves;                 // another for those of complete work-groups
   bool full_exec = true, scratch_descriptors = true;  // switches
-  // The start code of waves; the first element serves most of them. With `background`, waves are interpreted until it
-  // is done.
+  // The start code of waves; the first element serves most of them. With `tier_up`, waves are interpreted until it
+  // is translated.
   std::vector<TranslationCache::Query> starts;
-  std::shared_ptr<const BackgroundTranslation> background;
+  std::optional<TierUp> tier_up;
   std::atomic<const StartCode*> start{nullptr};  // &start_code, once that is complete
   std::atomic<uint64_t>& done_groups;            // those whose waves have all ended
   uint64_t total_groups = 0;

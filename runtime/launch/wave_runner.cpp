@@ -18,6 +18,8 @@ namespace {
 // backward jump; and before it looks for translated code.
 constexpr uint64_t kInterpreterBudget = 100'000;
 constexpr uint64_t kTieredBudget = 5'000;
+// How often a thread says that it has interpreted.
+constexpr std::chrono::microseconds kTold{20};
 // Of a turn whose length is drawn, at most.
 constexpr uint32_t kDrawnBudget = 400;
 
@@ -42,6 +44,11 @@ void WaveRunner::begin(uint64_t scratch_words23) {
   mark_ = &guest_mark();
   lane_ways_ = lane_ways_of_thread();
   host_mxcsr_ = _mm_getcsr();
+  told_ = Clock::now();
+}
+
+void WaveRunner::end() {
+  if (shared_.tier_up && !shared_.tier_up->translation()) shared_.tier_up->add(ns_since(told_));
 }
 
 void WaveRunner::set_draw(Draw draw) {
@@ -156,12 +163,13 @@ ExitReason WaveRunner::interpret_called(WaveState& wave, uint64_t budget) {
 // order, when that is drawn.
 ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
   if (shared_.request.translated_part != lift::kAllCode) return interpret_to_translated_part(wave, slot);
+  if (shared_.tier_up && !shared_.tier_up->translation()) tell_time();
   const bool drawn = shared_.schedule.is_drawn();
-  const bool may_move = shared_.background || (drawn && shared_.request.engine == Engine::tiered);
+  const bool may_move = shared_.tier_up || (drawn && shared_.request.engine == Engine::tiered);
   const bool late = may_move && !slot.stays_interpreted && shared_.translated();
   const Clock::time_point start = late ? Clock::now() : Clock::time_point();
   const uint64_t before = wave.instructions;
-  uint64_t budget = shared_.background ? kTieredBudget : kInterpreterBudget;
+  uint64_t budget = shared_.tier_up ? kTieredBudget : kInterpreterBudget;
   if (drawn && draw_.below(2) != 0) budget = 1 + draw_.below(may_move ? 2u << draw_.below(8) : kDrawnBudget);
   const GuestScope scope(*mark_, wave, nullptr);
   wave.polls_left = polls_of_turn(wave);
@@ -174,7 +182,7 @@ ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
   if (!late) return reason;
   late_ns_ += ns_since(start);
   if (reason != ExitReason::kYield) return reason;
-  if (drawn ? draw_.below(4) != 0 : late_ns_ < shared_.background->counters.translate_ns) return reason;
+  if (drawn ? draw_.below(4) != 0 : late_ns_ < shared_.tier_up->translation()->counters.translate_ns) return reason;
   // To where a loop begins, best of all one that has been translated for earlier waves.
   constexpr auto kSteps = 4096;
   for (auto i = 0; i < kSteps && reason == ExitReason::kYield; ++i) {
@@ -195,6 +203,15 @@ ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
     break;
   }
   return reason;
+}
+
+// That the thread has interpreted since it said so last. Not in a GuestScope.
+void WaveRunner::tell_time() {
+  const Clock::time_point now = Clock::now();
+  if (now - told_ < kTold) return;
+  restore_mxcsr();
+  shared_.tier_up->add(std::chrono::nanoseconds(now - told_).count());
+  told_ = now;
 }
 
 void WaveRunner::move_to_translated(WaveState& wave, WaveSlot& slot, TranslationCache::Arrival arrival) {

@@ -47,6 +47,8 @@ class WaveRunner {
 
   // On the thread that runs the waves, which holds a GuestThread; `scratch_words23`: DispatchState::scratch_words23().
   void begin(uint64_t scratch_words23);
+  // On the same thread, when it has run its last wave.
+  void end();
   // Runs one turn of a wave in the arena, inside run_guest(): until the wave waits, or until others are due (kYield).
   // kStopped: an error has been reported, or the launch ends.
   [[nodiscard]] ExitReason run(Arena& arena, WaveState& wave, WaveSlot& slot) {
@@ -134,6 +136,7 @@ class WaveRunner {
   void note_turn(const WaveState& wave, WaveSlot& slot, uint64_t registers, uint32_t most_polls);
   ExitReason interpret(WaveState& wave, WaveSlot& slot);
   ExitReason interpret_to_translated_part(WaveState& wave, WaveSlot& slot);
+  void tell_time();
   void move_to_translated(WaveState& wave, WaveSlot& slot, TranslationCache::Arrival arrival);
   ExitReason interpret_with(const interp::Interpreter& interpreter, WaveState& wave, uint64_t budget);
   ExitReason interpret_for(WaveState& wave, uint64_t budget);
@@ -158,6 +161,7 @@ class WaveRunner {
   std::vector<uint64_t> moved_to_;  // loops at which waves have gone on in translated code
   uint64_t late_ns_ = 0;            // time spent in the interpreter after the translation was ready
   uint64_t moved_waves_ = 0;
+  Clock::time_point told_;  // up to when LaunchState::tier_up knows of the time
 };
 
 }  // namespace wavejit::runtime

@@ -52,6 +52,7 @@ class Worker final : private GroupRunner::Others {
       if (!run_chunk() && set_aside_.empty()) break;
     }
     entered.reset();
+    waves_.end();
     if (shared_.group_time && groups_ != 0 && interpreted_groups_ == 0)
       shared_.group_time->add(static_cast<float>(ns_since(start)) / static_cast<float>(groups_));
     drop_set_aside();

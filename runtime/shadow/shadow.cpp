@@ -18,7 +18,7 @@
 #include <utility>
 
 #include "runtime/kernel/symbols.h"
-#include "runtime/launch/thread_pool.h"
+#include "runtime/threads/thread_pool.h"
 #include "runtime/memory/arena.h"
 #include "runtime/memory/memory_registry.h"
 #include "runtime/shadow/memory.h"

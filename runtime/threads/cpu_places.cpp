@@ -1,4 +1,4 @@
-#include "runtime/launch/cpu_places.h"
+#include "runtime/threads/cpu_places.h"
 
 #include <algorithm>
 #include <bitset>

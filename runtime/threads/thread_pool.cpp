@@ -1,4 +1,4 @@
-#include "runtime/launch/thread_pool.h"
+#include "runtime/threads/thread_pool.h"
 
 #include <sched.h>
 
@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "internal/per_process.h"
-#include "runtime/launch/cpu_places.h"
+#include "runtime/threads/cpu_places.h"
 
 namespace wavejit::runtime {
 namespace {

@@ -1,5 +1,7 @@
 #include "runtime/translate/background.h"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -12,7 +14,8 @@
 #include <thread>
 
 #include "internal/per_process.h"
-#include "runtime/translate/stop.h"
+#include "runtime/threads/cpu_places.h"
+#include "internal/stop_scope.h"
 
 namespace wavejit::runtime {
 namespace {
@@ -27,24 +30,24 @@ class Translator {
     return PerProcess<Translator>::get();
   }
 
-  std::shared_ptr<const BackgroundTranslation> add(std::shared_ptr<Module> module,
-                                                   std::vector<TranslationCache::Query> queries) {
+  BackgroundJob add(std::shared_ptr<Module> module, std::vector<TranslationCache::Query> queries) {
     Job job{.module = std::move(module), .queries = std::move(queries)};
     {
       const std::lock_guard lock(mutex_);
       const auto same = std::find_if(jobs_.begin(), jobs_.end(), [&](const Job& other) {
         return other.module == job.module && other.queries == job.queries;
       });
-      if (same != jobs_.end()) return same->result;
+      if (same != jobs_.end()) return {.translation = same->result};
       job.result = std::make_shared<BackgroundTranslation>();
       if (start()) {
         jobs_.push_back(job);
+        places_.spread(sched_getcpu());
         wake_.notify_one();
-        return job.result;
+        return {.translation = job.result, .is_new = true};
       }
     }
     answer(job);
-    return job.result;
+    return {.translation = job.result, .is_new = true};
   }
 
  private:
@@ -57,9 +60,13 @@ class Translator {
   // False where the system has no thread for it.
   bool start() {
     if (running_) return true;
+    place_ = &places_.add();
     try {
-      std::thread([this] { loop(); }).detach();
+      std::thread thread([this] { loop(); });
+      place_->is(thread.native_handle());
+      thread.detach();
     } catch (const std::exception&) {
+      places_.drop_last();
       return false;
     }
     return running_ = true;
@@ -87,7 +94,9 @@ class Translator {
   void loop() {
     std::unique_lock lock(mutex_);
     for (;;) {
+      place_->waits();
       wake_.wait(lock, [&] { return !jobs_.empty(); });
+      place_->works();
       Job job;
       try {
         job = jobs_.front();  // stays in the list, to be found
@@ -111,14 +120,15 @@ class Translator {
   std::condition_variable wake_;
   std::deque<Job> jobs_;  // the first one is being answered
   bool running_ = false;
+  CpuPlaces places_;  // of the thread: away from the one that interprets
+  CpuPlaces::Member* place_ = nullptr;
   std::mutex answering_;
   std::atomic<bool> stopping_{false};
 };
 
 }  // namespace
 
-std::shared_ptr<const BackgroundTranslation> translate_in_background(std::shared_ptr<Module> module,
-                                                                     std::vector<TranslationCache::Query> queries) {
+BackgroundJob translate_in_background(std::shared_ptr<Module> module, std::vector<TranslationCache::Query> queries) {
   return Translator::get().add(std::move(module), std::move(queries));
 }
 

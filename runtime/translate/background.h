@@ -22,10 +22,14 @@ struct BackgroundTranslation {
 };
 
 // Translates for `queries` through the module's cache, in their order, and keeps the module alive meanwhile. Launches
-// with equal queries at the same time share the answer. At the process's exit the query in progress ends
-// behind the pass that it has come to, for which the exit waits: code that it needs would otherwise be torn down. The others
-// are dropped.
-[[nodiscard]] std::shared_ptr<const BackgroundTranslation> translate_in_background(
-    std::shared_ptr<Module> module, std::vector<TranslationCache::Query> queries);
+// with equal queries at the same time share the answer. At the process's exit the query in progress is broken off
+// (internal/stop_scope.h), for which the exit waits: code that it needs would otherwise be torn down. The others are
+// dropped.
+struct BackgroundJob {
+  std::shared_ptr<const BackgroundTranslation> translation;
+  bool is_new = false;  // not another launch's
+};
+[[nodiscard]] BackgroundJob translate_in_background(std::shared_ptr<Module> module,
+                                                    std::vector<TranslationCache::Query> queries);
 
 }  // namespace wavejit::runtime

@@ -212,9 +212,9 @@ const interp::Interpreter& Module::interpreter() {
   return *interpreter_;
 }
 
-GroupTime& Module::group_time(const codeobject::Kernel& kernel) {
-  const std::lock_guard lock(group_times_mutex_);
-  return group_times_[kernel.descriptor.entry];
+KernelTimes& Module::times(const codeobject::Kernel& kernel) {
+  const std::lock_guard lock(times_mutex_);
+  return times_[kernel.descriptor.entry];
 }
 
 }  // namespace wavejit::runtime

@@ -17,7 +17,7 @@
 #include "frontend/interp/interpreter.h"
 #include "frontend/isa/target.h"
 #include "internal/error.h"
-#include "runtime/kernel/group_time.h"
+#include "runtime/kernel/kernel_times.h"
 #include "runtime/translate/counting_code.h"
 #include "runtime/translate/translation_cache.h"
 
@@ -57,7 +57,7 @@ class Module {
   // "Exceptions").
   [[nodiscard]] bool records_exceptions(const codeobject::Kernel& kernel);
   // The same object for each launch of the kernel.
-  [[nodiscard]] GroupTime& group_time(const codeobject::Kernel& kernel);
+  [[nodiscard]] KernelTimes& times(const codeobject::Kernel& kernel);
   [[nodiscard]] TranslationCache& translations() { return translations_; }
   // Returns true on the first call for this place in the code, which cannot be translated.
   [[nodiscard]] bool is_first_fallback(uint64_t pc) {
@@ -80,8 +80,8 @@ class Module {
   std::mutex observing_mutex_;                    // of what is below
   std::optional<bool> has_observers_;             // of the object as a whole, if a kernel wanted to know
   std::unordered_map<uint64_t, bool> observing_;  // by entry
-  std::mutex group_times_mutex_;
-  std::unordered_map<uint64_t, GroupTime> group_times_;  // by entry
+  std::mutex times_mutex_;
+  std::unordered_map<uint64_t, KernelTimes> times_;  // by entry
   std::mutex fallbacks_mutex_;
   std::set<uint64_t> fallbacks_;
   TranslationCache translations_;

@@ -16,7 +16,7 @@
 #include "runtime/memory/fault.h"
 #include "runtime/translate/jitdump.h"
 #include "runtime/translate/lane_choice.h"
-#include "runtime/translate/stop.h"
+#include "internal/stop_scope.h"
 #include "runtime/translate/stored_unit.h"
 #include "runtime/translate/switches.h"
 

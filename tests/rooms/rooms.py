@@ -11,7 +11,7 @@ import re
 import sys
 
 ROOMS = ["include", "frontend/codeobject", "frontend/isa", "frontend/interp", "ir", "frontend/lift", "backend-x86/lir",
-         "backend-x86/schedule", "backend-x86/regalloc", "backend-x86", "runtime/memory", "runtime/kernel", "runtime/translate",
+         "backend-x86/schedule", "backend-x86/regalloc", "backend-x86", "runtime/memory", "runtime/threads", "runtime/kernel", "runtime/translate",
          "runtime/launch", "runtime/shadow", "runtime/api", "runtime/hsa"]
 
 

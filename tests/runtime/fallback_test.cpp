@@ -2,12 +2,16 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <thread>
+#include <vector>
 
 #include "failing_allocations.h"
 #include "internal/check.h"
-#include "runtime/translate/stop.h"
+#include "internal/stop_scope.h"
 #include "test_kernels.h"
 
 namespace wavejit::test {
@@ -130,7 +134,7 @@ TEST_F(Fallback, TranslationsThatAreStopped) {
     const Module module = load("gfx906", {square()});
     std::atomic<bool> stop{true};
     {
-      const runtime::StopScope scope(stop);
+      const StopScope scope(stop);
       try {
         (void)launch(module, engine);
         FAIL() << "ended";
@@ -144,6 +148,36 @@ TEST_F(Fallback, TranslationsThatAreStopped) {
     }
     (void)launch(module, engine);
   }
+}
+
+// Wherever the translation has come to.
+TEST_F(Fallback, TranslationsThatAreStoppedAnywhere) {
+  const std::vector<TestEngine> all = engines();
+  const TestEngine engine = *std::ranges::find(all, WAVEJIT_ENGINE_JIT, &TestEngine::engine);
+  const auto expect_ends_or_stops = [&](std::chrono::microseconds after) {
+    const Module module = load("gfx906", {square()});
+    std::atomic<bool> stop{false};
+    std::thread other([&] {
+      std::this_thread::sleep_for(after);
+      stop = true;
+    });
+    bool stopped = false;
+    try {
+      const StopScope scope(stop);
+      (void)launch(module, engine);
+    } catch (const Exception& e) {
+      EXPECT_EQ(e.status(), WAVEJIT_TIMEOUT) << e.what();
+      stopped = true;
+    }
+    other.join();
+    (void)launch(module, engine);
+    return !stopped;
+  };
+  constexpr std::chrono::microseconds kStep{20}, kMost{1'000'000};
+  // From the first of its steps to where it is over.
+  auto after = kStep;
+  while (after < kMost && !expect_ends_or_stops(after)) after += std::max(kStep, after / 16);
+  EXPECT_LT(after, kMost);
 }
 
 // However short the launch is: it does not wait for the background to find out again.

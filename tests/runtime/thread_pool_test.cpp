@@ -1,5 +1,5 @@
 // The threads of a launch: when they come, and to which CPUs.
-#include "runtime/launch/thread_pool.h"
+#include "runtime/threads/thread_pool.h"
 
 #include <gtest/gtest.h>
 #include <pthread.h>
@@ -16,7 +16,7 @@
 #include <mutex>
 #include <thread>
 
-#include "runtime/launch/cpu_places.h"
+#include "runtime/threads/cpu_places.h"
 #include "sanitizers.h"
 
 namespace wavejit::test {

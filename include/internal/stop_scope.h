@@ -1,9 +1,12 @@
-// Translations that nobody waits for any more: they end between two passes, by an exception.
+// Translations that nobody waits for any more: they end by an exception.
+//
+// The steps of a translation call StopScope::check() wherever they may have taken long since the last call, about every
+// thousand instructions. They leave nothing behind but what destructors release, as for any other exception.
 #pragma once
 
 #include <atomic>
 
-namespace wavejit::runtime {
+namespace wavejit {
 
 // Thrown out of a translation; no error of it.
 struct TranslationStopped {};
@@ -26,4 +29,4 @@ class StopScope {
   const std::atomic<bool>* const outer_;
 };
 
-}  // namespace wavejit::runtime
+}  // namespace wavejit
