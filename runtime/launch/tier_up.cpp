@@ -14,8 +14,8 @@ constexpr uint64_t kNsPerByte = 4'000;
 constexpr uint64_t kLeastNs = 1'000'000;  // for a kernel of some ten instructions
 constexpr uint64_t kPartWithCpu = 4;
 
-// All of the process's kernels: for how long they were interpreted, less what the translations that have begun were
-// expected to take.
+// For how long the process's kernels were interpreted, apart from those that were translated for it, and less what the
+// translations that end() has begun were expected to take.
 std::atomic<int64_t> g_left_ns{0};
 
 }  // namespace
@@ -33,19 +33,20 @@ TierUp::TierUp(std::shared_ptr<Module> module, const codeobject::Kernel& kernel,
 void TierUp::add(uint64_t ns) {
   const uint64_t all = interpreted_ns_.fetch_add(ns, std::memory_order_relaxed) + ns;
   g_left_ns.fetch_add(static_cast<int64_t>(ns), std::memory_order_relaxed);
-  if (all >= enough_ns_ && !translation()) begin();
+  if (all >= enough_ns_ && !translation()) begin(std::min(all, expected_ns_));
 }
 
 void TierUp::end() {
-  if (!translation() && g_left_ns.load(std::memory_order_relaxed) >= static_cast<int64_t>(expected_ns_)) begin();
+  if (!translation() && g_left_ns.load(std::memory_order_relaxed) >= static_cast<int64_t>(expected_ns_))
+    begin(expected_ns_);
 }
 
-void TierUp::begin() {
+void TierUp::begin(uint64_t charge_ns) {
   const std::lock_guard lock(mutex_);
   if (translation_) return;
   BackgroundJob job = translate_in_background(module_, starts_);
   translation_ = std::move(job.translation);
-  if (job.is_new) g_left_ns.fetch_sub(static_cast<int64_t>(expected_ns_), std::memory_order_relaxed);
+  if (job.is_new) g_left_ns.fetch_sub(static_cast<int64_t>(charge_ns), std::memory_order_relaxed);
   begun_.store(translation_.get(), std::memory_order_release);
 }
 

@@ -40,7 +40,7 @@ class TierUp {
   [[nodiscard]] const BackgroundTranslation* translation() const { return begun_.load(std::memory_order_acquire); }
 
  private:
-  void begin();
+  void begin(uint64_t charge_ns);
 
   const std::shared_ptr<Module> module_;
   const std::vector<TranslationCache::Query> starts_;

@@ -81,9 +81,10 @@ TEST_F(TierUpTest, LongerCodeAndBusyCpusNeedMore) {
 
 // What none of its kernels has had, the program has had in all.
 TEST_F(TierUpTest, LongProgramsTranslateForTheNextOne) {
-  load_kernels({1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000});
+  constexpr size_t kKernels = 20;
+  load_kernels(std::vector<unsigned>(kKernels, 1000));
   bool some = false;
-  for (size_t kernel = 0; kernel < 9; ++kernel) {
+  for (size_t kernel = 0; kernel < kKernels; ++kernel) {
     const auto one = launch(kernel, 1);
     one->add(one->enough_ns() / 2 + 1);
     EXPECT_EQ(one->translation(), nullptr);
