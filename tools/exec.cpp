@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ExecOptions {
-  std::string target, board, engine, report, save_code, shadow, disabled_passes;
+  std::string target, board, engine, report, profile, save_code, shadow, disabled_passes;
   bool shadows = false;
   unsigned threads = 0;
   double timeout = 0;
@@ -99,6 +99,7 @@ void run(const ExecOptions& options) {
   if (!options.engine.empty()) set("WAVEJIT_ENGINE", options.engine);
   // Programs may change their folder, and their children have reports of their own only by name.
   if (!options.report.empty()) set("WAVEJIT_REPORT", fs::absolute(options.report).string());
+  if (!options.profile.empty()) set("WAVEJIT_PROFILE", fs::absolute(options.profile).string());
   if (!options.save_code.empty()) set("WAVEJIT_SAVE_CODE", fs::absolute(options.save_code).string());
   if (options.threads != 0) set("WAVEJIT_THREADS", std::to_string(options.threads));
   if (options.schedule != 0) set("WAVEJIT_SCHEDULE", std::to_string(options.schedule));
@@ -140,8 +141,14 @@ void add_exec(CLI::App& app) {
       ->check(check_not_negative);
   command->add_option("--timeout", options->timeout, "Seconds after which a kernel is stopped with an error")
       ->check(check_not_negative);
-  command->add_option("--report", options->report,
-                      "File for what its kernels executed, exact or not, as JSON; %p becomes the process's number");
+  CLI::Option* report =
+      command->add_option("--report", options->report,
+                          "File for what its kernels executed, exact or not, as JSON; %p becomes the process's number");
+  command
+      ->add_option("--profile", options->profile,
+                   "File for what each instruction of its kernels did, which are interpreted for it; %p becomes the "
+                   "process's number")
+      ->excludes(report);
   command->add_option("--save-code", options->save_code,
                       "Directory for the code objects that it loads, those compiled at run time included");
   command->add_option("--disable", options->disabled_passes, kDisableHelp)->check(check_disabled);

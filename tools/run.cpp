@@ -98,8 +98,24 @@ void print_buffers(const Plan& plan, const Runner& runner, Json* json) {
   }
 }
 
+Json profile_json(const Profile& profile, const Kernel& kernel) {
+  Json rows = Json::array();
+  for (const wavejit_profile_entry& at : profile.entries(kernel)) {
+    Json row{{"address", at.address}, {"executed", at.executed}, {"lanes", at.lanes}, {"taken", at.taken}};
+    if (at.accesses != 0)
+      row["memory"] = {{"accesses", at.accesses},       {"lanes", at.access_lanes},
+                       {"bytes", at.access_bytes},      {"lines", at.lines},
+                       {"consecutive", at.consecutive}, {"same", at.same},
+                       {"strided", at.strided},         {"stride", at.stride}};
+    if (at.lds_accesses != 0)
+      row["lds"] = {{"accesses", at.lds_accesses}, {"halves", at.lds_halves}, {"cycles", at.lds_cycles}};
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 struct RunOutput {
-  bool json = false, count = false, report = false;
+  bool json = false, count = false, report = false, profile = false;
 };
 
 void run(const Plan& plan, const RunOutput& output) {
@@ -116,6 +132,7 @@ void run(const Plan& plan, const RunOutput& output) {
       out.update(timing_json(timing));
       out.update(buffers);
       if (output.report) out["report"] = report_json(runner.report(timing), timing.last);
+      if (output.profile) out["profile"] = profile_json(runner.profile(), runner.kernel());
       fmt::print("{}\n", to_text(out, 2));
       return;
     }
@@ -141,6 +158,7 @@ void run(const Plan& plan, const RunOutput& output) {
     if (timing.host_instructions) fmt::print(", {} x86 instructions", timing.host_instructions);
     fmt::print("\n");
     if (output.report) print_report(runner.report(timing), timing.last);
+    if (output.profile) fmt::print("{}", runner.profile().text(runner.kernel()));
   });
 }
 
@@ -214,6 +232,10 @@ void add_run(CLI::App& app) {
                     "Count the executed instructions, for which the JIT makes one more launch (--json always does)");
   command->add_flag("--report", state->output.report,
                     "Say which instructions were executed and how faithful each is, for which one more launch is made");
+  command->add_flag(
+      "--profile", state->output.profile,
+      "Say how often each instruction was executed, with how many lanes, which way branches went and what addresses "
+      "accesses had, for which one more launch is made, in the interpreter");
   command->add_flag("--shadow", state->shadows,
                     "Run each launch on copies of the memory in both engines too, and compare what these write");
   command->add_flag("--no-cache", state->no_cache, "Neither take translations from the disk nor keep them there");

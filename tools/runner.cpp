@@ -289,6 +289,14 @@ Report Runner::report(const Timing& timing) {
   return report;
 }
 
+Profile Runner::profile() {
+  Profile profile;
+  LaunchOptions launched = options(WAVEJIT_ENGINE_INTERP, WAVEJIT_ISA_AUTO);
+  launched.profile = profile.handle();
+  (void)launch(launched);
+  return profile;
+}
+
 const uint8_t* Runner::buffer(uint32_t index) const {
   if (index >= buffers_.size()) throw InputError(fmt::format("There is no argument {} to output.", index));
   if (!buffers_[index]) throw InputError(fmt::format("Argument {} is not a buffer; it cannot be an output.", index));

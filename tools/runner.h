@@ -64,6 +64,9 @@ class Runner {
   // What another launch, on the same engine, executes: buffers change.
   [[nodiscard]] Report report(const Timing& timing);
 
+  // What each instruction does in another launch, in the interpreter: buffers change.
+  [[nodiscard]] Profile profile();
+
   // Contents of the buffer of argument `index` after the last launch; throws InputError when it is none.
   [[nodiscard]] const uint8_t* buffer(uint32_t index) const;
   // Copies of all buffers, to compare engines.

@@ -4,6 +4,7 @@
 #include <immintrin.h>
 
 #include <atomic>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -13,6 +14,7 @@
 #include "frontend/interp/engine.h"
 #include "frontend/isa/decoder.h"
 #include "frontend/isa/fidelity.h"
+#include "frontend/isa/info.h"
 #include "internal/check.h"
 #include "internal/semantics/exceptions.h"
 
@@ -21,6 +23,12 @@ namespace {
 
 Step illegal(Context& c, const Op& op) {
   return c.exit(ExitReason::kIllegal, op);
+}
+
+// Whether it accesses the LDS where a register says, in each lane.
+bool accesses_lds_by_lane(const Op& op) {
+  return isa::unit_of(op.inst.opcode) == isa::Unit::lds && op.addr_row != Op::kNone && !op.inst.gds &&
+         !isa::info(op.inst.opcode).is_cross_lane;
 }
 
 // The prepared instructions of one code region, by dword. Slots start out null; calloc leaves untouched pages unbacked,
@@ -91,13 +99,45 @@ struct Interpreter::Impl {
     return &op;
   }
 
+  const Op* op_at(uint64_t pc) {
+    Region* region = pc % 4 == 0 ? region_of(pc) : nullptr;
+    if (region == nullptr) return nullptr;
+    const Op* op = region->find(pc);
+    return op != nullptr ? op : prepare_at(*region, pc);
+  }
+
+  void begin(Context& c, uint32_t mxcsr) const;
+  // Runs until the wave leaves.
+  ExitReason run(Context& c, uint64_t left);
+
+ private:
   // Runs until the wave leaves, or to behind an instruction that may have changed MODE.vskip (then false).
   template <bool kSkipsVector, bool kRecords>
-  bool run(Context& c, uint64_t& left);
+  bool run_in_mode(Context& c, uint64_t& left);
 };
 
+void Interpreter::Impl::begin(Context& c, uint32_t mxcsr) const {
+  c.target = target;
+  c.before_gfx9 = isa::family_of(target) < isa::Family::gfx9;
+  c.d16_loads_clear = d16_loads_clear;
+  c.dot2_flushes_halves = isa::family_of(target) == isa::Family::gfx90a;
+  c.mxcsr_now = mxcsr;
+  c.wave.engine_private[0] = kFaultScalar;
+}
+
+ExitReason Interpreter::Impl::run(Context& c, uint64_t left) {
+  for (;;) {
+    const bool skips = (c.wave.mode & mode::kVskip) != 0;
+    const bool records = (c.wave.mode & exceptions::kRecords) != 0;
+    if (skips     ? records ? run_in_mode<true, true>(c, left) : run_in_mode<true, false>(c, left)
+            : records ? run_in_mode<false, true>(c, left)
+                  : run_in_mode<false, false>(c, left))
+      return c.wave.exit_reason;
+  }
+}
+
 template <bool kSkipsVector, bool kRecords>
-bool Interpreter::Impl::run(Context& c, uint64_t& left) {
+bool Interpreter::Impl::run_in_mode(Context& c, uint64_t& left) {
   WaveState& wave = c.wave;
   uint64_t pc = wave.pc;
   Region* region = nullptr;
@@ -152,33 +192,48 @@ Interpreter::~Interpreter() = default;
 ExitReason Interpreter::run(WaveState& wave, uint64_t budget) const {
   const SavedMxcsr saved;
   Context c(wave);
-  c.target = impl_->target;
-  c.before_gfx9 = isa::family_of(impl_->target) < isa::Family::gfx9;
-  c.d16_loads_clear = impl_->d16_loads_clear;
-  c.dot2_flushes_halves = isa::family_of(impl_->target) == isa::Family::gfx90a;
-  c.mxcsr_now = saved.value();
-  wave.engine_private[0] = kFaultScalar;
-
-  for (;;) {
-    const bool skips = (wave.mode & mode::kVskip) != 0;
-    const bool records = (wave.mode & exceptions::kRecords) != 0;
-    if (skips     ? records ? impl_->run<true, true>(c, budget) : impl_->run<true, false>(c, budget)
-            : records ? impl_->run<false, true>(c, budget)
-                  : impl_->run<false, false>(c, budget))
-      return wave.exit_reason;
-  }
+  impl_->begin(c, saved.value());
+  return impl_->run(c, budget);
 }
 
 ExitReason Interpreter::run_counting(WaveState& wave, uint64_t budget,
                                      std::span<uint64_t, isa::kNumOpcodes> counts) const {
   for (uint64_t left = budget; left != 0; --left) {
-    Region* region = wave.pc % 4 == 0 ? impl_->region_of(wave.pc) : nullptr;
-    const Op* op = region != nullptr ? region->find(wave.pc) : nullptr;
-    if (op == nullptr && region != nullptr) op = impl_->prepare_at(*region, wave.pc);
+    const Op* op = impl_->op_at(wave.pc);
     const uint64_t before = wave.instructions;
     const ExitReason reason = run(wave, 1);
     if (wave.instructions != before) counts[static_cast<unsigned>(op->inst.opcode)] += wave.instructions - before;
     if (reason != ExitReason::kYield || (op != nullptr && op->inst.opcode == isa::Opcode::s_sleep)) return reason;
+  }
+  return ExitReason::kYield;
+}
+
+ExitReason Interpreter::run_profiling(WaveState& wave, uint64_t budget, Profile& profile) const {
+  const SavedMxcsr saved;
+  Context c(wave);
+  impl_->begin(c, saved.value());
+  const bool has_turns = wave.polls_left != 0;
+  for (uint64_t left = budget; left != 0; --left) {
+    const Op* op = impl_->op_at(wave.pc);
+    const uint64_t exec = wave.exec(), before = wave.instructions;
+    const bool in_lds = op != nullptr && accesses_lds_by_lane(*op);
+    const unsigned cycles = in_lds ? lds_cycles(c.row(op->addr_row), exec) : 0;
+    wave.engine_private[0] = kFaultScalar;
+    const ExitReason reason = impl_->run(c, 1);
+    if (wave.instructions == before) return reason;
+    InstructionProfile& at = profile[op->inst.pc];
+    ++at.executed;
+    at.lanes += static_cast<uint64_t>(std::popcount(exec));
+    at.taken += reason == ExitReason::kYield && wave.pc != op->inst.next_pc();
+    if (wave.engine_private[0] == kFaultLanes && isa::unit_of(op->inst.opcode) == isa::Unit::vector_memory)
+      add_access(at, c.addresses, wave.engine_private[3], static_cast<uint32_t>(wave.engine_private[2]));
+    if (in_lds && exec != 0) {
+      ++at.lds.count;
+      at.lds.halves += (static_cast<uint32_t>(exec) != 0) + (exec >> 32 != 0);
+      at.lds.cycles += cycles;
+    }
+    if (reason != ExitReason::kYield || op->inst.opcode == isa::Opcode::s_sleep) return reason;
+    if (has_turns && wave.polls_left == 0) return reason;
   }
   return ExitReason::kYield;
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 
+#include "frontend/interp/profile.h"
 #include "frontend/isa/opcode.h"
 #include "frontend/isa/target.h"
 #include "internal/error.h"
@@ -46,6 +47,9 @@ class Interpreter {
 
   // The same, slower, and adds one to `counts` (by opcode) for every instruction that WaveState::instructions counts.
   ExitReason run_counting(WaveState& wave, uint64_t budget, std::span<uint64_t, isa::kNumOpcodes> counts) const;
+
+  // The same, much slower, and adds what the wave does to `profile`.
+  ExitReason run_profiling(WaveState& wave, uint64_t budget, Profile& profile) const;
 
   // The typed error for kUnsupported / kIllegal at wave.pc: mnemonic, encoding, PC.
   [[nodiscard]] Error describe_exit(const WaveState& wave) const;

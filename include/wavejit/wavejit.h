@@ -314,6 +314,9 @@ typedef struct wavejit_launch_options {
    * could choose. Shakes out races of the kernel; slower. With one thread the same seed does the same every time. */
   uint64_t schedule;
   wavejit_device* device; /* NULL: the process's */
+  /* Not NULL: what each instruction does is added to the profile. The launch is interpreted, and slower than otherwise;
+   * WAVEJIT_INVALID_ARGUMENT with WAVEJIT_ENGINE_JIT. */
+  struct wavejit_profile* profile;
 } wavejit_launch_options;
 
 static inline wavejit_launch_options wavejit_launch_options_default(void) {
@@ -504,6 +507,44 @@ typedef struct wavejit_dump_options {
 
 WAVEJIT_API wavejit_status wavejit_kernel_dump(const wavejit_kernel* kernel, const wavejit_dump_options* options,
                                                wavejit_write_fn write, void* user) WAVEJIT_NOEXCEPT;
+
+/* What instructions of kernels did. Launches that are given the same profile add to it one after the other. */
+typedef struct wavejit_profile wavejit_profile;
+
+/* Of one instruction. Sums over its executions. */
+typedef struct wavejit_profile_entry {
+  size_t size;
+  uint64_t address;  /* as wavejit_kernel_dump() prints it */
+  uint64_t executed; /* by waves: 64 lanes count once */
+  uint64_t lanes;    /* active ones */
+  uint64_t taken;    /* branches: how often the wave did not go on behind it */
+  /* Accesses by vector instructions to memory, not to the LDS, of which the address of each lane is known. */
+  uint64_t accesses;
+  uint64_t access_lanes; /* lanes that access memory */
+  uint64_t consecutive;  /* accesses in which each lane's bytes are behind those of the lane before */
+  uint64_t same;         /* accesses of all lanes to one place */
+  uint64_t strided;      /* accesses with another distance, the same between all lanes */
+  int64_t stride;        /* bytes; of the last one of these */
+  uint64_t lines;        /* of 64 bytes, that the accesses touch */
+  uint64_t access_bytes; /* of a lane, in the last access */
+  /* Accesses to the LDS. Half waves in which some lane is active, and the cycles that their first dwords take with 32 banks
+   * that each serve one dword a cycle: as many as half waves if no two lanes want different dwords of a bank. */
+  uint64_t lds_accesses;
+  uint64_t lds_halves;
+  uint64_t lds_cycles;
+} wavejit_profile_entry;
+
+/* NULL when out of memory. Destroyed by its owner when no launch uses it; NULL is ignored. */
+WAVEJIT_API wavejit_profile* wavejit_profile_create(void) WAVEJIT_NOEXCEPT;
+WAVEJIT_API void wavejit_profile_destroy(wavejit_profile* profile) WAVEJIT_NOEXCEPT;
+/* The `index`-th instruction of the kernel that was executed, in the order of addresses. WAVEJIT_NOT_FOUND beyond the
+ * last. The module that launches were made from must be the kernel's. */
+WAVEJIT_API wavejit_status wavejit_profile_get_entry(const wavejit_profile* profile, const wavejit_kernel* kernel,
+                                                     size_t index, wavejit_profile_entry* entry) WAVEJIT_NOEXCEPT;
+/* The kernel's disassembly, with executions by waves and the mean of active lanes in front of each instruction, and how
+ * often a branch was taken or what addresses an access had behind it. */
+WAVEJIT_API wavejit_status wavejit_profile_write(const wavejit_profile* profile, const wavejit_kernel* kernel,
+                                                 wavejit_write_fn write, void* user) WAVEJIT_NOEXCEPT;
 
 /* Name and meaning of optimisation `index`, NULL beyond the last: IR passes, choices of the backend, what kernels are
  * specialised on. Static storage. */

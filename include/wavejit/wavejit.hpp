@@ -346,6 +346,42 @@ class Report {
   std::unique_ptr<wavejit_report, Destroy> handle_;
 };
 
+// What instructions of kernels did; for LaunchOptions::profile.
+class Profile {
+ public:
+  Profile() : handle_(wavejit_profile_create()) {
+    if (!handle_) throw std::bad_alloc();
+  }
+  [[nodiscard]] wavejit_profile* handle() const noexcept { return handle_.get(); }
+  // Of the kernel's instructions that were executed, in the order of addresses.
+  [[nodiscard]] std::vector<wavejit_profile_entry> entries(const Kernel& kernel) const {
+    std::vector<wavejit_profile_entry> all;
+    for (;;) {
+      wavejit_profile_entry entry{};
+      entry.size = sizeof entry;
+      const wavejit_status status = wavejit_profile_get_entry(handle(), kernel.handle(), all.size(), &entry);
+      if (status == WAVEJIT_NOT_FOUND) return all;
+      check(status);
+      all.push_back(entry);
+    }
+  }
+  // The annotated disassembly.
+  [[nodiscard]] std::string text(const Kernel& kernel) const {
+    std::string result;
+    const auto append = [](void* user, const char* text, std::size_t length) {
+      static_cast<std::string*>(user)->append(text, length);
+    };
+    check(wavejit_profile_write(handle(), kernel.handle(), append, &result));
+    return result;
+  }
+
+ private:
+  struct Destroy {
+    void operator()(wavejit_profile* profile) const noexcept { wavejit_profile_destroy(profile); }
+  };
+  std::unique_ptr<wavejit_profile, Destroy> handle_;
+};
+
 // The cache of translations on disk, of the whole process.
 struct CacheOptions : wavejit_cache_options {
   CacheOptions() : wavejit_cache_options(wavejit_cache_options_default()) {}

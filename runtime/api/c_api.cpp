@@ -7,8 +7,8 @@
 
 #include "internal/check.h"
 #include "runtime/api/c_api_internal.h"
-#include "runtime/threads/thread_pool.h"
 #include "runtime/memory/memory_registry.h"
+#include "runtime/threads/thread_pool.h"
 
 using wavejit::Error;
 using wavejit::ErrorCode;

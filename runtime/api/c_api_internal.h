@@ -13,9 +13,11 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "frontend/codeobject/containers.h"
+#include "frontend/interp/profile.h"
 #include "internal/error.h"
 #include "runtime/kernel/execution_profile.h"
 #include "runtime/launch/device.h"
@@ -59,6 +61,14 @@ struct wavejit_device {
 struct wavejit_report {
   mutable std::mutex mutex;
   wavejit::runtime::OpcodeCounts counts{};
+};
+
+struct wavejit_profile {
+  mutable std::mutex mutex;
+  wavejit::interp::Profile counts;
+  // What was last asked for; dropped when `counts` change.
+  mutable const wavejit::codeobject::Kernel* kernel = nullptr;
+  mutable std::vector<std::pair<uint64_t, wavejit::interp::InstructionProfile>> rows;  // profile_of(*kernel)
 };
 
 namespace wavejit::runtime {

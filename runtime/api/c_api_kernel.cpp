@@ -9,8 +9,8 @@
 #include "runtime/api/c_api_internal.h"
 #include "runtime/api/inspect.h"
 #include "runtime/launch/launch.h"
-#include "runtime/threads/thread_pool.h"
 #include "runtime/shadow/shadow.h"
+#include "runtime/threads/thread_pool.h"
 #include "runtime/translate/switches.h"
 
 using wavejit::Error;
@@ -355,7 +355,11 @@ Expected<void> run_launch(const wavejit_kernel& kernel, const wavejit_launch_opt
     if (const auto tier = runtime::tier_for(options.isa); !tier && tier.error().code == ErrorCode::kInvalidArgument)
       return tl::unexpected<Error>(tier.error());  // AUTO would take the interpreter
   stats.engine = options.engine;
-  if (options.engine == WAVEJIT_ENGINE_AUTO)
+  if (options.profile && options.engine == WAVEJIT_ENGINE_JIT)
+    return wavejit::make_error(ErrorCode::kInvalidArgument, "Only the interpreter makes profiles.");
+  if (options.profile)
+    stats.engine = WAVEJIT_ENGINE_INTERP;
+  else if (options.engine == WAVEJIT_ENGINE_AUTO)
     stats.engine = wavejit_isa_supported(options.isa) ? WAVEJIT_ENGINE_JIT : WAVEJIT_ENGINE_INTERP;
   if (stats.engine == WAVEJIT_ENGINE_JIT) {
     const auto tier = runtime::tier_for(options.isa);
@@ -381,6 +385,8 @@ Expected<void> run_launch(const wavejit_kernel& kernel, const wavejit_launch_opt
 
   std::optional<runtime::OpcodeCounts> executed;
   if (options.report) request.executed = &executed.emplace();
+  wavejit::interp::Profile profile;
+  if (options.profile) request.profile = &profile;
 
   if (runtime::shadow::Shadow* shadow = runtime::shadow::of_process()) shadow->begin(request);
   runtime::LaunchStats result;
@@ -388,6 +394,11 @@ Expected<void> run_launch(const wavejit_kernel& kernel, const wavejit_launch_opt
   if (executed) {
     const std::lock_guard lock(options.report->mutex);
     for (unsigned i = 0; i < executed->size(); ++i) options.report->counts[i] += (*executed)[i];
+  }
+  if (options.profile) {
+    const std::lock_guard lock(options.profile->mutex);
+    wavejit::interp::add(options.profile->counts, profile);
+    options.profile->kernel = nullptr;
   }
   stats.wall_ns = result.wall_ns;
   stats.translate_ns = result.translate_ns;

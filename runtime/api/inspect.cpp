@@ -144,13 +144,12 @@ tl::unexpected<Error> with_kernel(Error error, const Kernel& kernel) {
 
 }  // namespace
 
-Expected<std::string> dump_gcn(const Module& module, const Kernel& kernel) {
+namespace {
+
+// The kernel's own code in full, so that what only a call or jump through a register reaches is there too.
+Listing whole_listing(const Module& module, const Kernel& kernel) {
   const uint64_t entry = kernel.descriptor.entry;
   const std::span<const uint8_t> region = code_region(module.object(), entry);
-  if (region.empty())
-    return make_error(ErrorCode::kBadCodeObject,
-                      fmt::format("The entry of kernel '{}' is outside of the code.", kernel.name));
-  // The kernel's own code in full, so that what only a call or jump through a register reaches is shown too.
   const auto base = reinterpret_cast<uint64_t>(region.data());
   Listing listing = walk(module, kernel);
   const uint64_t end = std::min<uint64_t>(entry + kernel.code_size, base + region.size());
@@ -170,7 +169,23 @@ Expected<std::string> dump_gcn(const Module& module, const Kernel& kernel) {
     listing.instructions.emplace(pc, inst);
     pc += inst.size;
   }
+  return listing;
+}
 
+}  // namespace
+
+std::vector<uint64_t> instructions_of(const Module& module, const Kernel& kernel) {
+  std::vector<uint64_t> addresses;
+  for (const auto& [pc, inst] : whole_listing(module, kernel).instructions) addresses.push_back(pc);
+  return addresses;
+}
+
+Expected<std::string> dump_gcn(const Module& module, const Kernel& kernel,
+                               const std::function<Annotation(const isa::Instruction&)>& annotate) {
+  if (code_region(module.object(), kernel.descriptor.entry).empty())
+    return make_error(ErrorCode::kBadCodeObject,
+                      fmt::format("The entry of kernel '{}' is outside of the code.", kernel.name));
+  const Listing listing = whole_listing(module, kernel);
   std::map<uint64_t, unsigned> labels;
   for (const uint64_t target : listing.targets) labels.emplace(target, static_cast<unsigned>(labels.size()));
   std::map<uint64_t, std::string> lines;
@@ -186,7 +201,9 @@ Expected<std::string> dump_gcn(const Module& module, const Kernel& kernel) {
     if (const auto label = labels.find(pc); label != labels.end()) out += fmt::format("L{}:\n", label->second);
     const auto it = listing.instructions.find(pc);
     const isa::Instruction& inst = it != listing.instructions.end() ? it->second : listing.illegal.at(pc);
-    out += fmt::format("  {:08x}  {:<26}  {}\n", pc - module.object().load_bias(), encoding(inst), text);
+    const Annotation note = annotate ? annotate(inst) : Annotation();
+    out += fmt::format("{}{}  {:08x}  {:<26}  {}{}\n", note.above, note.before, pc - module.object().load_bias(),
+                       encoding(inst), text, note.behind);
   }
   return out;
 }

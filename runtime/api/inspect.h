@@ -3,19 +3,30 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backend-x86/compiler.h"
 #include "frontend/codeobject/code_object.h"
+#include "frontend/isa/instruction.h"
 #include "internal/error.h"
 #include "runtime/translate/module.h"
 
 namespace wavejit::runtime {
 
-// One line per instruction: ELF address, encoding, text; labels at branch targets.
-[[nodiscard]] Expected<std::string> dump_gcn(const Module& module, const codeobject::Kernel& kernel);
+// Text for an instruction's line in a listing.
+struct Annotation {
+  std::string above;   // lines of their own
+  std::string before;  // as long for all instructions
+  std::string behind;
+};
+// One line per instruction: ELF address, encoding, text; labels at branch targets. `annotate` may be empty.
+[[nodiscard]] Expected<std::string> dump_gcn(const Module& module, const codeobject::Kernel& kernel,
+                                             const std::function<Annotation(const isa::Instruction&)>& annotate = {});
+// The addresses of these instructions, in ascending order.
+[[nodiscard]] std::vector<uint64_t> instructions_of(const Module& module, const codeobject::Kernel& kernel);
 // What is dumped is the code for waves that start with EXEC all ones; with a work-group size, for complete work-groups
 // of that size (static LDS only, hidden arguments as launches usually have them).
 struct DumpOptions {

@@ -15,12 +15,13 @@
 #include "runtime/api/c_api_internal.h"
 #include "runtime/hsa/client_quirks.h"
 #include "runtime/hsa/loader.h"
+#include "runtime/hsa/profile.h"
 #include "runtime/hsa/queue.h"
 #include "runtime/hsa/report.h"
 #include "runtime/hsa/status.h"
 #include "runtime/launch/launch.h"
-#include "runtime/threads/thread_pool.h"
 #include "runtime/shadow/shadow.h"
+#include "runtime/threads/thread_pool.h"
 #include "runtime/translate/switches.h"
 
 namespace wavejit::hsa {
@@ -137,6 +138,14 @@ Expected<void> run_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& pa
   request.waiting = [&queue, index] { queue.begin_next(index); };
   if (runtime::shadow::Shadow* shadow = runtime::shadow::of_process()) shadow->begin(request);
   runtime::LaunchStats stats;
+  if (profiles()) {
+    interp::Profile profile;
+    request.engine = runtime::Engine::interpreter;
+    request.profile = &profile;
+    Expected<void> result = runtime::launch(request, stats);
+    add_to_profile(request, profile);
+    return result;
+  }
   if (!reports()) return runtime::launch(request, stats);
   runtime::OpcodeCounts executed{};
   request.executed = &executed;

@@ -1,18 +1,12 @@
 #include "runtime/hsa/report.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <string>
 
 #include "runtime/api/c_api_internal.h"
-#include "runtime/hsa/status.h"
+#include "runtime/hsa/output_file.h"
 #include "runtime/kernel/symbols.h"
 #include "tools/report.h"
 
@@ -32,14 +26,8 @@ Accumulated& accumulated() {
   return *instance;
 }
 
-// WAVEJIT_REPORT, with %p for the process's number.
 const std::string& file_name() {
-  static const std::string& name = *new std::string([] {
-    const char* value = std::getenv("WAVEJIT_REPORT");
-    std::string text(value ? value : "");
-    if (const size_t at = text.find("%p"); at != std::string::npos) text.replace(at, 2, std::to_string(getpid()));
-    return text;
-  }());
+  static const std::string& name = *new std::string(output_file_name("WAVEJIT_REPORT"));
   return name;
 }
 
@@ -75,11 +63,7 @@ void write_report() {
                    : all.engine.isa == WAVEJIT_ISA_AVX512     ? "avx512"
                                                               : "avx2";
   json["report"] = tools::report_json(all.executed, all.engine);
-  const std::string text = json.dump(2) + "\n";
-  std::FILE* file = std::fopen(file_name().c_str(), "we");
-  const bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if ((file && std::fclose(file) != 0) || !written)
-    say(fmt::format("Cannot write the report to '{}': {}.", file_name(), std::strerror(errno)));
+  write_output_file(file_name(), json.dump(2) + "\n", "the report");
 }
 
 }  // namespace wavejit::hsa

@@ -15,6 +15,7 @@
 #include "runtime/hsa/client_quirks.h"
 #include "runtime/hsa/memory.h"
 #include "runtime/hsa/newer_api.h"
+#include "runtime/hsa/profile.h"
 #include "runtime/hsa/queue.h"
 #include "runtime/hsa/report.h"
 #include "runtime/hsa/signal.h"
@@ -77,6 +78,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_shut_down() {
   stop_copies();
   stop_async_handlers();
   write_report();
+  write_profile();
   return HSA_STATUS_SUCCESS;
 }
 

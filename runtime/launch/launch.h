@@ -44,6 +44,8 @@ struct LaunchRequest {
   lift::CodeRange translated_part = lift::kAllCode;
   bool count_instructions = false;   // in translated code; the interpreter alone always does
   OpcodeCounts* executed = nullptr;  // not null: filled in, by code that counts
+  // With Engine::interpreter. Not null: what waves do at each instruction is added. Not to be used meanwhile.
+  interp::Profile* profile = nullptr;
   uint32_t threads = 1;
   Device* device = &Device::of_process();
   uint64_t schedule = 0;  // not 0: the seed of the order in which work-groups and waves have their turns (schedule.h)

@@ -37,6 +37,7 @@ uint64_t hash_of(std::span<const std::byte> bytes) {
 
 WaveRunner::WaveRunner(LaunchState& shared) : shared_(shared) {
   if (shared.profile) executed_ = std::make_unique<OpcodeCounts>();
+  if (shared.request.profile) profile_ = std::make_unique<interp::Profile>();
 }
 
 void WaveRunner::begin(uint64_t scratch_words23) {
@@ -136,6 +137,7 @@ void WaveRunner::note_turn(const WaveState& wave, WaveSlot& slot, uint64_t regis
 }
 
 ExitReason WaveRunner::interpret_with(const interp::Interpreter& interpreter, WaveState& wave, uint64_t budget) {
+  if (profile_) return interpreter.run_profiling(wave, budget, *profile_);
   return executed_ ? interpreter.run_counting(wave, budget, *executed_) : interpreter.run(wave, budget);
 }
 

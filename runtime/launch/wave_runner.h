@@ -77,6 +77,8 @@ class WaveRunner {
   [[nodiscard]] const OpcodeCounts* executed() const {
     return executed_.get();
   }  // by the interpreter, if that is wanted
+  // What waves did, if that is wanted.
+  [[nodiscard]] const interp::Profile* profile() const { return profile_.get(); }
   [[nodiscard]] uint64_t moved_waves() const { return moved_waves_; }  // to translated code
 
  private:
@@ -158,6 +160,7 @@ class WaveRunner {
   Draw draw_{0};
   TranslationCounters counters_;
   std::unique_ptr<OpcodeCounts> executed_;
+  std::unique_ptr<interp::Profile> profile_;
   std::vector<uint64_t> moved_to_;  // loops at which waves have gone on in translated code
   uint64_t late_ns_ = 0;            // time spent in the interpreter after the translation was ready
   uint64_t moved_waves_ = 0;

@@ -59,6 +59,7 @@ class Worker final : private GroupRunner::Others {
     const std::lock_guard lock(shared_.mutex);
     LaunchStats& stats = shared_.stats;
     if (waves_.executed()) shared_.profile->add(*waves_.executed());
+    if (waves_.profile()) interp::add(*shared_.request.profile, *waves_.profile());
     stats.guest_instructions += instructions_;
     stats.workgroups += groups_;
     stats.waves += waves_begun_;

@@ -224,6 +224,17 @@ TEST_F(Cli, ReportOfWhatWasExecuted) {
       << out_;
 }
 
+TEST_F(Cli, ProfileOfInstructions) {
+  ASSERT_EQ(run(vector_add() + std::vector<std::string>{"--profile"}), kOk) << err_;
+  EXPECT_NE(out_.find("consecutive"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("; taken "), std::string::npos) << out_;
+  ASSERT_EQ(run(vector_add() + std::vector<std::string>{"--profile", "--json"}), kOk) << err_;
+  const auto json = nlohmann::json::parse(out_);
+  uint64_t executed = 0;
+  for (const auto& row : json["profile"]) executed += row["executed"].get<uint64_t>();
+  EXPECT_EQ(json["instructions"], executed);
+}
+
 TEST_F(Cli, CoverageTable) {
   ASSERT_EQ(run({"coverage", "--target", "gfx906", "--csv"}), kOk) << err_;
   EXPECT_NE(out_.find("v_add_f32,vop2,vector,gfx906,exact,exact,exact,0,0\n"), std::string::npos);

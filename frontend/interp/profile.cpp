@@ -1,0 +1,91 @@
+#include "frontend/interp/profile.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "internal/wave_state.h"
+
+namespace wavejit::interp {
+namespace {
+
+template <typename F>
+void for_each_lane(uint64_t lanes, F&& function) {
+  for (; lanes != 0; lanes &= lanes - 1) function(static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
+}  // namespace
+
+void InstructionProfile::add(const InstructionProfile& other) {
+  executed += other.executed;
+  lanes += other.lanes;
+  taken += other.taken;
+  memory.count += other.memory.count;
+  memory.same += other.memory.same;
+  memory.consecutive += other.memory.consecutive;
+  memory.strided += other.memory.strided;
+  if (other.memory.strided != 0) memory.stride = other.memory.stride;
+  memory.lanes += other.memory.lanes;
+  memory.lines += other.memory.lines;
+  if (other.memory.count != 0) memory.bytes = other.memory.bytes;
+  lds.count += other.lds.count;
+  lds.halves += other.lds.halves;
+  lds.cycles += other.lds.cycles;
+}
+
+void add(Profile& sum, const Profile& other) {
+  for (const auto& [pc, at] : other) sum[pc].add(at);
+}
+
+void add_access(InstructionProfile& at, const uint64_t* addresses, uint64_t lanes, uint32_t bytes) {
+  if (lanes == 0) return;
+  constexpr uint64_t kLine = 64;
+  const auto first = static_cast<unsigned>(std::countr_zero(lanes));
+  const uint64_t second = lanes & (lanes - 1);
+  const int64_t distance = second == 0 ? 0
+                                       : static_cast<int64_t>(addresses[std::countr_zero(second)] - addresses[first]) /
+                                             (std::countr_zero(second) - static_cast<int>(first));
+  bool regular = true;
+  std::array<uint64_t, size_t{2} * kWaveSize> touched;  // first and last line of each lane; accesses are no longer
+  size_t count = 0;
+  for_each_lane(lanes, [&](unsigned l) {
+    regular &= addresses[l] - addresses[first] == static_cast<uint64_t>(distance * static_cast<int64_t>(l - first));
+    touched[count++] = addresses[l] / kLine;
+    touched[count++] = (addresses[l] + std::max(bytes, 1u) - 1) / kLine;
+  });
+  const auto end = touched.begin() + static_cast<ptrdiff_t>(count);
+  std::sort(touched.begin(), end);
+  ++at.memory.count;
+  at.memory.lanes += static_cast<uint64_t>(std::popcount(lanes));
+  at.memory.lines += static_cast<uint64_t>(std::unique(touched.begin(), end) - touched.begin());
+  at.memory.bytes = bytes;
+  if (!regular) return;
+  if (distance == 0) {
+    ++at.memory.same;
+  } else if (distance == static_cast<int64_t>(bytes)) {
+    ++at.memory.consecutive;
+  } else {
+    ++at.memory.strided;
+    at.memory.stride = distance;
+  }
+}
+
+unsigned lds_cycles(const uint32_t* addresses, uint64_t lanes) {
+  constexpr unsigned kBanks = 32, kHalf = kWaveSize / 2;
+  unsigned cycles = 0;
+  for (unsigned half = 0; half < 2; ++half) {
+    std::array<uint32_t, kHalf> dwords;
+    size_t count = 0;
+    for_each_lane(lanes >> (half * kHalf) & 0xffffffff,
+                  [&](unsigned l) { dwords[count++] = addresses[half * kHalf + l] / 4; });
+    const auto end = dwords.begin() + static_cast<ptrdiff_t>(count);
+    std::sort(dwords.begin(), end);
+    std::array<unsigned, kBanks> wanted{};
+    const auto last = std::unique(dwords.begin(), end);
+    std::for_each(dwords.begin(), last, [&](uint32_t dword) { ++wanted[dword % kBanks]; });
+    cycles += count == 0 ? 0 : *std::max_element(wanted.begin(), wanted.end());
+  }
+  return cycles;
+}
+
+}  // namespace wavejit::interp

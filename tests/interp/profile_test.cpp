@@ -1,0 +1,94 @@
+// How accesses are classified in profiles.
+#include "frontend/interp/profile.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+
+#include "internal/wave_state.h"
+
+namespace wavejit::interp {
+namespace {
+
+InstructionProfile accessed(const std::function<uint64_t(unsigned lane)>& address, uint64_t lanes, uint32_t bytes) {
+  std::array<uint64_t, kWaveSize> addresses;
+  addresses.fill(0x123);  // what lanes that are off hold does not matter
+  for (unsigned l = 0; l < kWaveSize; ++l)
+    if ((lanes >> l & 1) != 0) addresses[l] = address(l);
+  InstructionProfile at;
+  add_access(at, addresses.data(), lanes, bytes);
+  return at;
+}
+
+constexpr uint64_t kAll = ~uint64_t{0}, kBase = 0x10000;
+
+TEST(Profile, PatternsOfAccesses) {
+  const auto forward = accessed([](unsigned l) { return kBase + 4 * l; }, kAll, 4).memory;
+  EXPECT_EQ(forward.consecutive, 1u);
+  EXPECT_EQ(forward.same + forward.strided, 0u);
+  EXPECT_EQ(forward.lines, 4u);
+  EXPECT_EQ(forward.lanes, 64u);
+  EXPECT_EQ(forward.bytes, 4u);
+  const auto same = accessed([](unsigned) { return kBase + 60; }, 0xff00, 8).memory;
+  EXPECT_EQ(same.same, 1u);
+  EXPECT_EQ(same.lines, 2u);  // across an edge
+  EXPECT_EQ(same.lanes, 8u);
+  const auto one = accessed([](unsigned l) { return kBase + l; }, 1u << 17, 4).memory;
+  EXPECT_EQ(one.same, 1u);
+  const auto backward = accessed([](unsigned l) { return kBase - 12 * uint64_t{l}; }, kAll, 4).memory;
+  EXPECT_EQ(backward.strided, 1u);
+  EXPECT_EQ(backward.stride, -12);
+  // Every second lane.
+  const auto gaps = accessed([](unsigned l) { return kBase + 4 * l; }, 0x5555555555555555, 4).memory;
+  EXPECT_EQ(gaps.consecutive, 1u);
+  EXPECT_EQ(gaps.lines, 4u);
+  const auto scattered = accessed([](unsigned l) { return kBase + uint64_t{l} * l * 64; }, kAll, 4).memory;
+  EXPECT_EQ(scattered.consecutive + scattered.same + scattered.strided, 0u);
+  EXPECT_EQ(scattered.count, 1u);
+  EXPECT_EQ(scattered.lines, 64u);
+  // The last lane decides.
+  const auto almost = accessed([](unsigned l) { return kBase + (l == 63 ? 0 : 4 * l); }, kAll, 4).memory;
+  EXPECT_EQ(almost.consecutive, 0u);
+  EXPECT_EQ(accessed([](unsigned) { return kBase; }, 0, 4).memory.count, 0u);
+}
+
+TEST(Profile, SumsKeepTheLastStride) {
+  InstructionProfile sum = accessed([](unsigned l) { return kBase + 16 * l; }, kAll, 4);
+  sum.executed = 3;
+  InstructionProfile other = accessed([](unsigned l) { return kBase + 4 * l; }, kAll, 4);
+  other.executed = 4;
+  other.lanes = 100;
+  other.taken = 2;
+  other.lds = {.count = 1, .halves = 2, .cycles = 5};
+  sum.add(other);
+  EXPECT_EQ(sum.executed, 7u);
+  EXPECT_EQ(sum.lanes, 100u);
+  EXPECT_EQ(sum.taken, 2u);
+  EXPECT_EQ(sum.memory.count, 2u);
+  EXPECT_EQ(sum.memory.strided, 1u);
+  EXPECT_EQ(sum.memory.stride, 16);
+  EXPECT_EQ(sum.memory.lines, 20u);
+  EXPECT_EQ(sum.lds.cycles, 5u);
+}
+
+unsigned cycles(const std::function<uint32_t(unsigned lane)>& address, uint64_t lanes) {
+  std::array<uint32_t, kWaveSize> addresses;
+  for (unsigned l = 0; l < kWaveSize; ++l) addresses[l] = address(l);
+  return lds_cycles(addresses.data(), lanes);
+}
+
+TEST(Profile, BanksOfTheLds) {
+  EXPECT_EQ(cycles([](unsigned l) { return 4 * l; }, kAll), 2u);
+  EXPECT_EQ(cycles([](unsigned) { return 64; }, kAll), 2u);   // one dword for all
+  EXPECT_EQ(cycles([](unsigned l) { return l; }, kAll), 2u);  // four lanes in a dword
+  EXPECT_EQ(cycles([](unsigned l) { return 8 * l; }, kAll), 4u);
+  EXPECT_EQ(cycles([](unsigned l) { return 128 * l; }, kAll), 64u);
+  EXPECT_EQ(cycles([](unsigned l) { return 132 * l; }, kAll), 2u);  // a row of padding
+  EXPECT_EQ(cycles([](unsigned l) { return 128 * l; }, 0xffff), 16u);
+  EXPECT_EQ(cycles([](unsigned l) { return 128 * l; }, uint64_t{7} << 40), 3u);
+  EXPECT_EQ(cycles([](unsigned l) { return l; }, 0), 0u);
+}
+
+}  // namespace
+}  // namespace wavejit::interp
