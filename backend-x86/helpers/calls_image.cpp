@@ -81,7 +81,7 @@ struct LastImage {
   uint32_t scalars[kSampledWords];
   Described described;
 };
-constexpr size_t kLastImages = 8;
+constexpr size_t kLastImages = 32;
 using LastImages = std::array<std::optional<LastImage>, kLastImages>;
 
 // Not thread_local: a library that is loaded late gets little static thread-local storage.

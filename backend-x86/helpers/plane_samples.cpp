@@ -127,7 +127,7 @@ WAVEJIT_AVX2 inline PlaneSamples::Fixed PlaneSamples::fixed_point(const float* p
   const __m256i up = _mm256_castps_si256(_mm256_cmp_ps(above, error, _CMP_GE_OQ));
   const int first = s.half == 0 ? -1 : 0;
   __m256i t = _mm256_sub_epi32(_mm256_add_epi32(_mm256_cvttps_epi32(below), _mm256_set1_epi32(first)), up);
-  if (s.mode == 4 || s.mode == 5) {
+  if (s.has_limits()) {
     t = _mm256_max_epi32(t, _mm256_set1_epi32(static_cast<int>(s.low)));
     t = _mm256_min_epi32(t, _mm256_set1_epi32(static_cast<int>(s.high)));
   }
@@ -551,17 +551,64 @@ uint64_t PlaneSamples::sums(const float* x, const float* y, uint64_t lanes, unsi
   return inside;
 }
 
+// An axis in registers.
+struct PlaneSamples::NearestAxis {
+  const Scaling* scaling;
+  __m256 scale, next;  // `next`: the part of a texel from which on a position is in the next one
+  __m256i first, last;
+};
+WAVEJIT_AVX2 inline PlaneSamples::NearestAxis PlaneSamples::nearest_axis(const Scaling& s) {
+  // Where coordinates are truncated, the product may be less than the rounded one, and so than this rounded down.
+  const bool truncate = s.half == 0;
+  return {&s, _mm256_set1_ps(s.scale * 0x1p-8f), _mm256_set1_ps(truncate ? 0 : 1 - 0x1p-9f),
+          _mm256_set1_epi32(truncate ? -1 : 0), _mm256_set1_epi32(static_cast<int>(s.size) - 1)};
+}
+
+// The texels of fixed_point() where nothing is filtered, without its 1/256 of texels: a position is the texel that it is
+// in, or the next one from the last 1/512 of a texel on. Then clamp_texels().
+template <bool kToEdge>
+WAVEJIT_AVX2 inline auto PlaneSamples::nearest_texels(const float* positions, const NearestAxis& axis) {
+  const Scaling& s = *axis.scaling;
+  const __m256 p = _mm256_loadu_ps(positions), near = _mm256_mul_ps(p, axis.scale);
+  const __m256 magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), near);
+  __m256i t;
+  // NaNs are far away, too.
+  if (_mm256_movemask_ps(_mm256_cmp_ps(magnitude, _mm256_set1_ps(0x1p14f), _CMP_NLT_UQ)) != 0) {
+    t = far_fixed_point(positions, s).texel;
+  } else {
+    const __m256 error = _mm256_fnmadd_ps(p, axis.scale, near);
+    const __m256 below = _mm256_floor_ps(near);
+    const __m256 above = _mm256_sub_ps(_mm256_sub_ps(near, below), axis.next);
+    const __m256i up = _mm256_castps_si256(_mm256_cmp_ps(above, error, _CMP_GE_OQ));
+    t = _mm256_sub_epi32(_mm256_add_epi32(_mm256_cvttps_epi32(below), axis.first), up);
+  }
+  if (kToEdge) return _mm256_min_epi32(_mm256_max_epi32(t, _mm256_setzero_si256()), axis.last);
+  if (s.has_limits()) {
+    t = _mm256_max_epi32(t, _mm256_set1_epi32(static_cast<int>(s.low * 0x1p-8)));
+    t = _mm256_min_epi32(t, _mm256_set1_epi32(static_cast<int>(s.high * 0x1p-8)));
+  }
+  return clamp_texels(t, s.size, s.mode);
+}
+
 template <bool kToEdge>
 WAVEJIT_AVX2 uint64_t PlaneSamples::nearest(const float* x, const float* y, uint64_t lanes, uint64_t* out) const {
-  alignas(32) uint32_t texels[2][kWaveSize];
+  const NearestAxis axes[2] = {nearest_axis(scaling_[0]), nearest_axis(scaling_[1])};
+  const __m256i row_bytes = _mm256_set1_epi32(static_cast<int>(plane_.row_bytes));
+  const __m256i texel_bytes = _mm256_set1_epi32(static_cast<int>(plane_.texel_bytes));
+  const __m256i start = _mm256_set1_epi64x(static_cast<long long>(plane_.first));
+  uint64_t outside = 0;
   for (unsigned l = 0; l < kWaveSize; l += 8) {
-    for (unsigned i = 0; i < 2; ++i) {
-      const Scaling& s = scaling_[i];
-      const Fixed at = fixed_point((i == 0 ? x : y) + l, s);
-      put_row8(texels[i] + l, clamp_texels(at.texel, s.size, kToEdge ? 2 : s.mode));
+    const __m256i column = nearest_texels<kToEdge>(x + l, axes[0]), row = nearest_texels<kToEdge>(y + l, axes[1]);
+    if (!kToEdge) {
+      const __m256 any = _mm256_castsi256_ps(_mm256_or_si256(column, row));
+      outside |= static_cast<uint64_t>(_mm256_movemask_ps(any)) << l;
     }
+    const __m256i offset =
+        _mm256_add_epi32(_mm256_mullo_epi32(row, row_bytes), _mm256_mullo_epi32(column, texel_bytes));
+    put_row8(out + l, _mm256_add_epi64(start, _mm256_cvtepu32_epi64(_mm256_castsi256_si128(offset))));
+    put_row8(out + l + 4, _mm256_add_epi64(start, _mm256_cvtepu32_epi64(upper_half(offset))));
   }
-  return plane_.addresses(texels[0], texels[1], lanes, out);
+  return lanes & ~outside;
 }
 
 uint64_t PlaneSamples::addresses(const float* x, const float* y, uint64_t lanes, uint64_t* out) const {

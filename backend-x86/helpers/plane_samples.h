@@ -27,7 +27,8 @@ class PlaneSamples {
   // lane, which is the lowest, and of others. Needs AVX2.
   uint64_t sums(const float* x, const float* y, uint64_t lanes, unsigned needed, uint64_t& accessing, Rows& rows) const;
 
-  // Addresses of texels that are not filtered, and the lanes that have one in the image. Needs AVX2.
+  // Addresses of texels that are not filtered, and the lanes that have one in the image; others' addresses are any. Needs
+  // AVX2.
   uint64_t addresses(const float* x, const float* y, uint64_t lanes, uint64_t* out) const;
   // The same of the texels' components, once the access has been described. Needs AVX2.
   void texels(const uint64_t* addresses, uint64_t lanes, unsigned needed, Rows& rows) const;
@@ -41,6 +42,7 @@ class PlaneSamples {
     int32_t bias;
     double low, high;
     uint32_t size, mode;
+    [[nodiscard]] bool has_limits() const { return mode == 4 || mode == 5; }
   };
   // A texel, not clamped, and the weight of the next one, in 1/256.
   struct Fixed;
@@ -63,6 +65,10 @@ class PlaneSamples {
   static Fixed far_fixed_point(const float* positions, const Scaling& s);
   template <bool kToEdge>
   uint64_t places(const float* x, const float* y, uint64_t lanes, Places& places) const;
+  struct NearestAxis;
+  static NearestAxis nearest_axis(const Scaling& s);
+  template <bool kToEdge>
+  static auto nearest_texels(const float* positions, const NearestAxis& axis);
   template <bool kToEdge>
   uint64_t nearest(const float* x, const float* y, uint64_t lanes, uint64_t* out) const;
   template <Sum kSum>

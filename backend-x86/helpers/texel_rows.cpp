@@ -24,13 +24,20 @@ WAVEJIT_AVX2 inline __m256i lane_mask(unsigned lanes) {
   return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(lanes)), bits), bits);
 }
 
-// Whether the eight addresses are those of texels one behind the other.
-WAVEJIT_AVX2 inline bool consecutive(const uint64_t* a, unsigned bytes) {
+// How far eight texels one behind the other are from the first of them.
+struct Steps {
+  __m256i low, high;
+};
+WAVEJIT_AVX2 inline Steps steps_of(unsigned bytes) {
+  const __m256i low = _mm256_mul_epu32(_mm256_setr_epi64x(0, 1, 2, 3), _mm256_set1_epi64x(bytes));
+  return {low, _mm256_add_epi64(low, _mm256_set1_epi64x(int64_t{4} * bytes))};
+}
+// Whether the eight addresses are those of such texels.
+WAVEJIT_AVX2 inline bool consecutive(const uint64_t* a, const Steps& steps) {
   const __m256i first = _mm256_set1_epi64x(static_cast<long long>(a[0]));
-  const __m256i step = _mm256_mul_epu32(_mm256_setr_epi64x(0, 1, 2, 3), _mm256_set1_epi64x(bytes));
-  const __m256i low = _mm256_add_epi64(first, step);
-  const __m256i high = _mm256_add_epi64(low, _mm256_set1_epi64x(int64_t{4} * bytes));
-  const __m256i differ = _mm256_or_si256(_mm256_xor_si256(low, load8(a)), _mm256_xor_si256(high, load8(a + 4)));
+  const __m256i low = _mm256_xor_si256(_mm256_add_epi64(first, steps.low), load8(a));
+  const __m256i high = _mm256_xor_si256(_mm256_add_epi64(first, steps.high), load8(a + 4));
+  const __m256i differ = _mm256_or_si256(low, high);
   return _mm256_testz_si256(differ, differ) != 0;
 }
 
@@ -171,16 +178,48 @@ TexelRows::TexelRows(const format::Layout& layout, Number number) : layout_(layo
     default:
       kind_ = Kind::by_lane;
   }
+  if (layout.bits[0] == 32) kind_ = Kind::dwords;  // other components have 32 bits, too, and numbers are not scaled
 }
 
-// Where the texels are: in `raw`, or in memory if they are there as convert() wants them.
-WAVEJIT_AVX2 const uint8_t* TexelRows::fetch(const uint64_t* a, unsigned lanes, uint8_t* raw) const {
-  const unsigned bytes = layout_.bytes;
+// Calls function(Form) with the format's form.
+template <typename F>
+WAVEJIT_AVX2 inline void TexelRows::with_form(F&& function) const {
+  const auto with_kind = [&]<unsigned kStride>() WAVEJIT_AVX2 {
+    switch (kind_) {
+      case Kind::dwords:
+        return function(Form<Kind::dwords, kStride>());
+      case Kind::with_sign:
+        return function(Form<Kind::with_sign, kStride>());
+      case Kind::unorm:
+        return function(Form<Kind::unorm, kStride>());
+      case Kind::snorm:
+        return function(Form<Kind::snorm, kStride>());
+      case Kind::uscaled:
+        return function(Form<Kind::uscaled, kStride>());
+      case Kind::sscaled:
+        return function(Form<Kind::sscaled, kStride>());
+      case Kind::half:
+        return function(Form<Kind::half, kStride>());
+      default:
+        return function(Form<Kind::plain, kStride>());
+    }
+  };
+  if (stride_ == 4) return with_kind.template operator()<4>();
+  if (stride_ == 8) return with_kind.template operator()<8>();
+  return function(Form<Kind::dwords, 16>());
+}
+
+namespace {
+
+// Where the texels of `lanes` are: in `raw`, or in memory if they are there as convert() wants them.
+template <unsigned kStride>
+WAVEJIT_AVX2 inline const uint8_t* fetch(const uint64_t* a, unsigned lanes, unsigned bytes, const Steps& steps,
+                                         uint8_t* raw) {
   if (lanes == 0xff) {
-    if (consecutive(a, bytes)) {
+    if (consecutive(a, steps)) {
       const auto* texels = reinterpret_cast<const uint8_t*>(a[0]);
       // Several accesses would not be in the order of the lanes.
-      if (bytes == stride_ && (bytes == 4 || in_one_page(a[0], bytes))) return texels;
+      if (bytes == kStride && (kStride == 4 || in_one_page(a[0], bytes))) return texels;
       if (bytes == 1) {
         store8(raw, _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(texels))));
         return raw;
@@ -210,51 +249,77 @@ WAVEJIT_AVX2 const uint8_t* TexelRows::fetch(const uint64_t* a, unsigned lanes, 
         break;
     }
   }
-  std::memset(raw, 0, size_t{kGroup} * stride_);
+  std::memset(raw, 0, size_t{TexelRows::kGroup} * kStride);
   for (; lanes != 0; lanes &= lanes - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(lanes));
-    std::memcpy(raw + size_t{l} * stride_, reinterpret_cast<const void*>(a[l]), bytes);
+    std::memcpy(raw + size_t{l} * kStride, reinterpret_cast<const void*>(a[l]), bytes);
     keep_order();
   }
   return raw;
 }
 
-template <TexelRows::Kind kKind>
-WAVEJIT_AVX2 inline void TexelRows::convert_as(const uint8_t* raw, unsigned needed, uint32_t (*rows)[kWaveSize]) const {
+// The quotient of a whole number and 2^bits - 1 or 2^(bits - 1) - 1, rounded once, for up to 16 bits: the first guess is
+// less than a unit in the last place away, its remainder is exact, and no quotient is near the middle between two floats.
+WAVEJIT_AVX2 inline __m256 quotient(__m256i number, __m256 divisor, __m256 inverse) {
+  const __m256 n = _mm256_cvtepi32_ps(number), guess = _mm256_mul_ps(n, inverse);
+  return _mm256_fmadd_ps(_mm256_fnmadd_ps(guess, divisor, n), inverse, guess);
+}
+
+using Kind = TexelRows::Kind;
+
+// Shifts of a component to the upper end of a dword and back, and the number that stands for 1.
+template <Kind kKind>
+struct Parts {
+  WAVEJIT_AVX2 explicit Parts(const format::Layout& layout) {
+    if constexpr (kKind == Kind::dwords) return;
+    for (unsigned i = 0; i < layout.components; ++i) {
+      const unsigned bits = layout.bits[i];
+      const auto one = static_cast<float>((1u << (kKind == Kind::snorm ? bits - 1 : bits)) - 1);
+      part[i] = {_mm256_set1_epi32(static_cast<int>(32 - bits - layout.shift[i] % 32)),
+                 _mm256_set1_epi32(static_cast<int>(32 - bits)), _mm256_set1_ps(one), _mm256_set1_ps(1 / one)};
+    }
+  }
+  struct Part {
+    __m256i left, right;
+    __m256 one, inverse;
+  } part[4];
+};
+
+template <Kind kKind, unsigned kStride>
+WAVEJIT_AVX2 inline void convert_as(const Parts<kKind>& parts, const uint8_t* raw, unsigned needed,
+                                    uint32_t (*rows)[kWaveSize]) {
   __m256i words[4];
-  if (stride_ == 4) {
+  if constexpr (kStride == 4) {
     words[0] = load8(raw);
-  } else if (stride_ == 8) {
+  } else if constexpr (kStride == 8) {
     split_pairs(raw, words);
   } else {
     split_quads(raw, words);
   }
-  for (unsigned i = 0; i < 4; ++i) {
+  // Several components of a dword have 8 bytes for up to four of them.
+  for (unsigned i = 0; i < (kKind == Kind::dwords ? kStride / 4 : 4); ++i) {
     if ((needed >> i & 1) == 0) continue;
-    const auto bits = static_cast<int>(layout_.bits[i]), shift = static_cast<int>(layout_.shift[i]);
-    __m256i v = stride_ == 4 ? words[0] : words[shift / 32];
-    if (bits != 32) {
-      // To the upper end, and from there to the lower.
-      v = _mm256_sll_epi32(v, _mm_cvtsi32_si128(32 - bits - shift % 32));
-      const __m128i down = _mm_cvtsi32_si128(32 - bits);
+    __m256i v = words[kKind == Kind::dwords ? i : kStride == 8 ? i / 2 : 0];
+    if constexpr (kKind != Kind::dwords) {
+      const auto& part = parts.part[i];
+      v = _mm256_sllv_epi32(v, part.left);
       constexpr bool kHasSign = kKind == Kind::with_sign || kKind == Kind::snorm || kKind == Kind::sscaled;
-      v = kHasSign ? _mm256_sra_epi32(v, down) : _mm256_srl_epi32(v, down);
-    }
-    if constexpr (kKind == Kind::unorm) {
-      // The quotient rounded once: no quotient of numbers of 16 bits is near the middle between two floats.
-      const __m256 all = _mm256_set1_ps(static_cast<float>((1u << bits) - 1));
-      v = _mm256_castps_si256(_mm256_div_ps(_mm256_cvtepi32_ps(v), all));
-    } else if constexpr (kKind == Kind::snorm) {
-      const __m256 top = _mm256_set1_ps(static_cast<float>((1u << (bits - 1)) - 1));
-      v = _mm256_castps_si256(_mm256_max_ps(_mm256_div_ps(_mm256_cvtepi32_ps(v), top), _mm256_set1_ps(-1)));
-    } else if constexpr (kKind == Kind::uscaled || kKind == Kind::sscaled) {
-      v = _mm256_castps_si256(_mm256_cvtepi32_ps(v));
-    } else if constexpr (kKind == Kind::half) {
-      v = _mm256_castps_si256(_mm256_cvtph_ps(narrowed(v)));
+      v = kHasSign ? _mm256_srav_epi32(v, part.right) : _mm256_srlv_epi32(v, part.right);
+      if constexpr (kKind == Kind::unorm) {
+        v = _mm256_castps_si256(quotient(v, part.one, part.inverse));
+      } else if constexpr (kKind == Kind::snorm) {
+        v = _mm256_castps_si256(_mm256_max_ps(quotient(v, part.one, part.inverse), _mm256_set1_ps(-1)));
+      } else if constexpr (kKind == Kind::uscaled || kKind == Kind::sscaled) {
+        v = _mm256_castps_si256(_mm256_cvtepi32_ps(v));
+      } else if constexpr (kKind == Kind::half) {
+        v = _mm256_castps_si256(_mm256_cvtph_ps(narrowed(v)));
+      }
     }
     store8(rows[i], v);
   }
 }
+
+}  // namespace
 
 WAVEJIT_AVX2 void TexelRows::convert(const uint8_t* raw, unsigned needed, uint32_t (*rows)[kWaveSize]) const {
   if (kind_ == Kind::by_lane) {
@@ -266,153 +331,173 @@ WAVEJIT_AVX2 void TexelRows::convert(const uint8_t* raw, unsigned needed, uint32
     }
     return;
   }
-  switch (kind_) {
-    case Kind::with_sign:
-      return convert_as<Kind::with_sign>(raw, needed, rows);
-    case Kind::unorm:
-      return convert_as<Kind::unorm>(raw, needed, rows);
-    case Kind::snorm:
-      return convert_as<Kind::snorm>(raw, needed, rows);
-    case Kind::uscaled:
-      return convert_as<Kind::uscaled>(raw, needed, rows);
-    case Kind::sscaled:
-      return convert_as<Kind::sscaled>(raw, needed, rows);
-    case Kind::half:
-      return convert_as<Kind::half>(raw, needed, rows);
-    default:
-      return convert_as<Kind::plain>(raw, needed, rows);
+  with_form([&](auto form) WAVEJIT_AVX2 {
+    using F = decltype(form);
+    convert_as<F::kind, F::stride>(Parts<F::kind>(layout_), raw, needed, rows);
+  });
+}
+
+void TexelRows::load_by_lane(const uint64_t* addresses, uint64_t lanes, unsigned needed, Rows& rows) const {
+  for (unsigned l = 0; l < kWaveSize; ++l) {
+    uint32_t texel[4] = {};
+    if ((lanes >> l & 1) != 0)
+      format::read_element(reinterpret_cast<const void*>(addresses[l]), layout_, number_, texel);
+    keep_order();
+    for (unsigned i = 0; i < 4; ++i)
+      if ((needed >> i & 1) != 0) rows[i][l] = texel[i];
   }
 }
 
 WAVEJIT_AVX2 void TexelRows::load(const uint64_t* addresses, uint64_t lanes, unsigned needed, Rows& rows) const {
   needed &= (1u << layout_.components) - 1;
-  for (unsigned first = 0; first < kWaveSize; first += kGroup) {
-    const auto active = static_cast<unsigned>(lanes >> first & 0xff);
-    auto* out = reinterpret_cast<uint32_t(*)[kWaveSize]>(&rows[0][first]);
-    if (active == 0) {
-      for (unsigned i = 0; i < 4; ++i)
-        if ((needed >> i & 1) != 0) store8(out[i], _mm256_setzero_si256());
-      continue;
+  if (kind_ == Kind::by_lane) return load_by_lane(addresses, lanes, needed, rows);
+  const unsigned bytes = layout_.bytes;
+  const Steps steps = steps_of(bytes);
+  with_form([=, &rows, this](auto form) WAVEJIT_AVX2 {
+    using F = decltype(form);
+    const Parts<F::kind> parts(layout_);
+    for (unsigned first = 0; first < kWaveSize; first += kGroup) {
+      const auto active = static_cast<unsigned>(lanes >> first & 0xff);
+      auto* out = reinterpret_cast<uint32_t(*)[kWaveSize]>(&rows[0][first]);
+      if (active == 0) {
+        for (unsigned i = 0; i < 4; ++i)
+          if ((needed >> i & 1) != 0) store8(out[i], _mm256_setzero_si256());
+        continue;
+      }
+      alignas(32) Raw raw;
+      const uint8_t* texels = fetch<F::stride>(addresses + first, active, bytes, steps, raw);
+      convert_as<F::kind, F::stride>(parts, texels, needed, out);  // zeros are 0
     }
-    alignas(32) Raw raw;
-    convert(fetch(addresses + first, active, raw), needed, out);
-    if (kind_ != Kind::by_lane) continue;  // zeros are 0
-    for (unsigned l = 0; l < kGroup; ++l)
-      for (unsigned i = 0; i < 4; ++i)
-        if ((active >> l & 1) == 0 && (needed >> i & 1) != 0) out[i][l] = 0;
-  }
+  });
 }
 
-// format::from_register() of each component, together as texels `stride()` bytes apart.
-WAVEJIT_AVX2 void TexelRows::pack(const uint32_t* const (&rows)[4], unsigned first, uint8_t* texels) const {
-  __m256i words[4] = {};
-  for (unsigned i = 0; i < layout_.components; ++i) {
-    if (rows[i] == nullptr) continue;
-    const unsigned bits = layout_.bits[i], shift = layout_.shift[i];
-    const uint32_t mask = bits == 32 ? ~0u : (1u << bits) - 1;
-    __m256i v = load8(rows[i] + first);
-    const __m256 f = _mm256_castsi256_ps(v);
-    // A number between limits, 0 for NaN, times `all`, as integers.
-    const auto scaled = [&](double low, double high, double all, bool truncate) WAVEJIT_AVX2 {
-      const __m256 number = _mm256_and_ps(f, _mm256_cmp_ps(f, f, _CMP_ORD_Q));
-      const auto half = [&](__m128 x) WAVEJIT_AVX2 {
-        __m256d wide = _mm256_cvtps_pd(x);
-        wide = _mm256_min_pd(_mm256_max_pd(wide, _mm256_set1_pd(low)), _mm256_set1_pd(high));
-        wide = _mm256_mul_pd(wide, _mm256_set1_pd(all));
-        return truncate ? _mm256_cvttpd_epi32(wide) : _mm256_cvtpd_epi32(wide);
-      };
-      const __m128i lower = half(_mm256_castps256_ps128(number));
-      return _mm256_inserti128_si256(_mm256_castsi128_si256(lower), half(_mm256_extractf128_ps(number, 1)), 1);
-    };
-    switch (kind_) {
-      case Kind::unorm:
-        v = scaled(0, 1, mask, false);
-        break;
-      case Kind::snorm:
-        v = scaled(-1, 1, mask >> 1, false);
-        break;
-      case Kind::uscaled:
-        v = scaled(0, mask, 1, true);
-        break;
-      case Kind::sscaled:
-        v = scaled(-static_cast<double>(mask >> 1) - 1, mask >> 1, 1, true);
-        break;
-      case Kind::half:
-        if (bits == 16) v = _mm256_cvtepu16_epi32(_mm256_cvtps_ph(f, _MM_FROUND_TO_NEAREST_INT));
-        break;
-      default:
-        break;
-    }
-    if (bits != 32) {
-      v = _mm256_and_si256(v, _mm256_set1_epi32(static_cast<int>(mask)));
-      v = _mm256_sll_epi32(v, _mm_cvtsi32_si128(static_cast<int>(shift % 32)));
-    }
-    words[shift / 32] = _mm256_or_si256(words[shift / 32], v);
+namespace {
+
+// Numbers in registers as integers: between limits, 0 for NaN, times a factor.
+struct Scale {
+  double low, high, factor;
+};
+template <Kind kKind>
+constexpr Scale scale_of(uint32_t mask) {
+  switch (kKind) {
+    case Kind::unorm:
+      return {0, 1, static_cast<double>(mask)};
+    case Kind::snorm:
+      return {-1, 1, static_cast<double>(mask >> 1)};
+    case Kind::uscaled:
+      return {0, static_cast<double>(mask), 1};
+    default:
+      return {-static_cast<double>(mask >> 1) - 1, static_cast<double>(mask >> 1), 1};
   }
-  if (stride_ == 4) {
+}
+template <bool kTruncate>
+WAVEJIT_AVX2 inline __m256i scaled(__m256 numbers, const Scale& scale) {
+  numbers = _mm256_and_ps(numbers, _mm256_cmp_ps(numbers, numbers, _CMP_ORD_Q));
+  const auto half = [&](__m128 x) WAVEJIT_AVX2 {
+    __m256d wide = _mm256_cvtps_pd(x);
+    wide = _mm256_min_pd(_mm256_max_pd(wide, _mm256_set1_pd(scale.low)), _mm256_set1_pd(scale.high));
+    wide = _mm256_mul_pd(wide, _mm256_set1_pd(scale.factor));
+    return kTruncate ? _mm256_cvttpd_epi32(wide) : _mm256_cvtpd_epi32(wide);
+  };
+  const __m128i lower = half(_mm256_castps256_ps128(numbers));
+  return _mm256_inserti128_si256(_mm256_castsi128_si256(lower), half(_mm256_extractf128_ps(numbers, 1)), 1);
+}
+
+// format::from_register() of each component, together as texels `kStride` bytes apart.
+template <Kind kKind, unsigned kStride>
+WAVEJIT_AVX2 inline void pack(const format::Layout& layout, const uint32_t* const (&rows)[4], unsigned first,
+                              uint8_t* texels) {
+  __m256i words[4] = {};
+  for (unsigned i = 0; i < (kKind == Kind::dwords ? kStride / 4 : 4) && i < layout.components; ++i) {
+    if (rows[i] == nullptr) continue;
+    __m256i v = load8(rows[i] + first);
+    __m256i& word = words[kKind == Kind::dwords ? i : kStride == 8 ? i / 2 : 0];
+    if constexpr (kKind == Kind::dwords) {
+      word = v;
+      continue;
+    }
+    const uint32_t mask = (1u << layout.bits[i]) - 1;
+    const __m256 f = _mm256_castsi256_ps(v);
+    if constexpr (kKind == Kind::unorm || kKind == Kind::snorm) {
+      v = scaled<false>(f, scale_of<kKind>(mask));
+    } else if constexpr (kKind == Kind::uscaled || kKind == Kind::sscaled) {
+      v = scaled<true>(f, scale_of<kKind>(mask));
+    } else if constexpr (kKind == Kind::half) {
+      v = _mm256_cvtepu16_epi32(_mm256_cvtps_ph(f, _MM_FROUND_TO_NEAREST_INT));
+    }
+    v = _mm256_and_si256(v, _mm256_set1_epi32(static_cast<int>(mask)));
+    v = _mm256_sllv_epi32(v, _mm256_set1_epi32(layout.shift[i] % 32));
+    word = _mm256_or_si256(word, v);
+  }
+  if constexpr (kStride == 4) {
     store8(texels, words[0]);
-  } else if (stride_ == 8) {
+  } else if constexpr (kStride == 8) {
     join_pairs(words, texels);
   } else {
     join_quads(words, texels);
   }
 }
 
-WAVEJIT_AVX2 void TexelRows::store(const uint64_t* addresses, uint64_t lanes, const uint32_t* const (&rows)[4]) const {
+}  // namespace
+
+// Texels of a group of lanes to memory.
+WAVEJIT_AVX2 inline void TexelRows::put(const uint64_t* a, unsigned active, const uint8_t* texels) const {
   const unsigned bytes = layout_.bytes;
-  for (unsigned first = 0; first < kWaveSize; first += kGroup) {
-    auto active = static_cast<unsigned>(lanes >> first & 0xff);
-    if (active == 0) continue;
-    const uint64_t* a = addresses + first;
-    alignas(32) Raw texels;
-    if (kind_ == Kind::by_lane) {
-      // An element may be shorter than its stride, and narrowed() saturates what is above it.
-      std::memset(texels, 0, sizeof texels);
-      for (unsigned l = 0; l < kGroup; ++l) {
-        uint32_t components[4];
-        for (unsigned i = 0; i < 4; ++i) components[i] = rows[i] != nullptr ? rows[i][first + l] : 0;
-        if ((active >> l & 1) != 0)
-          format::write_element(texels + size_t{l} * stride_, layout_, number_, components, 4);
-      }
-    } else {
-      pack(rows, first, texels);
-    }
-    // At once, unless that might be a part of what the lanes before one that faults store.
-    const bool at_once = active == 0xff && bytes != 12 && in_one_page(a[0], bytes) && consecutive(a, bytes);
+  // At once, unless that might be a part of what the lanes before one that faults store.
+  if (active == 0xff && bytes != 12 && in_one_page(a[0], bytes) && consecutive(a, steps_of(bytes))) {
     auto* memory = reinterpret_cast<uint8_t*>(a[0]);
-    if (at_once && bytes == stride_) {
+    if (bytes == stride_) {
       for (unsigned i = 0; i < kGroup * bytes; i += 32) store8(memory + i, load8(texels + i));
-      continue;
+      return;
     }
-    if (at_once) {
-      const __m128i words = narrowed(load8(texels));
-      if (bytes == 2) {
-        _mm_storeu_si128(reinterpret_cast<__m128i*>(memory), words);
-      } else {
-        _mm_storel_epi64(reinterpret_cast<__m128i*>(memory), _mm_packus_epi16(words, words));
-      }
-      continue;
+    const __m128i words = narrowed(load8(texels));
+    if (bytes == 2) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(memory), words);
+    } else {
+      _mm_storel_epi64(reinterpret_cast<__m128i*>(memory), _mm_packus_epi16(words, words));
     }
-    switch (bytes) {
-      case 1:
-        put_lanes<uint8_t>(a, active, texels, 4);
-        break;
-      case 2:
-        put_lanes<uint16_t>(a, active, texels, 4);
-        break;
-      case 4:
-        put_lanes<uint32_t>(a, active, texels, 4);
-        break;
-      case 8:
-        put_lanes<uint64_t>(a, active, texels, 8);
-        break;
-      case 12:
-        put_lanes<Dword3>(a, active, texels, 16);
-        break;
-      default:
-        put_lanes<Dword4>(a, active, texels, 16);
-    }
+    return;
   }
+  switch (bytes) {
+    case 1:
+      return put_lanes<uint8_t>(a, active, texels, 4);
+    case 2:
+      return put_lanes<uint16_t>(a, active, texels, 4);
+    case 4:
+      return put_lanes<uint32_t>(a, active, texels, 4);
+    case 8:
+      return put_lanes<uint64_t>(a, active, texels, 8);
+    case 12:
+      return put_lanes<Dword3>(a, active, texels, 16);
+    default:
+      return put_lanes<Dword4>(a, active, texels, 16);
+  }
+}
+
+void TexelRows::store_by_lane(const uint64_t* addresses, uint64_t lanes, const uint32_t* const (&rows)[4]) const {
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(lanes));
+    uint32_t components[4];
+    for (unsigned i = 0; i < 4; ++i) components[i] = rows[i] != nullptr ? rows[i][l] : 0;
+    format::write_element(reinterpret_cast<void*>(addresses[l]), layout_, number_, components, 4);
+    keep_order();
+  }
+}
+
+WAVEJIT_AVX2 void TexelRows::store(const uint64_t* addresses, uint64_t lanes, const uint32_t* const (&rows)[4]) const {
+  if (kind_ == Kind::by_lane) return store_by_lane(addresses, lanes, rows);
+  const uint32_t* const data[4] = {rows[0], rows[1], rows[2], rows[3]};
+  with_form([=, this](auto form) WAVEJIT_AVX2 {
+    using F = decltype(form);
+    const format::Layout layout = layout_;
+    for (unsigned first = 0; first < kWaveSize; first += kGroup) {
+      const auto active = static_cast<unsigned>(lanes >> first & 0xff);
+      if (active == 0) continue;
+      alignas(32) Raw texels;
+      pack<F::kind, F::stride>(layout, data, first, texels);
+      put(addresses + first, active, texels);
+    }
+  });
 }
 
 std::optional<TexelPlane> TexelPlane::of(const image::Image& image) {

@@ -30,6 +30,8 @@ class TexelRows {
   static constexpr unsigned kGroup = 8;     // lanes
   static constexpr unsigned kLargest = 16;  // bytes of a texel
   using Raw = uint8_t[kGroup * kLargest];   // texels `stride()` bytes apart
+  // What components are. `dwords`: of 32 bits, as they are; `by_lane`: what only internal/semantics knows.
+  enum class Kind : uint8_t { dwords, plain, with_sign, unorm, snorm, uscaled, sscaled, half, by_lane };
 
   // The format is valid.
   TexelRows(const format::Layout& layout, format::Number number);
@@ -49,12 +51,18 @@ class TexelRows {
   [[nodiscard]] const format::Layout& layout() const { return layout_; }
 
  private:
-  enum class Kind : uint8_t { plain, with_sign, unorm, snorm, uscaled, sscaled, half, by_lane };
+  // A format that is not `by_lane`, as template arguments: code for it alone.
+  template <Kind kKind, unsigned kStride>
+  struct Form {
+    static constexpr Kind kind = kKind;
+    static constexpr unsigned stride = kStride;
+  };
 
-  const uint8_t* fetch(const uint64_t* addresses, unsigned lanes, uint8_t* raw) const;
-  template <Kind kKind>
-  void convert_as(const uint8_t* raw, unsigned needed, uint32_t (*rows)[kWaveSize]) const;
-  void pack(const uint32_t* const (&rows)[4], unsigned first, uint8_t* texels) const;
+  template <typename F>
+  void with_form(F&& function) const;
+  void load_by_lane(const uint64_t* addresses, uint64_t lanes, unsigned needed, Rows& rows) const;
+  void put(const uint64_t* addresses, unsigned active, const uint8_t* texels) const;
+  void store_by_lane(const uint64_t* addresses, uint64_t lanes, const uint32_t* const (&rows)[4]) const;
 
   format::Layout layout_;
   format::Number number_;
