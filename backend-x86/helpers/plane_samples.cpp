@@ -88,10 +88,9 @@ std::optional<PlaneSamples> PlaneSamples::of(const Image& image, const image::Sa
     const double low = mode == 4 ? 0 : mode == 5 ? -double{1} * size : -0x1p24;
     const double high = mode == 4 || mode == 5 ? size : 0x1p24;
     // Filters begin half a texel to the left. Rounded to nearest, unless coordinates are truncated.
-    const bool truncate = !linear && sampler.truncate;
     result.scaling_[i] = {.scale = normalized ? 256.0f * static_cast<float>(size) : 256.0f,
-                          .half = truncate ? 0.0f : 0.5f,
-                          .bias = linear ? -128 : 0,
+                          .truncate = !linear && sampler.truncate,
+                          .bias = linear ? kLinearBias : 0,
                           .low = low * 256,
                           .high = high * 256,
                           .size = size,
@@ -110,30 +109,51 @@ std::optional<PlaneSamples> PlaneSamples::of(const Image& image, const image::Sa
   return result;
 }
 
-// image::axis_of(), of eight lanes.
-WAVEJIT_AVX2 inline PlaneSamples::Fixed PlaneSamples::fixed_point(const float* positions, const Scaling& s) {
-  __m256 p = _mm256_loadu_ps(positions);
-  p = _mm256_and_ps(p, _mm256_cmp_ps(p, p, _CMP_ORD_Q));
-  // The product has up to 38 bits: it is `near` - `error`, without further error.
-  const __m256 scale = _mm256_set1_ps(s.scale), near = _mm256_mul_ps(p, scale);
-  const __m256 magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), near);
-  if (_mm256_movemask_ps(_mm256_cmp_ps(magnitude, _mm256_set1_ps(0x1p22f), _CMP_NLT_UQ)) != 0)
-    return far_fixed_point(positions, s);
-  const __m256 error = _mm256_fnmadd_ps(p, scale, near);
-  // Of `near` rounded down or the next integer, the one that the product plus `half` is rounded down to. The difference
-  // is exact where it is about as small as the error.
-  const __m256 below = _mm256_floor_ps(near);
-  const __m256 above = _mm256_sub_ps(near, _mm256_add_ps(below, _mm256_set1_ps(s.half)));
-  const __m256i up = _mm256_castps_si256(_mm256_cmp_ps(above, error, _CMP_GE_OQ));
-  const int first = s.half == 0 ? -1 : 0;
-  __m256i t = _mm256_sub_epi32(_mm256_add_epi32(_mm256_cvttps_epi32(below), _mm256_set1_epi32(first)), up);
-  if (s.has_limits()) {
-    t = _mm256_max_epi32(t, _mm256_set1_epi32(static_cast<int>(s.low)));
-    t = _mm256_min_epi32(t, _mm256_set1_epi32(static_cast<int>(s.high)));
+// An axis in registers. Positions are in 1/256 of a texel where they are filtered, and in texels elsewhere.
+template <bool kLinear, bool kToEdge>
+struct PlaneSamples::Axis {
+  WAVEJIT_AVX2 explicit Axis(const Scaling& s)
+      : scaling(s),
+        scale(_mm256_set1_ps(s.scale * kUnit)),
+        // Truncated coordinates: the product may be less than the rounded one, and so than this rounded down.
+        next(_mm256_set1_ps(s.truncate ? 0 : 1 - 0.5f * kUnit)),
+        first(_mm256_set1_epi32(s.truncate ? -1 : 0)),
+        last(_mm256_set1_epi32(static_cast<int>(s.size) - 1)) {}
+
+  // image::axis_of(), of eight lanes. Positions beyond an image with a border stay there: their texels are outside, and the
+  // lanes go the general way.
+  WAVEJIT_AVX2 Fixed fixed_point(const float* positions) const {
+    // The product has up to 38 bits: it is `near` - `error`, without further error. NaNs are too far away, too.
+    const __m256 p = _mm256_loadu_ps(positions), near = _mm256_mul_ps(p, scale);
+    const __m256 magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), near);
+    const __m256 far = _mm256_cmp_ps(magnitude, _mm256_set1_ps(0x1p22f * kUnit), _CMP_NLT_UQ);
+    if (_mm256_movemask_ps(far) != 0) return far_fixed_point(positions, scaling);
+    const __m256 error = _mm256_fnmadd_ps(p, scale, near);
+    // Of `near` rounded down or the next integer, the one that the position is rounded down to. The difference is exact
+    // where it is about as small as the error.
+    const __m256 below = _mm256_floor_ps(near);
+    const __m256 above = _mm256_sub_ps(_mm256_sub_ps(near, below), next);
+    const __m256i up = _mm256_castps_si256(_mm256_cmp_ps(above, error, _CMP_GE_OQ));
+    __m256i t = _mm256_cvttps_epi32(below);
+    if (!kLinear) t = _mm256_add_epi32(t, first);
+    t = _mm256_sub_epi32(t, up);
+    if (!kLinear) return {t, _mm256_setzero_si256()};
+    t = _mm256_add_epi32(t, _mm256_set1_epi32(kLinearBias));
+    return {_mm256_srai_epi32(t, 8), _mm256_and_si256(t, _mm256_set1_epi32(255))};
   }
-  t = _mm256_add_epi32(t, _mm256_set1_epi32(s.bias));
-  return {_mm256_srai_epi32(t, 8), _mm256_and_si256(t, _mm256_set1_epi32(255))};
-}
+
+  // clamp_texels() for the axis.
+  WAVEJIT_AVX2 __m256i clamped(__m256i texels) const {
+    if (kToEdge) return _mm256_min_epi32(_mm256_max_epi32(texels, _mm256_setzero_si256()), last);
+    return clamp_texels(texels, scaling.size, scaling.mode);
+  }
+
+  static constexpr float kUnit = kLinear ? 1 : 0x1p-8f;
+  const Scaling& scaling;
+  __m256 scale;
+  __m256 next;  // the part of the unit from which on a position is in the next one
+  __m256i first, last;
+};
 
 // The same for any positions.
 WAVEJIT_AVX2 PlaneSamples::Fixed PlaneSamples::far_fixed_point(const float* positions, const Scaling& s) {
@@ -144,7 +164,7 @@ WAVEJIT_AVX2 PlaneSamples::Fixed PlaneSamples::far_fixed_point(const float* posi
   const auto four = [&](__m128 x) WAVEJIT_AVX2 {
     __m256d t = _mm256_mul_pd(_mm256_cvtps_pd(x), _mm256_set1_pd(s.scale));
     t = _mm256_min_pd(_mm256_max_pd(t, _mm256_set1_pd(s.low)), _mm256_set1_pd(s.high));
-    t = _mm256_floor_pd(_mm256_add_pd(t, _mm256_set1_pd(s.half)));
+    t = _mm256_floor_pd(_mm256_add_pd(t, _mm256_set1_pd(s.truncate ? 0 : 0.5)));
     return _mm256_castpd_si256(_mm256_add_pd(t, _mm256_set1_pd(0x1.8p52 + s.bias)));
   };
   const __m256i a = four(_mm256_castps256_ps128(p)), b = four(_mm256_extractf128_ps(p, 1));
@@ -214,30 +234,31 @@ template <bool kToEdge>
 WAVEJIT_AVX2 uint64_t PlaneSamples::places(const float* x, const float* y, uint64_t lanes, Places& places) const {
   const __m256i row_bytes = _mm256_set1_epi32(static_cast<int>(plane_.row_bytes));
   const __m256i texel_bytes = _mm256_set1_epi32(static_cast<int>(plane_.texel_bytes));
+  const Axis<true, kToEdge> axes[2] = {Axis<true, kToEdge>(scaling_[0]), Axis<true, kToEdge>(scaling_[1])};
   uint64_t outside = 0, adjacent = 0;
   for (unsigned l = 0; l < kWaveSize; l += 8) {
     if ((lanes >> l & 0xff) == 0) continue;
     struct {
       __m256i first, second;
-    } axes[2];
+    } texels[2];
     for (unsigned i = 0; i < 2; ++i) {
-      const Scaling& s = scaling_[i];
-      const uint32_t mode = kToEdge ? 2 : s.mode;
-      const Fixed at = fixed_point((i == 0 ? x : y) + l, s);
+      const Fixed at = axes[i].fixed_point((i == 0 ? x : y) + l);
       put_row8((i == 0 ? places.weight_right : places.weight_lower) + l, at.weight);
-      const __m256i first = clamp_texels(at.texel, s.size, mode);
-      const __m256i second = clamp_texels(_mm256_add_epi32(at.texel, _mm256_set1_epi32(1)), s.size, mode);
-      axes[i] = {first, _mm256_blendv_epi8(second, first, _mm256_cmpeq_epi32(at.weight, _mm256_setzero_si256()))};
+      const __m256i first = axes[i].clamped(at.texel);
+      const __m256i second = axes[i].clamped(_mm256_add_epi32(at.texel, _mm256_set1_epi32(1)));
+      texels[i] = {first, _mm256_blendv_epi8(second, first, _mm256_cmpeq_epi32(at.weight, _mm256_setzero_si256()))};
     }
-    const __m256i any =
-        _mm256_or_si256(_mm256_or_si256(axes[0].first, axes[0].second), _mm256_or_si256(axes[1].first, axes[1].second));
-    outside |= static_cast<uint64_t>(_mm256_movemask_ps(_mm256_castsi256_ps(any))) << l;
-    const __m256i left = _mm256_mullo_epi32(axes[0].first, texel_bytes);
-    const __m256i right = _mm256_mullo_epi32(axes[0].second, texel_bytes);
+    if (!kToEdge) {
+      const __m256i any = _mm256_or_si256(_mm256_or_si256(texels[0].first, texels[0].second),
+                                          _mm256_or_si256(texels[1].first, texels[1].second));
+      outside |= static_cast<uint64_t>(_mm256_movemask_ps(_mm256_castsi256_ps(any))) << l;
+    }
+    const __m256i left = _mm256_mullo_epi32(texels[0].first, texel_bytes);
+    const __m256i right = _mm256_mullo_epi32(texels[0].second, texel_bytes);
     const __m256i next = _mm256_cmpeq_epi32(_mm256_sub_epi32(right, left), texel_bytes);
     adjacent |= static_cast<uint64_t>(_mm256_movemask_ps(_mm256_castsi256_ps(next))) << l;
-    const __m256i upper = _mm256_mullo_epi32(axes[1].first, row_bytes);
-    const __m256i lower = _mm256_mullo_epi32(axes[1].second, row_bytes);
+    const __m256i upper = _mm256_mullo_epi32(texels[1].first, row_bytes);
+    const __m256i lower = _mm256_mullo_epi32(texels[1].second, row_bytes);
     put_row8(places.corner[0] + l, _mm256_add_epi32(upper, left));
     put_row8(places.corner[1] + l, _mm256_add_epi32(upper, right));
     put_row8(places.corner[2] + l, _mm256_add_epi32(lower, left));
@@ -551,54 +572,16 @@ uint64_t PlaneSamples::sums(const float* x, const float* y, uint64_t lanes, unsi
   return inside;
 }
 
-// An axis in registers.
-struct PlaneSamples::NearestAxis {
-  const Scaling* scaling;
-  __m256 scale, next;  // `next`: the part of a texel from which on a position is in the next one
-  __m256i first, last;
-};
-WAVEJIT_AVX2 inline PlaneSamples::NearestAxis PlaneSamples::nearest_axis(const Scaling& s) {
-  // Where coordinates are truncated, the product may be less than the rounded one, and so than this rounded down.
-  const bool truncate = s.half == 0;
-  return {&s, _mm256_set1_ps(s.scale * 0x1p-8f), _mm256_set1_ps(truncate ? 0 : 1 - 0x1p-9f),
-          _mm256_set1_epi32(truncate ? -1 : 0), _mm256_set1_epi32(static_cast<int>(s.size) - 1)};
-}
-
-// The texels of fixed_point() where nothing is filtered, without its 1/256 of texels: a position is the texel that it is
-// in, or the next one from the last 1/512 of a texel on. Then clamp_texels().
-template <bool kToEdge>
-WAVEJIT_AVX2 inline auto PlaneSamples::nearest_texels(const float* positions, const NearestAxis& axis) {
-  const Scaling& s = *axis.scaling;
-  const __m256 p = _mm256_loadu_ps(positions), near = _mm256_mul_ps(p, axis.scale);
-  const __m256 magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), near);
-  __m256i t;
-  // NaNs are far away, too.
-  if (_mm256_movemask_ps(_mm256_cmp_ps(magnitude, _mm256_set1_ps(0x1p14f), _CMP_NLT_UQ)) != 0) {
-    t = far_fixed_point(positions, s).texel;
-  } else {
-    const __m256 error = _mm256_fnmadd_ps(p, axis.scale, near);
-    const __m256 below = _mm256_floor_ps(near);
-    const __m256 above = _mm256_sub_ps(_mm256_sub_ps(near, below), axis.next);
-    const __m256i up = _mm256_castps_si256(_mm256_cmp_ps(above, error, _CMP_GE_OQ));
-    t = _mm256_sub_epi32(_mm256_add_epi32(_mm256_cvttps_epi32(below), axis.first), up);
-  }
-  if (kToEdge) return _mm256_min_epi32(_mm256_max_epi32(t, _mm256_setzero_si256()), axis.last);
-  if (s.has_limits()) {
-    t = _mm256_max_epi32(t, _mm256_set1_epi32(static_cast<int>(s.low * 0x1p-8)));
-    t = _mm256_min_epi32(t, _mm256_set1_epi32(static_cast<int>(s.high * 0x1p-8)));
-  }
-  return clamp_texels(t, s.size, s.mode);
-}
-
 template <bool kToEdge>
 WAVEJIT_AVX2 uint64_t PlaneSamples::nearest(const float* x, const float* y, uint64_t lanes, uint64_t* out) const {
-  const NearestAxis axes[2] = {nearest_axis(scaling_[0]), nearest_axis(scaling_[1])};
+  const Axis<false, kToEdge> columns(scaling_[0]), lines(scaling_[1]);
   const __m256i row_bytes = _mm256_set1_epi32(static_cast<int>(plane_.row_bytes));
   const __m256i texel_bytes = _mm256_set1_epi32(static_cast<int>(plane_.texel_bytes));
   const __m256i start = _mm256_set1_epi64x(static_cast<long long>(plane_.first));
   uint64_t outside = 0;
   for (unsigned l = 0; l < kWaveSize; l += 8) {
-    const __m256i column = nearest_texels<kToEdge>(x + l, axes[0]), row = nearest_texels<kToEdge>(y + l, axes[1]);
+    const __m256i column = columns.clamped(columns.fixed_point(x + l).texel);
+    const __m256i row = lines.clamped(lines.fixed_point(y + l).texel);
     if (!kToEdge) {
       const __m256 any = _mm256_castsi256_ps(_mm256_or_si256(column, row));
       outside |= static_cast<uint64_t>(_mm256_movemask_ps(any)) << l;

@@ -35,14 +35,15 @@ class PlaneSamples {
 
  private:
   enum class Sum : uint8_t { one_float, four_floats, four_halves, bytes, others };
-  // One axis. A position is position * scale, plus `half`, rounded down, plus `bias`, in 1/256 of a texel, and between
-  // `low` and `high` of such.
+  static constexpr int32_t kLinearBias = -128;
+  // One axis. A position is position * scale, rounded down, or to nearest unless `truncate`, plus `bias`, in 1/256 of a
+  // texel, and between `low` and `high` of such.
   struct Scaling {
-    float scale, half;
+    float scale;
+    bool truncate;
     int32_t bias;
     double low, high;
     uint32_t size, mode;
-    [[nodiscard]] bool has_limits() const { return mode == 4 || mode == 5; }
   };
   // A texel, not clamped, and the weight of the next one, in 1/256.
   struct Fixed;
@@ -61,14 +62,11 @@ class PlaneSamples {
   using Pairs = Pair[2][kWaveSize];
 
   PlaneSamples(const TexelPlane& plane, const TexelRows& texels) : plane_(plane), texels_(texels) {}
-  static Fixed fixed_point(const float* positions, const Scaling& s);
+  template <bool kLinear, bool kToEdge>
+  struct Axis;
   static Fixed far_fixed_point(const float* positions, const Scaling& s);
   template <bool kToEdge>
   uint64_t places(const float* x, const float* y, uint64_t lanes, Places& places) const;
-  struct NearestAxis;
-  static NearestAxis nearest_axis(const Scaling& s);
-  template <bool kToEdge>
-  static auto nearest_texels(const float* positions, const NearestAxis& axis);
   template <bool kToEdge>
   uint64_t nearest(const float* x, const float* y, uint64_t lanes, uint64_t* out) const;
   template <Sum kSum>
