@@ -181,9 +181,9 @@ bool WaveExpressions::is_uniform(Id id) const {
                                      [&](Id term) { return nodes_[term].type.is_scalar(); });
 }
 
-std::optional<WaveExpressions::Id> WaveExpressions::beside_some_number(Id id) {
+std::optional<WaveExpressions::Id> WaveExpressions::beside_uniform_part(Id id) {
   Sum sum;
-  if (!has_some_number(id) || !without_uniform_part(id, sum)) return std::nullopt;
+  if (!without_uniform_part(id, sum)) return std::nullopt;
   return make_sum(nodes_[id].type, sum);
 }
 
@@ -273,15 +273,30 @@ WaveExpressions::Id WaveExpressions::plus_some_number(Type type, Sum sum, unsign
   return make_sum(type, std::move(sum));
 }
 
+WaveExpressions::Sum WaveExpressions::times(Sum sum, uint32_t factor) {
+  sum.constant *= factor;
+  for (auto& [term, coefficient] : sum.terms) coefficient *= factor;
+  return sum;
+}
+
+// Of an exclusive or with all ones, the other operand.
+std::optional<WaveExpressions::Id> WaveExpressions::complemented(const Inst& inst,
+                                                                 const std::vector<Id>& operands) const {
+  if (inst.op != Op::xor_) return std::nullopt;
+  for (unsigned i = 0; i < 2; ++i)
+    if (is_constant(operands[i]) && static_cast<uint32_t>(nodes_[operands[i]].imm) == UINT32_MAX)
+      return operands[1 - i];
+  return std::nullopt;
+}
+
 // Of an operation one of whose operands has some number in it.
 WaveExpressions::Id WaveExpressions::with_some_number(const Inst& inst, const std::vector<Id>& operands) {
   if (inst.type != kI32 && inst.type != kV32) return kUnknown;
   const auto constant = [&](unsigned i) { return static_cast<uint32_t>(nodes_[operands[i]].imm); };
-  const auto scaled = [&](uint32_t factor) {
-    Sum sum = known_part(operands[0]);
-    sum.constant *= factor;
-    for (auto& [term, coefficient] : sum.terms) coefficient *= factor;
-    return plus_some_number(inst.type, std::move(sum), number_zeros(operands[0]) + zeros_of(factor));
+  const auto scaled = [&](Id id, uint32_t factor, uint32_t offset = 0) {
+    Sum sum = times(known_part(id), factor);
+    sum.constant += offset;
+    return plus_some_number(inst.type, std::move(sum), number_zeros(id) + zeros_of(factor));
   };
   // The value is N + e. N is a multiple of 2^zeros and e is smaller, so they share no bits. An operation that leaves the bits
   // below 2^zeros alone then changes N only.
@@ -295,7 +310,7 @@ WaveExpressions::Id WaveExpressions::with_some_number(const Inst& inst, const st
   unsigned low = 0;
   switch (sums ? inst.op : Op::undef) {
     case Op::splat:
-      return scaled(1);
+      return scaled(operands[0], 1);
     case Op::add:
     case Op::sub: {
       Sum sum = known_part(operands[0]);
@@ -307,10 +322,10 @@ WaveExpressions::Id WaveExpressions::with_some_number(const Inst& inst, const st
                               std::min(number_zeros(operands[0]), number_zeros(operands[1])));
     }
     case Op::shl:
-      if (is_constant(operands[1])) return scaled(1u << constant(1) % 32);
+      if (is_constant(operands[1])) return scaled(operands[0], 1u << constant(1) % 32);
       break;
     case Op::mul:
-      if (is_constant(operands[1])) return scaled(constant(1));
+      if (is_constant(operands[1])) return scaled(operands[0], constant(1));
       low = uniform_zeros(operands[0]) + uniform_zeros(operands[1]);
       break;
     case Op::and_:
@@ -320,8 +335,11 @@ WaveExpressions::Id WaveExpressions::with_some_number(const Inst& inst, const st
             return *id;
       low = std::max(uniform_zeros(operands[0]), uniform_zeros(operands[1]));
       break;
+    case Op::not_:  // -1 - x
+      return scaled(operands[0], UINT32_MAX, UINT32_MAX);
     case Op::or_:
     case Op::xor_:
+      if (const auto of = complemented(inst, operands)) return scaled(*of, UINT32_MAX, UINT32_MAX);
       for (unsigned i = 0; i < 2; ++i)
         if (is_uniform(operands[1 - i]))
           if (const auto id = only_number_changes(i, uniform_zeros(operands[1 - i]))) return *id;
@@ -504,12 +522,7 @@ WaveExpressions::Id WaveExpressions::of(const Inst& inst, const std::vector<Id>&
 
 WaveExpressions::Id WaveExpressions::narrow_value(const Inst& inst, Type type, const std::vector<Id>& operands) {
   const auto constant = [&](unsigned i) { return static_cast<uint32_t>(nodes_[operands[i]].imm); };
-  const auto scaled = [&](Id id, uint32_t factor) {
-    Sum sum = sum_of(id);
-    sum.constant *= factor;
-    for (auto& [term, coefficient] : sum.terms) coefficient *= factor;
-    return sum;
-  };
+  const auto scaled = [&](Id id, uint32_t factor) { return times(sum_of(id), factor); };
   const auto total = [&](Id id, Sum sum) {
     const Sum other = sum_of(id);
     sum.constant += other.constant;
@@ -524,9 +537,13 @@ WaveExpressions::Id WaveExpressions::narrow_value(const Inst& inst, Type type, c
       return total(operands[0], sum_of(operands[1]));
     case Op::sub:
       return total(operands[0], scaled(operands[1], UINT32_MAX));
+    case Op::not_:  // -1 - x
+      return total(make_sum(type, {.constant = UINT32_MAX}), scaled(operands[0], UINT32_MAX));
     case Op::or_:
     case Op::xor_:
       if (disjoint) return total(operands[0], sum_of(operands[1]));
+      if (const auto of = complemented(inst, operands))
+        return total(make_sum(type, {.constant = UINT32_MAX}), scaled(*of, UINT32_MAX));
       break;
     case Op::shl:
       if (is_constant(operands[1])) return make_sum(type, scaled(operands[0], 1u << constant(1) % 32));

@@ -41,8 +41,9 @@ class WaveExpressions {
   // Trailing zeros of a uniform value; of a divergent one, trailing zeros of its uniform part.
   [[nodiscard]] unsigned uniform_zeros(Id id) const;
   [[nodiscard]] bool has_some_number(Id id) const;
-  // For "some number, plus e": e; and the value of e in lane 0 if it is constant.
-  [[nodiscard]] std::optional<Id> beside_some_number(Id id);
+  // For the sum of something that is the same in all lanes ("some number", scalars) and e: e; and the value of e in lane 0 if
+  // it is constant.
+  [[nodiscard]] std::optional<Id> beside_uniform_part(Id id);
   [[nodiscard]] std::optional<uint32_t> in_lane_0(Id id) const;
   // For "some number, plus e" where e is below 2^zeros and the number is a multiple of that: e, and zeros. So the bits above
   // are the number's in all lanes.
@@ -104,6 +105,8 @@ class WaveExpressions {
   [[nodiscard]] unsigned number_zeros(Id id) const;
   [[nodiscard]] unsigned term_zeros(Id term, uint32_t coefficient) const;
   Id plus_some_number(Type type, Sum sum, unsigned zeros);
+  [[nodiscard]] static Sum times(Sum sum, uint32_t factor);
+  [[nodiscard]] std::optional<Id> complemented(const Inst& inst, const std::vector<Id>& operands) const;
   Id with_some_number(const Inst& inst, const std::vector<Id>& operands);
   bool shifted_right(Id value, unsigned by, Type type, Sum& result);
   bool without_low_part(Id value, unsigned by, Sum& high) const;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/analysis/dominators.h"
+#include "ir/analysis/skipped_way.h"
 #include "ir/passes/passes.h"
 
 namespace wavejit::ir::passes {
@@ -16,6 +17,7 @@ class BranchFacts {
   bool run() {
     for (Block* block : std::vector<Block*>(dominators_.order().begin(), dominators_.order().end())) {
       choose_by_edge(block);
+      choose_by_mask(block);
       const Inst* last = block->terminator();
       if (last->op != Op::cond_br || last->operands[0]->is_const()) continue;
       if (block->successors[0] == block->successors[1]) continue;
@@ -107,6 +109,39 @@ class BranchFacts {
     function_.count(Rule::chosen_by_edge);
     changed_ = true;
   }
+  // Where the way of lanes in a mask and the way of a wave without such lanes meet: a value that the former has chosen by the
+  // mask, and the latter has not changed, is chosen by the mask here. Without such a lane the choice is the value. The mask and
+  // both values are those of the branch, which is on every way to this block.
+  void choose_by_mask(Block* block) {
+    if (block->predecessors.size() != 2) return;
+    for (unsigned edge = 0; edge < 2; ++edge) {
+      const Block *branch = block->predecessors[edge], *end = block->predecessors[1 - edge];
+      const std::optional<LaneBranch> lanes = lane_branch(*branch);
+      if (!lanes || branch->successors[1 - lanes->some] != block || branch->successors[lanes->some] == block) continue;
+      if (!dominators_.dominates(branch, end) || dominators_.dominates(block, end)) continue;
+      for (Inst* phi : std::vector<Inst*>(block->insts)) {
+        if (phi->op != Op::phi) break;
+        Inst *unchanged = phi->operands[edge], *choice = phi->operands[1 - edge];
+        if (choice->op != Op::select || choice->operands[0] != lanes->mask || choice->operands[2] != unchanged) continue;
+        Inst *chosen = choice->operands[1], *const position = first_behind_phis(block);
+        if (!dominators_.dominates(chosen->parent, branch)) {
+          if (!chosen->is_const()) continue;
+          const uint64_t value = chosen->imm;
+          chosen = function_.create(Op::const_, choice->type);
+          chosen->imm = value;
+          chosen->guest_pc = choice->guest_pc;
+          function_.insert_before(position, chosen);
+        }
+        Inst* here = function_.create(Op::select, choice->type, {lanes->mask, chosen, unchanged});
+        here->guest_pc = choice->guest_pc;
+        function_.insert_before(position, here);
+        function_.replace_all_uses(phi, here);
+        function_.count(Rule::chosen_by_mask);
+        changed_ = true;
+      }
+    }
+  }
+
   // Of select, and, or with a constant condition as their first operand; null: none of its operands.
   static Inst* chosen_by(const Inst& inst, Inst* condition) {
     const bool value = condition->imm != 0;

@@ -263,7 +263,9 @@ class ResumedValues {
         if (pool_.cost(id) > kMaxValueCost || read->users.empty()) continue;
         replaced = read;
         const auto constant = [&](Type type, uint64_t value) { return make(Op::const_, type, {}, value, 0u); };
-        if (read->op == Op::get_vgpr && pool_.has_some_number(id) && any_exec_) continue;
+        // Not known, or a scalar that no register holds any more: lane 0 says which number.
+        const bool from_lane_0 = pool_.has_some_number(id) || (read->op == Op::get_vgpr && !pool_.computable(id, held));
+        if (read->op == Op::get_vgpr && from_lane_0 && any_exec_) continue;
         if (const auto low = pool_.below_some_number(id);
             low && read->op == Op::get_vgpr && low->second >= kWorthwhileZeros && pool_.computable(low->first, held)) {
           Inst* number =
@@ -277,11 +279,11 @@ class ResumedValues {
           changed = true;
           continue;
         }
-        if (const std::optional<Id> rest = pool_.beside_some_number(id)) {
-          // Lane 0 says which number.
+        if (const std::optional<Id> rest = from_lane_0 ? pool_.beside_uniform_part(id) : std::nullopt) {
           const std::optional<uint32_t> first = pool_.in_lane_0(*rest);
           const unsigned zeros = pool_.uniform_zeros(id);
           if (read->type == kI32 ? zeros < kWorthwhileZeros : read->op != Op::get_vgpr || !first) continue;
+          if (!pool_.computable(*rest, held)) continue;
           Inst* number = make(read->op, read->type, {}, read->imm, 0u);
           if (read->type == kV32) number = make(Op::readlane, kI32, {number, constant(kI32, 0)}, 0u, 0u);
           if (read->type == kV32 && *first != 0) number = make(Op::sub, kI32, {number, constant(kI32, *first)}, 0u, 0u);

@@ -124,6 +124,42 @@ LockstepCase counters_around_barriers() {
           .reference = {}};
 }
 
+// The LDS from its end, which a number from memory says, to its beginning: behind the barrier the index is the complement
+// of the lane plus what lane 0 says.
+LockstepCase mirrored_behind_a_barrier() {
+  constexpr unsigned kSize = 128;
+  return {.name = "mirrored_behind_a_barrier",
+          .body = std::string(kLoadOwn) + R"(
+  s_load_dword s8, s[4:5], 0x10
+  s_waitcnt lgkmcnt(0)
+  ds_write_b32 v2, v5
+  v_not_b32_e32 v6, v0
+  addu v6, s8, v6
+  v_xor_b32_e32 v7, -1, v6
+  s_mov_b32 s8, 3
+  s_waitcnt lgkmcnt(0)
+  s_barrier
+  v_lshlrev_b32_e32 v8, 2, v6
+  ds_read_b32 v8, v8
+  s_waitcnt lgkmcnt(0)
+  addu v7, s8, v7
+  out 0, v8
+  out 1, v7
+)",
+          .groups = 2,
+          .group_size = kSize,
+          .lds = 4 * kSize,
+          .prepare = [](Memory& data) { data[4] = kSize; },
+          .reference =
+              [](Memory& data, unsigned group) {
+                for (unsigned i = 0; i < kSize; ++i) {
+                  const uint32_t at = group * kSize + i;
+                  data[1024 + at] = data[group * kSize + kSize - 1 - i];
+                  data[1280 + at] = i - kSize + 3;
+                }
+              }};
+}
+
 // The LDS from its beginning to its end: no access is beyond it.
 LockstepCase words_in_turn() {
   return {.name = "words_in_turn",
@@ -154,6 +190,7 @@ std::vector<LockstepCase> counted_loop_cases() {
   std::vector<LockstepCase> cases;
   for (const Counting& c : kCountings) cases.push_back(counting(c));
   cases.push_back(counters_around_barriers());
+  cases.push_back(mirrored_behind_a_barrier());
   cases.push_back(words_in_turn());
   return cases;
 }
