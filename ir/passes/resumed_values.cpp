@@ -284,6 +284,8 @@ class ResumedValues {
           const unsigned zeros = pool_.uniform_zeros(id);
           if (read->type == kI32 ? zeros < kWorthwhileZeros : read->op != Op::get_vgpr || !first) continue;
           if (!pool_.computable(*rest, held)) continue;
+          const bool all_uses = pool_.has_some_number(id);
+          if (!all_uses && std::all_of(read->users.begin(), read->users.end(), carries_on)) continue;
           Inst* number = make(read->op, read->type, {}, read->imm, 0u);
           if (read->type == kV32) number = make(Op::readlane, kI32, {number, constant(kI32, 0)}, 0u, 0u);
           if (read->type == kV32 && *first != 0) number = make(Op::sub, kI32, {number, constant(kI32, *first)}, 0u, 0u);
@@ -292,7 +294,10 @@ class ResumedValues {
           Inst* value = read->type == kI32 ? number : make(Op::splat, kV32, {number}, 0u, 0u);
           if (!pool_.is_constant(*rest))
             value = make(Op::add, kV32, {pool_.materialise(*rest, held, read_held, make), value}, 0u, 0u);
-          function_.replace_all_uses(read, value);
+          if (all_uses)
+            function_.replace_all_uses(read, value);
+          else
+            replace_but_carried(read, value);
           function_.count(Rule::number_and_value);
           changed = true;
           continue;
@@ -307,6 +312,17 @@ class ResumedValues {
       site.block->insts.insert(site.block->insts.begin(), made.begin(), made.end());
     }
     return merge_phis() || changed;
+  }
+
+  // Whether a user hands the register on, which may then stay as it is: a value that is made again would have to be written at
+  // the next exit.
+  static bool carries_on(const Inst* user) { return user->op == Op::phi || user->op == Op::set_vgpr; }
+  void replace_but_carried(Inst* read, Inst* value) {
+    for (Inst* user : std::vector<Inst*>(read->users)) {
+      if (carries_on(user)) continue;
+      for (unsigned i = 0; i < user->operands.size(); ++i)
+        if (user->operands[i] == read) function_.set_operand(user, i, value);
+    }
   }
 
   // Where paths from the start and from barriers join, each has its own instructions for the same value.
