@@ -122,7 +122,8 @@ class BranchFacts {
       for (Inst* phi : std::vector<Inst*>(block->insts)) {
         if (phi->op != Op::phi) break;
         Inst *unchanged = phi->operands[edge], *choice = phi->operands[1 - edge];
-        if (choice->op != Op::select || choice->operands[0] != lanes->mask || choice->operands[2] != unchanged) continue;
+        if (choice->op != Op::select || choice->operands[0] != lanes->mask || choice->operands[2] != unchanged)
+          continue;
         Inst *chosen = choice->operands[1], *const position = first_behind_phis(block);
         if (!dominators_.dominates(chosen->parent, branch)) {
           if (!chosen->is_const()) continue;
