@@ -135,7 +135,7 @@ LockstepCase mirrored_behind_a_barrier() {
   ds_write_b32 v2, v5
   v_not_b32_e32 v6, v0
   addu v6, s8, v6
-  v_xor_b32_e32 v7, -1, v6
+  v_xor_b32_e32 v7, -1, v0
   s_mov_b32 s8, 3
   s_waitcnt lgkmcnt(0)
   s_barrier
@@ -155,7 +155,7 @@ LockstepCase mirrored_behind_a_barrier() {
                 for (unsigned i = 0; i < kSize; ++i) {
                   const uint32_t at = group * kSize + i;
                   data[1024 + at] = data[group * kSize + kSize - 1 - i];
-                  data[1280 + at] = i - kSize + 3;
+                  data[1280 + at] = 2 - i;
                 }
               }};
 }
