@@ -40,6 +40,7 @@ INFRASTRUCTURE = {
     "frontend/isa/opcode.h": "names of instructions",
     "frontend/isa/target.h": "names and features of processors",
     "frontend/isa/fidelity.h": "which instructions are unsupported: tests/isa/limits",
+    "frontend/isa/info.h": "which LDS instructions exchange lanes, for profiles alone: tests/runtime/profile_test.cpp",
     "frontend/isa/exceptions.h": "rows of tables/exceptions.def, which semantics/exceptions.h interprets: tests/model",
 }
 TABLES = "frontend/isa/tables/"  # of the decoder, as above
