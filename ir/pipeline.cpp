@@ -61,6 +61,7 @@ constexpr Pass kPipeline[] = {
     rows::merge_accesses,
     rows::merge_bytes,
     rows::lane_loops,
+    rows::stream_checks,
     rows::branch_facts,
     rows::peephole,
     rows::register_arrays,

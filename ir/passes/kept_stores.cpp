@@ -131,7 +131,8 @@ Inst* KeptStores::load(const Inst& inst, Inst* lanes, Inst* base, int64_t imm) {
   Inst* end = code_.add64(place, code_.constant(kI64, bytes));
   code_.branch(code_.icmp(ICmp::ult, place, carried_.written), own, other);
   code_.set_place_for(own, inst);
-  code_.branch(code_.icmp(ICmp::ule, end, carried_.written), whole, lockstep_);
+  Inst* complete = bytes == 1 ? code_.constant(kI1, 1) : code_.icmp(ICmp::ule, end, carried_.written);
+  code_.branch(complete, whole, lockstep_);
   code_.set_place_for(other, inst);
   // It may end where the array begins, and must be free as a whole.
   Inst* apart =

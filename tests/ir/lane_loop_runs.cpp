@@ -18,7 +18,9 @@ bool copies_lane_loops(Function& function) {
   const auto passes = pipeline();
   PassContext context;
   context.all_lane_loops = true;
-  return std::ranges::find(passes, "lane-loops", &Pass::name)->run(function, context).changed;
+  if (!std::ranges::find(passes, "lane-loops", &Pass::name)->run(function, context).changed) return false;
+  (void)std::ranges::find(passes, "stream-checks", &Pass::name)->run(function, context);
+  return true;
 }
 
 }  // namespace wavejit::ir::test
