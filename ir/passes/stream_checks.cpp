@@ -240,6 +240,7 @@ class LoopChecks : private LaneCode {
         const bool up = loop_.step_of(check.left) == 1;
         stay_if(icmp(ICmp::ult, last_, wide(make(Op::sub, kI32, {up ? right : left, up ? left : right}))));
         replace_outside(check.left);
+        if (check.left->op == Op::add) replace_outside(check.left->operands[0]);
         break;
       }
     }
@@ -254,6 +255,7 @@ class LoopChecks : private LaneCode {
 
   // Behind the loop the counter has the value of the last iteration.
   void replace_outside(Inst* value) {
+    if (!loop_.contains(value)) return;
     Inst* final = nullptr;
     for (Inst* user : std::vector<Inst*>(value->users)) {
       if (loop_.contains(user)) continue;

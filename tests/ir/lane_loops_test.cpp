@@ -80,51 +80,71 @@ class LoopMaker {
     const uint32_t bytes = chance(3) ? 8 : mem.count * mem.bytes;
     place = builder_->select(exec(), builder_->op(Op::add, {place, builder_->v32(bytes)}), place);
   }
-  // Each lane walks through memory, as often as its count says, and mostly copies what it reads to where it stores next.
+  // A loop of those that `lanes` are, each as often as its count says. `body` gets the lanes that are in it, and what `values` have become.
+  template <typename Body>
+  std::vector<Inst*> counted(Inst* lanes, Inst* count, std::vector<Inst*> values, Body body) {
+    const bool down = chance(40);
+    Inst* const one = builder_->v32(1);
+    Inst* const zero = builder_->v32(0);
+    Block* header = function_->add_block();
+    Block* behind = function_->add_block();
+    builder_->br(header);
+    builder_->set_block(header);
+    values.insert(values.end(), {lanes, down ? count : zero});
+    for (Inst*& value : values) value = builder_->op_typed(Op::phi, value->type, {value});
+    const std::vector<Inst*> phis = values;
+    Inst *const going = phis.end()[-2], *const number = phis.end()[-1];
+    values.resize(values.size() - 2);
+    values = body(going, values);
+    for (size_t i = 0; i < values.size(); ++i)
+      if (values[i] != phis[i]) values[i] = builder_->select(going, values[i], phis[i]);
+    Inst* next = builder_->op(down ? Op::sub : Op::add, {number, one});
+    static constexpr ICmp kUp[] = {ICmp::ne, ICmp::ult, ICmp::slt}, kDown[] = {ICmp::ne, ICmp::ugt, ICmp::sgt};
+    Inst* staying = builder_->icmp((down ? kDown : kUp)[below(3)], next, down ? zero : count);
+    Inst* again = builder_->op(Op::and_, {going, staying});
+    builder_->cond_br(builder_->op(Op::mask_any, {again}), header, behind);
+    std::vector<Inst*> nexts = values;
+    nexts.insert(nexts.end(), {again, next});
+    for (size_t i = 0; i < phis.size(); ++i) {
+      phis[i]->operands.push_back(nexts[i]);
+      nexts[i]->users.push_back(phis[i]);
+    }
+    builder_->set_block(behind);
+    return values;
+  }
+
+  // Each lane walks through memory, once or a few times, and mostly copies what it reads to where it stores next.
   void walk() {
     Inst* const wide_base = builder_->op(Op::splat64, {base_});
     const auto at = [&](Inst* offset) {
       return builder_->op(Op::add, {wide_base, builder_->op(Op::zext64, {offset})});
     };
+    const auto odd_below_8 = [&] {
+      return builder_->op(Op::or_, {builder_->op(Op::and_, {any(values_.v), builder_->v32(6)}), builder_->v32(1)});
+    };
     MemAttr mem;
     mem.bytes = static_cast<uint8_t>(chance(50) ? 4 : 1 + below(2));
+    const bool stores = chance(80), same = chance(70);
     Inst* const step = builder_->v64(chance(90) ? mem.bytes : 4u * below(2));
-    Inst* place = at(values_.v[kPlace]);
+    Inst* const size = builder_->v64(mem.bytes);
+    Inst* const place = at(values_.v[kPlace]);
     static constexpr uint64_t kDistances[] = {0, 1, 4, 8, 12, 64, 1u << 30};
-    Inst* from = chance(70) ? builder_->op(Op::sub, {place, builder_->v64(kDistances[below(std::size(kDistances))])})
-                            : at(builder_->op(Op::and_, {any(values_.v), builder_->v32(0xfffc)}));
-    const bool stores = chance(80), down = chance(40);
-    Inst* const one = builder_->v32(1);
-    Inst* const zero = builder_->v32(0);
-    Inst* const count = builder_->op(Op::or_, {builder_->op(Op::and_, {any(values_.v), builder_->v32(6)}), one});
-    Block* header = function_->add_block();
-    Block* behind = function_->add_block();
-    builder_->br(header);
-    builder_->set_block(header);
-    std::vector<Inst*> phis;
-    for (Inst* value : {exec(), place, from, down ? count : zero, values_.v[0]})
-      phis.push_back(builder_->op_typed(Op::phi, value->type, {value}));
-    Inst *going = phis[0], *counted = phis[3];
-    Inst* loaded = builder_->load(kV32, mem, {going, phis[2]});
-    if (stores) builder_->store(mem, {going, phis[1], chance(70) ? loaded : phis[4]});
-    const auto advanced = [&](Inst* value, Inst* next) { return builder_->select(going, next, value); };
-    place = stores ? advanced(phis[1], builder_->op(Op::add, {phis[1], builder_->v64(mem.bytes)})) : phis[1];
-    from = advanced(phis[2], builder_->op(Op::add, {phis[2], step}));
-    Inst* sum = advanced(phis[4], builder_->op(Op::xor_, {phis[4], loaded}));
-    Inst* number = builder_->op(down ? Op::sub : Op::add, {counted, one});
-    static constexpr ICmp kUp[] = {ICmp::ne, ICmp::ult, ICmp::slt}, kDown[] = {ICmp::ne, ICmp::ugt, ICmp::sgt};
-    Inst* staying = builder_->icmp((down ? kDown : kUp)[below(3)], number, down ? zero : count);
-    Inst* lanes = builder_->op(Op::and_, {going, staying});
-    builder_->cond_br(builder_->op(Op::mask_any, {lanes}), header, behind);
-    size_t i = 0;
-    for (Inst* next : {lanes, place, from, number, sum}) {
-      phis[i]->operands.push_back(next);
-      next->users.push_back(phis[i++]);
-    }
-    builder_->set_block(behind);
-    values_.v[0] = merged(sum, values_.v[0]);
-    Inst*& stored = values_.v[kPlace];
-    stored = builder_->select(exec(), builder_->op(Op::lo32, {builder_->op(Op::sub, {place, wide_base})}), stored);
+    Inst* const from = chance(70)
+                           ? builder_->op(Op::sub, {place, builder_->v64(kDistances[below(std::size(kDistances))])})
+                           : at(builder_->op(Op::and_, {any(values_.v), builder_->v32(0xfffc)}));
+    Inst* const count = odd_below_8();
+    const auto element = [&](Inst* lanes, std::vector<Inst*> v) {
+      Inst* loaded = builder_->load(kV32, mem, {lanes, v[1]});
+      if (stores) builder_->store(mem, {lanes, v[0], same ? loaded : v[2]});
+      return std::vector<Inst*>{stores ? builder_->op(Op::add, {v[0], size}) : v[0],
+                                builder_->op(Op::add, {v[1], step}), builder_->op(Op::xor_, {v[2], loaded})};
+    };
+    const auto row = [&](Inst* lanes, std::vector<Inst*> v) { return counted(lanes, count, std::move(v), element); };
+    std::vector<Inst*> values{place, from, values_.v[0]};
+    values = chance(50) ? row(exec(), std::move(values)) : counted(exec(), odd_below_8(), std::move(values), row);
+    values_.v[0] = merged(values[2], values_.v[0]);
+    Inst* offset = builder_->op(Op::lo32, {builder_->op(Op::sub, {values[0], wide_base})});
+    values_.v[kPlace] = builder_->select(exec(), offset, values_.v[kPlace]);
   }
   // Somewhere before or behind what the lane writes.
   void load_near() {
