@@ -125,7 +125,9 @@ class LoopMaker {
     MemAttr mem;
     mem.bytes = static_cast<uint8_t>(chance(50) ? 4 : 1 + below(2));
     const bool stores = chance(80), same = chance(70);
-    Inst* const step = builder_->v64(chance(90) ? mem.bytes : 4u * below(2));
+    const bool holes = chance(15);  // between rows
+    static constexpr uint64_t kSteps[] = {0, 4, 16};
+    Inst* const step = builder_->v64(chance(70) ? mem.bytes : kSteps[below(std::size(kSteps))]);
     Inst* const size = builder_->v64(mem.bytes);
     Inst* const place = at(values_.v[kPlace]);
     static constexpr uint64_t kDistances[] = {0, 1, 4, 8, 12, 64, 1u << 30};
@@ -139,7 +141,10 @@ class LoopMaker {
       return std::vector<Inst*>{stores ? builder_->op(Op::add, {v[0], size}) : v[0],
                                 builder_->op(Op::add, {v[1], step}), builder_->op(Op::xor_, {v[2], loaded})};
     };
-    const auto row = [&](Inst* lanes, std::vector<Inst*> v) { return counted(lanes, count, std::move(v), element); };
+    const auto row = [&](Inst* lanes, std::vector<Inst*> v) {
+      if (holes) v[0] = builder_->op(Op::add, {v[0], size});
+      return counted(lanes, count, std::move(v), element);
+    };
     std::vector<Inst*> values{place, from, values_.v[0]};
     values = chance(50) ? row(exec(), std::move(values)) : counted(exec(), odd_below_8(), std::move(values), row);
     values_.v[0] = merged(values[2], values_.v[0]);
