@@ -308,8 +308,9 @@ void Emitter::plan_fusions() {
           const bool dword = load->op == Op::load_lane && load->mem.bytes == 4 && load->mem.count == 1 &&
                              load->mem.space != Space::flat && load->operands[0]->is_const(1);
           // Users of other kinds may take the scalar.
-          const bool computes = std::all_of(inst->users.begin(), inst->users.end(), [inst](const Inst* user) {
-            return user->parent == inst->parent && user->op >= Op::fadd_f32 && user->op <= Op::fcmp_f32;
+          const bool computes = std::all_of(inst->users.begin(), inst->users.end(), [&](const Inst* user) {
+            const bool anywhere = user->op == Op::phi && is_narrow(inst);
+            return anywhere || (user->parent == inst->parent && user->op >= Op::fadd_f32 && user->op <= Op::fcmp_f32);
           });
           // No other access in between, so that the first of several faults stays the first, and nothing is stored.
           const auto after = std::find(block->insts.begin(), block->insts.end(), load);
