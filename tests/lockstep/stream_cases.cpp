@@ -1,6 +1,8 @@
 // Loops in which each lane writes an array of its own and reads in one of these arrays. Code that executes them for one lane after the
 // other, and keeps the stores back, must see when another lane's array is concerned; each kind here has one way in which it is.
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,6 +55,44 @@ constexpr const char* kWrites[] = {"forward",    "backward",  "bytes",   "beyond
 enum class Readers { all, first, last_but_one, last };
 constexpr const char* kReaders[] = {"", "_by_first", "_by_last_but_one", "_by_last"};
 
+// Sets v7 to where lanes read that write at v5. Arrays are `array` bytes apart, and a step has so many bytes.
+std::string place_of_reads(Reads reads, int array, int step) {
+  const auto distance = [&]() -> std::optional<int> {
+    switch (reads) {
+      case Reads::elsewhere:
+        return std::nullopt;
+      case Reads::own:
+        return -step;
+      case Reads::own_pair:
+        return -2 * step;
+      case Reads::own_half:
+        return -2;
+      case Reads::next:
+        return array - step;
+      case Reads::previous:
+        return step - array;
+      case Reads::far:
+        return 3 * array - step;
+      case Reads::end_of_other:
+        return -4;
+      case Reads::behind:
+        return -array - step;
+      case Reads::own_later:
+        return 2;
+      case Reads::over_end:
+        return array - 4;
+      case Reads::end_of_before:
+        return 8 - array;
+      case Reads::before:
+        return -array;
+    }
+    return std::nullopt;
+  }();
+  if (!distance) return "  v_lshlrev_b32_e32 v7, 2, v1\n";
+  return "  v_mov_b32_e32 v12, " + std::to_string(std::abs(*distance)) + "\n" +
+         (*distance < 0 ? "  subu v7, v5, v12\n" : "  addu v7, v5, v12\n");
+}
+
 // An array has 8 words, or so many bytes; lanes write 1 to 7. v5: where the lane writes next, v6: iterations left, v7: where it
 // reads, v8: what it writes.
 LockstepCase streams(Reads reads, Writes writes, Readers readers = Readers::all) {
@@ -74,53 +114,8 @@ LockstepCase streams(Reads reads, Writes writes, Readers readers = Readers::all)
   if (writes == Writes::late) body += "  v_mov_b32_e32 v6, 12\n";
   body += bytes ? "  v_lshlrev_b32_e32 v5, 3, v12\n" : "  v_lshlrev_b32_e32 v5, 5, v12\n";
   body += "  v_mov_b32_e32 v12, 0x1020\n  addu v5, v5, v12\n";
-  const auto offset = [&](int distance) {
-    const uint32_t magnitude = distance < 0 ? -distance : distance;
-    body += "  v_mov_b32_e32 v12, " + std::to_string(magnitude) + "\n";
-    body += distance < 0 ? "  subu v7, v5, v12\n" : "  addu v7, v5, v12\n";
-  };
   const int array = bytes ? 8 : 32, step = bytes ? 1 : 4;
-  switch (reads) {
-    case Reads::elsewhere:
-      body += "  v_lshlrev_b32_e32 v7, 2, v1\n";
-      break;
-    case Reads::own:
-      offset(-step);
-      break;
-    case Reads::own_pair:
-      offset(-2 * step);
-      break;
-    case Reads::own_half:
-      offset(-2);
-      break;
-    case Reads::next:
-      offset(array - step);
-      break;
-    case Reads::previous:
-      offset(step - array);
-      break;
-    case Reads::far:
-      offset(3 * array - step);
-      break;
-    case Reads::end_of_other:
-      offset(-4);
-      break;
-    case Reads::behind:
-      offset(-array - step);
-      break;
-    case Reads::own_later:
-      offset(2);
-      break;
-    case Reads::over_end:
-      offset(array - 4);
-      break;
-    case Reads::end_of_before:
-      offset(8 - array);
-      break;
-    case Reads::before:
-      offset(-array);
-      break;
-  }
+  body += place_of_reads(reads, array, step);
   if (readers != Readers::all) {
     const unsigned lane = readers == Readers::first ? 0 : readers == Readers::last ? kLanes - 1 : kLanes - 2;
     const auto for_lane = [&](unsigned number) {
@@ -186,6 +181,56 @@ LockstepCase streams(Reads reads, Writes writes, Readers readers = Readers::all)
 )";
   return {.name = std::string("streams_") + kWrites[static_cast<unsigned>(writes)] + "_" +
                   kReads[static_cast<unsigned>(reads)] + kReaders[static_cast<unsigned>(readers)],
+          .body = std::move(body)};
+}
+
+// Each lane writes one or two rows of one to three words or bytes, in a loop inside, by addresses of 64 bits: checks of all of a row go
+// in front of it. v[42:43]: where the lane writes next, v6: rows left, v11: the length of a row, v[40:41]: where it reads.
+LockstepCase rows(Reads reads, bool bytes = false) {
+  std::string body = R"(
+  v_lshlrev_b32_e32 v4, 2, v1
+  get_at 8, 4
+  v_mov_b32_e32 v23, 1
+  v_and_b32_e32 v6, 1, v8
+  addu v6, v6, v23
+  v_bfe_u32 v11, v8, 1, 2
+  v_max_u32_e32 v11, 1, v11
+  v_mov_b32_e32 v10, 0
+  v_mov_b32_e32 v17, -1
+)";
+  const int array = bytes ? 8 : 32, step = bytes ? 1 : 4;
+  body += "  v_mov_b32_e32 v9, " + std::to_string(-step) + "\n";
+  body += bytes ? "  v_lshlrev_b32_e32 v5, 3, v1\n" : "  v_lshlrev_b32_e32 v5, 5, v1\n";
+  body += "  v_mov_b32_e32 v12, 0x1020\n  addu v5, v5, v12\n" + place_of_reads(reads, array, step);
+  body += R"(
+  at 42, 5
+  at 40, 7
+  s_mov_b64 s[20:21], exec
+1:
+  v_mov_b32_e32 v13, v11
+  s_mov_b64 s[22:23], exec
+2:
+)";
+  body += bytes ? "  gget_byte ubyte, 14, 40, 0\n" : "  gget 14, 40\n";
+  body += "  v_lshlrev_b32_e32 v16, 1, v8\n  addu v8, v14, v16\n  addu v8, v23, v8\n";
+  body += bytes ? "  gput_byte 42, 8\n" : "  gput 42, 8\n";
+  body += "  sub_co v42, v42, v9\n  subb v43, v43, v17\n";
+  if (moves(reads)) body += "  sub_co v40, v40, v9\n  subb v41, v41, v17\n";
+  body += R"(
+  subu v13, v13, v23
+  v_cmp_ne_u32_e32 vcc, 0, v13
+  s_and_b64 exec, exec, vcc
+  s_cbranch_execnz 2b
+  s_mov_b64 exec, s[22:23]
+  addu v10, v10, v8
+  subu v6, v6, v23
+  v_cmp_ne_u32_e32 vcc, 0, v6
+  s_and_b64 exec, exec, vcc
+  s_cbranch_execnz 1b
+  s_mov_b64 exec, s[20:21]
+  out 9, v10
+)";
+  return {.name = std::string(bytes ? "streams_rows_bytes_" : "streams_rows_") + kReads[static_cast<unsigned>(reads)],
           .body = std::move(body)};
 }
 
@@ -366,6 +411,9 @@ std::vector<LockstepCase> stream_cases() {
   cases.push_back(streams(Reads::over_end, Writes::forward, Readers::first));
   cases.push_back(streams(Reads::end_of_before, Writes::forward, Readers::last));
   cases.push_back(streams(Reads::before, Writes::forward, Readers::last));
+  for (unsigned reads = 0; reads < std::size(kReads); ++reads)
+    if (!in_pairs(static_cast<Reads>(reads))) cases.push_back(rows(static_cast<Reads>(reads)));
+  for (const Reads reads : {Reads::own, Reads::next}) cases.push_back(rows(reads, true));
   cases.push_back(long_array());
   cases.push_back(end_of_last());
   cases.push_back(in_lds());

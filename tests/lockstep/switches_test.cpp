@@ -123,6 +123,7 @@ constexpr std::pair<std::string_view, std::string_view> kKnownToChange[] = {
     {"branch-facts", "leaving_shows_scc"},
     {"loop-bounds", "words_in_turn"},
     {"narrow-values", "search_in_floats"},
+    {"stream-checks", "streams_rows_own"},
     {"tile-regions", "words_in_turn"},
     {"resumed-values", "counters_around_barriers"},
     {"resumed-bounds", "sums_f64_tiles"},
