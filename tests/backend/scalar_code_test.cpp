@@ -186,6 +186,38 @@ block b0
   EXPECT_THAT(code, Not(HasSubstr("add ")));
 }
 
+// A number that a phi takes as one lane's comes from memory without a general register in between; not where all lanes are read.
+TEST_P(ScalarCode, LoadsOfNumbersForPhis) {
+  const auto code = [](std::string_view reader) {
+    return names(fmt::format(R"(function "t"
+entry 0x0 b0
+block b0
+  %0:i64 = get_sgpr64 #2
+  %1:i32 = get_sgpr #4
+  %2:i1 = const #1
+  %3:i32 = const #0
+  %4:v32 = const #0x3f800000
+  %5:i1 = icmp.eq %1, %3
+  cond_br %5, b1, b2
+block b1
+  %6:i32 = load_lane [global base_only 4x1] %2, %0
+  %7:v32 = splat %6
+  br b2
+block b2 preds b0 b1
+  %8:v32 = phi %4, %7
+  %9:v32 = fadd.f32 attr 0x3c %8, %4
+{}  exit.end #0x2000
+)",
+                             reader));
+  };
+  const std::string one = code("  %10:i32 = readlane %9, %3\n  set_sgpr #5 %10\n");
+  const std::string all = code("  set_vgpr #5 %9\n");
+  EXPECT_THAT(one, HasSubstr("vpbroadcastd "));
+  EXPECT_THAT(one, Not(HasSubstr("mov vpbroadcastd ")));
+  EXPECT_THAT(one, Not(HasSubstr("vmovd vpbroadcastd ")));
+  EXPECT_THAT(all, testing::AnyOf(HasSubstr("mov vpbroadcastd "), HasSubstr("vmovd vpbroadcastd ")));
+}
+
 // The register of a 32-bit number is an index as it is. That of the lower half of a 64-bit number may have the upper half
 // above it, by itself or through a phi.
 TEST_P(ScalarCode, HalvesAreExtendedForAddresses) {
