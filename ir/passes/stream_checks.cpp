@@ -76,7 +76,8 @@ class LoopChecks : private LaneCode {
     begin();
     last_ = last_iteration();
     // The counters first: they say that products with the number of iterations do not wrap around.
-    std::ranges::stable_partition(checks_, [](const Check& check) { return check.kind == Check::Kind::counter; });
+    std::stable_partition(checks_.begin(), checks_.end(),
+                          [](const Check& check) { return check.kind == Check::Kind::counter; });
     for (const Check& check : checks_) make_here(check);
     for (const Load& load : loads_) decide(load);
     end();
