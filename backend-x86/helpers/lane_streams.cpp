@@ -1,7 +1,5 @@
 #include "internal/lane_streams.h"
 
-#include <emmintrin.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -26,6 +24,8 @@ constexpr uint64_t kLeastRoom = 4;      // less is not worth it
 constexpr uint64_t kLeastForLast = 64;  // what lies behind the last array is not known to belong to it
 constexpr uint64_t kEndOfMemory = uint64_t{kSharedApertureHi} << 32;  // of addresses that are no flat ones of apertures
 
+using Pair [[gnu::vector_size(16)]] = uint64_t;  // an aligned store of one tears no element in it
+
 template <typename T>
 GUEST_ACCESS void copy_one(uint64_t& to, const std::byte*& from, uint64_t& bytes) {
   T value;
@@ -36,19 +36,9 @@ GUEST_ACCESS void copy_one(uint64_t& to, const std::byte*& from, uint64_t& bytes
   bytes -= sizeof value;
 }
 
-// An aligned store of 16 bytes tears no element in it.
-GUEST_ACCESS void copy_16(uint64_t& to, const std::byte*& from, uint64_t& bytes) {
-  __m128i value;
-  __builtin_memcpy(&value, from, sizeof value);
-  *reinterpret_cast<volatile __m128i*>(to) = value;
-  to += sizeof value;
-  from += sizeof value;
-  bytes -= sizeof value;
-}
-
 GUEST_ACCESS void copy_aligned(uint64_t to, const std::byte* from, uint64_t bytes) {
   while (bytes != 0) {
-    while (bytes >= 16 && to % 16 == 0) copy_16(to, from, bytes);
+    while (bytes >= 16 && to % 16 == 0) copy_one<Pair>(to, from, bytes);
     const uint64_t whole = std::min(std::bit_floor(bytes), to != 0 ? to & -to : 8);
     if (whole >= 8) {
       copy_one<uint64_t>(to, from, bytes);

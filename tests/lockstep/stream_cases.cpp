@@ -55,6 +55,17 @@ constexpr const char* kWrites[] = {"forward",    "backward",  "bytes",   "beyond
 enum class Readers { all, first, last_but_one, last };
 constexpr const char* kReaders[] = {"", "_by_first", "_by_last_but_one", "_by_last"};
 
+// Sums up what is written, and ends the loop of v6 iterations.
+constexpr const char* kNextIteration = R"(
+  addu v10, v10, v8
+  subu v6, v6, v23
+  v_cmp_ne_u32_e32 vcc, 0, v6
+  s_and_b64 exec, exec, vcc
+  s_cbranch_execnz 1b
+  s_mov_b64 exec, s[20:21]
+  out 9, v10
+)";
+
 // Sets v7 to where lanes read that write at v5. Arrays are `array` bytes apart, and a step has so many bytes.
 std::string place_of_reads(Reads reads, int array, int step) {
   const auto distance = [&]() -> std::optional<int> {
@@ -169,16 +180,8 @@ LockstepCase streams(Reads reads, Writes writes, Readers readers = Readers::all)
   if (writes == Writes::again) body += "  v_and_b32_e32 v17, 4, v8\n  subu v5, v5, v17\n";
   if (writes == Writes::skipped || writes == Writes::late) body += "  s_mov_b64 exec, s[22:23]\n";
   if (moves(reads)) body += bytes ? "  addu v7, v7, v23\n" : "  addu v7, v7, v9\n";
-  body += R"(
-  addu v10, v10, v8
-  subu v6, v6, v23
-  v_cmp_ne_u32_e32 vcc, 0, v6
-  s_and_b64 exec, exec, vcc
-  s_cbranch_execnz 1b
-  s_mov_b64 exec, s[20:21]
-  out 9, v10
-  out 10, v5
-)";
+  body += kNextIteration;
+  body += "  out 10, v5\n";
   return {.name = std::string("streams_") + kWrites[static_cast<unsigned>(writes)] + "_" +
                   kReads[static_cast<unsigned>(reads)] + kReaders[static_cast<unsigned>(readers)],
           .body = std::move(body)};
@@ -222,14 +225,8 @@ LockstepCase rows(Reads reads, bool bytes = false) {
   s_and_b64 exec, exec, vcc
   s_cbranch_execnz 2b
   s_mov_b64 exec, s[22:23]
-  addu v10, v10, v8
-  subu v6, v6, v23
-  v_cmp_ne_u32_e32 vcc, 0, v6
-  s_and_b64 exec, exec, vcc
-  s_cbranch_execnz 1b
-  s_mov_b64 exec, s[20:21]
-  out 9, v10
 )";
+  body += kNextIteration;
   return {.name = std::string(bytes ? "streams_rows_bytes_" : "streams_rows_") + kReads[static_cast<unsigned>(reads)],
           .body = std::move(body)};
 }
