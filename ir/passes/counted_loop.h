@@ -11,8 +11,9 @@ namespace wavejit::ir::passes {
 
 class CountedLoop {
  public:
-  // The loop has no loop inside, is entered from one block, and is left from its only latch, or for `aside`. None if it has
-  // another way out, or no counter that decides at the latch. The function must outlive the result, and must not change the loop's values.
+  // For a loop without loops inside. It is entered from one block, and is left from its only latch, or for `aside`. None if it has
+  // another way out, or no counter that decides at the latch. Loop and function outlive the result; the values that it is asked for
+  // do not change. Not thread-safe.
   [[nodiscard]] static std::optional<CountedLoop> find(const Loop& loop, const Block* aside);
 
   // By how much the value grows from one iteration to the next, modulo its width; none if that is no constant.
