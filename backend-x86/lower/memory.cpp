@@ -772,6 +772,8 @@ void MemoryAccess::join_cold_path(bool may_be_equal) {
     cc_.bind(slow_label_);
     if (served_) {
       unserve();
+    } else if (may_be_in_halves()) {
+      load_if_in_halves();
     } else if (e_.on(Optimisation::equal_addresses) && load_ && may_be_equal && mem_.bytes == 4 && !scratch_swizzled_ &&
                !needs_whole_pairs() && mem_.space != Space::flat && kind_ != Kind::uniform && !is_shared())
       load_if_equal();

@@ -59,7 +59,10 @@ class MemoryAccess {
   void whole_pairs(const Gp& pointer, std::span<const MaskReg> masks);
   void two_whole_pairs(const Gp& pointer, std::span<const MaskReg> masks);
   void take_apart(std::span<const Vec> memory);
-  void load_if_in_groups();  // memory_groups.cpp
+  // memory_groups.cpp
+  void load_if_in_groups();
+  [[nodiscard]] bool may_be_in_halves() const;
+  void load_if_in_halves();
   void shuffle_whole(const Vec& to, unsigned part, std::span<const Vec> memory,
                      const std::function<unsigned(unsigned lane)>& first_dword);
   void mark_interleaved(unsigned part);
@@ -136,6 +139,7 @@ class MemoryAccess {
   void shared_contiguous(const Gp& pointer, const Label& masked);
 
   [[nodiscard]] bool serve_lanes();  // false: gathers or scatters are better
+  [[nodiscard]] bool gather_pairs();
   [[nodiscard]] Mem stage_addresses(const Vec64& address, int32_t disp, const Lanes& lanes);
   [[nodiscard]] Mem lane_at(const LaneAddresses& at, unsigned lane, unsigned bytes, int32_t offset = 0);
   [[nodiscard]] Mem lane_place(const LaneAddresses& at, unsigned lane, unsigned bytes, int32_t offset);

@@ -66,9 +66,32 @@ void MemoryAccess::slow() {
   const Label done = cc_.new_label();
   // A gather or scatter without lanes costs as much as one with few.
   if (!active_.full && !fixed_lanes()) skip_without_lanes(done);
-  serve_all();
-  finish_wide();
+  if (!gather_pairs()) {
+    serve_all();
+    finish_wide();
+  }
   cc_.bind(done);
+}
+
+// Loads of 8 or 16 bytes a lane, by gathers of 64-bit elements. False: they are none, or better served otherwise.
+bool MemoryAccess::gather_pairs() {
+  const bool pairs = load_ && mem_.bytes == 4 && (mem_.count == 2 || mem_.count == 4) && lane_stride_ == 4 * mem_.count;
+  if (!pairs || !e_.gathers() || scratch_swizzled_ || mem_.space == Space::flat || needs_whole_pairs() || is_shared() ||
+      (kind_ != Kind::indexed && kind_ != Kind::address64))
+    return false;
+  const Vec64 address = kind_ == Kind::indexed ? e_.host_addresses(base_, index_) : address_;
+  for (unsigned i = 0; i < mem_.count; i += 2) {
+    const auto disp = static_cast<int32_t>(disp_ + 4 * i);
+    if (wide_.any()) {
+      isa_.gather64(e_.dst64(*wide_.pairs[i / 2], chunk_), address, disp, active_.get(), range(false));
+      continue;
+    }
+    const Vec64 pair = isa_.vec64();
+    isa_.gather64(pair, address, disp, active_.get(), range(false));
+    isa_.lo32(result(i), pair);
+    isa_.hi32(result(i + 1), pair);
+  }
+  return true;
 }
 
 void MemoryAccess::serve_all() {

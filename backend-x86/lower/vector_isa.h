@@ -224,6 +224,8 @@ class VectorIsa {
   // A broadcast element in memory as the last source of an instruction on elements of its size.
   [[nodiscard]] virtual Operand broadcast_operand32(const Mem& m) = 0;
   [[nodiscard]] virtual Operand broadcast_operand64(const Mem& m) = 0;
+  // Elements of eight bytes, of one half of a 64-bit chunk; zero where the mask has none.
+  virtual void load64(const Vec& d, const Mem& m, const MaskReg* k) = 0;
   // 1- and 2-byte elements.
   virtual void load_narrow(const Vec& d, const Mem& m, unsigned bytes, bool sign, const MaskReg* k) = 0;
   virtual void store_narrow(const Mem& m, const Vec& v, unsigned bytes, const MaskReg* k) = 0;
@@ -234,6 +236,8 @@ class VectorIsa {
   virtual void gather(const Vec& d, const Gp& base, const GatherIndex& index, int32_t disp, const MaskReg* k,
                       FaultRange range) = 0;
   virtual void gather(const Vec& d, const Vec64& address, int32_t disp, const MaskReg* k, FaultRange range) = 0;
+  // Eight bytes a lane, each by one access.
+  virtual void gather64(const Vec64& d, const Vec64& address, int32_t disp, const MaskReg* k, FaultRange range) = 0;
   virtual void scatter(const Vec& v, const Gp& base, const GatherIndex& index, int32_t disp, const MaskReg* k,
                        FaultRange range) = 0;
   virtual void scatter(const Vec& v, const Vec64& address, int32_t disp, const MaskReg* k, FaultRange range) = 0;

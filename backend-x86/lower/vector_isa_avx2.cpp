@@ -396,6 +396,13 @@ class Avx2 final : public VectorIsa {
       cc_.emit(I::kIdVmovdqu, d, sized(m, 32));
     }
   }
+  void load64(const Vec& d, const Mem& m, const MaskReg* k) override {
+    if (k != nullptr) {
+      cc_.emit(I::kIdVpmaskmovq, d, *k, sized(m, 32));
+    } else {
+      cc_.emit(I::kIdVmovdqu, d, sized(m, 32));
+    }
+  }
   void store(const Mem& m, const Vec& v, const MaskReg* k) override {
     if (k != nullptr) {
       cc_.emit(I::kIdVpmaskmovd, sized(m, 32), *k, v);
@@ -482,6 +489,20 @@ class Avx2 final : public VectorIsa {
       range.first_lane += 2;
     }
     join_xmm(d, half[0], half[1]);
+  }
+  void gather64(const Vec64& d, const Vec64& address, int32_t disp, const MaskReg* k, FaultRange range) override {
+    const Mask64 left = split(copy_mask(k));
+    const Vec half[2] = {const32(0), const32(0)};  // not over the addresses
+    range.paired_order = true;
+    range.lanes = 4;
+    for (unsigned i = 0; i < 2; ++i) {
+      const Vec all = vec();  // a gather clears its mask
+      mov(all, left.part[i]);
+      faults_.mark(range);
+      cc_.emit(I::kIdVpgatherqq, half[i], x86::ptr(static_cast<uint64_t>(int64_t{disp}), address.part[i], 0), all);
+      range.first_lane += 2;
+    }
+    for (unsigned i = 0; i < 2; ++i) mov(d.part[i], half[i]);
   }
   void scatter(const Vec&, const Gp&, const GatherIndex&, int32_t, const MaskReg*, FaultRange) override {
     WAVEJIT_CHECK(false, "AVX2 has no scatter");

@@ -359,6 +359,10 @@ class Avx512 final : public VectorIsa {
     set_zero_mask(k);
     cc_.emit(I::kIdVmovdqu32, d, sized(m, 64));
   }
+  void load64(const Vec& d, const Mem& m, const MaskReg* k) override {
+    set_zero_mask(k);
+    cc_.emit(I::kIdVmovdqu64, d, sized(m, 64));
+  }
   void store(const Mem& m, const Vec& v, const MaskReg* k) override {
     set_mask(k);
     cc_.emit(I::kIdVmovdqu32, sized(m, 64), v);
@@ -409,6 +413,18 @@ class Avx512 final : public VectorIsa {
       range.first_lane += 8;
     }
     cc_.emit(I::kIdVinserti64x4, d, half[0], half[1].ymm(), imm(1));
+  }
+  void gather64(const Vec64& d, const Vec64& address, int32_t disp, const MaskReg* k, FaultRange range) override {
+    const Mask64 left = split(copy_mask(k));
+    const Vec half[2] = {zero(), zero()};  // not over the addresses
+    range.lanes = 8;
+    for (unsigned i = 0; i < 2; ++i) {
+      faults_.mark(range);
+      cc_.setExtraReg(left.part[i]);
+      cc_.emit(I::kIdVpgatherqq, half[i], indexed(address.part[i], disp));
+      range.first_lane += 8;
+    }
+    for (unsigned i = 0; i < 2; ++i) mov(d.part[i], half[i]);
   }
   void scatter(const Vec& v, const Gp& base, const GatherIndex& index, int32_t disp, const MaskReg* k,
                FaultRange range) override {

@@ -171,6 +171,34 @@ TEST_P(Fault, InterleavedAccess) {
   }
 }
 
+// Eight lanes each consecutive, the last of one group beyond the edge; also where 64-bit values are loaded whole.
+TEST_P(Fault, GroupsOfEight) {
+  for (const uint8_t count : {uint8_t{1}, uint8_t{2}}) {
+    for (const uint32_t lane : {0u, 3u, 7u, 8u, 14u, 37u, 63u}) {
+      for (const uint64_t active : {~0ull, 1ull << lane | 0x5555555555555555}) {
+        const uint32_t unit = 4u * count;
+        Straight f;
+        for (unsigned l = 0; l < 64; ++l)
+          wave->vgpr[10][l] = l / 8 == lane / 8 ? static_cast<uint32_t>(kPage - lane % 8 * unit) : 512 * (l / 8 % 3);
+        wave->set_sgpr64(10, reinterpret_cast<uint64_t>(memory));
+        wave->set_sgpr64(20, active);
+        Inst* column = f.b.op(Op::and_, {f.b.op_typed(Op::lane_id, ir::kV32, {}), f.b.v32(7)});
+        Inst* offset = f.b.op(Op::add, {vgpr(f, 10), f.b.op(Op::mul, {column, f.b.v32(unit)})});
+        Inst* loaded = f.b.load({ir::TypeKind::v32, count}, {.form = AddressForm::base_offset, .count = count},
+                                {f.b.op_typed(Op::get_mask, ir::kMask, {}, 0, 20),
+                                 f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 10), offset});
+        if (count == 2) {
+          const auto half = [&](unsigned i) { return f.b.op_typed(Op::extract, ir::kV32, {loaded}, 0, i); };
+          Inst* low = half(0);
+          Inst* sum = f.b.op(Op::add, {f.b.op(Op::pack64, {low, half(1)}), f.b.v64(3)});
+          f.b.op_typed(Op::set_vgpr, ir::kNone, {f.b.op(Op::lo32, {sum})}, 0, 100);
+        }
+        expect_fault(f, lane, false);
+      }
+    }
+  }
+}
+
 TEST_P(Fault, ScatteredAccess) {
   for (const bool write : {false, true}) {
     for (const auto& [bytes, count] : {std::pair<uint8_t, uint8_t>{4, 1}, {1, 1}, {2, 1}, {4, 2}, {4, 3}, {4, 4}}) {

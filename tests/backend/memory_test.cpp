@@ -17,8 +17,8 @@ using ir::MemAttr;
 using ir::Op;
 using ir::Space;
 
-// splat and all behind it are expressions of the lane number that the compiler can see through; the others come from
-// registers.
+// splat and all behind it are expressions of the lane number that the compiler can see through, but for the last, of
+// which it sees a part; the others come from registers.
 enum class Pattern {
   contiguous,
   strided,
@@ -36,14 +36,15 @@ enum class Pattern {
   rows8,
   rows16,
   rows32,
-  rows_uniform
+  rows_uniform,
+  eights_anywhere  // eight neighbouring lanes each; in some runs one lane is elsewhere
 };
-constexpr Pattern kPatterns[] = {Pattern::contiguous,       Pattern::strided,     Pattern::uniform,
-                                 Pattern::descending,       Pattern::random,      Pattern::overlapping,
-                                 Pattern::rows_anywhere,    Pattern::splat,       Pattern::lanes,
-                                 Pattern::lanes_strided,    Pattern::lanes_far,   Pattern::lanes_packed,
-                                 Pattern::lanes_descending, Pattern::rows8,       Pattern::rows16,
-                                 Pattern::rows32,           Pattern::rows_uniform};
+constexpr Pattern kPatterns[] = {Pattern::contiguous,       Pattern::strided,      Pattern::uniform,
+                                 Pattern::descending,       Pattern::random,       Pattern::overlapping,
+                                 Pattern::rows_anywhere,    Pattern::splat,        Pattern::lanes,
+                                 Pattern::lanes_strided,    Pattern::lanes_far,    Pattern::lanes_packed,
+                                 Pattern::lanes_descending, Pattern::rows8,        Pattern::rows16,
+                                 Pattern::rows32,           Pattern::rows_uniform, Pattern::eights_anywhere};
 constexpr bool visible(Pattern pattern) {
   return pattern >= Pattern::splat;
 }
@@ -114,6 +115,9 @@ class Memory : public testing::TestWithParam<Tier> {
         case Pattern::overlapping:
           o[l] = first + l / 3 * unit;
           break;
+        case Pattern::eights_anywhere:
+          o[l] = (5 * (l / 8) % 8 * 11 + l % 8) * unit + first;
+          break;
         case Pattern::rows_anywhere:
           o[l] = (17 * (l / 4) % 16 * 5 + l % 4) * unit + first;
           break;
@@ -125,6 +129,7 @@ class Memory : public testing::TestWithParam<Tier> {
       }
       if (o[l] + 64 > limit) o[l] %= (limit - 64) / unit * unit;
     }
+    if (pattern == Pattern::eights_anywhere && random() % 2 != 0) o[random() % 64] = first;
     return o;
   }
 
@@ -163,6 +168,8 @@ class Memory : public testing::TestWithParam<Tier> {
     const Space space = plan.mem.space;
     const uint32_t unit = uint32_t{plan.mem.bytes} * plan.mem.count;
     uint64_t base = space == Space::scratch ? wave->scratch_base : reinterpret_cast<uint64_t>(global.data());
+    for (unsigned l = 0; l < 64 && plan.pattern == Pattern::eights_anywhere; ++l)
+      wave->vgpr[13][l] = o[l] - l % 8 * unit;
     if (plan.mem.form == AddressForm::vector64 && visible(plan.pattern)) {
       if (plan.target == Space::lds) base = uint64_t{kSharedApertureHi} << 32;
       if (plan.target == Space::scratch) base = uint64_t{kPrivateApertureHi} << 32;
@@ -219,6 +226,8 @@ class Memory : public testing::TestWithParam<Tier> {
   Inst* expression(Straight& f, Pattern pattern, uint32_t unit) {
     const Layout place = layout(pattern, unit);
     Inst* lane = f.b.op_typed(Op::lane_id, ir::kV32, {});
+    if (pattern == Pattern::eights_anywhere)
+      return f.b.op(Op::add, {vgpr(f, 13), f.b.op(Op::mul, {f.b.op(Op::and_, {lane, f.b.v32(7)}), f.b.v32(unit)})});
     Inst* start = f.b.op_typed(Op::get_sgpr, ir::kI32, {}, 0, 12);
     // In some runs it is known that nothing wraps.
     if (random() % 2 != 0) start = f.b.op(Op::and_, {start, f.b.i32(0xffff)});
@@ -263,6 +272,7 @@ class Memory : public testing::TestWithParam<Tier> {
     if (mem.form == AddressForm::base_only || mem.form == AddressForm::scratch_base) std::fill(o.begin(), o.end(), 0);
     const uint64_t active = choose_mask(plan.masks);
     wave->set_sgpr64(20, active);
+    wave->set_sgpr64(22, 0);
 
     for (const bool is_load : {true, false}) {
       if (!is_load && mem.sign_extend) continue;
@@ -272,7 +282,8 @@ class Memory : public testing::TestWithParam<Tier> {
       const bool whole = mem.bytes == 4 && mem.count == 2 && random() % 2 != 0;
       Straight f;
       const auto compute = [&](Inst* low, Inst* high) {
-        return f.b.op(Op::add, {f.b.op(Op::pack64, {low, high}), f.b.v64(0)});
+        Inst* zero = f.b.op(Op::splat64, {f.b.op_typed(Op::get_sgpr64, ir::kI64, {}, 0, 22)});
+        return f.b.op(Op::add, {f.b.op(Op::pack64, {low, high}), zero});
       };
       std::vector<Inst*> operands = {mask_operand(f, plan.masks)};
       for (Inst* a : address(f, plan, o, wave)) operands.push_back(a);
