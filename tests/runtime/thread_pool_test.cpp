@@ -17,7 +17,7 @@
 #include <thread>
 
 #include "runtime/threads/cpu_places.h"
-#include "sanitizers.h"
+#include "test_kernels.h"
 
 namespace wavejit::test {
 namespace {
