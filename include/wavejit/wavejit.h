@@ -100,8 +100,9 @@ WAVEJIT_API int wavejit_error_address(const wavejit_error* error, uint64_t* addr
 /* ------------------------------------------------------------------------------------------------ library and host */
 
 typedef enum WAVEJIT_ENUM(wavejit_engine) {
-  /* The JIT where the CPU allows it, in two tiers: as long as a kernel is not translated, which happens on a thread of
-   * its own, launches interpret it. Work-groups begun after that run translated code, and so do waves in long loops.
+  /* The JIT where the CPU allows it, in two tiers: as long as a kernel is not translated, launches interpret it. It is
+   * translated, on a thread of its own, once it has been interpreted for long enough, in all its launches, to be worth
+   * that. Work-groups begun afterwards run translated code, and so do waves in long loops.
    * Results are the same (but for payloads of NaNs); what runs how varies from launch to launch. Code that cannot be
    * translated, for a defect of the translator or for lack of memory, stays interpreted, and stderr says so once; with
    * WAVEJIT_STRICT=1 in the environment that is an error. */
