@@ -12,6 +12,7 @@
 #include <new>
 
 #include "frontend/interp/engine.h"
+#include "frontend/interp/profile_lanes.h"
 #include "frontend/isa/decoder.h"
 #include "frontend/isa/fidelity.h"
 #include "frontend/isa/info.h"
@@ -23,12 +24,6 @@ namespace {
 
 Step illegal(Context& c, const Op& op) {
   return c.exit(ExitReason::kIllegal, op);
-}
-
-// Whether it accesses the LDS where a register says, in each lane.
-bool accesses_lds_by_lane(const Op& op) {
-  return isa::unit_of(op.inst.opcode) == isa::Unit::lds && op.addr_row != Op::kNone && !op.inst.gds &&
-         !isa::info(op.inst.opcode).is_cross_lane;
 }
 
 // The prepared instructions of one code region, by dword. Slots start out null; calloc leaves untouched pages unbacked,
@@ -216,22 +211,17 @@ ExitReason Interpreter::run_profiling(WaveState& wave, uint64_t budget, Profile&
   for (uint64_t left = budget; left != 0; --left) {
     const Op* op = impl_->op_at(wave.pc);
     const uint64_t exec = wave.exec(), before = wave.instructions;
-    const bool in_lds = op != nullptr && accesses_lds_by_lane(*op);
-    const unsigned cycles = in_lds ? lds_cycles(c.row(op->addr_row), exec) : 0;
+    const LdsCycles cycles = op != nullptr ? ds_cycles(c, *op) : LdsCycles();
     wave.engine_private[0] = kFaultScalar;
     const ExitReason reason = impl_->run(c, 1);
     if (wave.instructions == before) return reason;
     InstructionProfile& at = profile[op->inst.pc];
+    at.opcode = op->inst.opcode;
     ++at.executed;
     at.lanes += static_cast<uint64_t>(std::popcount(exec));
     at.taken += reason == ExitReason::kYield && wave.pc != op->inst.next_pc();
-    if (wave.engine_private[0] == kFaultLanes && isa::unit_of(op->inst.opcode) == isa::Unit::vector_memory)
-      add_access(at, c.addresses, wave.engine_private[3], static_cast<uint32_t>(wave.engine_private[2]));
-    if (in_lds && exec != 0) {
-      ++at.lds.count;
-      at.lds.halves += (static_cast<uint32_t>(exec) != 0) + (exec >> 32 != 0);
-      at.lds.cycles += cycles;
-    }
+    add_lds_access(at, exec, cycles);
+    add_vector_access(at, c, *op, exec);
     if (reason != ExitReason::kYield || op->inst.opcode == isa::Opcode::s_sleep) return reason;
     if (has_turns && wave.polls_left == 0) return reason;
   }

@@ -25,6 +25,8 @@ struct CodeRegion {
 // = bytes per lane, [3] = mask of the lanes that access memory. wave.fault_write tells load from store.
 inline constexpr uint64_t kFaultScalar = 0;
 inline constexpr uint64_t kFaultLanes = 1;
+// As bytes per lane: the lane reads several places of an image, the address being where the image begins.
+inline constexpr uint32_t kUnknownBytes = ~uint32_t{0};
 // The lane whose access covers `address` (64 if none does, e.g. scalar loads), from that description.
 [[nodiscard]] uint32_t find_fault_lane(const WaveState& wave, uint64_t address);
 

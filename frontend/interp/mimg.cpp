@@ -219,7 +219,7 @@ Step sample(Context& c, const Op& op) {
   for (uint64_t m = exec; m != 0; m &= m - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(m));
     c.addresses[l] = a.image.base;
-    describe_access(c, uint64_t{1} << l, ~0u, false);
+    describe_access(c, uint64_t{1} << l, kUnknownBytes, false);
     const image::Sample<RowsFrom> one(a.image, sampler, a.fields, a.addresses(l));
     uint32_t result[4];
     if (gather)

@@ -17,6 +17,7 @@ void for_each_lane(uint64_t lanes, F&& function) {
 }  // namespace
 
 void InstructionProfile::add(const InstructionProfile& other) {
+  opcode = other.opcode;
   executed += other.executed;
   lanes += other.lanes;
   taken += other.taken;
@@ -31,6 +32,7 @@ void InstructionProfile::add(const InstructionProfile& other) {
   lds.count += other.lds.count;
   lds.halves += other.lds.halves;
   lds.cycles += other.lds.cycles;
+  lds.least += other.lds.least;
 }
 
 void add(Profile& sum, const Profile& other) {
@@ -54,7 +56,7 @@ void add_access(InstructionProfile& at, const uint64_t* addresses, uint64_t lane
     touched[count++] = (addresses[l] + std::max(bytes, 1u) - 1) / kLine;
   });
   const auto end = touched.begin() + static_cast<ptrdiff_t>(count);
-  std::sort(touched.begin(), end);
+  if (!std::is_sorted(touched.begin(), end)) std::sort(touched.begin(), end);
   ++at.memory.count;
   at.memory.lanes += static_cast<uint64_t>(std::popcount(lanes));
   at.memory.lines += static_cast<uint64_t>(std::unique(touched.begin(), end) - touched.begin());
@@ -70,20 +72,24 @@ void add_access(InstructionProfile& at, const uint64_t* addresses, uint64_t lane
   }
 }
 
-unsigned lds_cycles(const uint32_t* addresses, uint64_t lanes) {
-  constexpr unsigned kBanks = 32, kHalf = kWaveSize / 2;
-  unsigned cycles = 0;
+LdsCycles lds_cycles(const uint32_t* addresses, uint64_t lanes, unsigned dwords) {
+  constexpr unsigned kBanks = 32, kHalf = kWaveSize / 2, kMostDwords = 4;
+  LdsCycles cycles;
   for (unsigned half = 0; half < 2; ++half) {
-    std::array<uint32_t, kHalf> dwords;
+    std::array<uint32_t, size_t{kHalf} * kMostDwords> wanted;
     size_t count = 0;
-    for_each_lane(lanes >> (half * kHalf) & 0xffffffff,
-                  [&](unsigned l) { dwords[count++] = addresses[half * kHalf + l] / 4; });
-    const auto end = dwords.begin() + static_cast<ptrdiff_t>(count);
-    std::sort(dwords.begin(), end);
-    std::array<unsigned, kBanks> wanted{};
-    const auto last = std::unique(dwords.begin(), end);
-    std::for_each(dwords.begin(), last, [&](uint32_t dword) { ++wanted[dword % kBanks]; });
-    cycles += count == 0 ? 0 : *std::max_element(wanted.begin(), wanted.end());
+    for_each_lane(lanes >> (half * kHalf) & 0xffffffff, [&](unsigned l) {
+      for (unsigned d = 0; d < std::min(dwords, kMostDwords); ++d)
+        wanted[count++] = addresses[half * kHalf + l] / 4 + d;
+    });
+    if (count == 0) continue;
+    const auto end = wanted.begin() + static_cast<ptrdiff_t>(count);
+    if (!std::is_sorted(wanted.begin(), end)) std::sort(wanted.begin(), end);
+    const auto last = std::unique(wanted.begin(), end);
+    std::array<unsigned, kBanks> of_bank{};
+    std::for_each(wanted.begin(), last, [&](uint32_t dword) { ++of_bank[dword % kBanks]; });
+    cycles.taken += *std::max_element(of_bank.begin(), of_bank.end());
+    cycles.least += (static_cast<unsigned>(last - wanted.begin()) + kBanks - 1) / kBanks;
   }
   return cycles;
 }

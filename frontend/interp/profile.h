@@ -4,16 +4,19 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "frontend/isa/opcode.h"
+
 namespace wavejit::interp {
 
 // Of one instruction. Sums over its executions.
 struct InstructionProfile {
+  isa::Opcode opcode{};
   uint64_t executed = 0;  // by a wave: 64 lanes count once
   uint64_t lanes = 0;     // active ones
   uint64_t taken = 0;     // of a branch: how often the wave did not go on behind it
 
-  // Accesses to global memory, scratch and images, by vector instructions, of which the interpreter knows each lane's
-  // address; the executions of others (scalar loads, the LDS) are none.
+  // Accesses to global memory, scratch and images by vector instructions. Scalar loads, the LDS and samples of images are
+  // none.
   struct Accesses {
     uint64_t count = 0;
     uint64_t same = 0;         // all lanes at one place
@@ -29,7 +32,8 @@ struct InstructionProfile {
   struct LdsAccesses {
     uint64_t count = 0;
     uint64_t halves = 0;  // of waves: 32 lanes, of which at least one is active
-    uint64_t cycles = 0;  // see lds_cycles()
+    uint64_t cycles = 0;  // LdsCycles::taken
+    uint64_t least = 0;   // LdsCycles::least
   } lds;
 
   void add(const InstructionProfile& other);
@@ -43,9 +47,14 @@ void add(Profile& sum, const Profile& other);
 // An access to memory by the lanes of the mask, so many bytes each.
 void add_access(InstructionProfile& at, const uint64_t* addresses, uint64_t lanes, uint32_t bytes);
 
-// How many cycles the hardware's LDS takes for the first dwords of an access: in each cycle every one of its 32 banks
+// Cycles of an access to the hardware's LDS.
+struct LdsCycles {
+  unsigned taken = 0;
+  unsigned least = 0;  // for as many different dwords, spread over all banks
+};
+// Of the lanes of the mask, each with up to 4 dwords from its address on: in each cycle every one of the LDS's 32 banks
 // serves one dword to all lanes of half a wave that want it (AMD OpenCL Optimization Guide, "Local Memory (LDS)
-// Optimization"). Without conflicts 1 for each half.
-[[nodiscard]] unsigned lds_cycles(const uint32_t* addresses, uint64_t lanes);
+// Optimization").
+[[nodiscard]] LdsCycles lds_cycles(const uint32_t* addresses, uint64_t lanes, unsigned dwords);
 
 }  // namespace wavejit::interp

@@ -60,7 +60,8 @@ TEST(Profile, SumsKeepTheLastStride) {
   other.executed = 4;
   other.lanes = 100;
   other.taken = 2;
-  other.lds = {.count = 1, .halves = 2, .cycles = 5};
+  other.opcode = isa::Opcode::s_nop;
+  other.lds = {.count = 1, .halves = 2, .cycles = 5, .least = 3};
   sum.add(other);
   EXPECT_EQ(sum.executed, 7u);
   EXPECT_EQ(sum.lanes, 100u);
@@ -70,12 +71,18 @@ TEST(Profile, SumsKeepTheLastStride) {
   EXPECT_EQ(sum.memory.stride, 16);
   EXPECT_EQ(sum.memory.lines, 20u);
   EXPECT_EQ(sum.lds.cycles, 5u);
+  EXPECT_EQ(sum.lds.least, 3u);
+  EXPECT_EQ(sum.opcode, isa::Opcode::s_nop);
+}
+
+LdsCycles all_cycles(const std::function<uint32_t(unsigned lane)>& address, uint64_t lanes, unsigned dwords) {
+  std::array<uint32_t, kWaveSize> addresses;
+  for (unsigned l = 0; l < kWaveSize; ++l) addresses[l] = address(l);
+  return lds_cycles(addresses.data(), lanes, dwords);
 }
 
 unsigned cycles(const std::function<uint32_t(unsigned lane)>& address, uint64_t lanes) {
-  std::array<uint32_t, kWaveSize> addresses;
-  for (unsigned l = 0; l < kWaveSize; ++l) addresses[l] = address(l);
-  return lds_cycles(addresses.data(), lanes);
+  return all_cycles(address, lanes, 1).taken;
 }
 
 TEST(Profile, BanksOfTheLds) {
@@ -88,6 +95,22 @@ TEST(Profile, BanksOfTheLds) {
   EXPECT_EQ(cycles([](unsigned l) { return 128 * l; }, 0xffff), 16u);
   EXPECT_EQ(cycles([](unsigned l) { return 128 * l; }, uint64_t{7} << 40), 3u);
   EXPECT_EQ(cycles([](unsigned l) { return l; }, 0), 0u);
+}
+
+// More than a dword of each lane takes more cycles than one, which is no conflict.
+TEST(Profile, WideAccessesToTheLds) {
+  for (const unsigned dwords : {1u, 2u, 3u, 4u}) {
+    const LdsCycles next = all_cycles([&](unsigned l) { return 4 * dwords * l; }, kAll, dwords);
+    EXPECT_EQ(next.taken, 2 * dwords);
+    EXPECT_EQ(next.least, 2 * dwords);
+    const LdsCycles rows = all_cycles([](unsigned l) { return 128 * l; }, kAll, dwords);
+    EXPECT_EQ(rows.taken, 64u);
+    EXPECT_EQ(rows.least, 2 * dwords);
+    const LdsCycles same = all_cycles([](unsigned) { return 256; }, kAll, dwords);
+    EXPECT_EQ(same.taken, 2u);
+    EXPECT_EQ(same.least, 2u);
+  }
+  EXPECT_EQ(all_cycles([](unsigned l) { return 16 * (l ^ 3); }, 0xff, 4).taken, 1u);
 }
 
 }  // namespace
