@@ -80,6 +80,20 @@ void prepare_driver_tree() {
   fmt::print(stderr, "wavejit: There is no place for the driver's files: {}.\n", problem);
 }
 
+// The file as programs are to write it; throws InputError where they could not. %p stands for numbers to come.
+std::string output_path(const std::string& name, const char* option) {
+  const fs::path path = fs::absolute(name);
+  const fs::path folder = path.parent_path();
+  const auto refuse = [&](const std::string& why) {
+    throw InputError(fmt::format("{} '{}' cannot be written: {}.", option, name, why));
+  };
+  if (fs::is_directory(path)) refuse("it is a directory");
+  if (!fs::is_directory(folder)) refuse(fmt::format("there is no directory '{}'", folder.string()));
+  const bool there = fs::exists(path);
+  if (access(there ? path.c_str() : folder.c_str(), there ? W_OK : W_OK | X_OK) != 0) refuse(std::strerror(errno));
+  return path.string();
+}
+
 void run(const ExecOptions& options) {
   const fs::path folder = library_folder();
   prepend("LD_LIBRARY_PATH", folder.string(), ':');
@@ -98,8 +112,8 @@ void run(const ExecOptions& options) {
   prepare_driver_tree();
   if (!options.engine.empty()) set("WAVEJIT_ENGINE", options.engine);
   // Programs may change their folder, and their children have reports of their own only by name.
-  if (!options.report.empty()) set("WAVEJIT_REPORT", fs::absolute(options.report).string());
-  if (!options.profile.empty()) set("WAVEJIT_PROFILE", fs::absolute(options.profile).string());
+  if (!options.report.empty()) set("WAVEJIT_REPORT", output_path(options.report, "--report"));
+  if (!options.profile.empty()) set("WAVEJIT_PROFILE", output_path(options.profile, "--profile"));
   if (!options.save_code.empty()) set("WAVEJIT_SAVE_CODE", fs::absolute(options.save_code).string());
   if (options.threads != 0) set("WAVEJIT_THREADS", std::to_string(options.threads));
   if (options.schedule != 0) set("WAVEJIT_SCHEDULE", std::to_string(options.schedule));
@@ -141,14 +155,11 @@ void add_exec(CLI::App& app) {
       ->check(check_not_negative);
   command->add_option("--timeout", options->timeout, "Seconds after which a kernel is stopped with an error")
       ->check(check_not_negative);
-  CLI::Option* report =
-      command->add_option("--report", options->report,
-                          "File for what its kernels executed, exact or not, as JSON; %p becomes the process's number");
-  command
-      ->add_option("--profile", options->profile,
-                   "File for what each instruction of its kernels did, which are interpreted for it; %p becomes the "
-                   "process's number")
-      ->excludes(report);
+  command->add_option("--report", options->report,
+                      "File for what its kernels executed, exact or not, as JSON; %p becomes the process's number");
+  command->add_option("--profile", options->profile,
+                      "File for what each instruction of its kernels did, which are interpreted for it; %p becomes the "
+                      "process's number");
   command->add_option("--save-code", options->save_code,
                       "Directory for the code objects that it loads, those compiled at run time included");
   command->add_option("--disable", options->disabled_passes, kDisableHelp)->check(check_disabled);

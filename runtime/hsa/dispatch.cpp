@@ -138,19 +138,17 @@ Expected<void> run_dispatch(Queue& queue, const hsa_kernel_dispatch_packet_t& pa
   request.waiting = [&queue, index] { queue.begin_next(index); };
   if (runtime::shadow::Shadow* shadow = runtime::shadow::of_process()) shadow->begin(request);
   runtime::LaunchStats stats;
+  if (!profiles() && !reports()) return runtime::launch(request, stats);
+  interp::Profile profile;
   if (profiles()) {
-    interp::Profile profile;
     request.engine = runtime::Engine::interpreter;
     request.profile = &profile;
-    Expected<void> result = runtime::launch(request, stats);
-    add_to_profile(request, profile);
-    return result;
   }
-  if (!reports()) return runtime::launch(request, stats);
   runtime::OpcodeCounts executed{};
-  request.executed = &executed;
+  if (reports()) request.executed = &executed;
   Expected<void> result = runtime::launch(request, stats);
-  add_to_report(request, executed);
+  if (profiles()) add_to_profile(request, profile, !result);
+  if (reports()) add_to_report(request, executed, !result);
   return result;
 }
 

@@ -13,6 +13,7 @@
 
 #include "runtime/api/profile_text.h"
 #include "runtime/hsa/output_file.h"
+#include "runtime/hsa/status.h"
 #include "runtime/kernel/symbols.h"
 
 namespace wavejit::hsa {
@@ -52,30 +53,36 @@ bool profiles() {
   return !profile_file().empty();
 }
 
-void add_to_profile(const runtime::LaunchRequest& request, const interp::Profile& profile) {
-  AllProfiles& all = all_profiles();
-  const std::lock_guard lock(all.mutex);
-  static const int at_exit = std::atexit(write_profile);
-  (void)at_exit;
-  Profiled& kernel = all.kernels[request.kernel];
-  kernel.module = request.module;
-  ++kernel.dispatches;
-  interp::add(kernel.profile, profile);
-  all.changed = true;
+void add_to_profile(const runtime::LaunchRequest& request, const interp::Profile& profile, bool failed) {
+  {
+    AllProfiles& all = all_profiles();
+    const std::lock_guard lock(all.mutex);
+    static const int at_exit = std::atexit(write_profile);
+    (void)at_exit;
+    Profiled& kernel = all.kernels[request.kernel];
+    kernel.module = request.module;
+    ++kernel.dispatches;
+    interp::add(kernel.profile, profile);
+    all.changed = true;
+  }
+  if (failed) write_profile();
 }
 
 void write_profile() {
+  if (is_forked_quietly()) return;
   AllProfiles& all = all_profiles();
   const std::lock_guard lock(all.mutex);
+  if (profiles() && all.kernels.empty()) say(fmt::format("No kernel ran: '{}' is not written.", profile_file()));
   if (!std::exchange(all.changed, false)) return;
   std::vector<std::pair<uint64_t, const codeobject::Kernel*>> order;  // those that execute most first
+  order.reserve(all.kernels.size());
   for (const auto& [kernel, its] : all.kernels) order.emplace_back(instructions(its), kernel);
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text;
   for (const auto& [executed, kernel] : order) {
     const Profiled& its = all.kernels.at(kernel);
-    text += fmt::format("{}: {} dispatches, {} instructions of waves\n", runtime::demangled(kernel->name),
-                        its.dispatches, executed);
+    text += fmt::format("{}: {} dispatch{}\n", runtime::demangled(kernel->name), its.dispatches,
+                        its.dispatches == 1 ? "" : "es");
     const auto listing = runtime::profile_text(*its.module, *kernel, its.profile);
     text += (listing ? *listing : listing.error().message) + "\n";
   }

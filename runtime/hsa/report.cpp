@@ -7,6 +7,7 @@
 
 #include "runtime/api/c_api_internal.h"
 #include "runtime/hsa/output_file.h"
+#include "runtime/hsa/status.h"
 #include "runtime/kernel/symbols.h"
 #include "tools/report.h"
 
@@ -37,19 +38,23 @@ bool reports() {
   return !file_name().empty();
 }
 
-void add_to_report(const runtime::LaunchRequest& request, const runtime::OpcodeCounts& executed) {
-  Accumulated& all = accumulated();
-  const std::lock_guard lock(all.mutex);
-  static const int at_exit = std::atexit(write_report);
-  (void)at_exit;
-  all.engine.engine = request.engine == runtime::Engine::interpreter ? WAVEJIT_ENGINE_INTERP : WAVEJIT_ENGINE_JIT;
-  all.engine.isa = request.tier == backend::Tier::avx512 ? WAVEJIT_ISA_AVX512 : WAVEJIT_ISA_AVX2;
-  ++all.kernels[runtime::demangled(request.kernel->name)];
-  for (size_t i = 0; i < executed.size(); ++i) all.executed.handle()->counts[i] += executed[i];
-  all.changed = true;
+void add_to_report(const runtime::LaunchRequest& request, const runtime::OpcodeCounts& executed, bool failed) {
+  {
+    Accumulated& all = accumulated();
+    const std::lock_guard lock(all.mutex);
+    static const int at_exit = std::atexit(write_report);
+    (void)at_exit;
+    all.engine.engine = request.engine == runtime::Engine::interpreter ? WAVEJIT_ENGINE_INTERP : WAVEJIT_ENGINE_JIT;
+    all.engine.isa = request.tier == backend::Tier::avx512 ? WAVEJIT_ISA_AVX512 : WAVEJIT_ISA_AVX2;
+    ++all.kernels[runtime::demangled(request.kernel->name)];
+    for (size_t i = 0; i < executed.size(); ++i) all.executed.handle()->counts[i] += executed[i];
+    all.changed = true;
+  }
+  if (failed) write_report();
 }
 
 void write_report() {
+  if (is_forked_quietly()) return;
   Accumulated& all = accumulated();
   const std::lock_guard lock(all.mutex);
   if (!all.changed) return;

@@ -24,8 +24,12 @@ namespace {
 std::atomic<bool> forked{false}, said_forked{false};
 }  // namespace
 
+bool is_forked_quietly() {
+  return forked.load(std::memory_order_relaxed);
+}
+
 bool is_forked() {
-  if (!forked.load(std::memory_order_relaxed)) return false;
+  if (!is_forked_quietly()) return false;
   // Not by say(): a thread that is not here may have locked the stream.
   constexpr std::string_view kText =
       "wavejit: This process is a child of fork() by a process that has called hsa_init. It cannot use the device.\n";

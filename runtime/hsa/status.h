@@ -37,6 +37,8 @@ extern constinit std::atomic<uint32_t> references;
 // In a child of fork() by a process that has called hsa_init: neither the threads of the runtime nor what they hold locked
 // are of any use there, and the driver refuses it on hardware. Nothing is open, nor can be. Says so once if it is asked.
 [[nodiscard]] bool is_forked();
+// The same, without a message.
+[[nodiscard]] bool is_forked_quietly();
 // From the first hsa_init on, so that children know.
 void watch_forks();
 
