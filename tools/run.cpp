@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -47,9 +48,9 @@ Json base_json(const Plan& plan, const Runner& runner) {
   return json;
 }
 
-// Errors of the launch as JSON too, so that scripts need not parse text. Rethrows.
+// Errors of the launch as JSON too, so that scripts need not parse text, with what `also` has by then. Rethrows.
 template <typename Body>
-void with_json_errors(bool json, Body&& body) {
+void with_json_errors(bool json, Body&& body, const Json& also = Json::object()) {
   try {
     body();
   } catch (const Exception& e) {
@@ -61,7 +62,9 @@ void with_json_errors(bool json, Body&& body) {
       if (e.pc()) error["pc"] = *e.pc();
       if (e.lane()) error["lane"] = *e.lane();
       if (e.address()) error["address"] = *e.address();
-      fmt::print("{}\n", to_text(Json{{"error", error}}, 2));
+      Json out{{"error", error}};
+      out.update(also);
+      fmt::print("{}\n", to_text(out, 2));
     }
     throw;
   } catch (const InputError& e) {
@@ -101,14 +104,21 @@ void print_buffers(const Plan& plan, const Runner& runner, Json* json) {
 Json profile_json(const Profile& profile, const Kernel& kernel) {
   Json rows = Json::array();
   for (const wavejit_profile_entry& at : profile.entries(kernel)) {
-    Json row{{"address", at.address}, {"executed", at.executed}, {"lanes", at.lanes}, {"taken", at.taken}};
+    Json row{{"address", at.address},
+             {"mnemonic", at.mnemonic},
+             {"executed", at.executed},
+             {"lanes", at.lanes},
+             {"taken", at.taken}};
     if (at.accesses != 0)
       row["memory"] = {{"accesses", at.accesses},       {"lanes", at.access_lanes},
                        {"bytes", at.access_bytes},      {"lines", at.lines},
                        {"consecutive", at.consecutive}, {"same", at.same},
                        {"strided", at.strided},         {"stride", at.stride}};
     if (at.lds_accesses != 0)
-      row["lds"] = {{"accesses", at.lds_accesses}, {"halves", at.lds_halves}, {"cycles", at.lds_cycles}};
+      row["lds"] = {{"accesses", at.lds_accesses},
+                    {"halves", at.lds_halves},
+                    {"cycles", at.lds_cycles},
+                    {"least_cycles", at.lds_least}};
     rows.push_back(std::move(row));
   }
   return rows;
@@ -118,11 +128,29 @@ struct RunOutput {
   bool json = false, count = false, report = false, profile = false;
 };
 
+// Prints what another launch does in the interpreter, or adds it to `json`, also if it fails, and throws then.
+void print_profile(Runner& runner, Json* json) {
+  const auto [profile, failure] = runner.profile();
+  const bool any = !profile.entries(runner.kernel()).empty();
+  if (json)
+    (*json)["profile"] = profile_json(profile, runner.kernel());
+  else if (any || !failure)
+    fmt::print("{}", profile.text(runner.kernel()));
+  if (failure) std::rethrow_exception(failure);
+}
+
 void run(const Plan& plan, const RunOutput& output) {
   const bool json = output.json;
-  with_json_errors(json, [&] {
+  Json failure = Json::object();  // what is printed with an error
+  const auto body = [&] {
     Runner runner(plan);
-    Timing timing = runner.run(parse_engine(plan.engine), parse_isa(plan.isa));
+    Timing timing;
+    try {
+      timing = runner.run(parse_engine(plan.engine), parse_isa(plan.isa));
+    } catch (const Exception&) {
+      if (output.profile) print_profile(runner, json ? &failure : nullptr);
+      throw;
+    }
     runner.save_outputs();
     if (json) {
       Json buffers = Json::object();
@@ -132,7 +160,10 @@ void run(const Plan& plan, const RunOutput& output) {
       out.update(timing_json(timing));
       out.update(buffers);
       if (output.report) out["report"] = report_json(runner.report(timing), timing.last);
-      if (output.profile) out["profile"] = profile_json(runner.profile(), runner.kernel());
+      if (output.profile) {
+        print_profile(runner, &failure);
+        out.update(failure);
+      }
       fmt::print("{}\n", to_text(out, 2));
       return;
     }
@@ -158,8 +189,9 @@ void run(const Plan& plan, const RunOutput& output) {
     if (timing.host_instructions) fmt::print(", {} x86 instructions", timing.host_instructions);
     fmt::print("\n");
     if (output.report) print_report(runner.report(timing), timing.last);
-    if (output.profile) fmt::print("{}", runner.profile().text(runner.kernel()));
-  });
+    if (output.profile) print_profile(runner, nullptr);
+  };
+  with_json_errors(json, body, failure);
 }
 
 struct Contender {

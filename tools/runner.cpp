@@ -289,12 +289,16 @@ Report Runner::report(const Timing& timing) {
   return report;
 }
 
-Profile Runner::profile() {
-  Profile profile;
+Runner::ProfiledLaunch Runner::profile() {
+  ProfiledLaunch result;
   LaunchOptions launched = options(WAVEJIT_ENGINE_INTERP, WAVEJIT_ISA_AUTO);
-  launched.profile = profile.handle();
-  (void)launch(launched);
-  return profile;
+  launched.profile = result.profile.handle();
+  try {
+    (void)launch(launched);
+  } catch (const Exception&) {
+    result.failure = std::current_exception();
+  }
+  return result;
 }
 
 const uint8_t* Runner::buffer(uint32_t index) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,8 +65,12 @@ class Runner {
   // What another launch, on the same engine, executes: buffers change.
   [[nodiscard]] Report report(const Timing& timing);
 
-  // What each instruction does in another launch, in the interpreter: buffers change.
-  [[nodiscard]] Profile profile();
+  // What each instruction does in another launch, in the interpreter, until it ends or fails: buffers change.
+  struct ProfiledLaunch {
+    Profile profile;
+    std::exception_ptr failure;  // an Exception, or null
+  };
+  [[nodiscard]] ProfiledLaunch profile();
 
   // Contents of the buffer of argument `index` after the last launch; throws InputError when it is none.
   [[nodiscard]] const uint8_t* buffer(uint32_t index) const;

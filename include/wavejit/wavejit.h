@@ -509,16 +509,19 @@ typedef struct wavejit_dump_options {
 WAVEJIT_API wavejit_status wavejit_kernel_dump(const wavejit_kernel* kernel, const wavejit_dump_options* options,
                                                wavejit_write_fn write, void* user) WAVEJIT_NOEXCEPT;
 
-/* What instructions of kernels did. Launches that are given the same profile add to it one after the other. */
+/* What instructions of kernels did, for each kernel apart. Launches that are given the same profile add to it one after
+ * the other; those that fail add what was executed until then. It keeps the modules of its launches loaded. Any thread may
+ * use it. */
 typedef struct wavejit_profile wavejit_profile;
 
 /* Of one instruction. Sums over its executions. */
 typedef struct wavejit_profile_entry {
   size_t size;
-  uint64_t address;  /* as wavejit_kernel_dump() prints it */
-  uint64_t executed; /* by waves: 64 lanes count once */
-  uint64_t lanes;    /* active ones */
-  uint64_t taken;    /* branches: how often the wave did not go on behind it */
+  uint64_t address;     /* as wavejit_kernel_dump() prints it */
+  const char* mnemonic; /* static storage */
+  uint64_t executed;    /* by waves: 64 lanes count once */
+  uint64_t lanes;       /* active ones */
+  uint64_t taken;       /* branches: how often the wave did not go on behind it */
   /* Accesses by vector instructions to memory, not to the LDS, of which the address of each lane is known. */
   uint64_t accesses;
   uint64_t access_lanes; /* lanes that access memory */
@@ -528,22 +531,23 @@ typedef struct wavejit_profile_entry {
   int64_t stride;        /* bytes; of the last one of these */
   uint64_t lines;        /* of 64 bytes, that the accesses touch */
   uint64_t access_bytes; /* of a lane, in the last access */
-  /* Accesses to the LDS. Half waves in which some lane is active, and the cycles that their first dwords take with 32 banks
-   * that each serve one dword a cycle: as many as half waves if no two lanes want different dwords of a bank. */
+  /* Accesses to the LDS with an address for each lane. */
   uint64_t lds_accesses;
-  uint64_t lds_halves;
-  uint64_t lds_cycles;
+  uint64_t lds_halves; /* half waves in which some lane is active */
+  uint64_t lds_cycles; /* that these take with 32 banks, each of which serves one dword a cycle */
+  uint64_t lds_least; /* that as many different dwords take if they are spread over all banks: without bank conflicts */
 } wavejit_profile_entry;
 
 /* NULL when out of memory. Destroyed by its owner when no launch uses it; NULL is ignored. */
 WAVEJIT_API wavejit_profile* wavejit_profile_create(void) WAVEJIT_NOEXCEPT;
 WAVEJIT_API void wavejit_profile_destroy(wavejit_profile* profile) WAVEJIT_NOEXCEPT;
-/* The `index`-th instruction of the kernel that was executed, in the order of addresses. WAVEJIT_NOT_FOUND beyond the
- * last. The module that launches were made from must be the kernel's. */
+/* The `index`-th instruction that launches of the kernel executed, in the order of addresses, functions that it calls
+ * included. WAVEJIT_NOT_FOUND beyond the last, and if no launch was of this kernel of this module. */
 WAVEJIT_API wavejit_status wavejit_profile_get_entry(const wavejit_profile* profile, const wavejit_kernel* kernel,
                                                      size_t index, wavejit_profile_entry* entry) WAVEJIT_NOEXCEPT;
-/* The kernel's disassembly, with executions by waves and the mean of active lanes in front of each instruction, and how
- * often a branch was taken or what addresses an access had behind it. */
+/* A summary, and the disassembly of the kernel and of the functions that it called, with executions by waves and the mean
+ * of active lanes in front of each instruction, and how often a branch was taken or what addresses an access had behind
+ * it. */
 WAVEJIT_API wavejit_status wavejit_profile_write(const wavejit_profile* profile, const wavejit_kernel* kernel,
                                                  wavejit_write_fn write, void* user) WAVEJIT_NOEXCEPT;
 

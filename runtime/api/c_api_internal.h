@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -65,10 +66,12 @@ struct wavejit_report {
 
 struct wavejit_profile {
   mutable std::mutex mutex;
-  wavejit::interp::Profile counts;
-  // What was last asked for; dropped when `counts` change.
-  mutable const wavejit::codeobject::Kernel* kernel = nullptr;
-  mutable std::vector<std::pair<uint64_t, wavejit::interp::InstructionProfile>> rows;  // profile_of(*kernel)
+  struct OfKernel {
+    std::shared_ptr<const wavejit::runtime::Module> module;  // the kernel lives as long
+    wavejit::interp::Profile counts;
+    mutable std::vector<std::pair<uint64_t, wavejit::interp::InstructionProfile>> rows;  // profile_of() if any
+  };
+  std::map<const wavejit::codeobject::Kernel*, OfKernel> kernels;
 };
 
 namespace wavejit::runtime {

@@ -397,8 +397,10 @@ Expected<void> run_launch(const wavejit_kernel& kernel, const wavejit_launch_opt
   }
   if (options.profile) {
     const std::lock_guard lock(options.profile->mutex);
-    wavejit::interp::add(options.profile->counts, profile);
-    options.profile->kernel = nullptr;
+    wavejit_profile::OfKernel& its = options.profile->kernels[request.kernel];
+    its.module = request.module;
+    wavejit::interp::add(its.counts, profile);
+    its.rows.clear();
   }
   stats.wall_ns = result.wall_ns;
   stats.translate_ns = result.translate_ns;

@@ -3,6 +3,7 @@
 
 #include <mutex>
 
+#include "frontend/isa/info.h"
 #include "runtime/api/c_api_internal.h"
 #include "runtime/api/profile_text.h"
 
@@ -23,17 +24,18 @@ wavejit_status wavejit_profile_get_entry(const wavejit_profile* profile, const w
   return guarded([&] {
     if (!profile || !kernel || !entry) return invalid("wavejit_profile_get_entry: NULL argument.");
     const std::lock_guard lock(profile->mutex);
-    if (profile->kernel != kernel->kernel) {
-      profile->rows = wavejit::runtime::profile_of(*kernel->module, *kernel->kernel, profile->counts);
-      profile->kernel = kernel->kernel;
-    }
-    if (index >= profile->rows.size())
+    const auto its = profile->kernels.find(kernel->kernel);
+    if (its != profile->kernels.end() && its->second.rows.empty())
+      its->second.rows = wavejit::runtime::profile_of(*kernel->module, its->second.counts);
+    if (its == profile->kernels.end() || index >= its->second.rows.size())
       return report({.code = ErrorCode::kNotFound,
                      .message = fmt::format("The profile of kernel '{}' has no entry {}.", kernel->kernel->name, index),
                      .kernel = kernel->kernel->name});
-    const auto& [address, at] = profile->rows[index];
+    const auto& [address, at] = its->second.rows[index];
+    const char* const mnemonic = wavejit::isa::info(at.opcode).name.data();  // a literal
     return wavejit::runtime::write_info(entry, {.size = 0,
                                                 .address = address,
+                                                .mnemonic = mnemonic,
                                                 .executed = at.executed,
                                                 .lanes = at.lanes,
                                                 .taken = at.taken,
@@ -47,7 +49,8 @@ wavejit_status wavejit_profile_get_entry(const wavejit_profile* profile, const w
                                                 .access_bytes = at.memory.bytes,
                                                 .lds_accesses = at.lds.count,
                                                 .lds_halves = at.lds.halves,
-                                                .lds_cycles = at.lds.cycles});
+                                                .lds_cycles = at.lds.cycles,
+                                                .lds_least = at.lds.least});
   });
 }
 
@@ -56,7 +59,10 @@ wavejit_status wavejit_profile_write(const wavejit_profile* profile, const wavej
   return guarded([&] {
     if (!profile || !kernel || !write) return invalid("wavejit_profile_write: NULL argument.");
     const std::lock_guard lock(profile->mutex);
-    const auto text = wavejit::runtime::profile_text(*kernel->module, *kernel->kernel, profile->counts);
+    const auto its = profile->kernels.find(kernel->kernel);
+    const auto text =
+        wavejit::runtime::profile_text(*kernel->module, *kernel->kernel,
+                                       its == profile->kernels.end() ? wavejit::interp::Profile() : its->second.counts);
     if (!text) return report(text.error());
     write(user, text->data(), text->size());
     return WAVEJIT_OK;

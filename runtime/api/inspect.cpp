@@ -29,20 +29,22 @@ namespace {
 
 using codeobject::Kernel;
 
-// Instructions of the kernel in address order: those reachable from its entry by direct control flow.
+// Instructions of the kernel in address order: those that are reachable by direct control flow from its entry and from
+// other addresses in its code segment.
 struct Listing {
   std::map<uint64_t, isa::Instruction> instructions;
   std::map<uint64_t, isa::Instruction> illegal;  // only `words` and `size` mean something
   std::set<uint64_t> targets;
 };
 
-Listing walk(const Module& module, const Kernel& kernel) {
+Listing walk(const Module& module, const Kernel& kernel, std::span<const uint64_t> reached = {}) {
   Listing listing;
   const uint64_t entry = kernel.descriptor.entry;
   const std::span<const uint8_t> region = code_region(module.object(), entry);
   if (region.empty()) return listing;
   const auto base = reinterpret_cast<uint64_t>(region.data());
-  std::vector<uint64_t> work{entry};
+  std::vector<uint64_t> work(reached.begin(), reached.end());
+  work.push_back(entry);
   while (!work.empty()) {
     uint64_t pc = work.back();
     work.pop_back();
@@ -147,11 +149,11 @@ tl::unexpected<Error> with_kernel(Error error, const Kernel& kernel) {
 namespace {
 
 // The kernel's own code in full, so that what only a call or jump through a register reaches is there too.
-Listing whole_listing(const Module& module, const Kernel& kernel) {
+Listing whole_listing(const Module& module, const Kernel& kernel, std::span<const uint64_t> reached) {
   const uint64_t entry = kernel.descriptor.entry;
   const std::span<const uint8_t> region = code_region(module.object(), entry);
   const auto base = reinterpret_cast<uint64_t>(region.data());
-  Listing listing = walk(module, kernel);
+  Listing listing = walk(module, kernel, reached);
   const uint64_t end = std::min<uint64_t>(entry + kernel.code_size, base + region.size());
   for (uint64_t pc = entry; pc < end;) {
     isa::Instruction inst;
@@ -174,18 +176,13 @@ Listing whole_listing(const Module& module, const Kernel& kernel) {
 
 }  // namespace
 
-std::vector<uint64_t> instructions_of(const Module& module, const Kernel& kernel) {
-  std::vector<uint64_t> addresses;
-  for (const auto& [pc, inst] : whole_listing(module, kernel).instructions) addresses.push_back(pc);
-  return addresses;
-}
-
 Expected<std::string> dump_gcn(const Module& module, const Kernel& kernel,
-                               const std::function<Annotation(const isa::Instruction&)>& annotate) {
+                               const std::function<Annotation(const isa::Instruction&)>& annotate,
+                               std::span<const uint64_t> reached) {
   if (code_region(module.object(), kernel.descriptor.entry).empty())
     return make_error(ErrorCode::kBadCodeObject,
                       fmt::format("The entry of kernel '{}' is outside of the code.", kernel.name));
-  const Listing listing = whole_listing(module, kernel);
+  const Listing listing = whole_listing(module, kernel, reached);
   std::map<uint64_t, unsigned> labels;
   for (const uint64_t target : listing.targets) labels.emplace(target, static_cast<unsigned>(labels.size()));
   std::map<uint64_t, std::string> lines;

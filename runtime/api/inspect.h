@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,11 +23,12 @@ struct Annotation {
   std::string before;  // as long for all instructions
   std::string behind;
 };
-// One line per instruction: ELF address, encoding, text; labels at branch targets. `annotate` may be empty.
+// One line per instruction: ELF address, encoding, text; labels at branch targets. `annotate` may be empty; it is called in
+// the order of addresses. `reached`: loaded addresses of further instructions; those of the kernel's code segment are
+// listed with what follows them.
 [[nodiscard]] Expected<std::string> dump_gcn(const Module& module, const codeobject::Kernel& kernel,
-                                             const std::function<Annotation(const isa::Instruction&)>& annotate = {});
-// The addresses of these instructions, in ascending order.
-[[nodiscard]] std::vector<uint64_t> instructions_of(const Module& module, const codeobject::Kernel& kernel);
+                                             const std::function<Annotation(const isa::Instruction&)>& annotate = {},
+                                             std::span<const uint64_t> reached = {});
 // What is dumped is the code for waves that start with EXEC all ones; with a work-group size, for complete work-groups
 // of that size (static LDS only, hidden arguments as launches usually have them).
 struct DumpOptions {

@@ -8,15 +8,13 @@
 #include "frontend/isa/decoder.h"
 #include "frontend/isa/info.h"
 #include "runtime/api/inspect.h"
+#include "runtime/api/profile_summary.h"
+#include "runtime/kernel/symbols.h"
 
 namespace wavejit::runtime {
 namespace {
 
 using interp::InstructionProfile;
-
-double part(uint64_t of, uint64_t all) {
-  return all == 0 ? 0 : static_cast<double>(of) / static_cast<double>(all);
-}
 
 std::string describe_branch(const isa::Instruction& inst, const InstructionProfile& at) {
   if (isa::info(inst.opcode).control_flow != isa::ControlFlow::cond_branch) return {};
@@ -41,31 +39,41 @@ std::string describe_memory(const InstructionProfile::Accesses& memory) {
 
 std::string describe_lds(const InstructionProfile::LdsAccesses& lds) {
   if (lds.count == 0) return {};
-  if (lds.cycles == lds.halves) return "LDS without bank conflicts";
-  return fmt::format("LDS banks {:.1f} cycles for each 32 lanes", part(lds.cycles, lds.halves));
+  if (lds.cycles == lds.least) return "LDS without bank conflicts";
+  return fmt::format("LDS banks {:.1f} cycles for each 32 lanes, without conflicts {:.1f}",
+                     part(lds.cycles, lds.halves), part(lds.least, lds.halves));
 }
 
 }  // namespace
 
-std::vector<std::pair<uint64_t, InstructionProfile>> profile_of(const Module& module, const codeobject::Kernel& kernel,
-                                                                const interp::Profile& profile) {
+std::vector<std::pair<uint64_t, InstructionProfile>> profile_of(const Module& module, const interp::Profile& profile) {
   std::vector<std::pair<uint64_t, InstructionProfile>> rows;
-  for (const uint64_t pc : instructions_of(module, kernel))
-    if (const auto at = profile.find(pc); at != profile.end())
-      rows.emplace_back(pc - module.object().load_bias(), at->second);
+  for (const auto& [pc, at] : profile)
+    if (!code_region(module.object(), pc).empty()) rows.emplace_back(pc - module.object().load_bias(), at);
+  std::sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return rows;
 }
 
 Expected<std::string> profile_text(const Module& module, const codeobject::Kernel& kernel,
                                    const interp::Profile& profile) {
+  const codeobject::CodeObject& object = module.object();
+  ProfileSummary summary(object.load_bias());
+  std::vector<uint64_t> reached;
+  for (const auto& [pc, at] : profile) {
+    reached.push_back(pc);
+    if (code_region(object, pc).empty()) summary.add_elsewhere(at);
+  }
   std::optional<std::string> line;  // of the source, that was printed last
   const auto annotate = [&](const isa::Instruction& inst) {
     Annotation note{.above = {}, .before = fmt::format("{:21}", ""), .behind = {}};
-    if (std::optional<std::string> its = module.object().source_line(inst.pc); its && its != line) {
-      note.above = fmt::format("{:21}  ; {}\n", "", *its);
-      line = std::move(its);
-    }
+    const auto function = object.function_at(inst.pc);
+    if (function && function->address == inst.pc && inst.pc != kernel.descriptor.entry)
+      note.above = fmt::format("{}:\n", demangled(function->name));
+    std::optional<std::string> its = object.source_line(inst.pc);
+    if (its && its != line) note.above += fmt::format("{:21}  ; {}\n", "", *its);
     const auto found = profile.find(inst.pc);
+    if (found != profile.end()) summary.add(inst, found->second, its.value_or(""));
+    if (its) line = std::move(its);
     if (found == profile.end()) return note;
     const InstructionProfile& at = found->second;
     note.before = fmt::format("{:14} {:6.1f}", at.executed, part(at.lanes, at.executed));
@@ -73,9 +81,9 @@ Expected<std::string> profile_text(const Module& module, const codeobject::Kerne
       if (!what.empty()) note.behind += "  ; " + what;
     return note;
   };
-  Expected<std::string> listing = dump_gcn(module, kernel, annotate);
+  Expected<std::string> listing = dump_gcn(module, kernel, annotate, reached);
   if (!listing) return listing;
-  return fmt::format("{:>14} {:>6}\n", "waves", "lanes") + *listing;
+  return summary.text() + fmt::format("{:>14} {:>6}\n", "waves", "lanes") + *listing;
 }
 
 }  // namespace wavejit::runtime

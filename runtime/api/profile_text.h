@@ -13,13 +13,13 @@
 
 namespace wavejit::runtime {
 
-// The kernel's instructions that were executed: address in the ELF file, and counts; in the order of addresses.
+// What the profile has of the module's code: address in the ELF file, and counts; in the order of addresses.
 [[nodiscard]] std::vector<std::pair<uint64_t, interp::InstructionProfile>> profile_of(const Module& module,
-                                                                                      const codeobject::Kernel& kernel,
                                                                                       const interp::Profile& profile);
 
-// dump_gcn() with two columns in front, executions by waves and active lanes on average, and behind each line what the
-// branch or the access did. Lines of the source stand in between where the code object knows them.
+// A summary (profile_summary.h), and dump_gcn() of the kernel and of what else was executed, with two columns in front,
+// executions by waves and active lanes on average, and behind each line what the branch or the access did. Lines of the
+// source and names of functions stand in between where the code object knows them. `profile`: of this kernel alone.
 [[nodiscard]] Expected<std::string> profile_text(const Module& module, const codeobject::Kernel& kernel,
                                                  const interp::Profile& profile);
 

@@ -24,6 +24,12 @@ namespace {
 
 constexpr unsigned kTurnsBetween = 2;  // of work-groups that are set aside, for each that begins
 
+OpcodeCounts opcodes_of(const interp::Profile& profile) {
+  OpcodeCounts counts{};
+  for (const auto& [pc, at] : profile) counts[static_cast<unsigned>(at.opcode)] += at.executed;
+  return counts;
+}
+
 class Worker final : private GroupRunner::Others {
  public:
   explicit Worker(LaunchState& shared) : shared_(shared), waves_(shared) { current_.arena = acquire_arena(); }
@@ -59,7 +65,10 @@ class Worker final : private GroupRunner::Others {
     const std::lock_guard lock(shared_.mutex);
     LaunchStats& stats = shared_.stats;
     if (waves_.executed()) shared_.profile->add(*waves_.executed());
-    if (waves_.profile()) interp::add(*shared_.request.profile, *waves_.profile());
+    if (const interp::Profile* profile = waves_.profile()) {
+      interp::add(*shared_.request.profile, *profile);
+      if (shared_.profile) shared_.profile->add(opcodes_of(*profile));
+    }
     stats.guest_instructions += instructions_;
     stats.workgroups += groups_;
     stats.waves += waves_begun_;

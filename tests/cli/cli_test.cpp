@@ -235,6 +235,37 @@ TEST_F(Cli, ProfileOfInstructions) {
   EXPECT_EQ(json["instructions"], executed);
 }
 
+// What a kernel does until it fails is shown, and the error and the exit code are those without a profile.
+TEST_F(Cli, ProfileOfAFailure) {
+  const std::string co = kernel_file(
+      {{.name = "fault", .body = "  v_mov_b32_e32 v2, 64\n  v_mov_b32_e32 v3, 0\n  store v[2:3], v0\n", .args = {}},
+       {.name = "forever", .body = ".Lx:\n  s_branch .Lx\n", .args = {}}});
+  const std::vector<std::string> args = {"run", co, "--global", "64", "--profile", "--timeout", "0.3", "--kernel"};
+  EXPECT_EQ(run(args + std::vector<std::string>{"fault"}), kGuestFault);
+  EXPECT_EQ(out_.find("executed: 2 instructions of waves\n"), 0u) << out_;
+  EXPECT_NE(err_.find("fault+0x"), std::string::npos) << err_;
+  EXPECT_EQ(run(args + std::vector<std::string>{"fault", "--json"}), kGuestFault);
+  const Json json = Json::parse(out_);
+  EXPECT_EQ(json["error"]["status"], "guest fault");
+  ASSERT_EQ(json["profile"].size(), 2u);
+  EXPECT_EQ(json["profile"][1]["mnemonic"], "v_mov_b32");
+  EXPECT_EQ(run(args + std::vector<std::string>{"forever"}), kTimeout);
+  EXPECT_NE(out_.find("taken"), std::string::npos) << out_;
+  // A launch that never begins has none.
+  EXPECT_EQ(run(args + std::vector<std::string>{"fault", "--local", "5000"}), kBadInput);
+  EXPECT_EQ(out_, "");
+}
+
+TEST_F(Cli, ExecRefusesOutputsThatCannotBeWritten) {
+  for (const char* option : {"--profile", "--report"}) {
+    EXPECT_EQ(run({"exec", option, directory_ / "none" / "file", "--", "/bin/true"}), kBadInput);
+    EXPECT_NE(err_.find("there is no directory '" + (directory_ / "none").string()), std::string::npos) << err_;
+    EXPECT_EQ(run({"exec", option, directory_, "--", "/bin/true"}), kBadInput);
+    EXPECT_NE(err_.find("it is a directory"), std::string::npos) << err_;
+    EXPECT_EQ(run({"exec", option, directory_ / "%p.txt", "--", "/bin/true"}), kOk) << err_;
+  }
+}
+
 TEST_F(Cli, CoverageTable) {
   ASSERT_EQ(run({"coverage", "--target", "gfx906", "--csv"}), kOk) << err_;
   EXPECT_NE(out_.find("v_add_f32,vop2,vector,gfx906,exact,exact,exact,0,0\n"), std::string::npos);
