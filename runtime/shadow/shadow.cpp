@@ -18,10 +18,10 @@
 #include <utility>
 
 #include "runtime/kernel/symbols.h"
-#include "runtime/threads/thread_pool.h"
 #include "runtime/memory/arena.h"
 #include "runtime/memory/memory_registry.h"
 #include "runtime/shadow/memory.h"
+#include "runtime/threads/thread_pool.h"
 
 namespace wavejit::runtime::shadow {
 namespace {

@@ -14,8 +14,8 @@
 #include <thread>
 
 #include "internal/per_process.h"
-#include "runtime/threads/cpu_places.h"
 #include "internal/stop_scope.h"
+#include "runtime/threads/cpu_places.h"
 
 namespace wavejit::runtime {
 namespace {

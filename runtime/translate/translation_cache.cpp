@@ -8,6 +8,7 @@
 #include "frontend/lift/lifter.h"
 #include "internal/check.h"
 #include "internal/semantics/exceptions.h"
+#include "internal/stop_scope.h"
 #include "ir/analysis/run_through.h"
 #include "ir/call_shape.h"
 #include "ir/pass.h"
@@ -16,7 +17,6 @@
 #include "runtime/memory/fault.h"
 #include "runtime/translate/jitdump.h"
 #include "runtime/translate/lane_choice.h"
-#include "internal/stop_scope.h"
 #include "runtime/translate/stored_unit.h"
 #include "runtime/translate/switches.h"
 
