@@ -1,6 +1,7 @@
 // A hash table from 64-bit keys to small values, for analyses that ask millions of times.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -27,6 +28,17 @@ class KeyTable {
     slot = {key, value, time_};
   }
 
+  // The key's value, a new V{} if there has been none. Valid until the next insertion.
+  [[nodiscard]] V& at(uint64_t key) {
+    if (2 * (count_ + 1) > slots_.size()) grow();
+    Slot& slot = slot_of(key);
+    if (slot.time != time_) {
+      ++count_;
+      slot = {key, V{}, time_};
+    }
+    return slot.value;
+  }
+
   void clear() {
     count_ = 0;
     if (++time_ != 0) return;
@@ -44,7 +56,7 @@ class KeyTable {
   // The key's, or a free one.
   [[nodiscard]] Slot& slot_of(uint64_t key) {
     const size_t mask = slots_.size() - 1;
-    size_t i = key * 0x9e3779b97f4a7c15 >> 32 & mask;
+    size_t i = key * 0x9e3779b97f4a7c15 >> shift_;  // the highest bits depend on all of the key
     while (slots_[i].time == time_ && slots_[i].key != key) i = (i + 1) & mask;
     return slots_[i];
   }
@@ -52,11 +64,13 @@ class KeyTable {
   void grow() {
     std::vector<Slot> old(slots_.empty() ? 64 : 2 * slots_.size());
     old.swap(slots_);
+    shift_ = 64 - static_cast<unsigned>(std::countr_zero(slots_.size()));
     for (const Slot& slot : old)
       if (slot.time == time_) slot_of(slot.key) = slot;
   }
 
   std::vector<Slot> slots_;  // a power of two of them
+  unsigned shift_ = 0;       // 64 minus the logarithm of their number
   size_t count_ = 0;
   uint32_t time_ = 1;
 };

@@ -12,6 +12,11 @@ bool full(const Inst* mask) {
   return mask->is_const(~uint64_t{0});
 }
 
+// Operations whose operands proofs go on with. That of `not` is of use on one side only.
+bool is_taken_apart(Op op) {
+  return op == Op::and_ || op == Op::andn || op == Op::or_ || op == Op::xor_ || op == Op::select || op == Op::phi;
+}
+
 }  // namespace
 
 bool MaskFacts::implies(const Inst* a, const Inst* b) {
@@ -21,19 +26,27 @@ bool MaskFacts::disjoint(const Inst* a, const Inst* b) {
   return query(a, b, Kind::disjoint);
 }
 
-bool MaskFacts::query(const Inst* a, const Inst* b, Kind kind) {
+std::optional<bool> MaskFacts::evident(const Inst* a, const Inst* b, Kind kind) {
   if (kind == Kind::implies) {
     if (a == b || empty(a) || full(b)) return true;
-  } else if (empty(a) || empty(b)) {
-    return true;
+    if (a->is_const() && b->is_const()) return (a->imm & ~b->imm) == 0;
+    if (!is_taken_apart(a->op) && b->op != Op::not_ && !is_taken_apart(b->op)) return false;
+  } else {
+    if (empty(a) || empty(b)) return true;
+    if (a->is_const() && b->is_const()) return (a->imm & b->imm) == 0;
+    if (a->op != Op::not_ && !is_taken_apart(a->op) && b->op != Op::not_ && !is_taken_apart(b->op)) return false;
   }
-  if (a->is_const() && b->is_const()) return (a->imm & (kind == Kind::implies ? ~b->imm : b->imm)) == 0;
+  return std::nullopt;
+}
+
+bool MaskFacts::query(const Inst* a, const Inst* b, Kind kind) {
+  if (const std::optional<bool> answer = evident(a, b, kind)) return *answer;
   const uint64_t key = key_of(a, b, kind);
-  if (const bool* known = known_.find(key)) return *known;
+  if (const Record* known = records_.find(key); known != nullptr && known->answer != Answer::none)
+    return known->answer == Answer::yes;
   budget_ = limits_.steps;
   const bool result = prove(a, b, kind, limits_.depth);
-  known_.set(key, result);
-  if (result) proven_.set(key, true);
+  records_.at(key).answer = result ? Answer::yes : Answer::no;
   return result;
 }
 
@@ -46,21 +59,28 @@ bool MaskFacts::includes(Assumption inner, Assumption outer) const {
 bool MaskFacts::prove(const Inst* a, const Inst* b, Kind kind, unsigned depth) {
   if (depth == 0) ++cuts_;
   if (depth == 0 || --budget_ < 0) return false;
-  if (std::find(assumed_.begin(), assumed_.end(), Claim{a, b, kind}) != assumed_.end()) return true;
+  if (const std::optional<bool> answer = evident(a, b, kind)) return *answer;
+  const bool may_be_assumed = a->op == Op::phi || b->op == Op::phi;
+  if (may_be_assumed && std::find(assumed_.begin(), assumed_.end(), Claim{a, b, kind}) != assumed_.end()) return true;
   const uint64_t key = key_of(a, b, kind);
-  if (proven_.find(key)) return true;
   const Assumption under = made_.empty() ? 0 : made_.back();
-  // What is proven holds if more is assumed. What is not is not proven with less, nor with less depth.
-  if (const Attempt* last = attempts_.find(key)) {
-    if (last->proven ? includes(under, last->under) : depth <= last->depth && includes(last->under, under)) {
-      if (!last->proven) cuts_ += last->depth != limits_.depth;
-      return last->proven;
+  if (const Record* last = records_.find(key)) {
+    if (last->answer == Answer::yes) return true;
+    // What is proven holds if more is assumed. What is not is not proven with less, nor with less depth.
+    if (last->attempt == Answer::yes && includes(under, last->under)) return true;
+    if (last->attempt == Answer::no && depth <= last->depth && includes(last->under, under)) {
+      cuts_ += last->depth != limits_.depth;
+      return false;
     }
   }
   const unsigned cuts = cuts_;
   const bool proven = kind == Kind::implies ? prove_implies(a, b, depth - 1) : prove_disjoint(a, b, depth - 1);
-  const unsigned reached = cuts == cuts_ ? limits_.depth : depth;
-  if (proven || budget_ >= 0) attempts_.set(key, {.under = under, .depth = reached, .proven = proven});
+  if (proven || budget_ >= 0) {
+    Record& record = records_.at(key);
+    record.under = under;
+    record.depth = static_cast<uint16_t>(cuts == cuts_ ? limits_.depth : depth);
+    record.attempt = proven ? Answer::yes : Answer::no;
+  }
   return proven;
 }
 
@@ -84,8 +104,6 @@ bool MaskFacts::prove_phi(const Inst* phi, const Inst* other, bool phi_is_a, Kin
 }
 
 bool MaskFacts::prove_implies(const Inst* a, const Inst* b, unsigned depth) {
-  if (a == b || empty(a) || full(b)) return true;
-  if (a->is_const() && b->is_const()) return (a->imm & ~b->imm) == 0;
   const auto sub = [&](const Inst* x, const Inst* y) { return prove(x, y, Kind::implies, depth); };
   switch (a->op) {
     case Op::and_:
@@ -126,8 +144,6 @@ bool MaskFacts::prove_implies(const Inst* a, const Inst* b, unsigned depth) {
 }
 
 bool MaskFacts::prove_disjoint(const Inst* a, const Inst* b, unsigned depth) {
-  if (empty(a) || empty(b)) return true;
-  if (a->is_const() && b->is_const()) return (a->imm & b->imm) == 0;
   return prove_disjoint_by(a, b, depth) || prove_disjoint_by(b, a, depth);
 }
 
@@ -153,7 +169,7 @@ bool MaskFacts::prove_disjoint_by(const Inst* a, const Inst* b, unsigned depth) 
   }
 }
 
-bool MaskFacts::covered(std::vector<const Inst*> conjunction, std::vector<const Inst*> masks) {
+bool MaskFacts::covered(std::span<const Inst* const> conjunction, std::span<const Inst* const> masks) {
   const auto inside = [&](const Inst* mask) {
     return std::any_of(conjunction.begin(), conjunction.end(), [&](const Inst* part) { return implies(part, mask); });
   };
@@ -166,11 +182,12 @@ bool MaskFacts::covered(std::vector<const Inst*> conjunction, std::vector<const 
     const Inst* mask = masks[i];
     const bool complement = mask->op == Op::not_;
     if (!complement && (mask->op != Op::andn || !inside(mask->operands[0]))) continue;
-    std::vector<const Inst*> parts = conjunction;
+    if (masks.size() == 1) return false;
+    std::vector<const Inst*> parts(conjunction.begin(), conjunction.end());
     parts.push_back(mask->operands[complement ? 0 : 1]);
-    std::vector<const Inst*> rest = masks;
+    std::vector<const Inst*> rest(masks.begin(), masks.end());
     rest.erase(rest.begin() + static_cast<ptrdiff_t>(i));
-    if (!rest.empty() && covered(std::move(parts), std::move(rest))) return true;
+    if (covered(parts, rest)) return true;
   }
   return false;
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "internal/key_table.h"
@@ -26,7 +28,7 @@ class MaskFacts {
   [[nodiscard]] bool implies(const Inst* a, const Inst* b);   // every lane of a is in b
   [[nodiscard]] bool disjoint(const Inst* a, const Inst* b);  // no lane is in both
   // Every lane that is in all of `conjunction` is in one of `masks`.
-  [[nodiscard]] bool covered(std::vector<const Inst*> conjunction, std::vector<const Inst*> masks);
+  [[nodiscard]] bool covered(std::span<const Inst* const> conjunction, std::span<const Inst* const> masks);
   // The same union as that of `terms`, without terms that others contain.
   [[nodiscard]] std::vector<Inst*> normalised_union(std::vector<Inst*> terms);
   // A value that always equals the union of two phis of one block; null if none is known. EXEC after a divergent loop
@@ -49,16 +51,21 @@ class MaskFacts {
   };
   // An assumption that induction makes. 0: none.
   using Assumption = uint32_t;
-  // What came of trying to prove a claim, under an assumption and those that it was made under. `depth`: that many steps
-  // into the operations are not enough.
-  struct Attempt {
+  enum class Answer : uint8_t { none, yes, no };
+  // What is known of a claim.
+  struct Record {
+    // The last attempt to prove it, made under this assumption and those that it was made under. `depth`: that many steps
+    // into the operations are not enough.
     Assumption under = 0;
-    unsigned depth = 0;
-    bool proven = false;
+    uint16_t depth = 0;
+    Answer attempt = Answer::none;
+    Answer answer = Answer::none;  // without any assumption
   };
   static uint64_t key_of(const Inst* a, const Inst* b, Kind kind) {
     return uint64_t{kind == Kind::disjoint} << 63 | uint64_t{a->id} << 32 | b->id;
   }
+  // The answer if it needs no proof: the values are constant or equal, or no operation relates them.
+  [[nodiscard]] static std::optional<bool> evident(const Inst* a, const Inst* b, Kind kind);
   bool query(const Inst* a, const Inst* b, Kind kind);
   bool prove(const Inst* a, const Inst* b, Kind kind, unsigned depth);
   [[nodiscard]] bool includes(Assumption inner, Assumption outer) const;
@@ -69,9 +76,7 @@ class MaskFacts {
 
   const Dominators& dominators_;
   const Limits limits_;
-  KeyTable<bool> known_;   // answers
-  KeyTable<bool> proven_;  // those of them that say yes
-  KeyTable<Attempt> attempts_;
+  KeyTable<Record> records_;
   std::vector<Claim> assumed_;        // being proven by induction
   std::vector<Assumption> made_;      // *assumed_
   std::vector<Assumption> outer_{0};  // by assumption: the one that it was made under

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -46,6 +47,7 @@ struct Demand {
   std::vector<Term> terms;  // kMaxTerms at most
   bool all = false;
   Width width = Width::exact;
+  size_t handed_on = 0;  // that many terms have been given to the operands
 };
 
 enum class Decision : uint8_t { keep, operand0, operand1, operand2, not_operand0, not_operand1, none };
@@ -80,7 +82,10 @@ class Analysis {
           // What a save is looked at for depends on other values than itself.
           if (!std::exchange(pending_[(*inst)->id], 0) && (*inst)->op != Op::set_vgpr) continue;
           StopScope::check();
+          Demand& demand = demands_[(*inst)->id];
+          first_term_ = std::exchange(demand.handed_on, demand.terms.size());
           uses(*inst, [&](unsigned index, const Term& term) { add((*inst)->operands[index], term); });
+          first_term_ = 0;
         }
       }
       if (!changed_) return true;
@@ -169,16 +174,18 @@ class Analysis {
   }
 
   bool term_inside(const Term& term, const Inst* mask) {
-    std::vector<const Inst*> masks{mask};
-    for (Inst* minus : term.minus) {
-      if (minus != nullptr) masks.push_back(minus);
+    std::array<const Inst*, 1 + kMaxMinus> masks{mask};
+    size_t count = 1;
+    for (const Inst* minus : term.minus) {
+      if (minus != nullptr) masks[count++] = minus;
     }
-    std::vector<const Inst*> conjunction;
+    std::array<const Inst*, 2> parts{};
+    size_t part_count = 0;
     for (const Inst* part : {term.include, term.also}) {
-      if (part != nullptr) conjunction.push_back(part);
+      if (part != nullptr) parts[part_count++] = part;
     }
-    if (conjunction.empty() && masks.size() == 1) return mask->is_const(~uint64_t{0});
-    return facts_.covered(std::move(conjunction), std::move(masks));
+    if (part_count == 0 && count == 1) return mask->is_const(~uint64_t{0});
+    return facts_.covered(std::span(parts).first(part_count), std::span(masks).first(count));
   }
   bool term_outside(const Term& term, Inst* mask) {
     for (Inst* minus : term.minus) {
@@ -213,7 +220,7 @@ class Analysis {
     // Terms are only ever added: dropping one that the new term contains could make the process go in circles.
     const Term added = widened(term, demand.width);
     if (demand.terms.size() < kMaxTerms && !added.everything()) {
-      if (contained(added)) return false;
+      if (added != term && contained(added)) return false;
       demand.terms.push_back(added);
       return true;
     }
@@ -287,14 +294,18 @@ class Analysis {
     return term;
   }
 
+  // From first_term_ on. `action` may add to the same demand.
   template <typename Action>
   void for_each_term(const Inst* inst, Action&& action) {
-    const Demand demand = demands_[inst->id];
+    const Demand& demand = demands_[inst->id];
     if (demand.all) {
       action(Term{});
       return;
     }
-    for (const Term& term : demand.terms) action(term);
+    std::array<Term, kMaxTerms> terms;
+    const auto end =
+        std::copy(demand.terms.begin() + static_cast<ptrdiff_t>(first_term_), demand.terms.end(), terms.begin());
+    std::for_each(terms.begin(), end, action);
   }
 
   // Calls use(operand index, term) for what the instruction looks at in its operands.
@@ -651,6 +662,7 @@ class Analysis {
   std::vector<Demand> demands_;                                                // by id
   std::vector<uint8_t> pending_;  // by value: its demand has grown since its operands were visited
   const bool has_moved_;          // see saved_uses
+  size_t first_term_ = 0;         // of the visited instruction's demand: those before it have been handed on
   bool changed_ = false;
 };
 

@@ -397,10 +397,12 @@ block b2 preds b0 b1
   EXPECT_TRUE(facts.disjoint(v(3), v(4)));
   EXPECT_TRUE(facts.disjoint(v(5), v(4)));
   EXPECT_FALSE(facts.disjoint(v(1), v(4)));
-  EXPECT_TRUE(facts.covered({v(0)}, {v(3), v(4)}));
-  EXPECT_TRUE(facts.covered({v(0)}, {v(4), v(6), v(5)}));  // if, else if, else
-  EXPECT_FALSE(facts.covered({v(0)}, {v(4), v(5)}));
-  EXPECT_FALSE(facts.covered({v(2)}, {v(3), v(4)}));
+  using Masks = std::vector<const Inst*>;
+  const auto covered = [&](const Masks& conjunction, const Masks& masks) { return facts.covered(conjunction, masks); };
+  EXPECT_TRUE(covered({v(0)}, {v(3), v(4)}));
+  EXPECT_TRUE(covered({v(0)}, {v(4), v(6), v(5)}));  // if, else if, else
+  EXPECT_FALSE(covered({v(0)}, {v(4), v(5)}));
+  EXPECT_FALSE(covered({v(2)}, {v(3), v(4)}));
 }
 
 // What is remembered of one question, and of what was assumed on the way, does not change the answer to another.
