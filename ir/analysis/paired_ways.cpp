@@ -1,11 +1,14 @@
 #include "ir/analysis/paired_ways.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+
+#include "internal/key_table.h"
 
 namespace wavejit::ir {
 namespace {
@@ -15,15 +18,80 @@ using Symbol = uint32_t;
 constexpr Symbol kWithout = 0, kWith = 1;  // masks without the lane, and with it
 constexpr Symbol kHolds = 2, kFails = 3, kFirstFree = 4;
 
+// Gives equal keys equal symbols.
+class SymbolTable {
+ public:
+  // A new key gets `next`, which is increased then.
+  Symbol of(std::span<const Symbol> key, Symbol& next) {
+    uint64_t hash = key.size();
+    for (const Symbol word : key) hash = (hash ^ word ^ hash >> 32) * 0x9e3779b97f4a7c15u;
+    uint32_t& first = first_.at(hash);
+    for (uint32_t i = first; i != 0; i = entries_[i - 1].next) {
+      const Entry& entry = entries_[i - 1];
+      if (std::ranges::equal(key, std::span(words_).subspan(entry.begin, entry.size))) return entry.symbol;
+    }
+    entries_.push_back({.begin = words_.size(), .size = key.size(), .symbol = next, .next = first});
+    words_.insert(words_.end(), key.begin(), key.end());
+    first = static_cast<uint32_t>(entries_.size());
+    return next++;
+  }
+
+ private:
+  struct Entry {
+    size_t begin, size;  // the key, in words_
+    Symbol symbol;
+    uint32_t next;  // with the same hash: number plus 1
+  };
+  std::vector<Symbol> words_;
+  std::vector<Entry> entries_;
+  KeyTable<uint32_t> first_;  // by hash: number plus 1
+};
+
+class Values {
+ public:
+  void set(const Inst* inst, Symbol symbol) {
+    uint32_t& number = numbers_.at(inst->id);
+    if (number == 0) {
+      list_.emplace_back(inst, symbol);
+      number = static_cast<uint32_t>(list_.size());
+    } else {
+      list_[number - 1].second = symbol;
+    }
+  }
+  // Null if there is none. Valid until the next set().
+  [[nodiscard]] const Symbol* find(const Inst* inst) {
+    const uint32_t* const number = numbers_.find(inst->id);
+    return number == nullptr ? nullptr : &list_[*number - 1].second;
+  }
+  [[nodiscard]] std::span<const std::pair<const Inst*, Symbol>> all() const { return list_; }
+  void clear() {
+    list_.clear();
+    numbers_.clear();
+  }
+
+ private:
+  std::vector<std::pair<const Inst*, Symbol>> list_;
+  KeyTable<uint32_t> numbers_;  // by id: place in list_, plus 1
+};
+
 // One of the two executions, at the beginning of a block.
 struct Execution {
   const Block* from = nullptr;
   const Block* at = nullptr;
-  bool alone = false;  // the lane's own way
+  const bool alone;    // the lane's own way
   bool ended = false;  // behind the block by which lanes leave: the iteration is at its end
-  std::unordered_map<const Inst*, Symbol> values;
-  std::vector<std::vector<Symbol>> accesses;
-  std::unordered_set<const Block*> visited;
+  Values values;
+  std::vector<Symbol> accesses;
+  KeyTable<bool> visited;  // by the block's id
+
+  void begin(const Block* branch, const Block* way) {
+    from = branch;
+    at = way;
+    ended = false;
+    values.clear();
+    accesses.clear();
+    visited.clear();
+  }
 };
 
 class PairedWays {
@@ -53,18 +121,9 @@ class PairedWays {
   }
 
   bool follow() {
-    Execution wave{.from = branch_,
-                   .at = branch_->successors[lanes_.some],
-                   .alone = false,
-                   .values = {},
-                   .accesses = {},
-                   .visited = {}};
-    Execution own{.from = branch_,
-                  .at = branch_->successors[1 - lanes_.some],
-                  .alone = true,
-                  .values = {},
-                  .accesses = {},
-                  .visited = {}};
+    Execution &wave = wave_, &own = own_;
+    wave.begin(branch_, branch_->successors[lanes_.some]);
+    own.begin(branch_, branch_->successors[1 - lanes_.some]);
     if (in_.always != nullptr) assume(number_of(in_.always), kWith);
     const Symbol mask = of(lanes_.mask, own, kMaxDepth);
     if (mask == kWith) return true;  // there is no such lane
@@ -125,7 +184,14 @@ class PairedWays {
   }
 
   // Whether control can come from one block to another in this iteration.
-  bool leads_to(const Block* from, const Block* to) const {
+  bool leads_to(const Block* from, const Block* to) {
+    const uint64_t key = uint64_t{from->id} << 32 | to->id;
+    if (const bool* known = leads_to_.find(key)) return *known;
+    const bool leads = finds_way(from, to);
+    leads_to_.set(key, leads);
+    return leads;
+  }
+  bool finds_way(const Block* from, const Block* to) const {
     std::unordered_set<const Block*> seen;
     std::vector<const Block*> work{from};
     while (!work.empty()) {
@@ -143,21 +209,21 @@ class PairedWays {
     const Block* block = run.at;
     if (!loop_.body.contains(block) || block == loop_.header) return false;
     if (begins_loop(block)) return !run.alone && pass_by(natural_loop(block), run);
-    if (!run.visited.insert(block).second) return false;
+    if (std::exchange(run.visited.at(block->id), true)) return false;
     // Phis take their values at once.
     std::vector<std::pair<const Inst*, Symbol>> phis;
     for (const Inst* inst : block->insts) {
       if (inst->op != Op::phi) break;
       phis.emplace_back(inst, of(operand_from(inst, run.from), run, kMaxDepth));
     }
-    for (const auto& [phi, symbol] : phis) run.values[phi] = symbol;
+    for (const auto& [phi, symbol] : phis) run.values.set(phi, symbol);
     for (const Inst* inst : block->insts) {
       if (inst->op == Op::phi || inst->op == Op::br || inst->op == Op::cond_br || inst->op == Op::poll) continue;
       if (inst->op == Op::load || inst->op == Op::store || inst->op == Op::load_scalar) {
         if (!access(*inst, run)) return false;
         continue;
       }
-      if (inst->op != Op::mask_any) run.values[inst] = compute(*inst, run);
+      if (inst->op != Op::mask_any) run.values.set(inst, compute(*inst, run));
     }
     return go_on(run);
   }
@@ -223,7 +289,7 @@ class PairedWays {
                                   : block == inner.header ? several(inst)
                                                           : merged(inst, run).value_or(several(inst)));
         }
-        for (const auto& [phi, symbol] : phis) run.values[phi] = symbol;
+        for (const auto& [phi, symbol] : phis) run.values.set(phi, symbol);
         for (const Inst* inst : block->insts)
           if (inst->op != Op::phi && !execute_for_others(*inst, run)) return false;
       }
@@ -238,7 +304,7 @@ class PairedWays {
         }
       }
     }
-    run.visited.insert(inner.body.begin(), inner.body.end());
+    for (const Block* block : inner.body) run.visited.set(block->id, true);
     run.from = exit_from;
     run.at = exit_to;
     return true;
@@ -252,7 +318,7 @@ class PairedWays {
     if (is_terminator(inst.op) || inst.op == Op::poll || inst.op == Op::mask_any) return true;
     if (inst.op == Op::load || inst.op == Op::store) return access(inst, run);
     if (inst.op == Op::load_scalar) return false;
-    run.values[&inst] = compute(inst, run);
+    run.values.set(&inst, compute(inst, run));
     return true;
   }
 
@@ -267,12 +333,14 @@ class PairedWays {
     for (const Inst* operand : inst.operands) key.push_back(of(operand, run, kMaxDepth));
     if (inst.op != Op::load_scalar && key[1] == kWithout) {
       // Nothing is made; what a load leaves for the lane is the same each time.
-      if (inst.op == Op::load) run.values[&inst] = interned({static_cast<Symbol>(inst.id), kWithout});
+      key.resize(2);
+      if (inst.op == Op::load) run.values.set(&inst, symbols_.of(key, next_));
       return true;
     }
     key.push_back(static_cast<Symbol>(run.accesses.size()));
-    if (inst.op != Op::store) run.values[&inst] = interned(key);
-    if (inst.op != Op::load_scalar) run.accesses.push_back(std::move(key));
+    const Symbol symbol = symbols_.of(key, next_);
+    if (inst.op != Op::store) run.values.set(&inst, symbol);
+    if (inst.op != Op::load_scalar) run.accesses.push_back(symbol);
     return inst.op != Op::load_scalar;  // of which the copy may make one where the wave makes none
   }
 
@@ -311,10 +379,9 @@ class PairedWays {
   bool is_true(Symbol condition) {
     if (condition == kHolds) return true;
     if (condition == kFails) return false;
-    const auto it = assumed_.find(condition);
-    if (it != assumed_.end()) return it->second == kHolds;
+    if (const Symbol* assumed = assumed_.find(condition)) return *assumed == kHolds;
     const bool value = answer();
-    assumed_[condition] = value ? kHolds : kFails;
+    assumed_.set(condition, value ? kHolds : kFails);
     return value;
   }
 
@@ -327,11 +394,11 @@ class PairedWays {
         return false;
     }
     // Values that may be used further on without being computed anew.
-    const auto same = [&](const std::pair<const Inst* const, Symbol>& value) {
+    const auto same = [&](const std::pair<const Inst*, Symbol>& value) {
       return !in_.dominators.dominates(value.first->parent, wave.at) ||
              of(value.first, wave, kMaxDepth) == of(value.first, own, kMaxDepth);
     };
-    return std::ranges::all_of(wave.values, same) && std::ranges::all_of(own.values, same);
+    return std::ranges::all_of(wave.values.all(), same) && std::ranges::all_of(own.values.all(), same);
   }
 
   // At the end of the iteration.
@@ -352,29 +419,23 @@ class PairedWays {
       return false;
     }
     const auto same = [&](const auto& value) { return !used_behind(value.first) || !differ(value.first); };
-    return std::ranges::all_of(wave.values, same) && std::ranges::all_of(own.values, same);
+    return std::ranges::all_of(wave.values.all(), same) && std::ranges::all_of(own.values.all(), same);
   }
 
   // ---------------------------------------------------------------- values
 
-  Symbol interned(std::vector<Symbol> key) {
-    const auto [it, inserted] = symbols_.try_emplace(std::move(key), next_);
-    if (inserted) ++next_;
-    return it->second;
-  }
-
   Symbol number_of(const Inst* value) {
-    const auto [it, inserted] = numbers_.try_emplace(value, next_);
-    if (inserted) ++next_;
-    return it->second;
+    if (const Symbol* known = numbers_.find(value->id)) return *known;
+    numbers_.set(value->id, next_);
+    return next_++;
   }
 
   // In front of the branch, masks are followed as far as they are made of others.
   Symbol of(const Inst* value, Execution& run, unsigned depth) {
-    const auto it = run.values.find(value);
-    const Symbol symbol = it != run.values.end() ? it->second : before(value, run, depth);
-    const auto assumed = assumed_.find(symbol);
-    return assumed == assumed_.end() ? symbol : assumed->second;
+    const Symbol* const computed = run.values.find(value);
+    const Symbol symbol = computed != nullptr ? *computed : before(value, run, depth);
+    const Symbol* const assumed = assumed_.find(symbol);
+    return assumed == nullptr ? symbol : *assumed;
   }
   Symbol before(const Inst* value, Execution& run, unsigned depth) {
     if (value->is_const()) return constant(*value);
@@ -386,20 +447,34 @@ class PairedWays {
   Symbol constant(const Inst& value) {
     if (value.type.is_mask() && (value.imm == 0 || value.imm == ~uint64_t{0})) return value.imm == 0 ? kWithout : kWith;
     if (value.type == kI1) return value.imm != 0 ? kHolds : kFails;
-    return interned(key_of(value));
+    const size_t begin = push_operation(value);
+    const Symbol symbol = symbols_.of(std::span(keys_).subspan(begin), next_);
+    keys_.resize(begin);
+    return symbol;
   }
-  static std::vector<Symbol> key_of(const Inst& inst) {
-    return {static_cast<Symbol>(inst.op),        inst.attr,
-            static_cast<Symbol>(inst.imm),       static_cast<Symbol>(inst.imm >> 32),
-            static_cast<Symbol>(inst.imm2),      static_cast<Symbol>(inst.imm2 >> 32),
-            static_cast<Symbol>(inst.type.kind), inst.type.count};
+  // Begins the key of an operation, and returns where. The symbols of its operands follow.
+  size_t push_operation(const Inst& inst) {
+    const size_t begin = keys_.size();
+    keys_.insert(keys_.end(),
+                 {static_cast<Symbol>(inst.op), inst.attr, static_cast<Symbol>(inst.imm),
+                  static_cast<Symbol>(inst.imm >> 32), static_cast<Symbol>(inst.imm2),
+                  static_cast<Symbol>(inst.imm2 >> 32), static_cast<Symbol>(inst.type.kind), inst.type.count});
+    return begin;
   }
 
   Symbol compute(const Inst& inst, Execution& run, unsigned depth = kMaxDepth) {
     if (inst.is_const()) return constant(inst);
     if (inst.op == Op::undef) return number_of(&inst);
-    std::vector<Symbol> x(inst.operands.size());
-    std::ranges::transform(inst.operands, x.begin(), [&](const Inst* operand) { return of(operand, run, depth); });
+    const size_t begin = push_operation(inst), operands = keys_.size();
+    for (const Inst* operand : inst.operands) {
+      const Symbol symbol = of(operand, run, depth);  // whose keys are gone again
+      keys_.push_back(symbol);
+    }
+    const Symbol result = result_of(inst, std::span(keys_).subspan(begin), std::span(keys_).subspan(operands));
+    keys_.resize(begin);
+    return result;
+  }
+  Symbol result_of(const Inst& inst, std::span<const Symbol> key, std::span<const Symbol> x) {
     if (inst.op == Op::select) {
       if (x[1] == x[2]) return x[1];
       if (x[0] == kWith || x[0] == kHolds) return x[1];
@@ -408,9 +483,7 @@ class PairedWays {
     if (inst.type.is_mask()) {
       if (const auto known = mask_of(inst.op, x)) return *known;
     }
-    std::vector<Symbol> key = key_of(inst);
-    key.insert(key.end(), x.begin(), x.end());
-    const Symbol symbol = interned(std::move(key));
+    const Symbol symbol = symbols_.of(key, next_);
     if (inst.type.is_mask() && (inst.op == Op::and_ || inst.op == Op::or_ || inst.op == Op::andn))
       made_of_.try_emplace(symbol, inst.op, x[0], x[1]);
     return symbol;
@@ -424,7 +497,8 @@ class PairedWays {
   }
   // A lane is in a mask, or not; and so in what it is made of.
   void assume(Symbol mask, Symbol lanes) {
-    if (mask == kWithout || mask == kWith || !assumed_.try_emplace(mask, lanes).second) return;
+    if (mask == kWithout || mask == kWith || assumed_.find(mask) != nullptr) return;
+    assumed_.set(mask, lanes);
     if (const auto it = complements_.find(mask); it != complements_.end())
       assume(it->second, lanes == kWith ? kWithout : kWith);
     const auto made = made_of_.find(mask);
@@ -438,7 +512,7 @@ class PairedWays {
       assume(other, op == Op::and_ ? kWith : kWithout);
     }
   }
-  std::optional<Symbol> mask_of(Op op, const std::vector<Symbol>& x) {
+  std::optional<Symbol> mask_of(Op op, std::span<const Symbol> x) {
     switch (op) {
       case Op::and_:
         if (x[0] == kWithout || x[1] == kWithout) return kWithout;
@@ -477,11 +551,15 @@ class PairedWays {
   const Loop& loop_;
   std::vector<uint8_t> answers_;  // 0, then 1
   size_t position_ = 0;
-  std::unordered_map<Symbol, Symbol> assumed_;
+  Execution wave_{.alone = false, .values = {}, .accesses = {}, .visited = {}};
+  Execution own_{.alone = true, .values = {}, .accesses = {}, .visited = {}};
+  KeyTable<Symbol> assumed_;
   std::unordered_map<Symbol, Symbol> complements_;  // of masks
   std::unordered_map<Symbol, std::tuple<Op, Symbol, Symbol>> made_of_;
-  std::map<std::vector<Symbol>, Symbol> symbols_;
-  std::unordered_map<const Inst*, Symbol> numbers_;
+  SymbolTable symbols_;
+  std::vector<Symbol> keys_;  // being built, one above the other
+  KeyTable<Symbol> numbers_;  // by the value's id
+  KeyTable<bool> leads_to_;   // by the ids of both blocks
   Symbol next_ = kFirstFree;
 };
 
