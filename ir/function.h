@@ -228,7 +228,11 @@ struct OpInfo {
   bool commutes;  // operands 0 and 1 can be exchanged
   std::string_view meaning;
 };
-[[nodiscard]] const OpInfo& op_info(Op op);
+extern const std::array<OpInfo, kNumOps> kOpInfos;  // by Op
+[[nodiscard]] inline const OpInfo& op_info(Op op) {
+  WAVEJIT_DCHECK(static_cast<unsigned>(op) < kNumOps, "operation number {}", static_cast<unsigned>(op));
+  return kOpInfos[static_cast<unsigned>(op)];
+}
 [[nodiscard]] inline bool is_terminator(Op op) {
   return op_info(op).effect == Effect::control;
 }

@@ -60,15 +60,6 @@ constexpr OpInfo row(std::string_view name, std::string_view mnemonic, char resu
   return info;
 }
 
-// A result letter arrives as a token; `-` has no identifier form, hence the stringification.
-constexpr OpInfo kOps[] = {
-#define OP(name, mnemonic, result, operands, effect, facts, meaning) \
-  row(#name, mnemonic, #result[0], operands, effect, facts, meaning),
-#include "ir/ops.def"
-#undef OP
-};
-static_assert(std::size(kOps) == kNumOps);
-
 constexpr HelperInfo kHelpers[] = {
 #define HELPER(name, result, operands, meaning) HelperInfo{#name, #result[0], operands, meaning},
 #include "ir/helpers.def"
@@ -85,10 +76,13 @@ static_assert(std::size(kCalls) == static_cast<size_t>(Call::kCount));
 
 }  // namespace
 
-const OpInfo& op_info(Op op) {
-  WAVEJIT_CHECK(static_cast<unsigned>(op) < kNumOps, "operation number {}", static_cast<unsigned>(op));
-  return kOps[static_cast<unsigned>(op)];
-}
+// A result letter arrives as a token; `-` has no identifier form, hence the stringification.
+constinit const std::array<OpInfo, kNumOps> kOpInfos = std::to_array<OpInfo>({
+#define OP(name, mnemonic, result, operands, effect, facts, meaning) \
+  row(#name, mnemonic, #result[0], operands, effect, facts, meaning),
+#include "ir/ops.def"
+#undef OP
+});
 
 std::string_view name_of(Call call) {
   WAVEJIT_CHECK(call < Call::kCount, "call number {}", static_cast<unsigned>(call));

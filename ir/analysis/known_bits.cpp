@@ -314,6 +314,7 @@ bool KnownBits::update(const Inst& inst, bool widen) {
       known = facts_[inst.id][0];
       continue;
     }
+    if (evaluated_[inst.id] && known == BitFacts{all, all}) continue;  // facts only get weaker
     BitFacts now;
     if (inst.op == Op::phi) {
       now = {0, 0};
