@@ -16,7 +16,7 @@ Function::Function() {
 
 Node* Function::insert(Node* where, Node::Kind kind) {
   if (used_ == kNodesAtOnce) {
-    memory_.push_back(std::make_unique<Node[]>(kNodesAtOnce));
+    memory_.push_back(std::make_unique_for_overwrite<Node[]>(kNodesAtOnce));
     used_ = 0;
   }
   Node* node = &memory_.back()[used_++];

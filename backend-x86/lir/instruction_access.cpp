@@ -17,18 +17,24 @@ using asmjit::OpRWFlags;
 // Rounding of the instruction's own, which only its forms without memory have.
 constexpr auto kOwnRounding = asmjit::InstOptions::kX86_ER | asmjit::InstOptions::kX86_SAE;
 
-// All that the answer depends on.
-struct Form {
-  uint32_t id = 0;
-  uint32_t options = 0;
-  uint32_t extra = 0;
-  uint32_t count = 0;
-  std::array<uint32_t, InstructionAccess::kMaxOperands> signatures{};
-  bool operator==(const Form&) const = default;
-};
+// All that the answer depends on: name and options, mask and number of operands, and the operands' signatures.
+using Form = std::array<uint64_t, 4>;
+
+uint64_t pair(uint32_t low, uint32_t high) {
+  return uint64_t{high} << 32 | low;
+}
+
+Form form_of(const Node& node) {
+  static_assert(InstructionAccess::kMaxOperands == 4);
+  const auto options = static_cast<uint32_t>(node.options & (asmjit::InstOptions::kX86_ZMask | kOwnRounding));
+  const uint32_t mask = node.has_mask() ? node.mask.signature().bits() | (node.mask.id() != 0 ? 1u << 31 : 0) : 0;
+  const auto signature = [&](uint32_t i) { return node.operands[i].signature().bits(); };
+  return {pair(node.id, options), pair(mask, node.operand_count), pair(signature(0), signature(1)),
+          pair(signature(2), signature(3))};
+}
 
 struct Entry {
-  Form form;
+  Form form{};
   InstructionAccess access;
 };
 
@@ -36,8 +42,8 @@ struct Entry {
 constexpr size_t kEntries = 1024;
 
 size_t slot_of(const Form& form) {
-  uint64_t hash = form.id * 0x9e3779b97f4a7c15u + form.options + form.extra * 3 + form.count;
-  for (uint32_t i = 0; i < form.count; ++i) hash = (hash ^ form.signatures[i]) * 0x9e3779b97f4a7c15u;
+  uint64_t hash = 0;
+  for (const uint64_t word : form) hash = (hash ^ word ^ hash >> 32) * 0x9e3779b97f4a7c15u;
   return static_cast<size_t>(hash >> 48) % kEntries;
 }
 
@@ -145,11 +151,7 @@ Entries& thread_entries() {
 
 const InstructionAccess* instruction_access(const Node& node) {
   if (!x86::Inst::isDefinedId(node.id) || node.operand_count > InstructionAccess::kMaxOperands) return nullptr;
-  Form form{.id = node.id,
-            .options = static_cast<uint32_t>(node.options & (asmjit::InstOptions::kX86_ZMask | kOwnRounding)),
-            .count = node.operand_count};
-  if (node.has_mask()) form.extra = node.mask.signature().bits() | (node.mask.id() != 0 ? 1u << 31 : 0);
-  for (uint32_t i = 0; i < form.count; ++i) form.signatures[i] = node.operands[i].signature().bits();
+  const Form form = form_of(node);
   Entry& entry = thread_entries()[slot_of(form)];
   if (entry.form == form) return &entry.access;
   if (!look_up(node, entry.access)) {

@@ -81,6 +81,10 @@ class LoadFolder {
 
   // Whether a load has become one of the instruction's operands.
   bool visit(Node& node) {
+    if (waiting_.empty()) {
+      note_candidate(node);
+      return false;
+    }
     const InstructionAccess* access = instruction_access(node);
     const bool folded = fold(node, *access);
     if (folded) access = instruction_access(node);
@@ -100,11 +104,14 @@ class LoadFolder {
         });
       }
     }
-    if (is_candidate(node)) {
-      if (waiting_.size() == kMaxWaiting) waiting_.erase(waiting_.begin());
-      waiting_.push_back({.load = &node, .reg = node.operands[0].id()});
-    }
+    note_candidate(node);
     return folded;
+  }
+
+  void note_candidate(Node& node) {
+    if (!is_candidate(node)) return;
+    if (waiting_.size() == kMaxWaiting) waiting_.erase(waiting_.begin());
+    waiting_.push_back({.load = &node, .reg = node.operands[0].id()});
   }
 
   [[nodiscard]] bool is_candidate(const Node& node) const {
@@ -117,7 +124,7 @@ class LoadFolder {
   }
 
   bool fold(Node& node, const InstructionAccess& access) {
-    if (waiting_.empty() || is_plain_move(node.id)) return false;
+    if (is_plain_move(node.id)) return false;
     if (std::any_of(node.ops().begin(), node.ops().end(), [](const Operand& op) { return op.isMem(); })) return false;
     for (uint32_t i = 0; i < node.operand_count; ++i) {
       if (!is_virtual(node.operands[i])) continue;
