@@ -77,12 +77,15 @@ class Places {
     const uint32_t end = end_of(span);
     for (uint32_t run = span.begin / kRun; run < end && candidates != 0;) {
       const Block& block = blocks_[run / kBlock];
-      if (run % kBlock == 0 && run + kBlock <= end) {
+      const uint32_t block_end = (run / kBlock + 1) * kBlock;
+      if (run % kBlock == 0 && block_end <= end) {
         candidates &= ~block.somewhere;
-        run += kBlock;
-      } else {
-        candidates &= ~(runs_[run++] | block.everywhere);
+      } else if ((candidates & block.somewhere) != 0) {
+        uint64_t taken = block.everywhere;
+        for (const uint32_t last = std::min(end, block_end); run < last; ++run) taken |= runs_[run];
+        candidates &= ~taken;
       }
+      run = block_end;
     }
     return candidates;
   }

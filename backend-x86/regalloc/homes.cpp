@@ -7,39 +7,52 @@
 namespace wavejit::backend {
 namespace {
 
-// For each position the host registers that are occupied there.
+// For each position the host registers that are occupied there. Long spans are looked up and taken by runs.
 class Occupied {
  public:
-  explicit Occupied(uint32_t positions) : at_(positions), any_(positions / kRun + 1) {}
+  explicit Occupied(uint32_t positions) : at_(positions), runs_(positions / kRun + 1) {}
 
   // Those of `candidates` that are free all through the span.
   [[nodiscard]] uint32_t free(const LiveSpan& span, uint32_t candidates) const {
-    uint32_t at = span.begin;
-    while (at < span.end && candidates != 0) {
-      if (at % kRun == 0 && at + kRun <= span.end) {
-        candidates &= ~any_[at / kRun];
-        at += kRun;
-      } else {
-        const uint32_t end = std::min(span.end, (at / kRun + 1) * kRun);
-        uint32_t taken = 0;
-        for (; at < end; ++at) taken |= at_[at];
+    for (uint32_t at = span.begin; at < span.end && candidates != 0;) {
+      const Run& run = runs_[at / kRun];
+      const uint32_t run_end = (at / kRun + 1) * kRun;
+      if (at % kRun == 0 && run_end <= span.end) {
+        candidates &= ~run.somewhere;
+      } else if ((candidates & run.somewhere) != 0) {
+        uint32_t taken = run.everywhere;
+        for (const uint32_t end = std::min(span.end, run_end); at < end; ++at) taken |= at_[at];
         candidates &= ~taken;
       }
+      at = run_end;
     }
     return candidates;
   }
 
   void take(const LiveSpan& span, uint32_t host) {
     const uint32_t bit = 1u << host;
-    for (uint32_t at = span.begin; at < span.end; ++at) at_[at] |= bit;
-    if (span.begin < span.end)
-      for (uint32_t run = span.begin / kRun; run <= (span.end - 1) / kRun; ++run) any_[run] |= bit;
+    for (uint32_t at = span.begin; at < span.end;) {
+      Run& run = runs_[at / kRun];
+      const uint32_t run_end = (at / kRun + 1) * kRun;
+      run.somewhere |= bit;
+      if (at % kRun == 0 && run_end <= span.end) {
+        run.everywhere |= bit;
+      } else {
+        for (const uint32_t end = std::min(span.end, run_end); at < end; ++at) at_[at] |= bit;
+      }
+      at = run_end;
+    }
   }
 
  private:
+  // Of kRun positions together.
+  struct Run {
+    uint32_t somewhere = 0;   // host registers that are occupied in it
+    uint32_t everywhere = 0;  // all through it; the positions do not say so
+  };
   static constexpr uint32_t kRun = 32;
   std::vector<uint32_t> at_;
-  std::vector<uint32_t> any_;  // of kRun positions together
+  std::vector<Run> runs_;
 };
 
 class Homes {

@@ -16,35 +16,39 @@ class BlockSet {
   void add(uint32_t block) {
     words_[block / 64] |= uint64_t{1} << block % 64;
     used_[block / 4096] |= uint64_t{1} << block / 64 % 64;
+    end_ = std::max(end_, block / 4096 + 1);
   }
   // Removes the highest block and returns it; kNoIndex if the set is empty.
   uint32_t take_highest() {
-    for (size_t u = used_.size(); u-- > 0;) {
+    for (; end_ > 0; --end_) {
+      const uint32_t u = end_ - 1;
       if (used_[u] == 0) continue;
       const auto in_used = static_cast<uint32_t>(std::bit_width(used_[u]) - 1);
       uint64_t& word = words_[u * 64 + in_used];
       const auto in_word = static_cast<uint32_t>(std::bit_width(word) - 1);
       word ^= uint64_t{1} << in_word;
       if (word == 0) used_[u] ^= uint64_t{1} << in_used;
-      return static_cast<uint32_t>(u) * 4096 + in_used * 64 + in_word;
+      return u * 4096 + in_used * 64 + in_word;
     }
     return kNoIndex;
   }
   // Removes all blocks and calls visit(block) for each, in ascending order.
   template <typename Visit>
   void take(Visit&& visit) {
-    for (size_t u = 0; u < used_.size(); ++u) {
+    for (size_t u = 0; u < end_; ++u) {
       for (; used_[u] != 0; used_[u] &= used_[u] - 1) {
         const size_t w = u * 64 + static_cast<size_t>(std::countr_zero(used_[u]));
         for (; words_[w] != 0; words_[w] &= words_[w] - 1)
           visit(static_cast<uint32_t>(w * 64) + static_cast<uint32_t>(std::countr_zero(words_[w])));
       }
     }
+    end_ = 0;
   }
 
  private:
   std::vector<uint64_t> words_;
   std::vector<uint64_t> used_;  // a bit for each word that is not 0
+  uint32_t end_ = 0;            // from there on, used_ is 0
 };
 
 // Facts of a block about up to 64 registers, a bit for each: which are alive at its beginning, and which its instructions
@@ -209,6 +213,7 @@ void Lives::find_live_registers() {
       life.first_run = static_cast<uint32_t>(runs_.size());
       runs_.insert(runs_.end(), runs[r].begin(), runs[r].end());
       life.last_run = static_cast<uint32_t>(runs_.size());
+      life.near_run = {life.first_run, life.first_run};
       runs[r].clear();
     }
   }
@@ -217,9 +222,19 @@ void Lives::find_live_registers() {
 bool Lives::live_in(uint32_t block, uint32_t reg) const {
   const Lifetime& life = lives[reg];
   if (!life.exposed) return false;
+  // The last run that begins at the block or before it is most often that of the previous question.
+  const auto holds = [&](uint32_t run) { return runs_[run].first <= block && block <= runs_[run].last; };
+  uint32_t& near = life.near_run[block > exit_block_ ? 1 : 0];
+  const auto begins_behind = [&](uint32_t run) { return run == life.last_run || runs_[run].first > block; };
+  for (uint32_t step = 0; step < 2 && near < life.last_run && runs_[near].first <= block; ++step) {
+    if (begins_behind(near + 1)) return holds(near);
+    ++near;
+  }
   const auto begin = runs_.begin() + life.first_run, end = runs_.begin() + life.last_run;
   const auto behind = std::upper_bound(begin, end, block, [](uint32_t b, const Run& run) { return b < run.first; });
-  return behind != begin && block <= std::prev(behind)->last;
+  if (behind == begin) return false;
+  near = static_cast<uint32_t>(std::prev(behind) - runs_.begin());
+  return holds(near);
 }
 
 }  // namespace wavejit::backend

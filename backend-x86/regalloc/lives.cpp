@@ -66,36 +66,40 @@ uint32_t Lives::life_of(uint32_t virt_id) {
 
 // --- blocks and what instructions use ---
 
-RegisterUse& Lives::add_use(uint32_t virt_id, uint16_t flags, uint32_t mask, uint32_t place, uint8_t use_id,
+RegisterUse& Lives::add_use(uint32_t reg, uint16_t flags, uint32_t mask, uint32_t place, uint8_t use_id,
                             uint8_t out_id) {
-  const uint32_t reg = life_of(virt_id);
   const uint32_t group = lives[reg].group;
   mask &= available_[group];
   const uint32_t bit = place == kNoIndex ? 0 : 1u << place;
-  const bool uses = (flags & RegisterUse::use) != 0;
+  const bool is_use = (flags & RegisterUse::use) != 0;
   if (use_id != kNoRegister) building_used_[group] |= 1u << use_id;
   if (out_id != kNoRegister) building_fixed_.clobbered[group] |= 1u << out_id;
-  const auto known =
-      std::find_if(building_.begin(), building_.end(), [&](const RegisterUse& u) { return u.reg == reg; });
-  if (known == building_.end()) {
-    building_.push_back({.reg = reg,
-                         .flags = flags,
-                         .memory_size = 0,
-                         .use_id = use_id,
-                         .out_id = out_id,
-                         .use_mask = mask,
-                         .out_mask = mask,
-                         .use_places = uses ? bit : 0,
-                         .out_places = uses ? 0 : bit});
-    return building_.back();
+  size_t end = first_use_;
+  for (uint32_t g = 0; g <= group; ++g) end += use_count_[g];
+  for (size_t i = end - use_count_[group]; i < end; ++i) {
+    RegisterUse& known = uses[i];
+    if (known.reg != reg) continue;
+    known.flags |= flags;
+    if (use_id != kNoRegister) known.use_id = use_id;
+    if (out_id != kNoRegister) known.out_id = out_id;
+    known.use_mask &= mask;
+    known.out_mask &= mask;
+    (is_use ? known.use_places : known.out_places) |= bit;
+    return known;
   }
-  known->flags |= flags;
-  if (use_id != kNoRegister) known->use_id = use_id;
-  if (out_id != kNoRegister) known->out_id = out_id;
-  known->use_mask &= mask;
-  known->out_mask &= mask;
-  (uses ? known->use_places : known->out_places) |= bit;
-  return *known;
+  ++use_count_[group];
+  const RegisterUse fresh{.reg = reg,
+                          .flags = flags,
+                          .memory_size = 0,
+                          .use_id = use_id,
+                          .out_id = out_id,
+                          .use_mask = mask,
+                          .out_mask = mask,
+                          .use_places = is_use ? bit : 0,
+                          .out_places = is_use ? 0 : bit};
+  if (end != uses.size()) return *uses.insert(uses.begin() + static_cast<ptrdiff_t>(end), fresh);
+  uses.push_back(fresh);
+  return uses.back();
 }
 
 Error Lives::add_operands(Node& node, InstControlFlow& flow) {
@@ -114,7 +118,8 @@ Error Lives::add_operands(Node& node, InstControlFlow& flow) {
         registers_only = is_move_ = false;
         continue;
       }
-      const uint64_t bytes = lives[life_of(op.id())].bytes;
+      const uint32_t reg = life_of(op.id());
+      const uint64_t bytes = lives[reg].bytes;
       uint16_t flags = how.flags;
       const bool whole = (bytes & ~(how.written | how.zeroed)) == 0;
       if ((flags & (RegisterUse::read | RegisterUse::write)) == RegisterUse::write && !whole)
@@ -122,12 +127,12 @@ Error Lives::add_operands(Node& node, InstControlFlow& flow) {
       // In memory, the result would not clear what is above it.
       if ((flags & RegisterUse::write) != 0 && (bytes & ~how.written & how.zeroed) != 0)
         flags &= static_cast<uint16_t>(~RegisterUse::use_memory);
-      const bool uses = (flags & RegisterUse::use) != 0;
+      const bool is_use = (flags & RegisterUse::use) != 0;
       if (how.fixed != kNoRegister &&
-          (uses ? building_used_ : building_fixed_.clobbered)[lives[life_of(op.id())].group] >> how.fixed & 1)
+          (is_use ? building_used_ : building_fixed_.clobbered)[lives[reg].group] >> how.fixed & 1)
         return asmjit::kErrorOverlappedRegs;
-      RegisterUse& use = add_use(op.id(), flags, access->vector_mask, Place::base(i), uses ? how.fixed : kNoRegister,
-                                 uses ? kNoRegister : how.fixed);
+      RegisterUse& use = add_use(reg, flags, access->vector_mask, Place::base(i), is_use ? how.fixed : kNoRegister,
+                                 is_use ? kNoRegister : how.fixed);
       use.memory_size = std::max(use.memory_size, how.memory_size);
       // Copies that also clear what lies above are none.
       if (i == 0 && is_move_ && (bytes & ~how.written & how.zeroed) != 0) is_move_ = false;
@@ -139,22 +144,22 @@ Error Lives::add_operands(Node& node, InstControlFlow& flow) {
         lives[life_of(mem.baseId())].on_stack = true;
         on_stack.push_back(&node);
       } else if (mem.hasBaseReg() && Operand::isVirtId(mem.baseId())) {
-        const bool uses = (how.base_flags & RegisterUse::use) != 0;
-        add_use(mem.baseId(), how.base_flags, ~0u, Place::base(i), uses ? how.fixed : kNoRegister,
-                uses ? kNoRegister : how.fixed);
+        const bool is_use = (how.base_flags & RegisterUse::use) != 0;
+        add_use(life_of(mem.baseId()), how.base_flags, ~0u, Place::base(i), is_use ? how.fixed : kNoRegister,
+                is_use ? kNoRegister : how.fixed);
       }
       if (mem.hasIndexReg() && Operand::isVirtId(mem.indexId()))
-        add_use(mem.indexId(), RegisterUse::read | RegisterUse::use, access->vector_mask, Place::index(i));
+        add_use(life_of(mem.indexId()), RegisterUse::read | RegisterUse::use, access->vector_mask, Place::index(i));
     } else {
       registers_only = false;
     }
   }
   if (node.has_mask() && Operand::isVirtId(node.mask.id())) {
     if (node.mask.group() != asmjit::RegGroup::kX86_K) return kUnknown;
-    add_use(node.mask.id(), RegisterUse::read | RegisterUse::use, ~0u, Place::kMask);
+    add_use(life_of(node.mask.id()), RegisterUse::read | RegisterUse::use, ~0u, Place::kMask);
   }
-  if (building_.size() == 1 && registers_only && node.operand_count != 0)
-    apply_hint(access->same_register, building_[0]);
+  if (uses.size() - first_use_ == 1 && registers_only && node.operand_count != 0)
+    apply_hint(access->same_register, uses.back());
   return asmjit::kErrorOk;
 }
 
@@ -165,10 +170,10 @@ Error Lives::add_call(const Node& call) {
     const Operand& op = call.operands[i];
     if (!x86::Reg::isGp(op) || !op.isVirtReg()) return kUnknown;
     const uint8_t id = Convention::kArguments[i - 2];
-    const size_t before = building_.size();
-    RegisterUse& use = add_use(op.id(), RegisterUse::read | RegisterUse::use, ~0u, kNoIndex);
+    const size_t before = uses.size();
+    RegisterUse& use = add_use(life_of(op.id()), RegisterUse::read | RegisterUse::use, ~0u, kNoIndex);
     building_used_[kGpGroup] |= 1u << id;
-    if (building_.size() == before) {
+    if (uses.size() == before) {
       use.flags |= RegisterUse::duplicate;
       use.use_mask |= 1u << id;
     } else {
@@ -178,11 +183,11 @@ Error Lives::add_call(const Node& call) {
   }
   if (const Operand& op = call.operands[1]; !op.isNone()) {
     if (!x86::Reg::isGp(op) || !op.isVirtReg()) return kUnknown;
-    const size_t before = building_.size();
-    RegisterUse& use = add_use(op.id(), RegisterUse::write | RegisterUse::out, ~0u, kNoIndex);
+    const size_t before = uses.size();
+    RegisterUse& use = add_use(life_of(op.id()), RegisterUse::write | RegisterUse::out, ~0u, kNoIndex);
     use.out_id = Convention::kResult;
     building_used_[kGpGroup] |= 1u << Convention::kResult;
-    if (building_.size() != before) {
+    if (uses.size() != before) {
       use.use_mask = ~0u;
       use.out_mask = 1u << Convention::kResult;
     }
@@ -197,22 +202,20 @@ Error Lives::add_call(const Node& call) {
 Error Lives::add_result(const Node& node) {
   const Operand& op = node.operands[0];
   if (!op.isVirtReg()) return kUnknown;
-  add_use(op.id(), RegisterUse::read | RegisterUse::use, ~0u, kNoIndex, Convention::kResult);
+  add_use(life_of(op.id()), RegisterUse::read | RegisterUse::use, ~0u, kNoIndex, Convention::kResult);
   return asmjit::kErrorOk;
 }
 
 void Lives::finish_instruction(Node& node) {
-  Instruction inst{.node = &node, .first_use = static_cast<uint32_t>(uses.size()), .count = {}};
-  inst.is_move = is_move_ && building_.size() >= 1;
+  Instruction inst{.node = &node, .first_use = first_use_, .count = {use_count_[0], use_count_[1], use_count_[2]}};
+  inst.is_move = is_move_ && uses.size() != first_use_;
   inst.transformable = transformable_;
+  RegisterUse* use = uses.data() + first_use_;
   for (uint32_t group = 0; group < kGroups; ++group) {
-    for (RegisterUse& use : building_) {
-      if (lives[use.reg].group != group) continue;
-      ++inst.count[group];
-      if (use.use_id != kNoRegister) building_fixed_.used[group] |= 1u << use.use_id;
-      if (!use.has(RegisterUse::duplicate)) use.use_mask &= ~building_used_[group];
-      if (forbid_memory_) use.flags &= static_cast<uint16_t>(~RegisterUse::use_memory);
-      uses.push_back(use);
+    for (const RegisterUse* const end = use + use_count_[group]; use != end; ++use) {
+      if (use->use_id != kNoRegister) building_fixed_.used[group] |= 1u << use->use_id;
+      if (!use->has(RegisterUse::duplicate)) use->use_mask &= ~building_used_[group];
+      if (forbid_memory_) use->flags &= static_cast<uint16_t>(~RegisterUse::use_memory);
     }
   }
   const auto any = [](const std::array<uint32_t, kGroups>& masks) { return (masks[0] | masks[1] | masks[2]) != 0; };
@@ -224,7 +227,8 @@ void Lives::finish_instruction(Node& node) {
 }
 
 Error Lives::add_instruction(Node& node, InstControlFlow& flow) {
-  building_.clear();
+  first_use_ = static_cast<uint32_t>(uses.size());
+  use_count_ = {};
   building_fixed_ = {};
   building_used_ = {};
   forbid_memory_ = is_move_ = transformable_ = false;
@@ -341,8 +345,9 @@ void Lives::remove_unreachable() {
 void Lives::weigh_blocks() {
   constexpr float kLoop = 8, kCold = 1.0F / 16;
   constexpr uint32_t kDeepest = 4;
-  const auto exit = static_cast<size_t>(
+  exit_block_ = static_cast<uint32_t>(
       std::find_if(blocks.begin(), blocks.end(), [](const FlowBlock& b) { return b.returns; }) - blocks.begin());
+  const uint32_t exit = exit_block_;
   // The last jump back to a block makes it the head of a loop that extends to there. What stands behind the function's
   // exit is cold; its way back is no loop.
   std::vector<uint32_t> ends(exit, kNoIndex);

@@ -107,9 +107,10 @@ struct Lifetime {
   uint32_t clobbers = 0;        // host registers destroyed by instructions that read it and leave it alive
   uint32_t entered = 0;         // host registers it is in where blocks begin
   uint8_t hint = kNoRegister, home = kNoRegister;
-  bool exposed = false;                  // alive where some block begins
-  uint32_t first_run = 0, last_run = 0;  // the runs of such blocks: [first, last)
-  bool on_stack = false;                 // its place on the stack is an operand
+  bool exposed = false;                        // alive where some block begins
+  uint32_t first_run = 0, last_run = 0;        // the runs of such blocks: [first, last)
+  mutable std::array<uint32_t, 2> near_run{};  // where live_in() has found an answer last, in hot and cold code
+  bool on_stack = false;                       // its place on the stack is an operand
 };
 
 class Lives {
@@ -156,7 +157,8 @@ class Lives {
   asmjit::Error add_operands(lir::Node& node, asmjit::InstControlFlow& flow);
   asmjit::Error add_call(const lir::Node& call);
   asmjit::Error add_result(const lir::Node& node);
-  RegisterUse& add_use(uint32_t virt_id, uint16_t flags, uint32_t mask, uint32_t place, uint8_t use_id = kNoRegister,
+  // `reg`: the index of the Lifetime. The result is valid until the next call.
+  RegisterUse& add_use(uint32_t reg, uint16_t flags, uint32_t mask, uint32_t place, uint8_t use_id = kNoRegister,
                        uint8_t out_id = kNoRegister);
   void finish_instruction(lir::Node& node);
   void remove_unreachable();
@@ -180,10 +182,12 @@ class Lives {
   lir::Function& function_;
   const std::array<uint32_t, kGroups> available_;
   std::vector<uint32_t> life_by_virt_;
-  std::vector<Run> runs_;  // those of a register one after the other
+  std::vector<Run> runs_;    // those of a register one after the other
+  uint32_t exit_block_ = 0;  // what stands behind it is cold
   std::vector<EarlierSpan> spans_;
-  // The instruction being built.
-  std::vector<RegisterUse> building_;
+  // The instruction being built. Its uses are the last ones, by group.
+  uint32_t first_use_ = 0;
+  std::array<uint8_t, kGroups> use_count_{};
   FixedRegisters building_fixed_;
   std::array<uint32_t, kGroups> building_used_{};
   bool forbid_memory_ = false, is_move_ = false, transformable_ = false;
