@@ -191,7 +191,7 @@ void Runner::bind_args() {
       if (arg.kind == Argument::Kind::buffer || arg.kind == Argument::Kind::null) {
         void* pointer = pointer_of(i);
         bytes.resize(sizeof pointer);
-        std::memcpy(bytes.data(), &pointer, sizeof pointer);
+        std::memcpy(bytes.data(), static_cast<const void*>(&pointer), sizeof pointer);
       } else if (arg.kind == Argument::Kind::local) {
         throw InputError("A local pointer needs a kernel with argument metadata.");
       }

@@ -62,8 +62,7 @@ wavejit_status report(Error error) {
       (void)pthread_setspecific(error_key(), t_last_error);
     }
     t_last_error->error = std::move(error);
-  } catch (const std::bad_alloc&) {
-    // The status alone has to do.
+  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the status alone has to do
   }
   return status;
 }
