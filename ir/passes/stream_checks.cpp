@@ -232,7 +232,8 @@ class LoopChecks : private LaneCode {
         break;
       case Check::Kind::rising: {
         // The last value is the largest one if none wraps around.
-        Inst* in_room = icmp(ICmp::ule, grown(*step_up(check.left)), make(Op::sub, kI64, {right, left}));
+        Inst* room = make(Op::sub, kI64, {right, left});
+        Inst* in_room = icmp(ICmp::ule, grown(*step_up(check.left)), room);
         stay_if(icmp(ICmp::ule, left, right));
         stay_if(in_room);
         break;
