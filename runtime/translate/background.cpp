@@ -120,7 +120,7 @@ class Translator {
   std::condition_variable wake_;
   std::deque<Job> jobs_;  // the first one is being answered
   bool running_ = false;
-  CpuPlaces places_;  // of the thread: away from the one that interprets
+  CpuPlaces places_;  // puts the translating thread on another CPU than the thread that interprets
   CpuPlaces::Member* place_ = nullptr;
   std::mutex answering_;
   std::atomic<bool> stopping_{false};
