@@ -14,6 +14,7 @@
 
 #include "internal/check.h"
 #include "internal/wave_state.h"
+#include "ir/profile.h"
 #include "ir/types.h"
 
 namespace wavejit::ir {
@@ -166,6 +167,7 @@ class Function {
   // The scalar register that holds the work-group id in x when the kernel starts; -1: none. Ids of consecutive
   // work-groups differ by one. Only a hint: the register may hold something else later.
   int group_id_sgpr = -1;
+  Profile profile;                    // of this code; empty: nothing is known
   std::vector<uint32_t> rule_counts;  // by Rule: how often passes have performed that rewrite on this function
 
   void count(Rule rule) { ++rule_counts[static_cast<size_t>(rule)]; }

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "ir/names.h"
 #include "ir/signature.h"
@@ -144,9 +145,28 @@ class Parser {
       entries_.push_back({*pc, *block, resumed, moved, exec});
       return true;
     }
+    if (line.accept_word("profile")) return parse_profile(line);
     if (line.accept_word("block")) return parse_block(line);
     if (blocks_.empty()) return fail("an instruction outside a block");
     return parse_inst(line);
+  }
+
+  bool parse_profile(TextLine& line) {
+    const auto pc = line.number();
+    if (!pc) return fail("a guest pc after profile");
+    LaneSample& at = function_->profile[*pc];
+    const std::pair<const char*, uint64_t*> fields[] = {{"executed", &at.executed},
+                                                        {"lanes", &at.lanes},
+                                                        {"groups", &at.groups},
+                                                        {"same", &at.same},
+                                                        {"consecutive", &at.consecutive}};
+    for (const auto& [name, field] : fields) {
+      if (!line.accept_word(name)) continue;
+      const auto value = line.number();
+      if (!value) return fail(fmt::format("a number after {}", name));
+      *field = *value;
+    }
+    return true;
   }
 
   bool parse_block(TextLine& line) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <map>
 
 #include "ir/names.h"
 #include "ir/signature.h"
@@ -84,6 +85,15 @@ void print_inst(std::string& out, const Inst& inst, const Block* block) {
   if (inst.guest_pc != 0) out += fmt::format(" @{:#x}", inst.guest_pc);
 }
 
+// In the order of the addresses.
+void print_profile(std::string& out, const Profile& profile) {
+  for (const auto& [pc, at] : std::map<uint64_t, LaneSample>(profile.begin(), profile.end())) {
+    out += fmt::format("profile {:#x} executed {} lanes {}", pc, at.executed, at.lanes);
+    if (at.groups != 0) out += fmt::format(" groups {} same {} consecutive {}", at.groups, at.same, at.consecutive);
+    out += '\n';
+  }
+}
+
 }  // namespace
 
 std::string print(const Inst& inst) {
@@ -100,6 +110,7 @@ std::string print(const Function& function) {
     if (entry.exec != ~uint64_t{0}) out += fmt::format(" exec {:#x}", entry.exec);
     out += '\n';
   }
+  print_profile(out, function.profile);
   for (const auto& block : function.blocks) {
     out += fmt::format("block b{}", block->id);
     if (block->guest_pc != 0) out += fmt::format(" @{:#x}", block->guest_pc);

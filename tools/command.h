@@ -77,5 +77,12 @@ void add_doctor(CLI::App& app);
 
 inline constexpr const char* kDisableHelp =
     "Optimisations to do without, comma-separated, or all ('wavejit optimisations' lists them)";
+inline constexpr const char* kNoProfileHelp =
+    "Translate without regard to what waves did in the interpreter: --disable profiles";
+// Behind the option whose list it adds to.
+inline void add_no_profile(CLI::App& command, std::string& disabled) {
+  command.add_flag_callback(
+      "--no-profile", [&disabled] { disabled += disabled.empty() ? "profiles" : ",profiles"; }, kNoProfileHelp);
+}
 
 }  // namespace wavejit::tools

@@ -163,6 +163,7 @@ void add_exec(CLI::App& app) {
   command->add_option("--save-code", options->save_code,
                       "Directory for the code objects that it loads, those compiled at run time included");
   command->add_option("--disable", options->disabled_passes, kDisableHelp)->check(check_disabled);
+  add_no_profile(*command, options->disabled_passes);
   CLI::Option* shadow =
       command
           ->add_option("--shadow", options->shadow,

@@ -343,6 +343,7 @@ void PlanOptions::add(CLI::App& command) {
   command.add_option("--repeat", given_.repeat, "Measured launches");
   command.add_option("--warmup", given_.warmup, "Launches before those");
   command.add_option("--disable,--disable-pass", given_.disabled_passes, kDisableHelp);
+  add_no_profile(command, given_.disabled_passes);
 }
 
 Plan PlanOptions::parse() const {

@@ -714,8 +714,10 @@ void MemoryAccess::contiguous_narrow(const Gp& pointer, const MaskReg* lanes) {
   }
 }
 
-// Indices that lanes have found one by one are hardly those of neighbours.
+// Indices that lanes have found one by one are hardly those of neighbours. Of others a profile may tell.
 bool MemoryAccess::in_disorder() const {
+  const ir::Profile& profile = e_.function_.profile;
+  if (const auto known = profile.find(guest_pc_); known != profile.end() && is_scattered(known->second)) return true;
   if (!load_ || mem_.count != 1 || mem_.bytes != 4) return false;
   const ir::Inst* address = lane_operand(inst_);
   return address != nullptr && e_.is_found_on_a_walk(address);

@@ -211,7 +211,7 @@ ExitReason Interpreter::run_profiling(WaveState& wave, uint64_t budget, Profile&
   for (uint64_t left = budget; left != 0; --left) {
     const Op* op = impl_->op_at(wave.pc);
     const uint64_t exec = wave.exec(), before = wave.instructions;
-    const LdsCycles cycles = op != nullptr ? ds_cycles(c, *op) : LdsCycles();
+    const LdsAccess lds = op != nullptr && op->handler != illegal ? ds_access(c, *op) : LdsAccess();
     wave.engine_private[0] = kFaultScalar;
     const ExitReason reason = impl_->run(c, 1);
     if (wave.instructions == before) return reason;
@@ -220,7 +220,7 @@ ExitReason Interpreter::run_profiling(WaveState& wave, uint64_t budget, Profile&
     ++at.executed;
     at.lanes += static_cast<uint64_t>(std::popcount(exec));
     at.taken += reason == ExitReason::kYield && wave.pc != op->inst.next_pc();
-    add_lds_access(at, exec, cycles);
+    add_lds_access(at, exec, lds);
     add_vector_access(at, c, *op, exec);
     if (reason != ExitReason::kYield || op->inst.opcode == isa::Opcode::s_sleep) return reason;
     if (has_turns && wave.polls_left == 0) return reason;

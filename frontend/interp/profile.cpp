@@ -16,6 +16,12 @@ void for_each_lane(uint64_t lanes, F&& function) {
 
 }  // namespace
 
+void InstructionProfile::Groups::add(const Groups& other) {
+  count += other.count;
+  same += other.same;
+  consecutive += other.consecutive;
+}
+
 void InstructionProfile::add(const InstructionProfile& other) {
   opcode = other.opcode;
   executed += other.executed;
@@ -33,6 +39,7 @@ void InstructionProfile::add(const InstructionProfile& other) {
   lds.halves += other.lds.halves;
   lds.cycles += other.lds.cycles;
   lds.least += other.lds.least;
+  groups.add(other.groups);
 }
 
 void add(Profile& sum, const Profile& other) {
@@ -57,6 +64,7 @@ void add_access(InstructionProfile& at, const uint64_t* addresses, uint64_t lane
   });
   const auto end = touched.begin() + static_cast<ptrdiff_t>(count);
   if (!std::is_sorted(touched.begin(), end)) std::sort(touched.begin(), end);
+  at.groups.add(groups_of(std::span<const uint64_t, kWaveSize>(addresses, kWaveSize), lanes, bytes));
   ++at.memory.count;
   at.memory.lanes += static_cast<uint64_t>(std::popcount(lanes));
   at.memory.lines += static_cast<uint64_t>(std::unique(touched.begin(), end) - touched.begin());
@@ -70,6 +78,24 @@ void add_access(InstructionProfile& at, const uint64_t* addresses, uint64_t lane
     ++at.memory.strided;
     at.memory.stride = distance;
   }
+}
+
+InstructionProfile::Groups groups_of(std::span<const uint64_t, kWaveSize> addresses, uint64_t lanes, uint32_t bytes) {
+  constexpr unsigned kGroup = 4;
+  InstructionProfile::Groups sum;
+  for (unsigned group = 0; group < kWaveSize; group += kGroup) {
+    uint64_t rest = lanes & uint64_t{(1 << kGroup) - 1} << group;
+    if ((rest & (rest - 1)) == 0) continue;
+    const auto first = static_cast<unsigned>(std::countr_zero(rest));
+    rest &= rest - 1;
+    const uint64_t lane_distance = static_cast<unsigned>(std::countr_zero(rest)) - first;
+    const uint64_t distance = (addresses[std::countr_zero(rest)] - addresses[first]) / lane_distance;
+    bool regular = distance <= bytes;
+    for_each_lane(rest, [&](unsigned l) { regular &= addresses[l] - addresses[first] == distance * (l - first); });
+    ++sum.count;
+    if (regular) ++(distance == 0 ? sum.same : sum.consecutive);
+  }
+  return sum;
 }
 
 LdsCycles lds_cycles(const uint32_t* addresses, uint64_t lanes, unsigned dwords) {

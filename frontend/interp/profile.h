@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <unordered_map>
 
 #include "frontend/isa/opcode.h"
+#include "internal/wave_state.h"
 
 namespace wavejit::interp {
 
@@ -36,6 +38,15 @@ struct InstructionProfile {
     uint64_t least = 0;   // LdsCycles::least
   } lds;
 
+  // Groups of four neighbouring lanes, two or more of which access memory, scratch, an image or the LDS.
+  struct Groups {
+    uint64_t count = 0;
+    uint64_t same = 0;         // all at one place
+    uint64_t consecutive = 0;  // one lane's bytes behind those of the lane before, or overlapping them
+
+    void add(const Groups& other);
+  } groups;
+
   void add(const InstructionProfile& other);
 };
 
@@ -46,6 +57,10 @@ void add(Profile& sum, const Profile& other);
 
 // An access to memory by the lanes of the mask, so many bytes each.
 void add_access(InstructionProfile& at, const uint64_t* addresses, uint64_t lanes, uint32_t bytes);
+
+// Of the lanes of the mask, so many bytes each.
+[[nodiscard]] InstructionProfile::Groups groups_of(std::span<const uint64_t, kWaveSize> addresses, uint64_t lanes,
+                                                   uint32_t bytes);
 
 // Cycles of an access to the hardware's LDS.
 struct LdsCycles {

@@ -23,9 +23,16 @@ uint64_t lanes_where(uint64_t lanes, F&& condition) {
   return result;
 }
 
+// Of lanes with so many dwords from their addresses on.
+LdsAccess lds_access(const uint32_t* addresses, uint64_t lanes, unsigned dwords) {
+  std::array<uint64_t, kWaveSize> wide{};
+  std::copy(addresses, addresses + kWaveSize, wide.begin());
+  return {.cycles = lds_cycles(addresses, lanes, dwords), .groups = groups_of(wide, lanes, 4 * dwords)};
+}
+
 }  // namespace
 
-LdsCycles ds_cycles(Context& c, const Op& op) {
+LdsAccess ds_access(Context& c, const Op& op) {
   const isa::Opcode opcode = op.inst.opcode;
   if (isa::unit_of(opcode) != isa::Unit::lds || op.addr_row == Op::kNone || op.inst.gds ||
       isa::info(opcode).is_cross_lane)
@@ -36,20 +43,21 @@ LdsCycles ds_cycles(Context& c, const Op& op) {
     dwords = data->dwords;
   else if (const isa::Operand* result = op.inst.find(isa::Slot::vdst))
     dwords = result->dwords / (two ? 2u : 1u);
-  LdsCycles cycles = lds_cycles(c.row(op.addr_row), c.wave.exec(), dwords);
+  LdsAccess access = lds_access(c.row(op.addr_row), c.wave.exec(), dwords);
   if (two) {  // the second offset moves all lanes by the same number of banks
-    cycles.taken *= 2;
-    cycles.least *= 2;
+    access.cycles.taken *= 2;
+    access.cycles.least *= 2;
   }
-  return cycles;
+  return access;
 }
 
-void add_lds_access(InstructionProfile& at, uint64_t lanes, const LdsCycles& cycles) {
-  if (cycles.taken == 0) return;
+void add_lds_access(InstructionProfile& at, uint64_t lanes, const LdsAccess& access) {
+  if (access.cycles.taken == 0) return;
   ++at.lds.count;
   at.lds.halves += (static_cast<uint32_t>(lanes) != 0) + (lanes >> 32 != 0);
-  at.lds.cycles += cycles.taken;
-  at.lds.least += cycles.least;
+  at.lds.cycles += access.cycles.taken;
+  at.lds.least += access.cycles.least;
+  at.groups.add(access.groups);
 }
 
 void add_vector_access(InstructionProfile& at, const Context& c, const Op& op, uint64_t exec) {
@@ -76,7 +84,7 @@ void add_vector_access(InstructionProfile& at, const Context& c, const Op& op, u
         (swizzled >> l & 1) != 0 ? reinterpret_cast<uint64_t>(scratch_byte(wave, l, offsets[l])) : c.addresses[l];
   }
   add_access(at, addresses.data(), lanes & ~shared, swizzled != 0 ? std::min(bytes, 4u) : bytes);
-  add_lds_access(at, shared, lds_cycles(offsets.data(), shared, std::max(bytes / 4, 1u)));
+  add_lds_access(at, shared, lds_access(offsets.data(), shared, std::max(bytes / 4, 1u)));
 }
 
 }  // namespace wavejit::interp

@@ -8,11 +8,17 @@
 
 namespace wavejit::interp {
 
-// What a DS instruction with an address for each lane takes of the LDS, as its registers are before it; 0 of others.
-[[nodiscard]] LdsCycles ds_cycles(Context& c, const Op& op);
+struct LdsAccess {
+  LdsCycles cycles;  // 0: there is none
+  InstructionProfile::Groups groups;
+};
 
-// An access to the LDS by the lanes of the mask; none if it takes no cycles.
-void add_lds_access(InstructionProfile& at, uint64_t lanes, const LdsCycles& cycles);
+// What a DS instruction with an address for each lane accesses of the LDS, as its registers are before it; nothing of
+// others.
+[[nodiscard]] LdsAccess ds_access(Context& c, const Op& op);
+
+// An access by the lanes of the mask.
+void add_lds_access(InstructionProfile& at, uint64_t lanes, const LdsAccess& access);
 
 // What a vector memory or image instruction has accessed, EXEC having been `exec`; nothing of others. Flat accesses to the
 // LDS are such. Scratch is at the addresses where its swizzled dwords are.

@@ -169,6 +169,9 @@ void Lifter::fill() {
     ScratchDescriptor descriptor = scratch[i];
     for (const Instruction& inst : guest.insts) {
       builder_.set_guest_pc(inst.pc);
+      if (options_.profile)
+        if (const auto known = options_.profile->find(inst.pc); known != options_.profile->end())
+          function_->profile.insert(*known);
       context.inst = &inst;
       context.result_is_mask = result_is_mask_.contains(inst.pc);
       if (const Operand* srsrc = inst.find(Slot::srsrc)) context.srd_is_scratch = descriptor.at(srsrc->reg);

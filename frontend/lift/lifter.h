@@ -63,6 +63,8 @@ struct LiftOptions {
   // Waves enter here only, the start of a block: they were interpreted from the kernel's start to here. With `shape` only.
   // What registers hold here follows from the code between (ir::Entry::moved).
   std::optional<uint64_t> moved_pc = {};
+  // What waves have done at instructions, of which those of the unit go to ir::Function::profile. Null: nothing is known.
+  std::shared_ptr<const ir::Profile> profile = {};
 };
 
 struct LiftResult {

@@ -1,4 +1,5 @@
 // Pass lane-loops: copies of loops whose lanes part, for one lane after the other (lane_copier.h), where that may be faster.
+#include <algorithm>
 #include <unordered_set>
 
 #include "internal/lane_way.h"
@@ -34,8 +35,18 @@ bool is_scattered(const Inst& access, const LaneShapes& shapes) {
   return !shapes.of(address).known();
 }
 
-// Whether one lane after the other may be faster. Lanes that take a branch differently are taken to be half of them.
-bool worth_trying(const LaneLoop& found, const LaneShapes& shapes, const Dominators& dominators) {
+// The part of the lanes that is active in the block, on average, as far as a profile tells; 1: it does not.
+double profiled_share(const Block& block, const Profile& profile) {
+  for (const Inst* inst : block.insts)
+    if (const auto known = profile.find(inst->guest_pc); known != profile.end())
+      return active_lanes(known->second) / kWaveSize;
+  return 1;
+}
+
+// Whether one lane after the other may be faster. Lanes that take a branch differently are taken to be half of them, or as
+// few as there were in a profile. More do not count: a profile is of the first waves.
+bool worth_trying(const LaneLoop& found, const Function& function, const LaneShapes& shapes,
+                  const Dominators& dominators) {
   if (found.branches == 0) return false;
   double lockstep = 0, lane = 0;
   for (const Block* block : found.loop->body) {
@@ -46,6 +57,7 @@ bool worth_trying(const LaneLoop& found, const LaneShapes& shapes, const Dominat
       const auto branch = lane_branch(*before);
       if (branch && before->successors[branch->some] == over) share /= 2;
     }
+    if (share < 1 || !found.empty.empty()) share = std::min(share, profiled_share(*block, function.profile));
     for (const Inst* inst : block->insts) {
       if (inst->op == Op::phi || inst->is_const()) continue;
       const bool access = inst->op == Op::load || inst->op == Op::store;
@@ -92,7 +104,7 @@ PassResult lane_loops(Function& function, const PassContext& context) {
     if (taken.contains(loop->header)) continue;
     LaneObstacle obstacle;
     std::optional<LaneLoop> one = find_lane_loop(*loop, dominators, shapes.bits(), obstacle);
-    if (one && !context.all_lane_loops && !worth_trying(*one, shapes, dominators)) {
+    if (one && !context.all_lane_loops && !worth_trying(*one, function, shapes, dominators)) {
       obstacle = {.what = "lanes stay together or access memory together"};
       one.reset();
     }

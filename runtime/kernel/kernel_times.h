@@ -25,7 +25,9 @@ class GroupTime {
 
 struct KernelTimes {
   GroupTime group;
-  std::atomic<uint64_t> interpreted_ns{0};  // in all launches and threads, with Engine::tiered
+  // In all launches and threads, with Engine::tiered.
+  std::atomic<uint64_t> interpreted_ns{0};
+  std::atomic<uint64_t> interpreted{0}, sampled{0};  // instructions (launch/sampler.h)
 };
 
 }  // namespace wavejit::runtime

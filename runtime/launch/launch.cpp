@@ -103,6 +103,8 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   if (request.engine != Engine::interpreter) {
     TranslationCache& cache = shared.translations;
     shared.config = cache.config_id(shared.translation_config());
+    if (request.engine == Engine::tiered && !counting && !request.profile && is_on(request.disabled_passes, kProfiles))
+      shared.kernel_samples = &module.times(kernel);
     shared.full_exec = is_on(request.disabled_passes, kFullExec);
     shared.scratch_descriptors = is_on(request.disabled_passes, kScratchDescriptors);
     Specialisation specialisation = specialisation_of(kernel, request.shape, request.lds_bytes, request.kernarg);

@@ -60,6 +60,7 @@ struct LaunchState {
   // is translated.
   std::vector<TranslationCache::Query> starts;
   std::optional<TierUp> tier_up;
+  KernelTimes* kernel_samples = nullptr;         // if waves are sampled for translations
   std::atomic<const StartCode*> start{nullptr};  // &start_code, once that is complete
   std::atomic<uint64_t>& done_groups;            // those whose waves have all ended
   uint64_t total_groups = 0;

@@ -38,6 +38,7 @@ uint64_t hash_of(std::span<const std::byte> bytes) {
 WaveRunner::WaveRunner(LaunchState& shared) : shared_(shared) {
   if (shared.profile) executed_ = std::make_unique<OpcodeCounts>();
   if (shared.request.profile) profile_ = std::make_unique<interp::Profile>();
+  if (shared.kernel_samples) sampler_.emplace(*shared.kernel_samples, shared.translations.samples());
 }
 
 void WaveRunner::begin(uint64_t scratch_words23) {
@@ -49,6 +50,7 @@ void WaveRunner::begin(uint64_t scratch_words23) {
 }
 
 void WaveRunner::end() {
+  if (sampler_) sampler_->hand_over();
   if (shared_.tier_up && !shared_.tier_up->translation()) shared_.tier_up->add(ns_since(told_));
 }
 
@@ -138,6 +140,7 @@ void WaveRunner::note_turn(const WaveState& wave, WaveSlot& slot, uint64_t regis
 
 ExitReason WaveRunner::interpret_with(const interp::Interpreter& interpreter, WaveState& wave, uint64_t budget) {
   if (profile_) return interpreter.run_profiling(wave, budget, *profile_);
+  if (is_sampled_) return interpreter.run_profiling(wave, budget, sampler_->profile());
   return executed_ ? interpreter.run_counting(wave, budget, *executed_) : interpreter.run(wave, budget);
 }
 
@@ -167,15 +170,22 @@ ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
   if (shared_.request.translated_part != lift::kAllCode) return interpret_to_translated_part(wave, slot);
   if (shared_.tier_up && !shared_.tier_up->translation()) tell_time();
   const bool drawn = shared_.schedule.is_drawn();
+  if (drawn && sampler_) {
+    restore_mxcsr();
+    sampler_->hand_over();  // for the translation of the next place to which a wave moves
+  }
   const bool may_move = shared_.tier_up || (drawn && shared_.request.engine == Engine::tiered);
   const bool late = may_move && !slot.stays_interpreted && shared_.translated();
   const Clock::time_point start = late ? Clock::now() : Clock::time_point();
   const uint64_t before = wave.instructions;
   uint64_t budget = shared_.tier_up ? kTieredBudget : kInterpreterBudget;
   if (drawn && draw_.below(2) != 0) budget = 1 + draw_.below(may_move ? 2u << draw_.below(8) : kDrawnBudget);
+  is_sampled_ = sampler_ && sampler_->is_due();
+  if (is_sampled_) budget = std::min(budget, Sampler::kTurn);
   const GuestScope scope(*mark_, wave, nullptr);
   wave.polls_left = polls_of_turn(wave);
   ExitReason reason = interpret_for(wave, budget);
+  if (sampler_) sampler_->count(wave.instructions - before, std::exchange(is_sampled_, false));
   if (reason == ExitReason::kYield && wave.polls_left == 0)
     note_turn(wave, slot, hash_of(std::as_bytes(std::span(wave.sgpr))) ^ wave.pc ^ wave.scc, kMaxInterpretedPolls);
   else if (wave.instructions - before >= budget)
@@ -212,6 +222,7 @@ void WaveRunner::tell_time() {
   const Clock::time_point now = Clock::now();
   if (now - told_ < kTold) return;
   restore_mxcsr();
+  if (sampler_) sampler_->hand_over();
   shared_.tier_up->add(std::chrono::nanoseconds(now - told_).count());
   told_ = now;
 }

@@ -5,12 +5,14 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backend-x86/compiler.h"
 #include "internal/wave_state.h"
 #include "runtime/kernel/execution_profile.h"
 #include "runtime/launch/launch_state.h"
+#include "runtime/launch/sampler.h"
 #include "runtime/launch/schedule.h"
 #include "runtime/memory/arena.h"
 #include "runtime/memory/fault.h"
@@ -161,6 +163,8 @@ class WaveRunner {
   TranslationCounters counters_;
   std::unique_ptr<OpcodeCounts> executed_;
   std::unique_ptr<interp::Profile> profile_;
+  std::optional<Sampler> sampler_;  // if translations may follow that choose by samples
+  bool is_sampled_ = false;         // the turn
   std::vector<uint64_t> moved_to_;  // loops at which waves have gone on in translated code
   uint64_t late_ns_ = 0;            // time spent in the interpreter after the translation was ready
   uint64_t moved_waves_ = 0;

@@ -154,11 +154,13 @@ std::optional<GuestCode> guest_code(std::vector<lift::CodeRange> ranges, std::sp
 std::vector<uint8_t> identity_of(const lift::LiftOptions& options, backend::Tier tier,
                                  std::span<const std::string> disabled, bool poll_all_loops) {
   if (build_id().empty()) return {};
-  // A field more does not compile: it belongs here. The name is for messages only.
+  // A field more does not compile: it belongs here. The name is for messages only. What a profile says is not part of it:
+  // the next process, which has none, is to find this one's code.
   const auto& [target, ecc_off, name, entry_pc, code, code_base, mode, exec_full, exec_at_entries, is_kernel_entry,
                count_instructions, block_counter, lds_size, scratch_srd_sgpr, scratch_srd_at_entries,
-               scratch_srd_behind_calls, shape, resident_rows, part, moved_pc] = options;
+               scratch_srd_behind_calls, shape, resident_rows, part, moved_pc, profile] = options;
   static_cast<void>(name);
+  static_cast<void>(profile);
   if (block_counter) return {};           // the code holds addresses of counters
   if (part != lift::kAllCode) return {};  // nobody asks for it again
   Writer w;

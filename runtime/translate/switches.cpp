@@ -16,6 +16,7 @@ constexpr Switch kOwn[] = {
     {kFullExec, "code of its own for waves whose EXEC is all ones"},
     {kLastWaves, "code of its own for the last waves of work-groups that are no multiple of 64"},
     {kRunThrough, "one wave state for all waves of code that neither stops nor reads what is set up for each"},
+    {kProfiles, "choices by what waves did in the interpreter before the translation"},
     {kScratchDescriptors, "buffer accesses through the private segment's descriptor as scratch accesses"},
 };
 

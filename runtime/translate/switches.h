@@ -26,6 +26,7 @@ inline constexpr std::string_view kFullExec = "full-exec";
 inline constexpr std::string_view kLastWaves = "last-waves";
 inline constexpr std::string_view kRunThrough = "run-through";
 inline constexpr std::string_view kScratchDescriptors = "scratch-descriptors";
+inline constexpr std::string_view kProfiles = "profiles";
 inline constexpr std::string_view kResidentRows = "resident-rows";  // of the lifter and the IR pass
 inline constexpr std::string_view kMovedEntry = "moved-entry";      // of the runtime and the IR pass
 

@@ -175,6 +175,7 @@ std::optional<TranslationCache::Work> TranslationCache::work_for(Unit& unit, con
     options.scratch_srd_behind_calls = false;
   }
   options.resident_rows = is_on(work.config.disabled_passes, kResidentRows);
+  if (is_on(work.config.disabled_passes, kProfiles)) options.profile = samples_.all();
   // Code objects that are in a place of chance would fill the disk with what nobody finds again.
   if (work.config.profile || object_->lasting_addresses().second == 0) return work;
   work.disk = DiskCache::of_process();

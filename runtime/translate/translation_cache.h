@@ -29,6 +29,7 @@
 #include "frontend/codeobject/code_object.h"
 #include "frontend/isa/target.h"
 #include "internal/error.h"
+#include "runtime/translate/lane_samples.h"
 #include "runtime/translate/specialisation.h"
 
 namespace wavejit::runtime {
@@ -111,6 +112,8 @@ class TranslationCache {
   [[nodiscard]] std::optional<Entry> find_translated(const Query& query);
   // The same, including translations on the disk.
   [[nodiscard]] std::optional<Entry> find_kept(const Query& query, TranslationCounters& counters);
+  // What translations that begin from now on may choose by.
+  [[nodiscard]] LaneSamples& samples() { return samples_; }
   // The error of a failed translation of a kernel's start, if it is already known.
   [[nodiscard]] std::optional<Error> find_error(const Query& query);
 
@@ -151,6 +154,7 @@ class TranslationCache {
 
   const std::shared_ptr<const codeobject::CodeObject> object_;
   const isa::Target target_;
+  LaneSamples samples_;
   std::shared_mutex mutex_;
   std::vector<Config> configs_;
   std::vector<Specialisation> specialisations_;

@@ -53,6 +53,38 @@ TEST(Profile, PatternsOfAccesses) {
   EXPECT_EQ(accessed([](unsigned) { return kBase; }, 0, 4).memory.count, 0u);
 }
 
+InstructionProfile::Groups groups(const std::function<uint64_t(unsigned lane)>& address, uint64_t lanes,
+                                  uint32_t bytes = 4) {
+  return accessed(address, lanes, bytes).groups;
+}
+
+TEST(Profile, GroupsOfFourLanes) {
+  const auto consecutive = groups([](unsigned l) { return kBase + 4 * l; }, kAll);
+  EXPECT_EQ(consecutive.count, 16u);
+  EXPECT_EQ(consecutive.consecutive, 16u);
+  EXPECT_EQ(consecutive.same, 0u);
+  // Rows of eight lanes that lie anywhere: neighbours are what counts.
+  const auto rows = groups([](unsigned l) { return kBase + 1000 * (l / 8 * 5 % 8) + 4 * (l % 8); }, kAll);
+  EXPECT_EQ(rows.consecutive, 16u);
+  const auto same = groups([](unsigned l) { return kBase + 1000 * (l / 4); }, kAll);
+  EXPECT_EQ(same.same, 16u);
+  EXPECT_EQ(same.consecutive, 0u);
+  // Further apart than an access, or backward, is neither.
+  for (const int distance : {8, -4}) {
+    const auto other = groups([&](unsigned l) { return kBase + static_cast<uint64_t>(distance * int(l)); }, kAll);
+    EXPECT_EQ(other.count, 16u) << distance;
+    EXPECT_EQ(other.consecutive + other.same, 0u) << distance;
+  }
+  EXPECT_EQ(groups([](unsigned l) { return kBase + 4 * l; }, kAll, 8).consecutive, 16u) << "which overlap";
+  // Lanes that are off do not count, and a lane alone is no group.
+  EXPECT_EQ(groups([](unsigned l) { return kBase + 4 * l; }, 0x1111111111111111).count, 0u);
+  const auto gaps = groups([](unsigned l) { return kBase + (l % 2 == 0 ? 4 * l : 0); }, 0x5555);
+  EXPECT_EQ(gaps.count, 4u);
+  EXPECT_EQ(gaps.consecutive, 4u);
+  // The last lane of a group decides.
+  EXPECT_EQ(groups([](unsigned l) { return kBase + (l == 11 ? 0 : 4 * l); }, kAll).consecutive, 15u);
+}
+
 TEST(Profile, SumsKeepTheLastStride) {
   InstructionProfile sum = accessed([](unsigned l) { return kBase + 16 * l; }, kAll, 4);
   sum.executed = 3;
@@ -72,6 +104,8 @@ TEST(Profile, SumsKeepTheLastStride) {
   EXPECT_EQ(sum.memory.lines, 20u);
   EXPECT_EQ(sum.lds.cycles, 5u);
   EXPECT_EQ(sum.lds.least, 3u);
+  EXPECT_EQ(sum.groups.count, 32u);
+  EXPECT_EQ(sum.groups.consecutive, 16u);
   EXPECT_EQ(sum.opcode, isa::Opcode::s_nop);
 }
 

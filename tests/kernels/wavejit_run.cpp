@@ -156,7 +156,7 @@ void WavejitRun::reset() {
 
 wavejit_status WavejitRun::launch(const EngineChoice& engine, uint32_t threads, uint64_t timeout_ns, std::string* why,
                                   bool count) {
-  wall_ns_ = 0;
+  wall_ns_ = interpreted_workgroups_ = 0;
   instructions_.clear();
   for (size_t i = 0; i < kernels_.size(); ++i) {
     const Launch& launch = kernel_case_.launches[i];
@@ -179,6 +179,7 @@ wavejit_status WavejitRun::launch(const EngineChoice& engine, uint32_t threads, 
     cached_translations_ += stats.cached_translations;
     host_instructions_ += stats.host_instructions;
     wall_ns_ += stats.wall_ns;
+    interpreted_workgroups_ += stats.interpreted_workgroups;
     instructions_.push_back(stats.guest_instructions);
     if (status != WAVEJIT_OK) {
       *why = last_error();

@@ -61,6 +61,8 @@ class WavejitRun {
   [[nodiscard]] uint64_t guest_code() const;
   // Code of the kernel of a launch, as wavejit_kernel_dump() makes it for the launch's work-group size.
   [[nodiscard]] std::string dump(size_t launch, wavejit_dump_kind kind, wavejit_isa isa) const;
+  // Of the last launch(): work-groups that the interpreter has begun.
+  [[nodiscard]] uint64_t interpreted_workgroups() const { return interpreted_workgroups_; }
   // Wall time of the launches of the last launch(), as reported by wavejit.
   [[nodiscard]] uint64_t wall_ns() const { return wall_ns_; }
   // Executed by each launch of the last launch(), where they were counted.
@@ -80,7 +82,7 @@ class WavejitRun {
   uint64_t translate_ns_ = 0, cache_ns_ = 0;
   uint64_t translations_ = 0, cached_translations_ = 0;
   uint64_t host_instructions_ = 0;
-  uint64_t wall_ns_ = 0;
+  uint64_t wall_ns_ = 0, interpreted_workgroups_ = 0;
   std::vector<uint64_t> instructions_;
 };
 

@@ -14,6 +14,18 @@
 namespace wavejit::test {
 namespace {
 
+LaunchStats launch(Kernel& kernel, const Profile& profile, uint32_t global, uint32_t local, uint32_t threads = 1) {
+  LaunchOptions options = launch_options(auto_engine(), global, local, threads);
+  options.profile = profile.handle();
+  return kernel.launch(options);
+}
+
+uint64_t executed(const Profile& profile, const Kernel& kernel) {
+  uint64_t sum = 0;
+  for (const wavejit_profile_entry& at : profile.entries(kernel)) sum += at.executed;
+  return sum;
+}
+
 // Lanes 0 to 15 go round a loop three times, the others skip it; all store their number at 8 * number.
 KernelSource loop_of_some() {
   return {.name = "loop_of_some",
@@ -52,9 +64,7 @@ TEST(Profiles, CountsWhatWavesDo) {
   kernel.set_args(out);
   const Profile profile;
   // Two work-groups of four waves, of which the first three go past the loop's branch with some lanes, or none.
-  LaunchOptions options = launch_options(auto_engine(), 512, 256, 2);
-  options.profile = profile.handle();
-  const LaunchStats stats = kernel.launch(options);
+  const LaunchStats stats = launch(kernel, profile, 512, 256, 2);
   EXPECT_EQ(stats.engine, WAVEJIT_ENGINE_INTERP);
   for (unsigned i = 0; i < 256; ++i) EXPECT_EQ(out[2 * i], i);
   const std::vector<wavejit_profile_entry> entries = profile.entries(kernel);
@@ -84,7 +94,7 @@ TEST(Profiles, CountsWhatWavesDo) {
   EXPECT_EQ(in_lds, 6u);
   EXPECT_EQ(branches, 6u + 2 * 2);  // six waves skip the loop, two go back in it twice
   // Another launch adds to it.
-  (void)kernel.launch(options);
+  (void)launch(kernel, profile, 512, 256, 2);
   EXPECT_EQ(profile.entries(kernel)[0].executed, 2 * entries[0].executed);
   const std::string text = profile.text(kernel);
   EXPECT_NE(text.find("            16   64.0  "), std::string::npos) << text;
@@ -125,9 +135,7 @@ TEST(Profiles, IncludeFunctionsBehindPointers) {
   Buffer<uint32_t> out(64);
   kernel.set_args(out);
   const Profile profile;
-  LaunchOptions options = launch_options(auto_engine(), 128, 64);
-  options.profile = profile.handle();
-  const LaunchStats stats = kernel.launch(options);
+  const LaunchStats stats = launch(kernel, profile, 128, 64);
   uint64_t executed = 0, added = 0;
   for (const wavejit_profile_entry& at : profile.entries(kernel)) {
     executed += at.executed;
@@ -150,12 +158,8 @@ TEST(Profiles, KeepKernelsApartWithTheirModules) {
   }
   for (Kernel& kernel : kernels) {
     kernel.set_args(out);
-    LaunchOptions options = launch_options(auto_engine(), 256, 256);
-    options.profile = profile.handle();
-    const LaunchStats stats = kernel.launch(options);
-    uint64_t executed = 0;
-    for (const wavejit_profile_entry& at : profile.entries(kernel)) executed += at.executed;
-    EXPECT_EQ(executed, stats.guest_instructions);
+    const LaunchStats stats = launch(kernel, profile, 256, 256);
+    EXPECT_EQ(executed(profile, kernel), stats.guest_instructions);
   }
 }
 
@@ -178,9 +182,7 @@ TEST(Profiles, KnowWhereFlatAccessesAre) {
                                          .scratch = 64}});
   Kernel kernel = module.kernel("flat");
   const Profile profile;
-  LaunchOptions options = launch_options(auto_engine(), 64, 64);
-  options.profile = profile.handle();
-  (void)kernel.launch(options);
+  (void)launch(kernel, profile, 64, 64);
   unsigned stores = 0;
   for (const wavejit_profile_entry& at : profile.entries(kernel)) {
     const std::string_view mnemonic = at.mnemonic;
@@ -232,9 +234,7 @@ TEST(Profiles, KnowTheTexelsOfLoads) {
   Kernel kernel = module.kernel("image");
   kernel.set_args(image, sampler);
   const Profile profile;
-  LaunchOptions options = launch_options(auto_engine(), 64, 64);
-  options.profile = profile.handle();
-  (void)kernel.launch(options);
+  (void)launch(kernel, profile, 64, 64);
   unsigned accesses = 0;
   for (const wavejit_profile_entry& at : profile.entries(kernel)) {
     const std::string_view mnemonic = at.mnemonic;
@@ -271,20 +271,19 @@ TEST(Profiles, GoWithReports) {
   EXPECT_EQ(executed, stats.guest_instructions);
 }
 
-// What was executed until a fault is there.
+// What was executed until then is there: a fault, or bytes that are no instruction.
 TEST(Profiles, EndWhereTheKernelFails) {
-  const Module module = load("gfx906", {{.name = "fails",
-                                         .body = "  v_mov_b32_e32 v1, 5\n  s_nop 0\n  v_mov_b32_e32 v2, 64\n"
-                                                 "  v_mov_b32_e32 v3, 0\n  store v[2:3], v0\n  v_mov_b32_e32 v1, 6\n",
-                                         .args = {}}});
-  Kernel kernel = module.kernel("fails");
-  const Profile profile;
-  LaunchOptions options = launch_options(auto_engine(), 64, 64);
-  options.profile = profile.handle();
-  EXPECT_THROW((void)kernel.launch(options), Exception);
-  uint64_t executed = 0;
-  for (const wavejit_profile_entry& at : profile.entries(kernel)) executed += at.executed;
-  EXPECT_EQ(executed, 4u);
+  for (const char* failing : {"store v[2:3], v0", ".long 0xbf9f0000"}) {
+    const std::string body = fmt::format(
+        "  v_mov_b32_e32 v1, 5\n  s_nop 0\n  v_mov_b32_e32 v2, 64\n  v_mov_b32_e32 v3, 0\n  {}\n  v_mov_b32_e32 v1, "
+        "6\n",
+        failing);
+    const Module module = load("gfx906", {{.name = "fails", .body = body, .args = {}}});
+    Kernel kernel = module.kernel("fails");
+    const Profile profile;
+    EXPECT_THROW((void)launch(kernel, profile, 64, 64), Exception);
+    EXPECT_EQ(executed(profile, kernel), 4u) << failing;
+  }
 }
 
 // Lines on top of the listing.
@@ -294,9 +293,7 @@ TEST(Profiles, AreSummarised) {
   Buffer<uint32_t> out(512);
   kernel.set_args(out);
   const Profile profile;
-  LaunchOptions options = launch_options(auto_engine(), 512, 256, 2);
-  options.profile = profile.handle();
-  const LaunchStats stats = kernel.launch(options);
+  const LaunchStats stats = launch(kernel, profile, 512, 256, 2);
   const std::string text = profile.text(kernel);
   EXPECT_EQ(text.find(fmt::format("executed: {} instructions of waves\n  kinds: vector ", stats.guest_instructions)),
             0u)

@@ -1,0 +1,162 @@
+// Samples of what waves do in the interpreter, and translations that choose by them.
+#include "runtime/launch/sampler.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/launch/launch.h"
+#include "test_kernels.h"
+
+namespace wavejit::test {
+namespace {
+
+TEST(Sampler, AnEighthOfWhatIsInterpretedUpToALimit) {
+  runtime::KernelTimes times;
+  runtime::LaneSamples samples;
+  runtime::Sampler sampler(times, samples), other(times, samples);
+  EXPECT_TRUE(sampler.is_due());
+  uint64_t sampled = 0, all = 0;
+  for (unsigned turn = 0; turn < 100; ++turn) {
+    runtime::Sampler& one = turn % 3 != 0 ? sampler : other;  // they share the kernel's counts
+    const bool due = one.is_due();
+    one.count(1000, due);
+    all += 1000;
+    if (due) sampled += 1000;
+  }
+  EXPECT_EQ(sampled, 13'000u) << "of " << all;
+  uint64_t turns = 0;
+  for (; sampler.is_due() || turns < 8; ++turns) {
+    ASSERT_LT(turns, 10'000u);
+    sampler.count(100'000, sampler.is_due());
+    sampler.count(700'000, false);
+  }
+}
+
+TEST(Sampler, HandsOverWhatItHas) {
+  runtime::KernelTimes times;
+  runtime::LaneSamples samples;
+  runtime::Sampler sampler(times, samples);
+  sampler.hand_over();
+  EXPECT_EQ(samples.all(), nullptr);
+  for (unsigned i = 1; i <= 2; ++i) {
+    sampler.profile()[0x100] = {.executed = i, .lanes = 10, .groups = {.count = 4, .same = 1, .consecutive = 2}};
+    sampler.hand_over();
+    EXPECT_TRUE(sampler.profile().empty());
+  }
+  const auto all = samples.all();
+  ASSERT_NE(all, nullptr);
+  const ir::LaneSample& at = all->at(0x100);
+  EXPECT_EQ(at.executed, 3u);
+  EXPECT_EQ(at.lanes, 20u);
+  EXPECT_EQ(at.groups, 8u);
+  EXPECT_EQ(at.same, 2u);
+  EXPECT_EQ(at.consecutive, 4u);
+}
+
+// out[i] = table[places[i]]
+KernelSource look_up() {
+  return {.name = "look_up",
+          .body = R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_load_dwordx2 s[6:7], s[0:1], 0x8
+  s_load_dwordx2 s[8:9], s[0:1], 0x10
+  s_lshl_b32 s3, s2, 6
+  v_add_u32_e32 v1, s3, v0
+  v_lshlrev_b32_e32 v1, 2, v1
+  s_waitcnt lgkmcnt(0)
+  global_load_dword v2, v1, s[6:7]
+  s_waitcnt vmcnt(0)
+  v_lshlrev_b32_e32 v2, 2, v2
+  global_load_dword v3, v2, s[8:9]
+  s_waitcnt vmcnt(0)
+  global_store_dword v1, v3, s[4:5]
+)",
+          .directives = "  .amdhsa_system_sgpr_workgroup_id_x 1\n",
+          .args = {{"out"}, {"places"}, {"table"}}};
+}
+
+// The kernel, loaded for the runtime itself.
+class LookUp {
+ public:
+  LookUp() : module_(*runtime::Module::load(assemble("gfx906", {look_up()}))) {
+    setenv("WAVEJIT_CACHE", "off", 1);
+    request_.module = module_;
+    request_.kernel = *module_->object().find_kernel("look_up");
+    request_.shape.grid[0] = kItems;
+    request_.shape.workgroup[0] = 64;
+    request_.engine = runtime::Engine::tiered;
+  }
+  // Launches it, with its places in order or in none.
+  void launch(bool in_order, std::vector<std::string> disabled = {}) {
+    Buffer<uint32_t> out(kItems), places(kItems), table(kItems);
+    for (uint32_t i = 0; i < kItems; ++i) {
+      places[i] = in_order ? i : i * 2654435761u % kItems;
+      table[i] = 3 * i;
+    }
+    const void* arguments[] = {out.begin(), places.begin(), table.begin()};
+    request_.kernarg = reinterpret_cast<uint64_t>(arguments);
+    request_.disabled_passes = std::move(disabled);
+    runtime::LaunchStats stats;
+    const auto done = runtime::launch(request_, stats);
+    ASSERT_TRUE(done) << done.error().message;
+    for (uint32_t i = 0; i < kItems; ++i) ASSERT_EQ(out[i], 3 * places[i]);
+  }
+  [[nodiscard]] std::shared_ptr<const ir::Profile> samples() const { return module_->translations().samples().all(); }
+  // In x86 instructions.
+  [[nodiscard]] uint64_t translated_size(std::vector<std::string> disabled = {}) const {
+    runtime::TranslationCache& cache = module_->translations();
+    runtime::TranslationCounters counters;
+    const codeobject::KernelDescriptor& its = request_.kernel->descriptor;
+    const uint32_t config = cache.config_id({.tier = backend::Tier::avx2, .disabled_passes = std::move(disabled)});
+    const auto entry =
+        cache.find({.config = config,
+                    .specialisation = cache.specialisation_id({.kernel = request_.kernel}),
+                    .pc = its.entry,
+                    .mode = its.mode},
+                   counters);
+    EXPECT_TRUE(entry);
+    return counters.host_instructions;
+  }
+
+ private:
+  static constexpr uint32_t kItems = 1 << 12;
+  const std::shared_ptr<runtime::Module> module_;
+  runtime::LaunchRequest request_;
+};
+
+TEST(Sampler, TranslationsDoNotLookForOrderWhereThereIsNone) {
+  LookUp scattered, ordered, unknown;
+  scattered.launch(false);
+  ordered.launch(true);
+  const uint64_t size = unknown.translated_size();
+  EXPECT_LT(scattered.translated_size(), size);
+  EXPECT_EQ(scattered.translated_size({"profiles"}), size);
+  EXPECT_EQ(ordered.translated_size(), size);
+  // What it knows need not stay true.
+  scattered.launch(true);
+}
+
+TEST(Sampler, LaunchesSampleTheirFirstWaves) {
+  LookUp kernel;
+  kernel.launch(false);
+  const auto samples = kernel.samples();
+  ASSERT_NE(samples, nullptr);
+  unsigned scattered = 0;
+  for (const auto& [pc, at] : *samples) {
+    EXPECT_EQ(at.lanes, 64 * at.executed);
+    EXPECT_LE(at.executed, 64u);
+    scattered += ir::is_scattered(at);
+  }
+  EXPECT_EQ(scattered, 1u);
+  LookUp without;
+  without.launch(false, {"profiles"});
+  EXPECT_EQ(without.samples(), nullptr);
+}
+
+}  // namespace
+}  // namespace wavejit::test
