@@ -113,12 +113,11 @@ class LookUp {
     runtime::TranslationCounters counters;
     const codeobject::KernelDescriptor& its = request_.kernel->descriptor;
     const uint32_t config = cache.config_id({.tier = backend::Tier::avx2, .disabled_passes = std::move(disabled)});
-    const auto entry =
-        cache.find({.config = config,
-                    .specialisation = cache.specialisation_id({.kernel = request_.kernel}),
-                    .pc = its.entry,
-                    .mode = its.mode},
-                   counters);
+    const auto entry = cache.find({.config = config,
+                                   .specialisation = cache.specialisation_id({.kernel = request_.kernel}),
+                                   .pc = its.entry,
+                                   .mode = its.mode},
+                                  counters);
     EXPECT_TRUE(entry);
     return counters.host_instructions;
   }
