@@ -10,11 +10,11 @@
 namespace wavejit::runtime {
 
 // Of one host thread and launch; the kernel's counts and samples belong to all. A turn of a wave is sampled or not. The
-// first one is, and later ones so that an eighth of all instructions is; a turn that is sampled takes two to three times
+// first one is, and later ones so that a sixteenth of all instructions is; a turn that is sampled takes two to three times
 // as long.
 class Sampler {
  public:
-  static constexpr uint64_t kTurn = 1024;  // instructions, at most
+  static constexpr uint64_t kTurn = 512;  // instructions, at most
 
   Sampler(KernelTimes& times, LaneSamples& samples) : times_(times), samples_(samples) {}
 
@@ -33,7 +33,7 @@ class Sampler {
   void hand_over();
 
  private:
-  static constexpr uint64_t kOneIn = 8, kMost = 1 << 17;
+  static constexpr uint64_t kOneIn = 16, kMost = 1 << 16;
 
   KernelTimes& times_;
   LaneSamples& samples_;

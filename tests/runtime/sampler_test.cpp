@@ -15,7 +15,7 @@
 namespace wavejit::test {
 namespace {
 
-TEST(Sampler, AnEighthOfWhatIsInterpretedUpToALimit) {
+TEST(Sampler, ASixteenthOfWhatIsInterpretedUpToALimit) {
   runtime::KernelTimes times;
   runtime::LaneSamples samples;
   runtime::Sampler sampler(times, samples), other(times, samples);
@@ -28,9 +28,9 @@ TEST(Sampler, AnEighthOfWhatIsInterpretedUpToALimit) {
     all += 1000;
     if (due) sampled += 1000;
   }
-  EXPECT_EQ(sampled, 13'000u) << "of " << all;
+  EXPECT_EQ(sampled, 7'000u) << "of " << all;
   uint64_t turns = 0;
-  for (; sampler.is_due() || turns < 8; ++turns) {
+  for (; sampler.is_due() || turns < 4; ++turns) {
     ASSERT_LT(turns, 10'000u);
     sampler.count(100'000, sampler.is_due());
     sampler.count(700'000, false);
