@@ -644,6 +644,21 @@ TEST_F(Cli, BadArguments) {
   EXPECT_EQ(Json::parse(out_)["error"]["status"], "bad input");
 }
 
+TEST_F(Cli, NoProfileIsOneOfTheThingsToDoWithout) {
+  const auto said = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), "exec");
+    for (const char* rest : {"--", "sh", "-c", "echo \"<$WAVEJIT_DISABLE_PASSES>\""}) options.emplace_back(rest);
+    EXPECT_EQ(run(options), 0) << err_;
+    return out_;
+  };
+  EXPECT_EQ(said({}), "<>\n");
+  EXPECT_EQ(said({"--no-profile"}), "<profiles>\n");
+  EXPECT_EQ(said({"--no-profile", "--disable", "gvn"}), "<gvn,profiles>\n");
+  EXPECT_EQ(run(vector_add() + std::vector<std::string>{"--no-profile"}), 0) << err_;
+  EXPECT_EQ(run({"optimisations"}), 0);
+  EXPECT_NE(out_.find("profiles "), std::string::npos);
+}
+
 TEST_F(Cli, BadEndingsHaveTheirOwnExitCodes) {
   const std::string co = kernel_file({
       {.name = "fault", .body = "  v_mov_b32_e32 v2, 64\n  v_mov_b32_e32 v3, 0\n  store v[2:3], v0\n", .args = {}},
