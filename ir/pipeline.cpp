@@ -66,6 +66,7 @@ constexpr Pass kPipeline[] = {
     rows::peephole,
     rows::register_arrays,
     rows::state_writes,
+    rows::stepped_addresses,
     rows::licm,
     rows::resident_rows,
     rows::matrix_order,

@@ -108,6 +108,14 @@ int64_t s32(int64_t value) {
 constexpr const char* kSigned =
     "  v_ashrrev_i32_e32 v5, 31, v4\n  v_mov_b32_e32 v11, s5\n  add_co v10, s4, v4\n  addc v11, v5, v11\n";
 
+// Three times v[10:11] += step, the halves of which are inline constants.
+std::string stepped(const char* low, const char* high) {
+  return fmt::format(
+      "  s_mov_b32 s8, 3\n1:\n  add_co v10, {}, v10\n  addc v11, {}, v11\n  s_sub_u32 s8, s8, 1\n"
+      "  s_cmp_lg_u32 s8, 0\n  s_cbranch_scc1 1b\n",
+      low, high);
+}
+
 std::vector<AddressCase> address_cases() {
   const std::string zero_extended = "  at 10, 4\n", sign_extended = kSigned;
   const std::string high = "  v_mov_b32_e32 v3, 0xffffff80\n  addu v4, v3, v2\n";
@@ -188,6 +196,10 @@ std::vector<AddressCase> address_cases() {
        "  addu v4, v4, v3\n  s_sub_u32 s8, s8, 1\n  s_cmp_lg_u32 s8, 0\n  s_cbranch_scc1 1b\n" +
            zero_extended,
        [](int64_t l) -> int64_t { return u32(0xffffff00 + 4 * l + 96); }},
+      {"signed_address_stepped", middle + sign_extended + stepped("32", "0"),
+       [](int64_t l) { return s32(0x7fffff80 + 4 * l) + 96; }},
+      {"unsigned_address_stepped", high + zero_extended + stepped("-32", "-1"),
+       [](int64_t l) -> int64_t { return u32(0xffffff80 + 4 * l) - int64_t{96}; }},
       {"lshl_add_wraps", "  v_mov_b32_e32 v3, 0xffffff80\n  v_lshl_add_u32 v4, v0, 2, v3\n" + zero_extended,
        [](int64_t l) -> int64_t { return u32(0xffffff80 + 4 * l); }, 0, true},
       {"mad_64", "  v_mov_b32_e32 v3, 12\n  v_mad_u64_u32 v[10:11], s[8:9], v0, v3, s[4:5]\n",

@@ -124,6 +124,54 @@ LockstepCase counters_around_barriers() {
           .reference = {}};
 }
 
+// Two pointers to what lanes next to each other read, one advanced by a constant and one by a number from memory.
+LockstepCase pointers_advanced_alike() {
+  constexpr uint32_t kFirst = 8, kStep = 3, kRounds = 7;
+  return {.name = "pointers_advanced_alike",
+          .body = R"(
+  s_load_dwordx2 s[8:9], s[4:5], 0x0
+  s_waitcnt lgkmcnt(0)
+  addu v6, s8, v1
+  v_ashrrev_i32_e32 v7, 31, v6
+  v_lshlrev_b64 v[6:7], 2, v[6:7]
+  v_mov_b32_e32 v8, s5
+  add_co v6, s4, v6
+  addc v7, v7, v8
+  v_mov_b32_e32 v8, v6
+  v_mov_b32_e32 v9, v7
+  v_mov_b32_e32 v12, 0
+  s_mov_b32 s10, 0
+1:
+  gget 10, 6
+  gget 11, 8
+  v_mad_u32_u24 v12, v10, 5, v12
+  v_xor_b32_e32 v12, v11, v12
+  add_co v6, s9, v6
+  addc v7, 0, v7
+  add_co v8, 8, v8
+  addc v9, 0, v9
+  s_add_u32 s10, s10, 1
+  s_cmp_lt_u32 s10, 7
+  s_cbranch_scc1 1b
+  out 0, v12
+)",
+          .prepare =
+              [](Memory& data) {
+                data[0] = kFirst;
+                data[1] = 4 * kStep;
+                for (size_t i = 2; i < 1024; ++i) data[i] &= 0xffff;
+              },
+          .reference =
+              [](Memory& data, unsigned group) {
+                for (unsigned i = group * kLanes; i < (group + 1) * kLanes; ++i) {
+                  uint32_t sum = 0;
+                  for (unsigned k = 0; k < kRounds; ++k)
+                    sum = (sum + 5 * data[kFirst + i + kStep * k]) ^ data[kFirst + i + 2 * k];
+                  data[1024 + i] = sum;
+                }
+              }};
+}
+
 // The LDS from its end, which a number from memory says, to its beginning: behind the barrier the index is the complement
 // of the lane plus what lane 0 says.
 LockstepCase mirrored_behind_a_barrier() {
@@ -192,6 +240,7 @@ std::vector<LockstepCase> counted_loop_cases() {
   cases.push_back(counters_around_barriers());
   cases.push_back(mirrored_behind_a_barrier());
   cases.push_back(words_in_turn());
+  cases.push_back(pointers_advanced_alike());
   return cases;
 }
 

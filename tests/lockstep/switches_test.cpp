@@ -129,6 +129,7 @@ constexpr std::pair<std::string_view, std::string_view> kKnownToChange[] = {
     {"resumed-bounds", "sums_f64_tiles"},
     {"full-loops", "counting_signed_tested_first"},
     {"uniform-phis", "nested_loops"},
+    {"stepped-addresses", "pointers_advanced_alike"},
     {"uniform-stores", "one_lane_writes_what_all_read"},
 };
 
