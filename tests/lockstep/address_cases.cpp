@@ -108,12 +108,37 @@ int64_t s32(int64_t value) {
 constexpr const char* kSigned =
     "  v_ashrrev_i32_e32 v5, 31, v4\n  v_mov_b32_e32 v11, s5\n  add_co v10, s4, v4\n  addc v11, v5, v11\n";
 
-// Three times v[10:11] += step, the halves of which are inline constants.
-std::string stepped(const char* low, const char* high) {
-  return fmt::format(
-      "  s_mov_b32 s8, 3\n1:\n  add_co v10, {}, v10\n  addc v11, {}, v11\n  s_sub_u32 s8, s8, 1\n"
-      "  s_cmp_lg_u32 s8, 0\n  s_cbranch_scc1 1b\n",
-      low, high);
+// The address of 4 * lane + start, three times advanced by a step whose halves are inline constants. What is read on the
+// way is also read by addresses of which nothing is known; v20 changes if it is not the same. The sum wraps around among the
+// first 16 lanes, which is a register in AVX-512: nothing is known of its addresses in front of the loop.
+std::string stepped(const std::string& start, const std::string& extended, const char* low, const char* high) {
+  return fmt::format(R"(
+  ds_bpermute_b32 v14, v2, v2
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v3, {0}
+  addu v4, v3, v14
+{1}
+  v_mov_b32_e32 v14, v10
+  v_mov_b32_e32 v15, v11
+  v_mov_b32_e32 v3, {0}
+  addu v4, v3, v2
+{1}
+  s_mov_b32 s8, 3
+1:
+  flat_load_dword v12, v[10:11]
+  flat_load_dword v13, v[14:15]
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  subu v12, v12, v13
+  addu v20, v20, v12
+  add_co v10, {2}, v10
+  addc v11, {3}, v11
+  add_co v14, {2}, v14
+  addc v15, {3}, v15
+  s_sub_u32 s8, s8, 1
+  s_cmp_lg_u32 s8, 0
+  s_cbranch_scc1 1b
+)",
+                     start, extended, low, high);
 }
 
 std::vector<AddressCase> address_cases() {
@@ -196,10 +221,10 @@ std::vector<AddressCase> address_cases() {
        "  addu v4, v4, v3\n  s_sub_u32 s8, s8, 1\n  s_cmp_lg_u32 s8, 0\n  s_cbranch_scc1 1b\n" +
            zero_extended,
        [](int64_t l) -> int64_t { return u32(0xffffff00 + 4 * l + 96); }},
-      {"signed_address_stepped", middle + sign_extended + stepped("32", "0"),
-       [](int64_t l) { return s32(0x7fffff80 + 4 * l) + 96; }},
-      {"unsigned_address_stepped", high + zero_extended + stepped("-32", "-1"),
-       [](int64_t l) -> int64_t { return u32(0xffffff80 + 4 * l) - int64_t{96}; }},
+      {"signed_address_stepped", stepped("0x7fffffe0", sign_extended, "32", "0"),
+       [](int64_t l) { return s32(0x7fffffe0 + 4 * l) + 96; }},
+      {"unsigned_address_stepped", stepped("0xffffffe0", zero_extended, "-32", "-1"),
+       [](int64_t l) -> int64_t { return u32(0xffffffe0 + 4 * l) - int64_t{96}; }},
       {"lshl_add_wraps", "  v_mov_b32_e32 v3, 0xffffff80\n  v_lshl_add_u32 v4, v0, 2, v3\n" + zero_extended,
        [](int64_t l) -> int64_t { return u32(0xffffff80 + 4 * l); }, 0, true},
       {"mad_64", "  v_mov_b32_e32 v3, 12\n  v_mad_u64_u32 v[10:11], s[8:9], v0, v3, s[4:5]\n",
