@@ -56,6 +56,11 @@ std::optional<Step> step_between(const Inst* phi, const Inst* value) {
   return step;
 }
 
+// What the analyses are worth making for.
+bool may_step(const Inst* inst) {
+  return inst->op == Op::phi && inst->type == kV64 && inst->operands.size() == 2;
+}
+
 class SteppedAddresses {
  public:
   explicit SteppedAddresses(Function& function) : function_(function), dominators_(function), shapes_(function) {}
@@ -64,7 +69,7 @@ class SteppedAddresses {
     for (Block* block : dominators_.order()) {
       for (Inst* inst : block->insts) {
         if (inst->op != Op::phi) break;
-        if (inst->type == kV64 && inst->operands.size() == 2 && shapes_.of(inst).group < kGroup) consider(inst);
+        if (may_step(inst) && shapes_.of(inst).group < kGroup) consider(inst);
       }
     }
     while (std::erase_if(candidates_, [&](const Candidate& c) {
@@ -176,7 +181,10 @@ class SteppedAddresses {
 
 PassResult stepped_addresses(Function& function, const PassContext&) {
   const bool dropped = drop_unreachable(function);
-  const bool changed = SteppedAddresses(function).run();
+  const bool any = std::any_of(function.blocks.begin(), function.blocks.end(), [](const auto& block) {
+    return std::any_of(block->insts.begin(), block->insts.end(), may_step);
+  });
+  const bool changed = any && SteppedAddresses(function).run();
   if (changed) function.sweep();
   return {.changed = changed || dropped};
 }
