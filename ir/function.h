@@ -134,6 +134,7 @@ struct Inst {
 struct Block {
   uint32_t id = 0;
   uint64_t guest_pc = 0;             // first guest instruction
+  bool rare = false;                 // hardly ever executed: a hint for the order of the code and for registers
   std::vector<Inst*> insts;          // phis first, exactly one terminator last
   std::vector<Block*> successors;    // in the order of the terminator
   std::vector<Block*> predecessors;  // order of phi operands; a block may appear twice (both edges of a cond_br)

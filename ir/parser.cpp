@@ -181,6 +181,7 @@ class Parser {
       if (!pc) return fail("a guest pc after @");
       pending.block->guest_pc = *pc;
     }
+    pending.block->rare = line.accept_word("rare");
     if (line.accept_word("preds")) {
       pending.preds_given = true;
       while (const auto predecessor = line.id('b', kMaxId)) {

@@ -65,6 +65,8 @@ constexpr Pass kPipeline[] = {
     rows::branch_facts,
     rows::peephole,
     rows::register_arrays,
+    rows::lane_rows,
+    rows::lane_numbers,
     rows::state_writes,
     rows::stepped_addresses,
     rows::licm,

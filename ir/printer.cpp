@@ -114,6 +114,7 @@ std::string print(const Function& function) {
   for (const auto& block : function.blocks) {
     out += fmt::format("block b{}", block->id);
     if (block->guest_pc != 0) out += fmt::format(" @{:#x}", block->guest_pc);
+    if (block->rare) out += " rare";
     if (!block->predecessors.empty()) out += " preds";
     for (const Block* predecessor : block->predecessors) out += fmt::format(" b{}", predecessor->id);
     out += '\n';

@@ -309,8 +309,9 @@ void Emitter::plan_fusions() {
                              load->mem.space != Space::flat && load->operands[0]->is_const(1);
           // Users of other kinds may take the scalar.
           const bool computes = std::all_of(inst->users.begin(), inst->users.end(), [&](const Inst* user) {
-            const bool anywhere = user->op == Op::phi && is_narrow(inst);
-            return anywhere || (user->parent == inst->parent && user->op >= Op::fadd_f32 && user->op <= Op::fcmp_f32);
+            const bool bitwise = user->op == Op::xor_ || user->op == Op::and_;
+            const bool here = bitwise ? is_narrow(inst) : user->op >= Op::fadd_f32 && user->op <= Op::fcmp_f32;
+            return (user->op == Op::phi && is_narrow(inst)) || (user->parent == inst->parent && here);
           });
           // No other access in between, so that the first of several faults stays the first, and nothing is stored.
           const auto after = std::find(block->insts.begin(), block->insts.end(), load);
@@ -323,6 +324,12 @@ void Emitter::plan_fusions() {
         case Op::load_lane:
         case Op::store_lane:
           plan_lane_address(*inst);
+          // Dwords of vectors are stored by the instruction that takes them out.
+          for (size_t i = 2; inst->op == Op::store_lane && inst->mem.bytes == 4 && i < inst->operands.size(); ++i) {
+            const Inst* value = inst->operands[i];
+            if (value->op == Op::readlane && value->operands[1]->is_const(0) && single(value, *inst))
+              fused_[value->id] = true;
+          }
           break;
         case Op::select: {
           if (!isa_->merges() || inst->type != ir::kV32 || inst->operands[0]->type != ir::kMask) break;
@@ -405,13 +412,13 @@ Expected<void> Emitter::run() {
   if (on(Optimisation::prefetch)) plan_prefetches();
   if (on(Optimisation::streaming_stores)) plan_streaming_store();
   emit_prologue();
-  // Blocks in layout order; a tile region stands where its first block does.
-  std::vector<const ir::Block*> order;
+  // Blocks in layout order; a tile region stands where its first block does. Rare blocks are cold code.
+  std::vector<const ir::Block*> order, rare;
   std::set<const TileRegion*> listed;
   for (const auto& block : function_.blocks) {
     const TileRegion* region = regions_.of(block.get());
     if (region == nullptr) {
-      order.push_back(block.get());
+      (block->rare ? rare : order).push_back(block.get());
     } else if (listed.insert(region).second) {
       order.push_back(region->header);
     }
@@ -424,6 +431,13 @@ Expected<void> Emitter::run() {
       emit_block(*order[i]);
       if (!error_) emit_terminator(*order[i], next);
     }
+  }
+  for (size_t i = 0; i < rare.size() && !error_; ++i) {
+    annotated_ = nullptr;
+    cold([&] {
+      emit_block(*rare[i]);
+      if (!error_) emit_terminator(*rare[i], Label());
+    });
   }
   if (error_) return tl::make_unexpected(*error_);
   return {};
@@ -767,9 +781,10 @@ void Emitter::emit_chunk(const Inst& inst, unsigned chunk) {
   if (inst.op == Op::const_ || inst.op == Op::undef || inst.op == Op::lane_id) return;  // made where they are used
   if (inst.op == Op::extract && !classes_.is_shared(&inst)) return;  // an alias of a tuple's register
   if (lane_addresses_.is_scalar(&inst)) return emit_lane_address(inst, chunk);
-  if (inst.op == Op::splat && is_fused(inst.operands[0])) return emit_load_for_all_lanes(inst, chunk);
   cc_.set_narrow(is_narrow(&inst));
-  const bool done = emit_ternary(inst, chunk) || emit_simple(inst, chunk) || emit_state(inst, chunk) ||
+  const bool loaded = inst.op == Op::splat && is_fused(inst.operands[0]);
+  if (loaded) emit_load_for_all_lanes(inst, chunk);
+  const bool done = loaded || emit_ternary(inst, chunk) || emit_simple(inst, chunk) || emit_state(inst, chunk) ||
                     emit_int32(inst, chunk) || emit_int64(inst, chunk) || emit_mask(inst, chunk) ||
                     emit_float(inst, chunk) || emit_float16(inst, chunk) || emit_transcendental(inst, chunk) ||
                     emit_convert(inst, chunk) || emit_memory(inst, chunk) || emit_division(inst, chunk) ||

@@ -191,7 +191,9 @@ void Emitter::emit_lane_access(const Inst& inst) {
   const auto place = [&](unsigned element, unsigned bytes) { return place_of_lane(inst, address, element, bytes); };
   // Pairs of dwords are read whole.
   for (unsigned i = 0; i < mem.count; ++i) {
-    if (!loads) {
+    if (!loads && is_fused(inst.operands[2 + i])) {
+      cc_.emit(I::kIdVmovd, place(i, 4), v32(inst.operands[2 + i]->operands[0], 0).xmm());
+    } else if (!loads) {
       const Gp value = gp(inst.operands[2 + i]);
       cc_.mov(place(i, mem.bytes), mem.bytes == 1   ? Gp(value.r8())
                                    : mem.bytes == 2 ? Gp(value.r16())

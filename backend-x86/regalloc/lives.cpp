@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend-x86/lir/instruction_access.h"
+#include "backend-x86/regalloc/loop_depths.h"
 #include "internal/stop_scope.h"
 
 namespace wavejit::backend {
@@ -347,25 +348,11 @@ void Lives::weigh_blocks() {
   constexpr uint32_t kDeepest = 4;
   exit_block_ = static_cast<uint32_t>(
       std::find_if(blocks.begin(), blocks.end(), [](const FlowBlock& b) { return b.returns; }) - blocks.begin());
-  const uint32_t exit = exit_block_;
-  // The last jump back to a block makes it the head of a loop that extends to there. What stands behind the function's
-  // exit is cold; its way back is no loop.
-  std::vector<uint32_t> ends(exit, kNoIndex);
-  for (uint32_t b = 0; b < exit; ++b)
-    if (blocks[b].reachable && blocks[b].target <= b) ends[blocks[b].target] = b;
-  std::vector<uint32_t> closing(exit, 0);  // loops that end with the block
-  uint32_t depth = 0;
+  const std::vector<uint32_t> depths = loop_depths(blocks);
   for (uint32_t b = 0; b < blocks.size(); ++b) {
-    if (b >= exit) {
-      if (b > exit) blocks[b].weight = kCold;
-      continue;
-    }
-    if (ends[b] != kNoIndex) {
-      ++depth;
-      ++closing[ends[b]];
-    }
-    for (uint32_t d = 0; d < std::min(depth, kDeepest); ++d) blocks[b].weight *= kLoop;
-    depth -= closing[b];
+    if (b > exit_block_) blocks[b].weight = kCold;
+    if (b >= exit_block_) continue;
+    for (uint32_t d = 0; d < std::min(depths[b], kDeepest); ++d) blocks[b].weight *= kLoop;
   }
 }
 

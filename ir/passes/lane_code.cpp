@@ -81,6 +81,7 @@ std::vector<Inst*> LaneCode::load_elements(const Inst& original, Inst* lanes, In
 Block* LaneCode::add_block_here(bool rare) {
   auto& all = function_.blocks;
   Block* added = function_.add_block(block_->guest_pc);
+  added->rare = rare;
   if (rare) return added;
   const auto here = std::find_if(all.begin(), all.end(), [&](const auto& b) { return b.get() == block_; });
   std::rotate(here + 1, all.end() - 1, all.end());

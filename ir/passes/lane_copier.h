@@ -92,6 +92,11 @@ class LaneCopier : private LaneCode {
 
   // The address of the first element, without the constant offset where `imm` returns that.
   Inst* address_of(const Inst& access, int64_t& imm, int64_t& stride);
+  // Where the lane's scratch begins, from the base of an access. Made once, at the head of the loop over lanes, if the loop does not
+  // change the base.
+  Inst* own_scratch(Inst* base);
+  [[nodiscard]] bool stays(const Inst* value, unsigned depth) const;
+  Inst* at_head(Inst* value);  // of a value that stays
   void copy_load(Inst& inst);
   void copy_store(Inst& inst);
   void check_scalar_load(const Inst& load);
@@ -119,7 +124,8 @@ class LaneCopier : private LaneCode {
   std::unordered_map<const Inst*, Inst*> numbers_;         // of masks from outside, as i64
   std::unordered_map<const Inst*, Inst*> copied_scalars_;  // by scalar of the loop
   std::unordered_map<const Inst*, Inst*> scalars_, vectors_of_;
-  std::vector<Inst*> stored_;  // vectors and masks that each lane leaves
+  std::unordered_map<const Inst*, Inst*> own_scratch_;  // by base
+  std::vector<Inst*> stored_;                           // vectors and masks that each lane leaves
   std::vector<Inst*> phis_, mask_results_, scalar_results_;
   Inst *begun_ = nullptr, *count_ = nullptr, *first_count_ = nullptr;  // iterations of the lane
   Inst* most_ = nullptr;                                               // of any lane so far

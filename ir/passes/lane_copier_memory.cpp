@@ -4,6 +4,11 @@
 #include "ir/passes/lane_copier.h"
 
 namespace wavejit::ir::passes {
+namespace {
+
+constexpr unsigned kMaxBaseDepth = 4;  // operations that make a base
+
+}  // namespace
 
 Inst* LaneCopier::address_of(const Inst& access, int64_t& imm, int64_t& stride) {
   const MemAttr& mem = access.mem;
@@ -23,7 +28,7 @@ Inst* LaneCopier::address_of(const Inst& access, int64_t& imm, int64_t& stride) 
   }
   // Byte b of the lane is at base + (b / 4) * 256 + lane * 4 + b % 4.
   stride = mem.bytes == 4 ? 256 : mem.bytes;
-  Inst* own = add64(scalar(access.operands[1]), make(Op::shl, kI64, {lane64_, constant(kI64, 2)}));
+  Inst* own = own_scratch(access.operands[1]);
   if (mem.form == AddressForm::scratch_base) {
     const auto byte = std::min<uint64_t>(static_cast<uint32_t>(imm), kLastScratchByte);
     imm = static_cast<int64_t>(byte / 4 * 256 + byte % 4);
@@ -40,6 +45,30 @@ Inst* LaneCopier::address_of(const Inst& access, int64_t& imm, int64_t& stride) 
   Inst* row = shifted(Op::shl, dword ? byte : shifted(Op::lshr, byte, 2), dword ? 6 : 8);
   if (!dword) row = make(Op::or_, kI64, {row, make(Op::and_, kI64, {byte, constant(kI64, 3)})});
   return add64(own, row);
+}
+
+Inst* LaneCopier::own_scratch(Inst* base) {
+  const auto sum = [&](Inst* from) { return add64(from, make(Op::shl, kI64, {lane64_, constant(kI64, 2)})); };
+  if (!stays(base, kMaxBaseDepth)) return sum(scalar(base));
+  Inst*& own = own_scratch_[base];
+  if (own == nullptr) {
+    const Elsewhere place = at_head();
+    own = sum(at_head(base));
+  }
+  return own;
+}
+
+bool LaneCopier::stays(const Inst* value, unsigned depth) const {
+  if (!inside(value)) return true;
+  return depth != 0 && is_pure(value->op) && value->op != Op::phi && value->type.is_scalar() &&
+         std::ranges::all_of(value->operands, [&](const Inst* operand) { return stays(operand, depth - 1); });
+}
+
+Inst* LaneCopier::at_head(Inst* value) {
+  if (!inside(value)) return scalar(value);
+  std::vector<Inst*> operands(value->operands.size());
+  std::ranges::transform(value->operands, operands.begin(), [&](Inst* operand) { return at_head(operand); });
+  return make(value->op, value->type, std::move(operands), value->imm, value->attr);
 }
 
 void LaneCopier::copy_load(Inst& inst) {

@@ -67,12 +67,13 @@ class LoopChecks : private LaneCode {
   LoopChecks(Function& function, const Dominators& dominators, const CountedLoop& loop, Block* lockstep)
       : LaneCode(function), dominators_(dominators), loop_(loop), lockstep_(lockstep) {}
 
-  // Returns false, and changes nothing, if no check bounds the number of iterations, or nothing is stored. The check of a load is three
-  // instructions in an iteration, and a dozen in front of the loop: too many for the rows of sparse matrices.
+  // Returns false, and changes nothing, if no check bounds the number of iterations. Where nothing is stored only that check goes: the
+  // check of a load is three instructions in an iteration, and a dozen in front of the loop, too many for the rows of sparse matrices.
   bool run() {
     find();
-    for (const Check::Kind kind : {Check::Kind::counter, Check::Kind::rising})
-      if (std::ranges::find(checks_, kind, &Check::kind) == checks_.end()) return false;
+    const auto has = [&](Check::Kind kind) { return std::ranges::find(checks_, kind, &Check::kind) != checks_.end(); };
+    if (!has(Check::Kind::counter)) return false;
+    if (!has(Check::Kind::rising)) return drop_counters();
     begin();
     last_ = last_iteration();
     // The counters first: they say that products with the number of iterations do not wrap around.
@@ -249,6 +250,46 @@ class LoopChecks : private LaneCode {
     function_.remove_edge(check.block, check.edge);
     make_unconditional(check.block);
     function_.count(Rule::check_in_front);
+  }
+  // The loop ends after a number of iterations that is known when it begins: it does not wait for anybody, so its iterations need not be
+  // counted. A lane keeps what it has left for other loops.
+  bool drop_counters() {
+    bool changed = false;
+    for (const Check& check : checks_) {
+      Inst* const left = check.left;
+      if (check.kind != Check::Kind::counter || !only_counts(left)) continue;
+      Inst* const phi = left->operands[0];
+      Inst* const before = first(phi);
+      function_.remove_edge(check.block, check.edge);
+      make_unconditional(check.block);
+      function_.replace_all_uses(left, before);
+      function_.replace_all_uses(phi, before);
+      function_.count(Rule::counter_unneeded);
+      changed = true;
+    }
+    return changed;
+  }
+  // Whether the counter of this loop is for nothing but such checks, here and in other loops.
+  [[nodiscard]] bool only_counts(Inst* left) const {
+    constexpr size_t kMost = 64;
+    if (left->op != Op::add || left->operands[0]->op != Op::phi || left->operands[0]->parent != loop_.loop().header)
+      return false;
+    std::vector<const Inst*> known{left, left->operands[0]};
+    for (size_t i = 0; i < known.size(); ++i) {
+      if (known.size() > kMost) return false;
+      for (const Inst* user : known[i]->users) {
+        const bool counts = user->op == Op::phi || (user->op == Op::add && user->operands[1]->is_const(0xffffffff));
+        if (counts && std::ranges::find(known, user) == known.end()) known.push_back(user);
+        if (!counts && !is_check(*user)) return false;
+      }
+    }
+    return true;
+  }
+  [[nodiscard]] bool is_check(const Inst& compare) const {
+    return compare.op == Op::icmp && std::ranges::all_of(compare.users, [&](const Inst* user) {
+             return user->op == Op::cond_br &&
+                    std::ranges::find(user->parent->successors, lockstep_) != user->parent->successors.end();
+           });
   }
   void make_unconditional(Block* block) {
     function_.erase(block->terminator());

@@ -31,7 +31,7 @@ block b1 preds b0 b1
   %13:v32 = helper.sad_u8 %2, %8, %12
   set_vgpr #3 %13
   cond_br %6, b1, b2
-block b2 preds b1
+block b2 rare preds b1
   exit.trap #0x1020 #2
 block b3 @0x2000
   exit.end
