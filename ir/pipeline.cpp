@@ -66,6 +66,7 @@ constexpr Pass kPipeline[] = {
     rows::peephole,
     rows::register_arrays,
     rows::lane_rows,
+    rows::lane_row_loops,
     rows::lane_numbers,
     rows::state_writes,
     rows::stepped_addresses,

@@ -137,8 +137,8 @@ CondCode Emitter::test_mask(const Inst& test) {
   return test.op == Op::mask_any ? isa_->test_any(masks) : isa_->test_all(masks);
 }
 
-// Whether the flags are still those of comparing the two, or of testing one.
-bool Emitter::flags_are_of(const Gp& a, const Operand& b) const {
+// Whether the flags are still those of comparing the two, or of testing one; or the zero flag alone, if nothing else is looked at.
+bool Emitter::flags_are_of(const Gp& a, const Operand& b, bool zero_alone) const {
   constexpr unsigned kMostNodes = 12;  // looked at
   const bool tests = b.isReg() && b.id() == a.id();
   unsigned looked_at = 0;
@@ -151,6 +151,7 @@ bool Emitter::flags_are_of(const Gp& a, const Operand& b) const {
     const bool is_bitwise =
         node->id == I::kIdAnd || node->id == I::kIdOr || node->id == I::kIdXor || node->id == I::kIdAndn;
     if (is_bitwise) return tests && node->operands[0] == a;
+    if (node->id == I::kIdAdd || node->id == I::kIdSub) return tests && zero_alone && node->operands[0] == a;
     if (!keeps_flags(node->id)) return false;
     // These write nothing but their first operand.
     const Operand& written = node->operands[0];
@@ -176,7 +177,7 @@ CondCode Emitter::emit_condition(const Inst* condition) {
         const Operand b = gp_operand(condition->operands[1]);
         if (b.isImm() && b.as<asmjit::Imm>().value() == 0 && !a->is_const()) {
           const Gp r = gp(a);
-          if (!flags_are_of(r, r)) cc_.test(r, r);
+          if (!flags_are_of(r, r, predicate == ir::ICmp::eq || predicate == ir::ICmp::ne)) cc_.test(r, r);
         } else {
           const Gp r = gp(a);
           if (!flags_are_of(r, b)) cc_.emit(I::kIdCmp, r, b);

@@ -156,7 +156,7 @@ class Emitter {
   void plan_lane_address(const Inst& access);
   x86::CondCode test_mask(const Inst& test);
   x86::CondCode compare_narrow(const Inst& compare);
-  [[nodiscard]] bool flags_are_of(const Gp& a, const Operand& b) const;
+  [[nodiscard]] bool flags_are_of(const Gp& a, const Operand& b, bool zero_alone = false) const;
   // Whether the register of an i32 has zeros above it, so that its 64-bit register is the same number.
   [[nodiscard]] bool is_zero_extended(const Inst* value);
   [[nodiscard]] Gp as_index(const Inst* value);

@@ -128,12 +128,14 @@ Inst* KeptStores::load(const Inst& inst, Inst* lanes, Inst* base, int64_t imm) {
 
   code_.set_place_for(near, inst);
   Inst* place = code_.make(Op::sub, kI64, {address, begin_});
-  Inst* end = code_.add64(place, code_.constant(kI64, bytes));
   code_.branch(code_.icmp(ICmp::ult, place, carried_.written), own, other);
+  // Computed on each way: most lanes read what they have stored, and need no register for it in front.
+  const auto end_of_place = [&] { return code_.add64(place, code_.constant(kI64, bytes)); };
   code_.set_place_for(own, inst);
-  Inst* complete = bytes == 1 ? code_.constant(kI1, 1) : code_.icmp(ICmp::ule, end, carried_.written);
+  Inst* complete = bytes == 1 ? code_.constant(kI1, 1) : code_.icmp(ICmp::ule, end_of_place(), carried_.written);
   code_.branch(complete, whole, lockstep_);
   code_.set_place_for(other, inst);
+  Inst* end = end_of_place();
   // It may end where the array begins, and must be free as a whole.
   Inst* apart =
       code_.make(Op::or_, kI1, {code_.icmp(ICmp::sge, place, nothing_), code_.icmp(ICmp::sle, end, nothing_)});

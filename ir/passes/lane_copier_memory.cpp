@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/passes/lane_copier.h"
+#include "ir/passes/scratch_row.h"
 
 namespace wavejit::ir::passes {
 namespace {
@@ -42,7 +43,7 @@ Inst* LaneCopier::address_of(const Inst& access, int64_t& imm, int64_t& stride) 
   byte = make(Op::zext64, kI64, {byte});
   byte = make(Op::umin, kI64, {byte, constant(kI64, dword ? kLastScratchByte & ~3u : kLastScratchByte)});
   const auto shifted = [&](Op op, Inst* value, uint64_t by) { return make(op, kI64, {value, constant(kI64, by)}); };
-  Inst* row = shifted(Op::shl, dword ? byte : shifted(Op::lshr, byte, 2), dword ? 6 : 8);
+  Inst* row = shifted(Op::shl, dword ? byte : shifted(Op::lshr, byte, 2), dword ? kScratchRowShift : 8);
   if (!dword) row = make(Op::or_, kI64, {row, make(Op::and_, kI64, {byte, constant(kI64, 3)})});
   return add64(own, row);
 }

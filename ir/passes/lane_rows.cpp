@@ -5,7 +5,6 @@
 // test of x chooses between code with these and the code as it was.
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,6 +13,7 @@
 
 #include "ir/clone.h"
 #include "ir/passes/passes.h"
+#include "ir/passes/scratch_row.h"
 
 namespace wavejit::ir::passes {
 namespace {
@@ -21,32 +21,24 @@ namespace {
 constexpr size_t kFewest = 3;         // accesses for which a test is made
 constexpr size_t kMost = 96;          // instructions that are copied
 constexpr uint64_t kFarthest = 4096;  // bytes from x
-constexpr unsigned kRowShift = 6;     // of aligned bytes: a row of 256 bytes for four
 
-// An access at umin(zext(x + bytes), bound) << kRowShift behind `own`.
+// An access whose byte is x + `bytes`.
 struct Place {
-  Inst *access = nullptr, *own = nullptr, *x = nullptr;
-  uint64_t bytes = 0, bound = 0;
+  Inst* access = nullptr;
+  ScratchRow row;
+  Inst* x = nullptr;
+  uint64_t bytes = 0;
 };
 
 std::optional<Place> place_of(Inst* access) {
   if (access->op != Op::load_lane && access->op != Op::store_lane) return std::nullopt;
-  const Inst* sum = access->operands[1];
-  if (sum->op != Op::add) return std::nullopt;
-  const Inst* row = sum->operands[1];
-  if (row->op != Op::shl || !row->operands[1]->is_const(kRowShift)) return std::nullopt;
-  const Inst* bounded = row->operands[0];
-  if (bounded->op != Op::umin || bounded->type != kI64 || !bounded->operands[1]->is_const()) return std::nullopt;
-  const Inst* wide = bounded->operands[0];
-  if (wide->op != Op::zext64) return std::nullopt;
-  Inst* x = wide->operands[0];
-  if (x->type != kI32) return std::nullopt;
-  Place place{.access = access, .own = sum->operands[0], .x = x, .bound = bounded->operands[1]->imm};
-  if (x->op == Op::add && x->operands[1]->is_const() && x->operands[1]->imm <= kFarthest) {
+  const std::optional<ScratchRow> row = scratch_row(access->operands[1]);
+  if (!row || row->bound < kFarthest) return std::nullopt;
+  Place place{.access = access, .row = *row, .x = row->x};
+  if (const Inst* x = row->x; x->op == Op::add && x->operands[1]->is_const() && x->operands[1]->imm <= kFarthest) {
     place.x = x->operands[0];
     place.bytes = x->operands[1]->imm;
   }
-  if (place.bound > std::numeric_limits<uint32_t>::max() || place.bound < kFarthest) return std::nullopt;
   return place;
 }
 
@@ -81,9 +73,9 @@ class LaneRows {
     move(*block, both_, slow);
 
     Inst* x = places_.front().x;
-    uint64_t bound = places_.front().bound, farthest = 0;
+    uint64_t bound = places_.front().row.bound, farthest = 0;
     for (const Place& place : places_) {
-      bound = std::min(bound, place.bound);
+      bound = std::min(bound, place.row.bound);
       farthest = std::max(farthest, place.bytes);
     }
     Inst* small = make(block, Op::icmp, kI1, {x, constant(block, kI32, bound - farthest)});
@@ -92,7 +84,7 @@ class LaneRows {
     Function::connect(block, fast);
     Function::connect(block, slow);
 
-    Inst* row = make(fast, Op::shl, kI64, {make(fast, Op::zext64, kI64, {x}), constant(fast, kI64, kRowShift)});
+    Inst* row = make(fast, Op::shl, kI64, {make(fast, Op::zext64, kI64, {x}), constant(fast, kI64, kScratchRowShift)});
     copy_to(fast, row);
     for (Block* way : {fast, slow}) {
       make(way, Op::br, kNone, {});
@@ -109,7 +101,7 @@ class LaneRows {
     for (Inst* inst : block.insts) {
       const auto place = place_of(inst);
       if (!place) continue;
-      const int64_t imm = inst->mem.imm + static_cast<int64_t>(place->bytes << kRowShift);
+      const int64_t imm = inst->mem.imm + static_cast<int64_t>(place->bytes << kScratchRowShift);
       if (imm != static_cast<int32_t>(imm)) continue;
       auto group = std::ranges::find(groups, place->x, [](const auto& one) { return one.first; });
       if (group == groups.end()) group = groups.insert(groups.end(), {place->x, {}});
@@ -127,7 +119,7 @@ class LaneRows {
     both_.clear();
     behind_.clear();
     std::unordered_set<const Inst*> bounded, inside;
-    for (const Place& place : places_) bounded.insert(place.access->operands[1]->operands[1]->operands[0]);
+    for (const Place& place : places_) bounded.insert(place.row.bounded);
     const auto is_bound = [&](const Inst* inst) { return bounded.contains(inst); };
     const auto begin = std::ranges::find_if(
         block.insts, [&](const Inst* inst) { return is_bound(inst) || inst == places_.front().access; });
@@ -163,12 +155,12 @@ class LaneRows {
         if (const auto it = copies_.find(operand); it != copies_.end()) operand = it->second;
       const auto place = std::ranges::find(places_, inst, &Place::access);
       if (place != places_.end()) {
-        Inst*& at = rows[place->own];
+        Inst*& at = rows[place->row.own];
         if (at == nullptr) at = make(fast, Op::add, kI64, {operands[1]->operands[0], row});
         operands[1] = at;
       }
       Inst* copy = clone(function_, *inst, std::move(operands));
-      if (place != places_.end()) copy->mem.imm += static_cast<int64_t>(place->bytes << kRowShift);
+      if (place != places_.end()) copy->mem.imm += static_cast<int64_t>(place->bytes << kScratchRowShift);
       function_.append(fast, copy);
       copies_[inst] = copy;
     }

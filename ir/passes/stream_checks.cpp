@@ -13,7 +13,7 @@
 
 #include "internal/wave_state.h"
 #include "ir/passes/counted_loop.h"
-#include "ir/passes/lane_code.h"
+#include "ir/passes/loop_front.h"
 #include "ir/passes/passes.h"
 #include "ir/passes/simplify.h"
 
@@ -62,10 +62,10 @@ bool is_space(const Inst* size) {
   return size->op == Op::get_field && size->imm == offsetof(WaveState, stream_space_bytes);
 }
 
-class LoopChecks : private LaneCode {
+class LoopChecks : private LoopFront {
  public:
   LoopChecks(Function& function, const Dominators& dominators, const CountedLoop& loop, Block* lockstep)
-      : LaneCode(function), dominators_(dominators), loop_(loop), lockstep_(lockstep) {}
+      : LoopFront(function, loop), dominators_(dominators), lockstep_(lockstep) {}
 
   // Returns false, and changes nothing, if no check bounds the number of iterations. Where nothing is stored only that check goes: the
   // check of a load is three instructions in an iteration, and a dozen in front of the loop, too many for the rows of sparse matrices.
@@ -170,51 +170,10 @@ class LoopChecks : private LaneCode {
 
   // ---------------------------------------------------------------- in front of the loop
 
-  void begin() {
-    Block* const header = loop_.loop().header;
-    before_ = loop_.before();
-    set_place(before_);
-    set_pc(header->guest_pc);
-    Block* const added = add_block_here(false);
-    *std::ranges::find(before_->successors, header) = added;
-    added->predecessors.push_back(before_);
-    go_on_in(added);
-  }
-  void end() {
-    Block* const header = loop_.loop().header;
-    make(Op::br, kNone, {});
-    block()->successors.push_back(header);
-    header->predecessors[loop_.from_before()] = block();
-  }
-
-  // The value in the first iteration.
-  Inst* first(Inst* value) {
-    if (!loop_.contains(value)) return value;
-    if (value->op == Op::phi) return value->operands[loop_.from_before()];
-    if (const auto it = first_.find(value); it != first_.end()) return it->second;
-    std::vector<Inst*> operands(value->operands.size());
-    std::ranges::transform(value->operands, operands.begin(), [&](Inst* operand) { return first(operand); });
-    return first_[value] = clone_here(*value, std::move(operands));
-  }
-
-  Inst* wide(Inst* value) { return value->type == kI64 ? value : make(Op::zext64, kI64, {value}); }
   Inst* number(uint64_t value) { return constant(kI64, value); }
   // What something that grows by `step` grows by up to the last iteration.
   Inst* grown(uint64_t step) {
     return step == 0 ? number(0) : step == 1 ? last_ : make(Op::mul, kI64, {last_, number(step)});
-  }
-
-  // The number of the last iteration, as i64; that of the first one is 0.
-  Inst* last_iteration() {
-    const CountedLoop::Counter& counter = loop_.counter();
-    Inst* value = first(counter.value);
-    Inst* bound = first(counter.bound);
-    Inst* distance =
-        counter.up ? make(Op::sub, value->type, {bound, value}) : make(Op::sub, value->type, {value, bound});
-    if (counter.staying != ICmp::ne)
-      distance =
-          make(Op::select, value->type, {icmp(counter.staying, value, bound), distance, constant(value->type, 0)});
-    return wide(distance);
   }
 
   void stay_if(Inst* condition) {
@@ -403,12 +362,9 @@ class LoopChecks : private LaneCode {
   static constexpr int64_t kMaxStep = 1 << 16;
 
   const Dominators& dominators_;
-  const CountedLoop& loop_;
   Block* const lockstep_;
   std::vector<Check> checks_;
   std::vector<Load> loads_;
-  std::unordered_map<const Inst*, Inst*> first_;
-  Block* before_ = nullptr;
   Inst* last_ = nullptr;
 };
 

@@ -1,5 +1,6 @@
 // Loops in which each lane goes its own way, which are also executed for one lane after the other. Each kind here adds one
 // thing by which lanes notice each other, or the wave, but for the first ones.
+#include <bit>
 #include <iterator>
 
 #include "lockstep_case.h"
@@ -216,6 +217,46 @@ LockstepCase floats() {
           .reference = {}};
 }
 
+// Each lane subtracts the squares of as many numbers as it likes, every second one with the other sign.
+LockstepCase squares() {
+  return {.name = "squares_with_signs",
+          .body = R"(
+  v_and_b32_e32 v6, 15, v0
+  v_mov_b32_e32 v8, 1
+  addu v6, 1, v6
+  v_mul_u32_u24_e32 v10, 36, v0
+  v_mov_b32_e32 v7, 0
+  s_mov_b64 s[20:21], exec
+1:
+  v_and_b32_e32 v10, 0xffc, v10
+  at 60, 10
+  gget 11, 60
+  v_fma_f32 v7, -v11, v11, v7
+  addu v10, 0x5c, v10
+  v_and_b32_e32 v12, 1, v6
+  v_cmp_ne_u32_e32 vcc, 0, v12
+  s_and_saveexec_b64 s[22:23], vcc
+  s_cbranch_execz 2f
+  v_and_b32_e32 v10, 0xffc, v10
+  at 60, 10
+  gget 13, 60
+  v_fma_f32 v7, -v13, -v13, v7
+2:
+  s_mov_b64 exec, s[22:23]
+  subu v6, v6, v8
+  v_cmp_ne_u32_e32 vcc, 0, v6
+  s_and_b64 exec, exec, vcc
+  s_cbranch_execnz 1b
+  s_mov_b64 exec, s[20:21]
+  out 0, v7
+)",
+          .prepare =
+              [](Memory& data) {
+                for (size_t i = 0; i < 1024; ++i) data[i] = std::bit_cast<uint32_t>(static_cast<float>(data[i]) / 7);
+              },
+          .reference = {}};
+}
+
 }  // namespace
 
 std::vector<LockstepCase> lane_cases() {
@@ -223,6 +264,7 @@ std::vector<LockstepCase> lane_cases() {
   for (unsigned kind = 0; kind < std::size(kKinds); ++kind) cases.push_back(search(static_cast<Notices>(kind)));
   cases.push_back(lds_stacks());
   cases.push_back(floats());
+  cases.push_back(squares());
   LockstepCase partial = search(Notices::counter);
   partial.name += "_partial";
   partial.group_size = 40;
