@@ -132,8 +132,16 @@ class LaneRows {
       const bool depends = std::ranges::any_of(inst->operands, [&](const Inst* o) { return inside.contains(o); });
       if (!access && !depends && !is_bound(inst)) continue;
       inside.insert(inst);
-      both_.push_back(inst);
     }
+    // Sums that only bounds look at are for the code as it was.
+    for (auto at = end; at != block.insts.begin();) {
+      const Inst* const inst = *--at;
+      if (is_pure(inst->op) && inst->op != Op::phi && inst != places_.front().x && !inst->users.empty() &&
+          std::ranges::all_of(inst->users, [&](const Inst* user) { return inside.contains(user); }))
+        inside.insert(inst);
+    }
+    for (auto at = block.insts.begin(); at != end; ++at)
+      if (inside.contains(*at)) both_.push_back(*at);
     if (both_.size() > kMost || std::ranges::find(both_, places_.front().x) != both_.end()) return false;
     behind_.assign(end, block.insts.end());
     return true;
