@@ -77,6 +77,15 @@ LaneMap swizzle_lanes(unsigned offset) {
   return map;
 }
 
+// The lanes that a bpermute reads, if its address says so for any wave: a number common to all lanes must not reach bits 2 to 7.
+std::optional<LaneMap> permute_lanes(const ir::LaneTable* address, uint64_t offset) {
+  constexpr unsigned kAddressBits = 8;
+  if (address == nullptr || address->zeros < kAddressBits) return std::nullopt;
+  LaneMap map;
+  for (unsigned l = 0; l < kWaveSize; ++l) map[l] = static_cast<int>((address->step[l] + offset) / 4 % kWaveSize);
+  return map;
+}
+
 // Whether the lanes where it holds all have a source that `dpp` may read; `exist` are those that have a source.
 bool implies_valid(const ir::Inst* condition, const ir::Inst& dpp, uint64_t exist, unsigned depth = 4) {
   if (condition->is_const()) return dpp.operands[1]->is_const(~uint64_t{0}) && (condition->imm & ~exist) == 0;
@@ -108,6 +117,14 @@ bool only_valid_lanes_matter(const ir::Inst& dpp, const LaneMap& map) {
 // All 64 lanes of a v32 in a stack row.
 void Emitter::store_vector_row(const Mem& slot, const std::vector<Vec>& value) {
   for (unsigned c = 0; c < chunks_; ++c) isa_->store(slot.cloneAdjusted(c * isa_->bytes()), value[c], nullptr);
+}
+
+// All lanes of a value in wave_row_. They stay there for the block's next readers of the same value.
+Mem Emitter::vector_row(const Inst* value) {
+  const Mem slot = scratch_row(wave_row_, tile_ * 4);
+  if (value != in_wave_row_) store_vector_row(slot, all_chunks(value));
+  in_wave_row_ = value;
+  return slot;
 }
 
 std::vector<Vec> Emitter::all_chunks(const Inst* value) {
@@ -155,6 +172,7 @@ std::vector<Vec> Emitter::move_lanes(const std::vector<Vec>& value, std::span<co
       if (!row) {
         const Mem slot = scratch_row(wave_row_, tile_ * 4);
         store_vector_row(slot, value);
+        in_wave_row_ = nullptr;
         row = address_of(slot);
       }
       Vec where = isa_->vec();
@@ -249,8 +267,7 @@ void Emitter::read_lane(const Gp& d, const Inst* value, const Operand& lane) {
     }
     return;
   }
-  Mem slot = scratch_row(wave_row_, tile_ * 4);
-  store_vector_row(slot, all_chunks(value));
+  Mem slot = vector_row(value);
   Gp index = cc_.new_gp64();
   cc_.mov(index.r32(), lane.as<Gp>().r32());
   cc_.and_(index.r32(), tile_ - 1);
@@ -310,8 +327,16 @@ bool Emitter::emit_cross_lane(const Inst& inst) {
       return true;
     }
     case Op::bpermute: {
-      const Mem slot = scratch_row(wave_row_, tile_ * 4);
-      store_vector_row(slot, masked_chunks(operand(1), operand(2)));
+      if (const auto map = permute_lanes(lane_tables_.of(operand(0)), inst.imm))
+        return define(move_lanes(masked_chunks(operand(1), operand(2)), *map));
+      Mem slot;
+      if (is_full(operand(2))) {
+        slot = vector_row(operand(1));
+      } else {
+        slot = scratch_row(wave_row_, tile_ * 4);
+        store_vector_row(slot, masked_chunks(operand(1), operand(2)));
+        in_wave_row_ = nullptr;
+      }
       const Gp row = address_of(slot);
       std::vector<Vec> result(chunks_);
       for (unsigned c = 0; c < chunks_; ++c) {
@@ -325,6 +350,7 @@ bool Emitter::emit_cross_lane(const Inst& inst) {
     case Op::permute: {
       Mem addresses = scratch_row(wave_row_, tile_ * 4), values = scratch_row(second_row_, tile_ * 4);
       Mem out = scratch_row(third_row_, tile_ * 4);
+      in_wave_row_ = nullptr;
       store_vector_row(addresses, all_chunks(operand(0)));
       store_vector_row(values, all_chunks(operand(1)));
       store_vector_row(out, std::vector<Vec>(chunks_, isa_->const32(0)));

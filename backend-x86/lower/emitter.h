@@ -590,6 +590,7 @@ class Emitter {
   const MaskReg* odd_division(const Inst* denominator, const Inst* numerator, unsigned chunk);
   void number_to_mask(const Gp& number, const Inst& inst);
   void store_vector_row(const Mem& slot, const std::vector<Vec>& value);
+  Mem vector_row(const Inst* value);
   std::vector<Vec> all_chunks(const Inst* value);
   std::vector<Vec> masked_chunks(const Inst* value, const Inst* lanes);
   std::vector<Vec> move_lanes(const std::vector<Vec>& value, std::span<const int> map, bool any_elsewhere = false);
@@ -620,7 +621,8 @@ class Emitter {
   std::optional<Mem> chunk_access_;                                                     // ChunkAccess
   std::optional<Mem> atomic_addresses_, atomic_data_, atomic_second_, atomic_results_;  // all lanes, 64 bits each
   std::optional<Mem> wave_row_, second_row_, third_row_, helper_args_, helper_rows_, call_args_,
-      call_rows_;  // all lanes
+      call_rows_;                      // all lanes
+  const Inst* in_wave_row_ = nullptr;  // the value that wave_row_ holds here, on every path from the block's start
   Mem scratch_row(std::optional<Mem>& slot, unsigned bytes) {
     if (!slot) slot = stack_row(bytes);
     return *slot;

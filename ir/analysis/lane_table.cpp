@@ -137,6 +137,13 @@ LaneTables::Entry LaneTables::combine(const Inst& inst) {
           std::all_of(a->step.begin(), a->step.end(), fits) && std::all_of(b->step.begin(), b->step.end(), fits);
       return fit ? std::move(table) : nullptr;
     }
+    case Op::select: {
+      // Of vectors that depend on the lane's number only.
+      if (!inst.operands[0]->is_const()) return nullptr;
+      const LaneTable *a = operand(1), *b = operand(2);
+      if (a == nullptr || b == nullptr || a->zeros != bits || b->zeros != bits) return nullptr;
+      return result(bits, [&](unsigned l) { return (inst.operands[0]->imm >> l & 1) != 0 ? a->step[l] : b->step[l]; });
+    }
     case Op::zext64: {
       const LaneTable* a = operand(0);
       if (a == nullptr || !a->is_union()) return nullptr;

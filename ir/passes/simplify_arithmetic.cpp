@@ -376,11 +376,13 @@ Replacement simplify_arithmetic(Rewriter& r, Inst* inst) {
     case Op::alignbit:
       return simplify_fields(r, inst);
     case Op::and_: {
-      // A mask that clears nothing.
+      // A mask that clears nothing, or everything.
       const Inst* mask = inst->operands[1];
       const bool integer = inst->type.kind != TypeKind::i1 && inst->type.kind != TypeKind::mask;
-      if (integer && mask->is_const() && (possible_bits(inst->operands[0], 4) & ~mask->imm) == 0)
-        return {Rule::clears_nothing, inst->operands[0]};
+      if (!integer || !mask->is_const()) return nullptr;
+      const uint64_t possible = possible_bits(inst->operands[0], 4);
+      if ((possible & ~mask->imm) == 0) return {Rule::clears_nothing, inst->operands[0]};
+      if ((possible & mask->imm) == 0) return {Rule::clears_all, r.constant(inst->type, 0)};
       return nullptr;
     }
     case Op::icmp:

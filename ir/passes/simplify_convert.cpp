@@ -178,6 +178,16 @@ Replacement simplify_readlane(Rewriter& r, Inst* inst) {
   return nullptr;
 }
 
+// All lanes read one lane, as __shfl(x, i) with a uniform i makes them. A lane that is off gives 0.
+Replacement simplify_bpermute(Rewriter& r, Inst* inst) {
+  Inst* address = scalar_of(r, inst->operands[0]);
+  if (address == nullptr) return nullptr;
+  Inst* byte = r.make(Op::add, {address, r.constant(kI32, inst->imm)});
+  Inst* lane = r.make(Op::lshr, {byte, r.constant(kI32, 2)});
+  Inst* source = r.make(Op::select, {inst->operands[2], inst->operands[1], r.constant(kV32, 0)});
+  return {Rule::permute_from_one_lane, r.make(Op::splat, {r.make(Op::readlane, {source, lane})})};
+}
+
 }  // namespace
 
 Replacement simplify_convert(Rewriter& r, Inst* inst) {
@@ -201,6 +211,8 @@ Replacement simplify_convert(Rewriter& r, Inst* inst) {
       return {Rule::count_below_all, is_all_ones(inst->operands[0]) ? r.make(Op::lane_id, {}) : nullptr};
     case Op::readlane:
       return simplify_readlane(r, inst);
+    case Op::bpermute:
+      return simplify_bpermute(r, inst);
     case Op::readfirstlane: {
       Inst* mask = inst->operands[1];
       if (!mask->is_const()) return nullptr;

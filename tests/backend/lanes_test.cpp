@@ -136,6 +136,69 @@ TEST_P(Lanes, Permutes) {
   for (unsigned l = 0; l < 64; ++l) EXPECT_EQ(wave->vgpr[101][l], sent[l]) << l;
 }
 
+// Addresses of which the number that all lanes share does not reach the lane's number: shuffles instead of gathers.
+TEST_P(Lanes, PermutesByKnownAddresses) {
+  Straight f;
+  Inst* lane = f.b.op(Op::lane_id, {});
+  const auto constant = [&](uint32_t value) { return f.b.constant(ir::kV32, value); };
+  const auto address = [&](Inst* number) { return f.b.op(Op::shl, {number, constant(2)}); };
+  Inst* all = f.b.constant(ir::kMask, ~uint64_t{0});
+  Inst* butterfly = address(f.b.op(Op::xor_, {lane, constant(37)}));
+  Inst* down = address(
+      f.b.op(Op::select, {f.b.constant(ir::kMask, ~uint64_t{0} >> 9), f.b.op(Op::add, {lane, constant(9)}), lane}));
+  Inst* far = f.b.op(Op::shl, {f.b.op(Op::splat, {sgpr(f.b, 24)}), constant(8)});
+  set_vgpr(f.b, 100, f.b.op(Op::bpermute, {butterfly, vgpr(f.b, 1), all}, 0, 12));
+  set_vgpr(f.b, 101, f.b.op(Op::bpermute, {down, vgpr(f.b, 1), mask(f.b, 20)}));
+  set_vgpr(f.b, 102, f.b.op(Op::bpermute, {f.b.op(Op::add, {butterfly, far}), vgpr(f.b, 2), all}));
+  set_vgpr(f.b, 103, f.b.op(Op::bpermute, {f.b.op(Op::mul, {lane, constant(20)}), vgpr(f.b, 2), mask(f.b, 20)}));
+  run_it(f);
+  const uint64_t bits = (*before)->sgpr64(20);
+  const auto active = [&](unsigned row, unsigned from) { return bits >> from & 1 ? in(row, from) : 0; };
+  for (unsigned l = 0; l < 64; ++l) {
+    EXPECT_EQ(out(l), in(1, ((l ^ 37) + 3) % 64)) << l;
+    EXPECT_EQ(wave->vgpr[101][l], active(1, l < 55 ? l + 9 : l)) << l;
+    EXPECT_EQ(wave->vgpr[102][l], in(2, l ^ 37)) << l;
+    EXPECT_EQ(wave->vgpr[103][l], active(2, l * 5 % 64)) << l;
+  }
+}
+
+// One value read at several places of a block, with other values moved in between.
+TEST_P(Lanes, ReadsOneValueAgain) {
+  Straight f;
+  Inst* all = f.b.constant(ir::kMask, ~uint64_t{0});
+  Inst* a = vgpr(f.b, 1);
+  Inst* b = vgpr(f.b, 2);
+  Inst* anywhere = vgpr(f.b, 3);
+  const auto read = [&](unsigned to, Inst* value, unsigned lane) {
+    set_sgpr(f.b, to, f.b.op(Op::readlane, {value, sgpr(f.b, lane)}));
+  };
+  read(40, a, 20);
+  read(41, a, 21);
+  set_vgpr(f.b, 100, f.b.op(Op::bpermute, {anywhere, a, all}));
+  read(42, b, 20);
+  read(43, a, 22);
+  set_vgpr(f.b, 101, f.b.op(Op::bpermute, {anywhere, a, mask(f.b, 20)}));
+  read(44, a, 23);
+  set_vgpr(f.b, 102, f.b.op(Op::permute, {anywhere, b, all}));
+  read(45, a, 24);
+  Inst* spread = f.b.op(Op::mul, {f.b.op(Op::lane_id, {}), f.b.constant(ir::kV32, 20)});
+  set_vgpr(f.b, 103, f.b.op(Op::bpermute, {spread, b, all}));
+  read(46, a, 25);
+  run_it(f);
+  const auto lane = [&](unsigned number) { return static_cast<unsigned>((*before)->sgpr[number] % 64); };
+  const uint64_t bits = (*before)->sgpr64(20);
+  const struct {
+    unsigned to, row, lane;
+  } reads[] = {{40, 1, 20}, {41, 1, 21}, {42, 2, 20}, {43, 1, 22}, {44, 1, 23}, {45, 1, 24}, {46, 1, 25}};
+  for (const auto& r : reads) EXPECT_EQ(wave->sgpr[r.to], in(r.row, lane(r.lane))) << r.to;
+  for (unsigned l = 0; l < 64; ++l) {
+    const unsigned from = in(3, l) / 4 % 64;
+    EXPECT_EQ(out(l), in(1, from)) << l;
+    EXPECT_EQ(wave->vgpr[101][l], bits >> from & 1 ? in(1, from) : 0) << l;
+    EXPECT_EQ(wave->vgpr[103][l], in(2, l * 5 % 64)) << l;
+  }
+}
+
 TEST_P(Lanes, Dpp) {
   const auto source = [](unsigned control, int l) -> int {
     const int n = static_cast<int>(control & 15), i = l % 16, row = l / 16 * 16;

@@ -317,6 +317,51 @@ LockstepCase cross_lane_loop() {
           }};
 }
 
+// HIP's shuffles in a loop that changes what it shuffles: from a lane that all share, by a butterfly, and from the next lanes, of which
+// the last ones have none.
+LockstepCase shuffles_in_a_loop() {
+  return {.name = "shuffles_in_a_loop",
+          .body = std::string(kLoadOwn) + R"(
+  v_mbcnt_lo_u32_b32 v4, -1, 0
+  v_mbcnt_hi_u32_b32 v4, -1, v4
+  v_lshlrev_b32_e32 v6, 2, v4
+  v_xor_b32_e32 v7, 0x44, v6
+  addu v8, 5, v4
+  v_cmp_gt_u32_e32 vcc, 64, v8
+  v_cndmask_b32_e32 v8, v4, v8, vcc
+  v_lshlrev_b32_e32 v8, 2, v8
+  v_and_b32_e32 v6, 0x100, v6
+  s_mov_b32 s8, 0
+1:
+  addu v9, s8, v6
+  ds_bpermute_b32 v10, v9, v5
+  ds_bpermute_b32 v11, v7, v5
+  ds_bpermute_b32 v12, v8, v5 offset:4
+  ds_bpermute_b32 v13, v9, v5 offset:12
+  s_waitcnt lgkmcnt(0)
+  v_xor_b32_e32 v5, v10, v5
+  addu v5, v5, v11
+  v_xor_b32_e32 v5, v12, v5
+  addu v5, v5, v13
+  s_add_u32 s8, s8, 28
+  s_cmp_lt_u32 s8, 0x100
+  s_cbranch_scc1 1b
+  out 0, v5
+)",
+          .reference = [](Memory& data, unsigned group) {
+            Row row = inputs(data, group);
+            for (unsigned k = 0; k < 64; k += 7) {
+              const Row before = row;
+              for (unsigned l = 0; l < kLanes; ++l) {
+                const unsigned down = l + 5 < kLanes ? l + 5 : l;
+                row[l] = ((before[l] ^ before[k]) + before[l ^ 17]) ^ before[(down + 1) % kLanes];
+                row[l] += before[(k + 3) % kLanes];
+              }
+            }
+            output(data, group, 0, row);
+          }};
+}
+
 }  // namespace
 
 std::vector<LockstepCase> exchange_cases() {
@@ -327,7 +372,7 @@ std::vector<LockstepCase> exchange_cases() {
                                      lds_rotate(-17, 9),     one_lane_writes_what_all_read(),
                                      colliding_stores(true), colliding_stores(false),
                                      bytes_and_dwords(),     two_waves(),
-                                     cross_lane_loop()};
+                                     cross_lane_loop(),      shuffles_in_a_loop()};
   const struct {
     const char* name;
     int from, to;
