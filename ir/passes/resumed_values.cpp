@@ -21,6 +21,7 @@ namespace {
 using Id = WaveExpressions::Id;
 
 constexpr unsigned kMaxValueCost = 48;      // as WaveExpressions::cost(): a dozen vector operations
+constexpr unsigned kMaxAddressCost = 96;    // of addresses in the LDS: lanes at known distances are one vector access
 constexpr unsigned kWorthwhileZeros = 2;    // of a number that is not known otherwise
 constexpr size_t kMaxValueWork = 1u << 20;  // entries times blocks, entries times variables
 
@@ -59,6 +60,25 @@ Op getter(Op set) {
     default:
       return Op::undef;
   }
+}
+
+bool is_lds_access_at(const Inst* user, const Inst* address) {
+  return (user->op == Op::load || user->op == Op::store || user->op == Op::atomic) &&
+         user->mem.form == AddressForm::lds_offset && user->operands[1] == address;
+}
+
+// Whether accesses to the LDS are at the value, or a constant beside it.
+bool addresses_lds(const Inst* value) {
+  return std::any_of(value->users.begin(), value->users.end(), [&](const Inst* user) {
+    if (user->op == Op::add && user->operands[1]->is_const())
+      return std::any_of(user->users.begin(), user->users.end(),
+                         [&](const Inst* access) { return is_lds_access_at(access, user); });
+    return is_lds_access_at(user, value);
+  });
+}
+
+unsigned most_cost(const Inst* value) {
+  return addresses_lds(value) ? kMaxAddressCost : kMaxValueCost;
 }
 
 class ResumedValues {
@@ -260,7 +280,7 @@ class ResumedValues {
       for (Inst* read : site.reads) {
         const Id id = value_of(read);
         if (id == WaveExpressions::kUnknown || id == WaveExpressions::kUndetermined) continue;
-        if (pool_.cost(id) > kMaxValueCost || read->users.empty()) continue;
+        if (pool_.cost(id) > most_cost(read) || read->users.empty()) continue;
         replaced = read;
         const auto constant = [&](Type type, uint64_t value) { return make(Op::const_, type, {}, value, 0u); };
         // Not known, or a scalar that no register holds any more: lane 0 says which number.
@@ -336,7 +356,7 @@ class ResumedValues {
         Inst* phi = block->insts[phis];
         const Id id = value_of(phi);
         if (id == WaveExpressions::kUnknown || id == WaveExpressions::kUndetermined || phi->users.empty()) continue;
-        if (pool_.cost(id) > kMaxValueCost || !pool_.computable(id, nothing_held)) continue;
+        if (pool_.cost(id) > most_cost(phi) || !pool_.computable(id, nothing_held)) continue;
         const auto make = [&](Op op, Type type, const std::vector<Inst*>& operands, uint64_t imm, uint32_t attr) {
           return make_in(block, made, *phi, op, type, operands, imm, attr);
         };
