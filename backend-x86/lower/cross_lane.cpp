@@ -119,12 +119,18 @@ void Emitter::store_vector_row(const Mem& slot, const std::vector<Vec>& value) {
   for (unsigned c = 0; c < chunks_; ++c) isa_->store(slot.cloneAdjusted(c * isa_->bytes()), value[c], nullptr);
 }
 
-// All lanes of a value in wave_row_. They stay there for the block's next readers of the same value.
+// All lanes of a value in a row. They stay there for the block's next readers of the same value.
 Mem Emitter::vector_row(const Inst* value) {
-  const Mem slot = scratch_row(wave_row_, tile_ * 4);
-  if (value != in_wave_row_) store_vector_row(slot, all_chunks(value));
-  in_wave_row_ = value;
+  for (KnownRow& known : known_rows_)
+    if (known.value == value) return *known.row;
+  KnownRow& known = known_rows_[next_known_row_++ % known_rows_.size()];
+  known.value = value;
+  const Mem slot = scratch_row(known.row, tile_ * 4);
+  store_vector_row(slot, all_chunks(value));
   return slot;
+}
+void Emitter::forget_rows() {
+  for (KnownRow& known : known_rows_) known.value = nullptr;
 }
 
 std::vector<Vec> Emitter::all_chunks(const Inst* value) {
@@ -172,7 +178,6 @@ std::vector<Vec> Emitter::move_lanes(const std::vector<Vec>& value, std::span<co
       if (!row) {
         const Mem slot = scratch_row(wave_row_, tile_ * 4);
         store_vector_row(slot, value);
-        in_wave_row_ = nullptr;
         row = address_of(slot);
       }
       Vec where = isa_->vec();
@@ -335,7 +340,6 @@ bool Emitter::emit_cross_lane(const Inst& inst) {
       } else {
         slot = scratch_row(wave_row_, tile_ * 4);
         store_vector_row(slot, masked_chunks(operand(1), operand(2)));
-        in_wave_row_ = nullptr;
       }
       const Gp row = address_of(slot);
       std::vector<Vec> result(chunks_);
@@ -350,7 +354,6 @@ bool Emitter::emit_cross_lane(const Inst& inst) {
     case Op::permute: {
       Mem addresses = scratch_row(wave_row_, tile_ * 4), values = scratch_row(second_row_, tile_ * 4);
       Mem out = scratch_row(third_row_, tile_ * 4);
-      in_wave_row_ = nullptr;
       store_vector_row(addresses, all_chunks(operand(0)));
       store_vector_row(values, all_chunks(operand(1)));
       store_vector_row(out, std::vector<Vec>(chunks_, isa_->const32(0)));

@@ -621,7 +621,7 @@ void Emitter::emit_block(const ir::Block& block) {
   cc_.bind(pass_ ? pass_->labels[block.id] : labels_[block.id]);
   env_ = canonical_env_;
   indices_.clear();
-  in_wave_row_ = nullptr;
+  forget_rows();
   plan_matrix_rows(block);
   for (const Inst* inst : block.insts) {
     if (error_) return;

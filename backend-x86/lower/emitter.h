@@ -591,6 +591,7 @@ class Emitter {
   void number_to_mask(const Gp& number, const Inst& inst);
   void store_vector_row(const Mem& slot, const std::vector<Vec>& value);
   Mem vector_row(const Inst* value);
+  void forget_rows();
   std::vector<Vec> all_chunks(const Inst* value);
   std::vector<Vec> masked_chunks(const Inst* value, const Inst* lanes);
   std::vector<Vec> move_lanes(const std::vector<Vec>& value, std::span<const int> map, bool any_elsewhere = false);
@@ -621,8 +622,14 @@ class Emitter {
   std::optional<Mem> chunk_access_;                                                     // ChunkAccess
   std::optional<Mem> atomic_addresses_, atomic_data_, atomic_second_, atomic_results_;  // all lanes, 64 bits each
   std::optional<Mem> wave_row_, second_row_, third_row_, helper_args_, helper_rows_, call_args_,
-      call_rows_;                      // all lanes
-  const Inst* in_wave_row_ = nullptr;  // the value that wave_row_ holds here, on every path from the block's start
+      call_rows_;  // all lanes
+  // Rows that hold a value here, on every path from the block's start: two, as 64-bit values are moved half by half.
+  struct KnownRow {
+    std::optional<Mem> row;
+    const Inst* value = nullptr;
+  };
+  std::array<KnownRow, 2> known_rows_;
+  unsigned next_known_row_ = 0;
   Mem scratch_row(std::optional<Mem>& slot, unsigned bytes) {
     if (!slot) slot = stack_row(bytes);
     return *slot;

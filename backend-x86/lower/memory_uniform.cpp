@@ -30,9 +30,9 @@ Gp Emitter::dword_of_wave(const Inst* value, const Operand& last) {
   } else if (is_uniform(value)) {
     isa_->low32(d, v32(value, 0));
   } else {
-    in_wave_row_ = nullptr;  // the store may lie behind a branch
+    forget_rows();  // the store may lie behind a branch
     read_lane(d, value, last);
-    in_wave_row_ = nullptr;
+    forget_rows();
   }
   return d;
 }
