@@ -44,7 +44,8 @@ class LaneRowLoop : private LoopFront {
     for (const Rows& rows : rows_) {
       Inst* x = wide(first(rows.row.x));
       Inst* grown = make(Op::mul, kI64, {last, constant(kI64, rows.step)});
-      Inst* good = icmp(ICmp::ule, add64(x, grown), constant(kI64, rows.row.bound));
+      Inst* bound = constant(kI64, rows.row.bound);
+      Inst* good = icmp(ICmp::ule, add64(x, grown), bound);
       all = all == nullptr ? good : make(Op::and_, kI1, {all, good});
       first_rows.push_back(add64(rows.row.own, make(Op::shl, kI64, {x, constant(kI64, kScratchRowShift)})));
     }
