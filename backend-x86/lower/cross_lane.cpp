@@ -70,7 +70,8 @@ LaneMap swizzle_lanes(unsigned offset) {
     } else if (offset & 0x8000) {
       source = (l & ~3u) | (offset >> (2 * (l & 3)) & 3);
     } else {
-      source = (l & 32) | ((((l & 31) & (offset & 31)) | (offset >> 5 & 31)) ^ (offset >> 10 & 31));
+      const unsigned kept = offset & 31, set = offset >> 5 & 31, flipped = offset >> 10 & 31;
+      source = (l & 32) | (((l & kept) | set) ^ flipped);
     }
     map[l] = static_cast<int>(source);
   }
