@@ -78,6 +78,8 @@ struct Engine {
   uint64_t schedule = 0;
 };
 
+constexpr const char* kSampled = "auto";
+
 std::vector<Engine> engines(uint64_t seed) {
   std::vector<Engine> all{{"interpreter", WAVEJIT_ENGINE_INTERP, WAVEJIT_ISA_AUTO, ""}};
   std::mt19937_64 random(seed);
@@ -96,6 +98,8 @@ std::vector<Engine> engines(uint64_t seed) {
     all.push_back(other);
     // Waves go on in translated code from drawn places on.
     all.push_back({"auto-schedule", WAVEJIT_ENGINE_AUTO, WAVEJIT_ISA_AUTO, "", random() | 1});
+    // In half of the runs, the translations that follow choose by what waves do in this one.
+    if (random() % 2 != 0) all.insert(all.begin() + 1, {kSampled, WAVEJIT_ENGINE_AUTO, WAVEJIT_ISA_AUTO, ""});
   }
   return all;
 }
@@ -177,7 +181,9 @@ int main(int argc, char** argv) {
   const auto run = symbol<void (*)(uint32_t, const HostArguments*)>(library, "program_run_kernel");
   std::vector<Engine> list = engines(seed);
   if (!only.empty())
-    std::erase_if(list, [&only](const Engine& e) { return std::find(only.begin(), only.end(), e.name) == only.end(); });
+    std::erase_if(list, [&only](const Engine& e) {
+      return e.name != kSampled && std::find(only.begin(), only.end(), e.name) == only.end();
+    });
   size_t ran = 0, bad = 0;
   std::vector<wavejit_module*> modules;
   for (size_t f = 1; f < files.size(); ++f) {
