@@ -15,7 +15,7 @@ double active_lanes(const LaneSample& sample) {
 }
 
 bool is_scattered(const LaneSample& sample) {
-  // A vector that is loaded as such costs a tenth of a gather, and the tests that find it as much.
+  // Where order is that rare, looking for it costs more than it gains (docs/performance.md, "Profiles").
   constexpr uint64_t kLeastGroups = 32, kRare = 16;
   return sample.groups >= kLeastGroups && (sample.same + sample.consecutive) * kRare < sample.groups;
 }

@@ -324,7 +324,7 @@ void Emitter::plan_fusions() {
         case Op::load_lane:
         case Op::store_lane:
           plan_lane_address(*inst);
-          // Dwords of vectors are stored by the instruction that takes them out.
+          // One vmovd stores the lowest dword of a vector: the store takes the vector, and the readlane is not emitted.
           for (size_t i = 2; inst->op == Op::store_lane && inst->mem.bytes == 4 && i < inst->operands.size(); ++i) {
             const Inst* value = inst->operands[i];
             if (value->op == Op::readlane && value->operands[1]->is_const(0) && single(value, *inst))

@@ -1,9 +1,9 @@
 // Numbers in floating point that the copies of loops for one lane (lane_copier.h) load and store.
 //
-// A load of one lane gives a scalar, and the arithmetic wants a vector. Where nothing but arithmetic looks at the scalar, on whatever
-// way it comes there, the vector is made right behind the load, of which the host makes one instruction; a change of the sign on the
-// way is one of the vector, and becomes part of a multiply-add. The other way round, the dword of a vector that is only stored is taken
-// out of it in front of the store, which the host does at once as well.
+// A load of one lane gives a scalar, but arithmetic takes vectors. If only arithmetic uses the scalar, also through phis, the pass
+// makes the vector right behind the load: the host does both in one instruction. A change of the sign in between becomes one of the
+// vector, and later a part of a multiply-add. In the other direction, a dword of a vector may only be stored. Then the pass reads it
+// from the vector in front of the store, which is one instruction of the host, too.
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
