@@ -5,7 +5,7 @@
 // timing, translation and compilation happen before it. wavejit's translations choose by what waves did in the
 // interpreter, as with engine `auto`; WAVEJIT_DISABLE_PASSES=profiles has those that know nothing. Engines <engine>_2
 // are the same with two threads (perf/threads.py). The first result of every engine is checked against the host
-// reference.
+// reference. With WAVEJIT_BENCH_OPENCL_AVX2 in the environment PoCL compiles as for a CPU without AVX-512.
 #include <benchmark/benchmark.h>
 #include <time.h>
 
@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "ceilings/ceiling_run.h"
+#include "hidden_avx512.h"
 #include "inner_loop.h"
 #include "kernel_case.h"
 #include "native.h"
@@ -350,6 +351,13 @@ int main(int argc, char** argv) {
   // PoCL reads this when its device is opened: one worker thread, as for the other engines.
   setenv("POCL_MAX_PTHREAD_COUNT", "1", 1);
   wavejit::perf::register_all();
+#ifdef WAVEJIT_HAVE_OPENCL
+  if (getenv("WAVEJIT_BENCH_OPENCL_AVX2") != nullptr) {  // PoCL compiles as for a CPU without AVX-512
+    const wavejit::perf::HiddenAvx512 hidden;
+    if (!hidden.error().empty()) return std::fprintf(stderr, "kernel_bench: %s\n", hidden.error().c_str()), 1;
+    wavejit::kernels::OpenClRun::device_name();
+  }
+#endif
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::AddCustomContext("wavejit", wavejit_version_string());
