@@ -209,6 +209,8 @@ struct Session {
 
 std::unique_ptr<Runner> make_runner(const KernelCase& kernel_case, const std::string& engine, std::string* why) {
   if (engine == "native") return std::make_unique<NativeRunner>(kernel_case, native_function(kernel_case.name));
+  if (engine == "native_serial")
+    return std::make_unique<NativeRunner>(kernel_case, native_serial_function(kernel_case.name));
 #ifdef WAVEJIT_HAVE_OPENCL
   if (engine == "pocl") {
     auto run = kernels::OpenClRun::create(kernel_case, WAVEJIT_KERNEL_SOURCE_DIR, why);
@@ -338,6 +340,7 @@ void register_all() {
     if (small.opencl_exclusion.empty()) add("pocl");
 #endif
     if (native_function(factory.name) != nullptr) add("native");
+    if (native_serial_function(factory.name) != nullptr) add("native_serial");
     for (const Ceiling& ceiling : kCeilings)
       if (ceiling_supported(ceiling.tier) && ceiling_function(factory.name, ceiling.tier) != nullptr)
         add(ceiling.engine);

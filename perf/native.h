@@ -25,5 +25,7 @@ T scalar(const kernels::KernelCase& kernel_case, size_t argument) {
 
 // Null for cases without one.
 [[nodiscard]] NativeFunction native_function(std::string_view case_name);
+// A loop with another algorithm, which only one thread can have: not a ceiling, but what a programmer may prefer. Null for most.
+[[nodiscard]] NativeFunction native_serial_function(std::string_view case_name);
 
 }  // namespace wavejit::perf

@@ -22,13 +22,13 @@ import sys
 
 os.environ.setdefault("WAVEJIT_STRICT", "1")  # a figure of translated code is of translated code alone
 
-ENGINES = ["interp", "avx2", "avx512", "pocl", "native", "hand_avx2", "hand_avx512"]
+ENGINES = ["interp", "avx2", "avx512", "pocl", "native", "native_serial", "hand_avx2", "hand_avx512"]
 POCL_AVX2 = "pocl_avx2"  # PoCL in the second process
 AVX2_BESIDE = "avx2_beside"  # the AVX2 tier there
 FMA_PEAK = "fma_peak"  # a benchmark that is no kernel
 TITLES = {"interp": "interpreter", "avx2": "AVX2", AVX2_BESIDE: "AVX2 beside PoCL for AVX2", "avx512": "AVX-512",
-          "pocl": "PoCL", POCL_AVX2: "PoCL for AVX2", "native": "native C++", "hand_avx2": "by hand, AVX2",
-          "hand_avx512": "by hand, AVX-512"}
+          "pocl": "PoCL", POCL_AVX2: "PoCL for AVX2", "native": "native C++",
+          "native_serial": "C++, serial", "hand_avx2": "by hand, AVX2", "hand_avx512": "by hand, AVX-512"}
 
 
 def find_bench(build):
