@@ -395,10 +395,14 @@ class Analysis {
       for (unsigned i = 0; i < 2; ++i) use(i, i == cut ? without(term, inst->operands[1 - i]) : term);
     });
   }
-  // The number of the operand that is only looked at where the other one is not set; 2: there is none.
+  // The number of the operand that is only looked at where the other one is not set; 2: there is none. Of two phis it is the
+  // one with fewer users: conditions that a loop collects in a mask have one, EXEC of the loop, which stands for both, has many.
   static unsigned cut_of(const Inst* inst) {
-    if (inst->operands[0]->op == Op::phi) return 0;
-    return inst->operands[1]->op == Op::phi ? 1 : 2;
+    const Inst* a = inst->operands[0];
+    const Inst* b = inst->operands[1];
+    if (a->op == Op::phi && b->op == Op::phi) return b->users.size() < a->users.size() ? 1 : 0;
+    if (a->op == Op::phi) return 0;
+    return b->op == Op::phi ? 1 : 2;
   }
 
   // A register saved in front of a barrier: what code behind the barrier looks at.

@@ -92,7 +92,7 @@ std::vector<Run> runs(uint64_t seed) {
   std::vector<Run> all{{.name = "interpreter"},
                        {.name = "interpreter-schedule", .threads = 2, .schedule = random() | 1}};
   // Waves begin in the interpreter, and move to translated code when it is there; in a drawn order, from drawn places on.
-  if (random() % 4 == 0) all.push_back({.name = "auto", .engine = WAVEJIT_ENGINE_AUTO, .threads = 2});
+  if (random() % 2 == 0) all.push_back({.name = "auto", .engine = WAVEJIT_ENGINE_AUTO, .threads = 2});
   std::string disabled;
   const uint64_t one_in = 2 + random() % 4;
   for (size_t i = 0; const char* name = wavejit_optimisation_name(i); ++i) {
