@@ -61,7 +61,7 @@ void answer(int signal, siginfo_t* info, void* opaque) {
 }  // namespace
 
 HiddenAvx512::HiddenAvx512() {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = answer;
   action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
   if (sigaction(SIGSEGV, &action, &g_before) != 0 || !set_cpuid(0)) {
