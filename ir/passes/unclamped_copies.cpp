@@ -3,15 +3,19 @@
 // Image filters clamp the index of each neighbour to the edges of the image. Inside of it no clamp does anything; then
 // the addresses are sums of a few common numbers and constants, which go into the instructions, and all lanes are
 // active. One test in front of the block asks for that: each index between its bounds, and numbers small enough that
-// 32-bit sums of them do not wrap, so that what is extended to 64 bits may be taken apart.
+// 32-bit sums of them do not wrap, so that what is extended to 64 bits may be taken apart. Where lanes differ by constants,
+// two lanes are looked at (LaneEnds).
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <optional>
+#include <ranges>
+#include <span>
 #include <tuple>
 #include <unordered_map>
 
 #include "ir/clone.h"
+#include "ir/passes/lane_ends.h"
 #include "ir/passes/passes.h"
 
 namespace wavejit::ir::passes {
@@ -100,6 +104,7 @@ class BlockCopier {
     }
     if (clamped < kMinAccesses || !movable(mask_, kMaxIndexDepth) || !collect()) return false;
     function_.count(Rule::block_copied);
+    ends_.emplace(function_);
     copy();
     return true;
   }
@@ -327,10 +332,13 @@ class BlockCopier {
   Inst* icmp(ICmp predicate, Type type, Compared values) {
     return make(test_, Op::icmp, type, {values.a, values.b}, static_cast<uint32_t>(predicate));
   }
-  Inst* value_of(const Number& number) {
+  // Made in the block, unless it has been made before: in the test for the copy, too.
+  Inst* value_of(Block* block, const Number& number) {
     if (number.v == nullptr) return number.s;
     if (number.s == nullptr) return number.v;
-    return make(test_, Op::mul, kV32, {number.v, make(test_, Op::splat, kV32, {number.s})});
+    Inst*& product = products_[number];
+    if (product == nullptr) product = make(block, Op::mul, kV32, {number.v, make(block, Op::splat, kV32, {number.s})});
+    return product;
   }
   Inst* scaled(Block* block, Inst* value, int64_t factor) {
     if (factor == 1) return value;
@@ -344,7 +352,7 @@ class BlockCopier {
     Inst* total = nullptr;
     for (const auto& [number, times] : terms) {
       if ((number.v == nullptr) != uniform) continue;
-      Inst* term = scaled(test_, value_of(number), times * sign);
+      Inst* term = scaled(test_, value_of(test_, number), times * sign);
       total = total == nullptr ? term : make(test_, Op::add, total->type, {total, term});
     }
     return total;
@@ -354,20 +362,42 @@ class BlockCopier {
   }
 
   void require(Inst* condition) {
-    if (condition->type == kMask)
-      lanes_ = lanes_ == nullptr ? condition : make(test_, Op::and_, kMask, {lanes_, condition});
-    else
+    if (condition->type != kMask) {
       once_ = once_ == nullptr ? condition : make(test_, Op::and_, kI1, {once_, condition});
+    } else if (condition->op == Op::and_) {
+      for (Inst* part : condition->operands) require(part);
+    } else if (!by_ends([&](auto& parts) { return ends_->all_lanes(condition, test_maker(), parts); })) {
+      lanes_ = lanes_ == nullptr ? condition : make(test_, Op::and_, kMask, {lanes_, condition});
+    }
   }
   // value + kFar, unsigned, is below 2 * kFar
-  void require_small(Inst* value) {
+  void require_small(const Number& number) {
+    if (number.v != nullptr && by_ends([&](auto& parts) {
+          return number.s != nullptr ? ends_->all_small(number.v, number.s, kFar, test_maker(), parts)
+                                     : ends_->all_small(number.v, kFar, test_maker(), parts);
+        }))
+      return;
+    Inst* const value = value_of(test_, number);
     require(icmp(ICmp::ult, value->type.is_vector() ? kMask : kI1,
                  {plus(value, kFar), constant(test_, value->type, 2 * kFar)}));
+  }
+  // Whether find(conditions) has found conditions, which are then required.
+  template <typename Find>
+  bool by_ends(Find&& find) {
+    std::vector<Inst*> conditions;
+    if (!find(conditions)) return false;
+    for (Inst* condition : conditions) require(condition);
+    return true;
+  }
+  LaneEnds::Make test_maker() {
+    return [this](Op op, Type type, std::vector<Inst*> operands, uint32_t attr, uint64_t imm) {
+      return make(test_, op, type, std::move(operands), attr, imm);
+    };
   }
 
   // Makes the test, in front of the copy.
   Inst* condition() {
-    if (!mask_->is_const(~uint64_t{0})) lanes_ = mask_;
+    if (!mask_->is_const(~uint64_t{0})) require(mask_);
     // Numbers between a constant and a bound of all lanes take one comparison, and are small if the bounds are.
     std::map<Number, std::pair<std::optional<int64_t>, Inst*>> between;  // lowest, highest
     for (const auto& [terms, least] : conditions_) {
@@ -383,7 +413,7 @@ class BlockCopier {
         if (highest == nullptr)
           highest = bound;
         else
-          require(icmp(ICmp::sle, kMask, {value_of(first->first), make(test_, Op::splat, kV32, {bound})}));
+          require(icmp(ICmp::sle, kMask, {value_of(test_, first->first), make(test_, Op::splat, kV32, {bound})}));
       } else if (vectors == 0) {
         require(icmp(ICmp::sge, kI1, {plus(sum(terms, true, 1), least), constant(test_, kI32, 0)}));
       } else {
@@ -394,7 +424,7 @@ class BlockCopier {
     }
     for (const auto& [number, bounds] : between) {
       const auto& [lowest, highest] = bounds;
-      Inst* value = value_of(number);
+      Inst* value = value_of(test_, number);
       if (lowest && highest != nullptr) {
         numbers_.erase(number);
         require(icmp(ICmp::sge, kI1, {highest, constant(test_, kI32, *lowest)}));
@@ -407,7 +437,7 @@ class BlockCopier {
         require(icmp(ICmp::sle, kMask, {value, make(test_, Op::splat, kV32, {highest})}));
       }
     }
-    for (const auto& number : numbers_) require_small(value_of(number.first));
+    for (const auto& number : numbers_) require_small(number.first);
     if (lanes_ != nullptr) require(make(test_, Op::mask_all, kI1, {lanes_}));
     return once_;
   }
@@ -422,7 +452,7 @@ class BlockCopier {
     };
     for (const auto& [value, shift] : address.bases) add(base, scaled(copy_, mapped(value), int64_t{1} << shift));
     for (const auto& [number, times] : address.index.terms) {
-      Inst* value = value_of(number);
+      Inst* value = value_of(copy_, number);
       const Type wide = number.v != nullptr ? kV64 : kI64;
       Inst* term = scaled(copy_, make(copy_, Op::sext64, wide, {value}), times);
       add(number.v != nullptr ? lanes : base, term);
@@ -473,6 +503,51 @@ class BlockCopier {
     Function::connect(test_, copy_);
     Function::connect(test_, block_);
     fill();
+    if (lanes_ == nullptr) test_first();
+  }
+
+  // Where no lane is looked at, the test goes in front of the branch around the block for no lanes, whose mask then only
+  // waves at the edges compute.
+  void test_first() {
+    if (test_->predecessors.size() != 1) return;
+    Block* const before = test_->predecessors[0];
+    Inst* const branch = before->terminator();
+    if (branch->op != Op::cond_br || before->successors[0] != test_ || before->successors[1] == test_ ||
+        branch->operands[0]->op != Op::mask_any || branch->operands[0]->operands[0] != mask_ ||
+        std::ranges::any_of(function_.entries, [&](const Entry& entry) { return entry.block == test_; }))
+      return;
+    const std::span<Inst* const> test(test_->insts.begin(), test_->insts.end() - 1);
+    if (!std::ranges::all_of(test, [](const Inst* inst) { return is_pure(inst->op); })) return;
+    Block* const others = before->successors[1];
+    Inst* const holds = test_->terminator();
+    // The test to the block before, and what waves at the edges need to the block that the test was in.
+    before->insts.pop_back();
+    for (Inst* inst : test) {
+      inst->parent = before;
+      before->insts.push_back(inst);
+    }
+    holds->parent = before;
+    before->insts.push_back(holds);
+    branch->parent = test_;
+    test_->insts = {branch};
+    std::vector<Inst*> late;
+    for (auto it = before->insts.rbegin(); it != before->insts.rend(); ++it) {
+      Inst* const inst = *it;
+      if (inst == holds || inst->op == Op::phi || !is_pure(inst->op) || inst->users.empty() ||
+          !std::ranges::all_of(inst->users, [&](const Inst* user) {
+            return user->op != Op::phi && (user->parent == test_ || user->parent == block_);
+          }))
+        continue;
+      inst->parent = test_;
+      late.push_back(inst);
+    }
+    std::erase_if(before->insts, [&](const Inst* inst) { return inst->parent != before; });
+    test_->insts.insert(test_->insts.begin(), late.rbegin(), late.rend());
+    before->successors = {copy_, test_};
+    test_->successors = {block_, others};
+    std::ranges::replace(copy_->predecessors, test_, before);
+    std::ranges::replace(others->predecessors, before, test_);
+    test_->predecessors = {before};
   }
 
   void fill() {
@@ -525,6 +600,7 @@ class BlockCopier {
   std::map<std::map<Number, int64_t>, int64_t> conditions_;
   std::map<Number, bool> numbers_;
   Inst* mask_ = nullptr;
+  std::optional<LaneEnds> ends_;
 
   Block* test_ = nullptr;
   Block* copy_ = nullptr;
@@ -532,6 +608,7 @@ class BlockCopier {
   Inst* lanes_ = nullptr;
   Inst* once_ = nullptr;
   std::map<std::vector<uint32_t>, Inst*> made_;
+  std::map<Number, Inst*> products_;
   std::unordered_map<const Inst*, Inst*> map_;
 };
 
