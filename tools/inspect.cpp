@@ -145,7 +145,7 @@ void info(const InfoState& state) {
 
 struct DisasmState {
   FileOptions file;
-  bool gcn = false, lir = false, x86 = false, pass_stats = false;
+  bool gcn = false, lir = false, x86 = false, pass_stats = false, profile = false;
   std::string ir;
   std::string isa = "auto", disabled_passes, local;
   uint64_t moved_at = 0;
@@ -173,6 +173,7 @@ void disasm(const DisasmState& state, bool ir) {
     std::copy(local.begin(), local.end(), options.local);
   }
   options.moved_at = state.moved_at;
+  options.profile = state.profile;
   for (const std::string& name : names) {
     const Kernel kernel = module.kernel(name);
     check(wavejit_kernel_dump(
@@ -228,6 +229,10 @@ void add_disasm(CLI::App& app) {
           "With --local: the code for waves that come from the interpreter at the loop that begins at this address, "
           "as --gcn prints it")
       ->type_name("ADDRESS");
+  command->add_flag(
+      "--profile", state->profile,
+      "With the profile that an earlier process has kept on the disk: what it says beside each instruction, or "
+      "the code made with it");
   command->callback([state, ir] {
     DisasmState s = *state;
     if (s.ir == "true") s.ir.clear();  // the option without a value

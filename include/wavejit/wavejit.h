@@ -504,6 +504,10 @@ typedef struct wavejit_dump_options {
   /* Not 0, with `local`: the address of a loop's first instruction, as the GCN dump prints it. Then the code for waves that
    * come there from the interpreter, as with WAVEJIT_ENGINE_AUTO. */
   uint64_t moved_at;
+  /* Not 0: with the profile that an earlier process has kept on the disk (docs/translation-cache.md). GCN: the samples and what
+   * a translation chooses by them beside each instruction; all others: the code made with the profile. WAVEJIT_NOT_FOUND if
+   * there is none, or the disk cache is off. */
+  int profile;
 } wavejit_dump_options;
 
 WAVEJIT_API wavejit_status wavejit_kernel_dump(const wavejit_kernel* kernel, const wavejit_dump_options* options,

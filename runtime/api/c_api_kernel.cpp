@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 #include "ir/pass.h"
 #include "runtime/api/c_api_internal.h"
 #include "runtime/api/inspect.h"
+#include "runtime/api/sampled_text.h"
 #include "runtime/launch/launch.h"
 #include "runtime/shadow/shadow.h"
 #include "runtime/threads/thread_pool.h"
+#include "runtime/translate/kept_profile.h"
 #include "runtime/translate/switches.h"
 
 using wavejit::Error;
@@ -457,10 +460,17 @@ wavejit_status wavejit_kernel_dump(const wavejit_kernel* kernel, const wavejit_d
     const auto& local = opts.local;
     if (local[0] || local[1] || local[2]) dump.workgroup = {local[0], local[1] ? local[1] : 1, local[2] ? local[2] : 1};
     if (opts.moved_at != 0) dump.moved_at = opts.moved_at + kernel->module->object().load_bias();
+    Expected<runtime::SampledCode> kept;
+    if (opts.profile != 0) {
+      kept = runtime::kept_profile_of(*kernel->module, *kernel->kernel);
+      if (!kept) return report(kept.error());
+      dump.profile = std::make_shared<const wavejit::ir::Profile>(runtime::profile_of(*kept));
+    }
     Expected<std::string> text = std::string();
     switch (opts.kind) {
       case WAVEJIT_DUMP_GCN:
-        text = runtime::dump_gcn(*kernel->module, *kernel->kernel);
+        text = opts.profile != 0 ? runtime::sampled_text(*kernel->module, *kernel->kernel, *kept, dump)
+                                 : runtime::dump_gcn(*kernel->module, *kernel->kernel);
         break;
       case WAVEJIT_DUMP_IR:
         text = runtime::dump_ir(*kernel->module, *kernel->kernel, opts.stage ? opts.stage : "", dump);

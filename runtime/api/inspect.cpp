@@ -103,6 +103,7 @@ lift::LiftOptions lift_options(const Module& module, const Kernel& kernel, const
   }
   specialise(options, specialisation, module.target());
   if (dump.moved_at != 0) options.moved_pc = dump.moved_at;
+  if (on(kProfiles)) options.profile = dump.profile;
   options.resident_rows = on(kResidentRows);
   if (!on(kScratchDescriptors)) {
     options.scratch_srd_sgpr = -1;
@@ -276,6 +277,29 @@ Expected<std::string> dump_pass_stats(const Module& module, const Kernel& kernel
   if (!loops.empty()) out += fmt::format("\n{:<10}executed (pass lane-loops)\n", "loop at");
   for (const auto& [pc, text] : loops) out += fmt::format("{:08x}  {}\n", pc, text);
   return out;
+}
+
+Expected<std::set<uint64_t>> copied_loops(const Module& module, const Kernel& kernel, const DumpOptions& options) {
+  if (Expected<void> ok = check(kernel, options); !ok) return tl::unexpected<Error>(ok.error());
+  const lift::LiftOptions lifting = lift_options(module, kernel, options);
+  Expected<lift::LiftResult> lifted = lift::lift(lifting);
+  if (!lifted) return with_kernel(std::move(lifted.error()), kernel);
+  std::set<uint64_t> copied;
+  ir::PassContext context = pass_context(lifting, options);
+  context.loop_remark = [&](const ir::LoopRemark& remark) {
+    if (remark.obstacle.empty()) copied.insert(remark.header->guest_pc);
+  };
+  ir::optimise(*lifted->function, context);
+  return copied;
+}
+
+std::set<uint64_t> block_starts(const Module& module, const Kernel& kernel) {
+  const Listing listing = walk(module, kernel);
+  std::set<uint64_t> starts = listing.targets;
+  starts.insert(kernel.descriptor.entry);
+  for (const auto& [pc, inst] : listing.instructions)
+    if (isa::info(inst.opcode).control_flow != isa::ControlFlow::none) starts.insert(inst.next_pc());
+  return starts;
 }
 
 namespace {

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +15,7 @@
 #include "frontend/codeobject/code_object.h"
 #include "frontend/isa/instruction.h"
 #include "internal/error.h"
+#include "ir/profile.h"
 #include "runtime/translate/module.h"
 
 namespace wavejit::runtime {
@@ -32,9 +35,10 @@ struct Annotation {
 // What is dumped is the code for waves that start with EXEC all ones; with a work-group size, for complete work-groups
 // of that size (static LDS only, hidden arguments as launches usually have them).
 struct DumpOptions {
-  std::array<uint32_t, 3> workgroup{};       // all 0: for any
-  std::vector<std::string> disabled_passes;  // and other optimisations: of check_switches()
-  uint64_t moved_at = 0;                     // TranslationCache::Query::moved_at, if not 0
+  std::array<uint32_t, 3> workgroup{};              // all 0: for any
+  std::vector<std::string> disabled_passes;         // and other optimisations: of check_switches()
+  uint64_t moved_at = 0;                            // TranslationCache::Query::moved_at, if not 0
+  std::shared_ptr<const ir::Profile> profile = {};  // what the code is made with; null: nothing is known
 };
 // `stage`: "before:<pass>", "after:<pass>" (of each run of that pass), or empty for the result of the pipeline.
 [[nodiscard]] Expected<std::string> dump_ir(const Module& module, const codeobject::Kernel& kernel,
@@ -43,6 +47,12 @@ struct DumpOptions {
 [[nodiscard]] Expected<std::string> dump_pass_stats(const Module& module, const codeobject::Kernel& kernel,
                                                     const DumpOptions& options);
 // What the backend emits before register allocation (backend-x86/lir/text.h), annotated with IR.
+// The loops of which lane-loops makes a copy for one lane after the other, by the address of their first instruction.
+[[nodiscard]] Expected<std::set<uint64_t>> copied_loops(const Module& module, const codeobject::Kernel& kernel,
+                                                        const DumpOptions& options);
+// The first instructions of the kernel's basic blocks, in order.
+[[nodiscard]] std::set<uint64_t> block_starts(const Module& module, const codeobject::Kernel& kernel);
+
 [[nodiscard]] Expected<std::string> dump_lir(const Module& module, const codeobject::Kernel& kernel, backend::Tier tier,
                                              const DumpOptions& options);
 [[nodiscard]] Expected<std::string> dump_x86(const Module& module, const codeobject::Kernel& kernel, backend::Tier tier,

@@ -80,8 +80,9 @@ bool is_ours_alone(const struct stat& status) {
 }
 
 bool is_entry(std::string_view name) {
-  return name.size() == kNameDigits + DiskCache::kSuffix.size() && name.ends_with(DiskCache::kSuffix) &&
-         name.find_first_not_of("0123456789abcdef") == kNameDigits;
+  if (name.size() < kNameDigits || name.find_first_not_of("0123456789abcdef") != kNameDigits) return false;
+  const std::string_view suffix = name.substr(kNameDigits);
+  return suffix == DiskCache::kSuffix || suffix == DiskCache::kProfileSuffix;
 }
 
 // Every entry, and everything unfinished.
@@ -200,9 +201,10 @@ DiskCache::Settings DiskCache::settings() {
 DiskCache::DiskCache(fs::path directory, uint64_t max_bytes)
     : directory_(std::move(directory)), max_bytes_(max_bytes) {}
 
-fs::path DiskCache::file_of(std::span<const uint8_t> identity) const {
+fs::path DiskCache::file_of(std::span<const uint8_t> identity, Kind kind) const {
   const Hash128 hash = hash128(identity);
-  return directory_ / fmt::format("{:016x}{:016x}{}", hash[0], hash[1], kSuffix);
+  return directory_ /
+         fmt::format("{:016x}{:016x}{}", hash[0], hash[1], kind == Kind::profile ? kProfileSuffix : kSuffix);
 }
 
 void DiskCache::failed(std::string what) {
@@ -242,10 +244,11 @@ bool DiskCache::directory_is_safe() {
   return known_safe_ = true;
 }
 
-std::optional<DiskCache::Loaded> DiskCache::load(std::span<const uint8_t> identity) {
-  ++misses_;  // until it turns out to be none
+std::optional<DiskCache::Loaded> DiskCache::load(std::span<const uint8_t> identity, Kind kind) {
+  const bool counts = kind == Kind::translation;
+  misses_ += counts;  // until it turns out to be none
   if (!directory_is_safe()) return std::nullopt;
-  const fs::path path = file_of(identity);
+  const fs::path path = file_of(identity, kind);
   // Opening a pipe must not wait for whoever writes to it.
   const File file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (!file.is_open()) {
@@ -276,8 +279,8 @@ std::optional<DiskCache::Loaded> DiskCache::load(std::span<const uint8_t> identi
   if (!std::equal(identity.begin(), identity.end(), own.begin(), own.end())) return bad("it is for something else");
   loaded.contents = bytes.last(header.contents_bytes);
   if (const time_t now = time(nullptr); now - status.st_mtim.tv_sec > kUseGranularity) futimens(file.fd(), nullptr);
-  --misses_;
-  ++loads_;
+  misses_ -= counts;
+  loads_ += counts;
   return loaded;
 }
 
@@ -298,11 +301,11 @@ bool DiskCache::make_directory() {
   return false;
 }
 
-bool DiskCache::store(std::span<const uint8_t> identity, std::span<const uint8_t> contents) {
+bool DiskCache::store(std::span<const uint8_t> identity, std::span<const uint8_t> contents, Kind kind) {
   // The directory may have been removed since.
   for (const bool again : {false, true}) {
     if (!make_directory()) return false;
-    const int error = write_entry(identity, contents);
+    const int error = write_entry(identity, contents, kind);
     if (error == 0) return true;
     if (again || error != ENOENT) break;
     known_safe_ = false;
@@ -311,14 +314,14 @@ bool DiskCache::store(std::span<const uint8_t> identity, std::span<const uint8_t
 }
 
 // Returns an error number, 0 for success.
-int DiskCache::write_entry(std::span<const uint8_t> identity, std::span<const uint8_t> contents) {
+int DiskCache::write_entry(std::span<const uint8_t> identity, std::span<const uint8_t> contents, Kind kind) {
   Header header;
   header.identity_bytes = identity.size();
   header.contents_bytes = contents.size();
   const size_t begin = sizeof header + round_up(identity.size(), 8);
   const uint64_t limit = std::min(max_bytes_, kMaxEntryBytes);
   if (identity.size() > limit || contents.size() > limit || begin + contents.size() > limit) {
-    failed(fmt::format("A translation of {} bytes is larger than the cache.", begin + contents.size()));
+    failed(fmt::format("An entry of {} bytes is larger than the cache.", begin + contents.size()));
     return EFBIG;
   }
   std::vector<uint8_t> bytes(begin + contents.size());
@@ -333,7 +336,7 @@ int DiskCache::write_entry(std::span<const uint8_t> identity, std::span<const ui
   if (getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
     random = static_cast<uint64_t>(getpid()) << 32 ^ reinterpret_cast<uint64_t>(bytes.data());
   const fs::path temporary = directory_ / fmt::format("{}{}-{:016x}", kTemporary, getpid(), random);
-  const fs::path path = file_of(identity);
+  const fs::path path = file_of(identity, kind);
   int error = 0;
   {
     const File file(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
@@ -350,7 +353,7 @@ int DiskCache::write_entry(std::span<const uint8_t> identity, std::span<const ui
     failed(fmt::format("Writing {}: {}.", path.string(), std::strerror(error)));
     return error;
   }
-  ++stores_;
+  stores_ += kind == Kind::translation;
   account(bytes.size());
   return 0;
 }

@@ -1,4 +1,5 @@
-// Translations kept in files, for the next process that runs the same code. Thread-safe, and safe with any number of
+// Translations, and the profiles that they were chosen by, kept in files for the next process that runs the same code.
+// Thread-safe, and safe with any number of
 // processes in one directory.
 //
 // The file name of an entry is a hash of its identity: everything that determines its contents. The identity is stored
@@ -22,7 +23,8 @@ namespace wavejit::runtime {
 class DiskCache {
  public:
   static constexpr uint64_t kDefaultBytes = uint64_t{256} << 20;
-  static constexpr std::string_view kSuffix = ".translation";
+  enum class Kind : uint8_t { translation, profile };
+  static constexpr std::string_view kSuffix = ".translation", kProfileSuffix = ".profile";
 
   // Settings of the environment (docs/translation-cache.md); configure() overrides them.
   struct Settings {
@@ -45,12 +47,12 @@ class DiskCache {
     std::unique_ptr<uint8_t[]> file;
     std::span<const uint8_t> contents;  // part of `file`, at a multiple of 8
   };
-  [[nodiscard]] std::optional<Loaded> load(std::span<const uint8_t> identity);
+  [[nodiscard]] std::optional<Loaded> load(std::span<const uint8_t> identity, Kind kind = Kind::translation);
   // Whether the entry is there now.
-  bool store(std::span<const uint8_t> identity, std::span<const uint8_t> contents);
+  bool store(std::span<const uint8_t> identity, std::span<const uint8_t> contents, Kind kind = Kind::translation);
 
   [[nodiscard]] const std::filesystem::path& directory() const { return directory_; }
-  [[nodiscard]] std::filesystem::path file_of(std::span<const uint8_t> identity) const;
+  [[nodiscard]] std::filesystem::path file_of(std::span<const uint8_t> identity, Kind kind = Kind::translation) const;
 
   struct Usage {
     uint64_t entries = 0, bytes = 0;  // as files take them on disk: whole blocks
@@ -59,7 +61,7 @@ class DiskCache {
   // Removes all entries; what else is in the directory stays. Returns how many there were.
   uint64_t clear();
 
-  // Since it was made, in this process.
+  // Since it was made, in this process. Loads, misses and stores are those of translations.
   struct Counters {
     uint64_t loads = 0;     // entries found
     uint64_t misses = 0;    // asked for and not there, or not usable
@@ -75,7 +77,7 @@ class DiskCache {
  private:
   [[nodiscard]] bool directory_is_safe();
   [[nodiscard]] bool make_directory();
-  int write_entry(std::span<const uint8_t> identity, std::span<const uint8_t> contents);
+  int write_entry(std::span<const uint8_t> identity, std::span<const uint8_t> contents, Kind kind);
   void account(uint64_t bytes);
   uint64_t make_room();
   void failed(std::string what);

@@ -16,6 +16,7 @@
 #include "runtime/kernel/symbols.h"
 #include "runtime/memory/fault.h"
 #include "runtime/translate/jitdump.h"
+#include "runtime/translate/kept_profile.h"
 #include "runtime/translate/lane_choice.h"
 #include "runtime/translate/stored_unit.h"
 #include "runtime/translate/switches.h"
@@ -128,6 +129,11 @@ struct TranslationCache::Work {
   lift::LiftOptions options;
   std::shared_ptr<DiskCache> disk;  // null: nothing is kept
   std::vector<uint8_t> identity;    // there
+  bool keeps_profile = false;       // there, and takes one from there
+
+  [[nodiscard]] ProfiledCode profiled_code() const {
+    return {.target = options.target, .root = options.entry_pc, .code = options.code, .base = options.code_base};
+  }
 };
 
 // Nothing for what is no code; the unit has the error then.
@@ -182,6 +188,7 @@ std::optional<TranslationCache::Work> TranslationCache::work_for(Unit& unit, con
   if (!work.disk) return work;
   work.identity = identity_of(options, work.config.tier, work.config.disabled_passes, !handles_signals());
   if (work.identity.empty()) work.disk = nullptr;
+  work.keeps_profile = work.disk && is_on(work.config.disabled_passes, kProfiles);
   return work;
 }
 
@@ -244,9 +251,24 @@ void TranslationCache::keep(const Unit& unit, const Work& work) try {
 } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the next process translates it anew
 }
 
+// Of an earlier process, if this one has not had it yet.
+void TranslationCache::take_kept_profile(Work& work) try {
+  const uint64_t root = work.options.entry_pc;
+  if (!work.keeps_profile || !samples_.lacks_kept(root)) return;
+  samples_.add_kept(root, load_profile(*work.disk, work.profiled_code()).value_or(SampledCode()));
+  work.options.profile = samples_.all();
+} catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the code alone decides
+}
+
+void TranslationCache::keep_profile(const Unit& unit, const Work& work) const try {
+  runtime::keep_profile(*work.disk, work.profiled_code(), unit.guest_ranges, samples_.worth_keeping());
+} catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the next process samples anew
+}
+
 void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters& counters) {
   std::optional<Work> work = work_for(unit, key);
   if (!work || restore(unit, *work, counters)) return;
+  take_kept_profile(*work);
   const Time start = std::chrono::steady_clock::now();
   const auto failed = [&](ErrorCode code, std::string message) {
     unit.code = nullptr;
@@ -273,6 +295,7 @@ void TranslationCache::translate(Unit& unit, const Key& key, TranslationCounters
   counters.translate_ns += nanoseconds(start, end);
   if (!work->disk) return;
   keep(unit, *work);
+  if (work->keeps_profile) keep_profile(unit, *work);
   counters.cache_ns += nanoseconds(end, std::chrono::steady_clock::now());
 }
 

@@ -144,6 +144,8 @@ class TranslationCache {
   [[nodiscard]] bool restore_from_disk(Unit& unit, const Work& work, TranslationCounters& counters) const;
   void name_for_profilers(const Unit& unit, const Work& work) const;
   static void keep(const Unit& unit, const Work& work);
+  void take_kept_profile(Work& work);
+  void keep_profile(const Unit& unit, const Work& work) const;
   [[nodiscard]] Expected<Entry> find_in_start_unit(const Query& query, TranslationCounters& counters);
   [[nodiscard]] Expected<Entry> find_moved(const Query& query, TranslationCounters& counters);
   [[nodiscard]] bool may_move_to(const Query& query) const;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "internal/check.h"
+#include "runtime/translate/kept_profile.h"
 #include "runtime/translate/stored_unit.h"
 
 namespace wavejit::fuzz {
@@ -52,6 +53,21 @@ bool fuzz_cache_unit(std::span<const uint8_t> input) {
   const std::optional<StoredUnit> again = unpack(packed);
   WAVEJIT_CHECK(again && again->guest == kept.guest && again->entries.size() == kept.entries.size() &&
                 pack(*again) == packed);
+  return true;
+}
+
+bool fuzz_kept_profile(std::span<const uint8_t> input) {
+  static const std::vector<uint8_t> code(4096, 0xbf);
+  const ProfiledCode of{.root = 0x10100, .code = code, .base = 0x10000};
+  const auto samples = unpack_profile(of, input);
+  if (!samples) return false;
+  for (const auto& [pc, at] : *samples) {
+    WAVEJIT_CHECK(pc % 4 == 0 && pc >= of.base && pc < of.base + code.size());
+    WAVEJIT_CHECK(at.lanes.executed != 0 && at.taken <= at.lanes.executed && at.strided <= at.accesses);
+    WAVEJIT_CHECK(at.lanes.same + at.lanes.consecutive <= at.lanes.groups);
+  }
+  const auto again = unpack_profile(of, pack_profile(of, {{of.base, of.base + code.size()}}, *samples));
+  WAVEJIT_CHECK(again && again->size() == samples->size());
   return true;
 }
 

@@ -11,4 +11,8 @@ namespace wavejit::fuzz {
 // The code is placed, and not executed.
 bool fuzz_cache_unit(std::span<const uint8_t> input);
 
+// A packed profile (runtime/translate/kept_profile.h) of code made up for it. Returns whether it was accepted. Aborts if what
+// was accepted is outside the code, has counts that contradict each other, or is refused when it is packed again.
+bool fuzz_kept_profile(std::span<const uint8_t> input);
+
 }  // namespace wavejit::fuzz
