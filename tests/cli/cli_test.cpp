@@ -659,6 +659,69 @@ TEST_F(Cli, NoProfileIsOneOfTheThingsToDoWithout) {
   EXPECT_NE(out_.find("profiles "), std::string::npos);
 }
 
+// out[i] = table[i * a number % 4096], in a loop of four trips.
+TEST_F(Cli, DisasmShowsTheKeptProfile) {
+  const std::string co = kernel_file({{.name = "look_up",
+                                       .body = R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_load_dwordx2 s[8:9], s[0:1], 0x8
+  s_lshl_b32 s3, s2, 6
+  v_add_u32_e32 v1, s3, v0
+  s_mov_b32 s6, 0x9e3779b1
+  v_mul_lo_u32 v2, v1, s6
+  v_and_b32_e32 v2, 0xfff, v2
+  v_lshlrev_b32_e32 v2, 2, v2
+  v_lshlrev_b32_e32 v1, 2, v1
+  s_mov_b32 s7, 4
+  s_waitcnt lgkmcnt(0)
+.Lagain:
+  global_load_dword v3, v2, s[8:9]
+  s_sub_u32 s7, s7, 1
+  s_cmp_lg_u32 s7, 0
+  s_cbranch_scc1 .Lagain
+  s_waitcnt vmcnt(0)
+  global_store_dword v1, v3, s[4:5]
+)",
+                                       .directives = "  .amdhsa_system_sgpr_workgroup_id_x 1\n",
+                                       .args = {{"out"}, {"table"}}}});
+  const std::filesystem::path cache = directory_ / "cache";
+  const auto launch = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"run", co, "--kernel", "look_up", "--global", "65536", "--local", "64", "--repeat",
+                                     "60", "--warmup", "0", "--arg", "u32[65536]=zeros", "--arg", "u32[4096]=iota"});
+    ASSERT_EQ(run(options), kOk) << err_;
+  };
+  const auto has_profile = [&] {
+    std::error_code none;
+    for (const auto& file : std::filesystem::directory_iterator(cache, none))
+      if (file.path().extension() == ".profile") return true;
+    return false;
+  };
+  setenv("WAVEJIT_CACHE", "on", 1);
+  setenv("WAVEJIT_CACHE_DIR", cache.c_str(), 1);
+  launch({"--no-profile"});
+  EXPECT_FALSE(has_profile());
+  EXPECT_EQ(run({"disasm", co, "--kernel", "look_up", "--profile"}), kBadInput);
+  EXPECT_NE(err_.find("There is no profile of kernel 'look_up'"), std::string::npos) << err_;
+  // A busy machine may end the process before the translation is done.
+  for (unsigned tries = 0; tries < 50 && !has_profile(); ++tries) launch({});
+  ASSERT_TRUE(has_profile());
+  ASSERT_EQ(run({"disasm", co, "--kernel", "look_up", "--profile"}), kOk) << err_;
+  for (const char* what :
+       {"disorder 100 %  ; chosen: no search for order", "side by side 100 %", "; a loop of 4.0 trips", "; block"})
+    EXPECT_NE(out_.find(what), std::string::npos) << what << "\n" << out_;
+  const auto code = [&](std::vector<std::string> options) {
+    options.insert(options.begin(), {"disasm", co, "--kernel", "look_up", "--x86", "--isa", "avx2"});
+    EXPECT_EQ(run(options), kOk) << err_;
+    return out_.substr(0, out_.rfind("align 8\n"));  // behind it are addresses of this process
+  };
+  EXPECT_LT(code({"--profile"}).size(), code({}).size());
+  EXPECT_TRUE(code({"--profile", "--disable", "profiles"}) == code({"--disable", "profiles"}));
+  setenv("WAVEJIT_CACHE", "off", 1);
+  EXPECT_EQ(run({"disasm", co, "--kernel", "look_up", "--profile"}), kBadInput);
+  EXPECT_NE(err_.find("the disk cache is off"), std::string::npos) << err_;
+  unsetenv("WAVEJIT_CACHE_DIR");
+}
+
 TEST_F(Cli, BadEndingsHaveTheirOwnExitCodes) {
   const std::string co = kernel_file({
       {.name = "fault", .body = "  v_mov_b32_e32 v2, 64\n  v_mov_b32_e32 v3, 0\n  store v[2:3], v0\n", .args = {}},
