@@ -46,13 +46,13 @@ struct DumpOptions {
 // Which rules of ir/passes/rules.def fired how often, and for each pass how many of its runs changed something.
 [[nodiscard]] Expected<std::string> dump_pass_stats(const Module& module, const codeobject::Kernel& kernel,
                                                     const DumpOptions& options);
-// What the backend emits before register allocation (backend-x86/lir/text.h), annotated with IR.
 // The loops of which lane-loops makes a copy for one lane after the other, by the address of their first instruction.
 [[nodiscard]] Expected<std::set<uint64_t>> copied_loops(const Module& module, const codeobject::Kernel& kernel,
                                                         const DumpOptions& options);
 // The first instructions of the kernel's basic blocks, in order.
 [[nodiscard]] std::set<uint64_t> block_starts(const Module& module, const codeobject::Kernel& kernel);
 
+// What the backend emits before register allocation (backend-x86/lir/text.h), annotated with IR.
 [[nodiscard]] Expected<std::string> dump_lir(const Module& module, const codeobject::Kernel& kernel, backend::Tier tier,
                                              const DumpOptions& options);
 [[nodiscard]] Expected<std::string> dump_x86(const Module& module, const codeobject::Kernel& kernel, backend::Tier tier,

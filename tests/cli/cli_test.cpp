@@ -716,6 +716,18 @@ TEST_F(Cli, DisasmShowsTheKeptProfile) {
   };
   EXPECT_LT(code({"--profile"}).size(), code({}).size());
   EXPECT_TRUE(code({"--profile", "--disable", "profiles"}) == code({"--disable", "profiles"}));
+  // A later process that has to translate anew makes the code with it, although it interprets nothing.
+  const auto emitted = [&](std::vector<std::string> options) {
+    for (const auto& file : std::filesystem::directory_iterator(cache))
+      if (file.path().extension() != ".profile") std::filesystem::remove(file.path());
+    for (const char* option : {"--engine", "jit", "--isa", "avx2", "--json"}) options.emplace_back(option);
+    launch(options);
+    return Json::parse(out_)["host_instructions"].get<uint64_t>();
+  };
+  EXPECT_LT(emitted({}), emitted({"--no-profile"}));
+  ASSERT_TRUE(has_profile());
+  EXPECT_EQ(run({"cache", "--clear"}), kOk) << err_;
+  EXPECT_FALSE(has_profile());
   setenv("WAVEJIT_CACHE", "off", 1);
   EXPECT_EQ(run({"disasm", co, "--kernel", "look_up", "--profile"}), kBadInput);
   EXPECT_NE(err_.find("the disk cache is off"), std::string::npos) << err_;
