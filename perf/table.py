@@ -157,7 +157,7 @@ def main():
     if best == "avx512" and "avx2" in columns and "pocl" in columns and can_hide_avx512(bench):
         columns.insert(columns.index("pocl") + 1, POCL_AVX2)
 
-    context, results, problems = {}, {}, []
+    context, results, problems, avx2_device = {}, {}, [], None
     for number, (name, engines) in enumerate(cases.items(), 1):
         print("[%d/%d] %s" % (number, len(cases), name), file=sys.stderr)
         medians, errors, rates, new_context, code = run_case(bench, name, [e for e in engines if e not in skipped],
@@ -170,7 +170,7 @@ def main():
                     medians[key] = beside[engine]
                 if engine in more_errors:
                     errors[key] = more_errors[engine]
-            context["opencl_device_avx2"] = avx2_context.get("opencl_device", "none")
+            avx2_device = avx2_context.get("opencl_device", avx2_device)
         results[name] = {"ms": medians, "rates": rates, "errors": errors, "code": code}
         problems += ["%s on %s: %s" % (name, TITLES[e], text.splitlines()[0]) for e, text in errors.items()]
 
@@ -189,7 +189,7 @@ def main():
     peaks = run_case(bench, FMA_PEAK, peak_engines, options.clock)[2] if peak_engines else {}
 
     print("CPU: %s; OpenCL: %s; wavejit %s; one thread, %s milliseconds (median)\n" %
-          (context.get("cpu", "?"), " and ".join([context.get("opencl_device", "none")] + [v for k, v in context.items() if k == "opencl_device_avx2"]), context.get("wavejit", "?"), options.clock))
+          (context.get("cpu", "?"), " and ".join([context.get("opencl_device", "none")] + ([avx2_device] if avx2_device else [])), context.get("wavejit", "?"), options.clock))
     if peaks:
         print("Most fused multiply-adds: %s\n" %
               ", ".join("%.3g %s with %s" % (rate, unit, TITLES[e].split(", ")[1]) for e, (unit, rate) in peaks.items()))
