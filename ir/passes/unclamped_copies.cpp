@@ -559,6 +559,7 @@ class BlockCopier {
       }
       guest_pc_ = inst->guest_pc;
       std::vector<Inst*> operands;
+      operands.reserve(inst->operands.size());
       for (Inst* operand : inst->operands) operands.push_back(mapped(operand));
       const auto access = accesses_.find(inst);
       Inst* copy = nullptr;
@@ -616,6 +617,7 @@ class BlockCopier {
 
 PassResult unclamped_copies(Function& function, const PassContext&) {
   std::vector<Block*> blocks;
+  blocks.reserve(function.blocks.size());
   for (const auto& block : function.blocks) blocks.push_back(block.get());
   bool changed = false;
   for (Block* block : blocks) changed |= BlockCopier(function, block).run();
