@@ -34,16 +34,15 @@ void remove_avx512(uint32_t leaf, uint32_t subleaf, uint32_t& eax, uint32_t& ebx
   }
 }
 
-void answer(int signal, siginfo_t* info, void* opaque) {
+void answer(int /*signal*/, siginfo_t* info, void* opaque) {
   auto* context = static_cast<ucontext_t*>(opaque);
   greg_t* registers = context->uc_mcontext.gregs;
   const auto* code = reinterpret_cast<const uint8_t*>(registers[REG_RIP]);
-  // A fault of CPUID is a general protection fault, whose address the kernel does not know.
+  // A faulting CPUID raises a general protection fault. The kernel reports no address for it.
   if (info->si_code != SI_KERNEL || code[0] != 0x0f || code[1] != 0xa2) {
     sigaction(SIGSEGV, &g_before, nullptr);  // the instruction faults again, there
     return;
   }
-  (void)signal;
   const auto leaf = static_cast<uint32_t>(registers[REG_RAX]);
   const auto subleaf = static_cast<uint32_t>(registers[REG_RCX]);
   uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
