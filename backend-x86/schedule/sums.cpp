@@ -75,13 +75,13 @@ class SumOrder {
   }
 
   // Nodes [begin, end) can be ordered as: what terms are made of, terms, what is made of sums. So no term may depend on
-  // another chain's sums, nor on what is made of sums in the same window.
+  // another chain's sums, nor on what is made of sums in the same window, which a sum may begin with.
   uint32_t window_end(uint32_t begin) {
     unsigned fed = 0;
     for (uint32_t i = begin; i < nodes_.size(); ++i) {
       const Node& node = nodes_[i];
       const bool behind_sums = std::any_of(node.before.begin(), node.before.end(), [&](uint32_t b) {
-        return b >= begin && (is_term_[b] || follows_[b]) && !(is_term_[i] && b == node.sum);
+        return b >= begin && (follows_[b] || (is_term_[b] && !(is_term_[i] && b == node.sum)));
       });
       if (is_term_[i]) {
         if (behind_sums) return i;

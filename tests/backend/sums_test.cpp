@@ -202,6 +202,21 @@ TEST(Sums, SumsOfSums) {
   expect_valid(nodes, order_by_sums(nodes, 16));
 }
 
+// A sum that begins with what another one gives waits for that one, whichever factors it shares.
+TEST(Sums, SumsThatBeginWithResults) {
+  Nodes nodes;
+  std::vector<uint32_t> sums = product(nodes, 8, 4, 3);
+  uint32_t& sum = sums.back();
+  const auto first_term = std::find_if(nodes.begin(), nodes.end(), [](const Node& node) { return node.adds; });
+  const uint32_t factor = first_term->factor;  // so that the new sum is of the first group
+  sum = add(nodes, {.before = {sum}, .registers = 1});
+  for (unsigned step = 0; step < 3; ++step)
+    sum = add(nodes, {.before = {factor, sum}, .adds = true, .sum = sum, .factor = factor, .registers = 1});
+  const std::vector<uint32_t> order = order_by_sums(nodes, 16);
+  EXPECT_FALSE(order.empty());
+  expect_valid(nodes, order);
+}
+
 // What a factor is made of may be a chain as long as the code.
 TEST(Sums, LongChainsNeedNoStack) {
   Nodes nodes;
@@ -237,6 +252,8 @@ TEST(Sums, AnyGraph) {
         node.factor = random() % 8;
         node.registers = 1;
         sum = i;
+      } else if (random() % 4 == 0) {
+        current[random() % sums] = i;  // the next sum there begins with this node
       }
       std::sort(node.before.begin(), node.before.end());
       node.before.erase(std::unique(node.before.begin(), node.before.end()), node.before.end());

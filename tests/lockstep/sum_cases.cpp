@@ -29,6 +29,7 @@ struct Product {
   bool halves = false;          // packed f16 instead of f32
   unsigned sharing = 64;        // so many lanes have first factors of their own, and the next ones have the same
   unsigned second_sharing = 0;  // the same of the second load; 0: as many. Not with tiles: they use v54, too
+  bool halved = false;          // the last sum on its way; its next term has a factor of the first sums
 };
 
 // Loads the factors of one term of each sum, `a` and `b` bytes from their places in v58 and v59: 16 bytes a lane, and 16
@@ -68,6 +69,8 @@ std::string terms(const Product& p) {
           "  v_fma_f32 v20, v12, v13, v20\n  v_xor_b32_e32 v58, 0x400, v58\n  ds_read_b128 v[4:7], v60 offset:192\n"
           "  s_waitcnt lgkmcnt(0)\n  v_fma_f32 v21, v4, v5, v21\n";
     text += factors(p, a, b) + additions(p);
+    if (p.halved && step == 0) text += "  v_mov_b32_e32 v62, v4\n";
+    if (p.halved && step == 2) text += "  v_mul_f32 v51, 0.5, v51\n  v_fma_f32 v51, v62, v12, v51\n";
     if (p.tiles && step == 1) text += "  ds_write_b64 v52, v[4:5] offset:4096\n";
     if (!p.stores_between) continue;
     text += fmt::format("  ds_write_b32 v57, v{} offset:{}\n", 4 + step % 8, 4096 + 256 * (step % 4));
@@ -195,6 +198,7 @@ std::vector<LockstepCase> sum_cases() {
       product({"f64_barriers", Shape::barriers, 4, true, false}),
       product({"f64_tiles", Shape::barriers, 4, true, false, true}),
       product({"f64_begin_in_lds", Shape::straight, 5, true, false, false, true}),
+      product({.name = "f32_halved", .shape = Shape::straight, .steps = 6, .halved = true}),
       product({.name = "f32_shared", .shape = Shape::straight, .steps = 5, .sharing = 16}),
       product(
           {.name = "f32_shared_by_half", .shape = Shape::barriers, .steps = 6, .stores_between = true, .sharing = 32}),
