@@ -167,7 +167,8 @@ ExitReason WaveRunner::interpret_called(WaveState& wave, uint64_t budget) {
 // has been interpreted for as long as the kernel took to translate since it could have been entered there; in a drawn
 // order, when that is drawn.
 ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
-  if (shared_.request.translated_part != lift::kAllCode) return interpret_to_translated_part(wave, slot);
+  if (shared_.request.translated_part != lift::kAllCode || slot.waits_for_translatable)
+    return interpret_to_translatable(wave, slot);
   if (shared_.tier_up && !shared_.tier_up->translation()) tell_time();
   const bool drawn = shared_.schedule.is_drawn();
   if (drawn && sampler_) {
@@ -228,19 +229,25 @@ void WaveRunner::tell_time() {
 }
 
 void WaveRunner::move_to_translated(WaveState& wave, WaveSlot& slot, TranslationCache::Arrival arrival) {
-  slot.interpreted = slot.stays_interpreted = false;
+  slot.interpreted = slot.stays_interpreted = slot.waits_for_translatable = false;
   wave.polls_left = kFewPolls;
   slot.arrival = arrival;
   ++moved_waves_;
 }
 
-// An instruction at a time. kJump: the wave has come to the part.
-ExitReason WaveRunner::interpret_to_translated_part(WaveState& wave, WaveSlot& slot) {
+// Whether a unit may begin where the wave is. While VGPR indexing is on, each operand of a unit that begins there may be any of
+// 256 registers: an instruction becomes thousands. Compilers switch it on for single instructions.
+bool WaveRunner::is_translatable(const WaveState& wave) const {
+  return shared_.request.translated_part.contains(wave.pc) && (wave.mode & mode::kGprIdxEn) == 0;
+}
+
+// An instruction at a time. kJump: the wave has come to where a unit may begin.
+ExitReason WaveRunner::interpret_to_translatable(WaveState& wave, WaveSlot& slot) {
   const GuestScope scope(*mark_, wave, nullptr);
   wave.polls_left = polls_of_turn(wave);
   slot.idle = false;
   for (uint64_t left = kInterpreterBudget; left != 0; --left) {
-    if (shared_.request.translated_part.contains(wave.pc)) {
+    if (is_translatable(wave)) {
       slot.in_start_unit = slot.in_exec_full = false;
       move_to_translated(wave, slot, TranslationCache::Arrival::jump);
       return ExitReason::kJump;
@@ -275,8 +282,8 @@ const TranslationCache::Entry& WaveRunner::translate(const WaveState& wave, Wave
                                                      uint64_t key) {
   static constexpr TranslationCache::Entry kNone;
   restore_mxcsr();
-  if (!shared_.request.translated_part.contains(wave.pc)) {
-    slot.stays_interpreted = true;
+  if (!is_translatable(wave)) {
+    slot.stays_interpreted = slot.waits_for_translatable = true;
     return kNone;
   }
   const TranslationCache::Query query{.config = shared_.config,

@@ -25,7 +25,8 @@ struct WaveSlot {
   enum class Status : uint8_t { ready, at_barrier, at_sync, ended };
   Status status = Status::ready;
   bool interpreted = false;
-  bool stays_interpreted = false;  // it has reached code that cannot or must not be translated
+  bool stays_interpreted = false;       // it has reached code that cannot or must not be translated
+  bool waits_for_translatable = false;  // the latter: until it comes to where a unit may begin
   TranslationCache::Arrival arrival = TranslationCache::Arrival::start;  // how it reached its pc
   bool in_start_unit = true;                                             // kind of the unit that it left last
   bool in_exec_full = true;
@@ -139,7 +140,8 @@ class WaveRunner {
   [[nodiscard]] uint32_t polls_of_turn(const WaveState& wave);
   void note_turn(const WaveState& wave, WaveSlot& slot, uint64_t registers, uint32_t most_polls);
   ExitReason interpret(WaveState& wave, WaveSlot& slot);
-  ExitReason interpret_to_translated_part(WaveState& wave, WaveSlot& slot);
+  [[nodiscard]] bool is_translatable(const WaveState& wave) const;
+  ExitReason interpret_to_translatable(WaveState& wave, WaveSlot& slot);
   void tell_time();
   void move_to_translated(WaveState& wave, WaveSlot& slot, TranslationCache::Arrival arrival);
   ExitReason interpret_with(const interp::Interpreter& interpreter, WaveState& wave, uint64_t budget);
