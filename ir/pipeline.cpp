@@ -63,6 +63,7 @@ constexpr Pass kPipeline[] = {
     rows::lane_loops,
     rows::stream_checks,
     rows::branch_facts,
+    rows::threaded_branches,
     rows::peephole,
     rows::register_arrays,
     rows::lane_rows,

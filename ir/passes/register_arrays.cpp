@@ -15,6 +15,7 @@
 #include <unordered_set>
 
 #include "ir/analysis/dominators.h"
+#include "ir/analysis/known_bits.h"
 #include "ir/passes/passes.h"
 
 namespace wavejit::ir::passes {
@@ -440,8 +441,7 @@ class RegisterArrays {
 
   // The index if it is the number of an element, else `other`.
   Inst* bounded(Inst* index, uint32_t lowest, size_t count, uint32_t other, Inst* before) {
-    const bool masked = index->op == Op::and_ && index->operands[1]->is_const() && index->operands[1]->imm < count;
-    if (lowest == 0 && masked) return index;
+    if (lowest == 0 && unsigned_maximum(index) < count) return index;
     Inst* offset = index;
     if (lowest != 0) offset = make(Op::sub, kI32, {index, number(lowest, before)}, 0, 0, before);
     Inst* inside = make(Op::icmp, kI1, {offset, number(count, before)}, 0, static_cast<uint32_t>(ICmp::ult), before);

@@ -19,7 +19,8 @@ bool copies_lane_loops(Function& function) {
   PassContext context;
   context.all_lane_loops = true;
   if (!std::ranges::find(passes, "lane-loops", &Pass::name)->run(function, context).changed) return false;
-  (void)std::ranges::find(passes, "stream-checks", &Pass::name)->run(function, context);
+  for (const char* name : {"stream-checks", "threaded-branches"})
+    (void)std::ranges::find(passes, name, &Pass::name)->run(function, context);
   return true;
 }
 

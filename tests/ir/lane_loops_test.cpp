@@ -506,7 +506,7 @@ class LoopMaker {
 TEST(LaneLoops, LeaveTheRegistersOfTheLoop) {
   const char* text = std::getenv("WAVEJIT_LANE_LOOP_SEEDS");
   const uint64_t count = text != nullptr ? std::strtoull(text, nullptr, 0) : 1200;
-  size_t copied = 0, refused = 0;
+  size_t copied = 0, refused = 0, threaded = 0;
   for (uint64_t seed = 1; seed <= count; ++seed) {
     const auto function = LoopMaker(seed).make();
     ASSERT_EQ(verify(*function), "") << "seed " << seed;
@@ -520,12 +520,14 @@ TEST(LaneLoops, LeaveTheRegistersOfTheLoop) {
       continue;
     }
     ++copied;
+    threaded += function->rule_counts[static_cast<size_t>(Rule::branch_threaded)] != 0;
     ASSERT_EQ(verify(*function), "") << "seed " << seed << "\n" << before;
     for (uint64_t run = 0; run < kRuns; ++run)
       ASSERT_EQ(test::registers(*function, seed + run), expected[run]) << "seed " << seed << "\n"
                                                                        << before << print(*function);
   }
   EXPECT_GT(copied, count / 5);
+  EXPECT_GT(threaded, count / 50);
   EXPECT_GT(refused, count / 20);
 }
 

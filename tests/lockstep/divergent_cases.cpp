@@ -238,6 +238,113 @@ LockstepCase walk(Walk kind) {
   return c;
 }
 
+// Each lane goes through one of four cases in each iteration, as compilers write them: at each level the lanes of the one way and
+// then those of the other, so that a single lane would execute each branch twice.
+LockstepCase cases_of_lanes() {
+  return {.name = "cases_of_lanes",
+          .body = R"(
+  v_lshlrev_b32_e32 v4, 2, v1
+  get_at 5, 4
+  v_and_b32_e32 v6, 31, v5
+  v_mov_b32_e32 v7, 1
+  addu v6, v6, v7
+  v_mov_b32_e32 v8, 0
+  s_mov_b64 s[20:21], exec
+1:
+  v_and_b32_e32 v9, 0xff, v5
+  v_lshlrev_b32_e32 v9, 2, v9
+  get_at 9, 9
+  addu v9, v9, v5
+  v_lshrrev_b32_e32 v12, 2, v9
+  v_xor_b32_e32 v9, v9, v12
+  v_and_b32_e32 v10, 3, v9
+  v_cmp_lt_u32_e32 vcc, 1, v10
+  s_and_saveexec_b64 s[12:13], vcc
+  s_xor_b64 s[12:13], exec, s[12:13]
+  s_cbranch_execz 3f
+  v_cmp_lt_u32_e32 vcc, 2, v10
+  s_and_saveexec_b64 s[14:15], vcc
+  s_xor_b64 s[14:15], exec, s[14:15]
+  s_cbranch_execz 2f
+  v_lshlrev_b32_e32 v11, 1, v5
+  addu v5, v11, v9
+  addu v8, v8, v11
+2:
+  s_or_saveexec_b64 s[14:15], s[14:15]
+  s_xor_b64 exec, exec, s[14:15]
+  s_cbranch_execz 4f
+  v_lshrrev_b32_e32 v11, 3, v8
+  v_xor_b32_e32 v5, v11, v9
+4:
+  s_or_b64 exec, exec, s[14:15]
+  addu v8, v8, v11
+3:
+  s_or_saveexec_b64 s[12:13], s[12:13]
+  s_xor_b64 exec, exec, s[12:13]
+  s_cbranch_execz 5f
+  v_cmp_lt_u32_e32 vcc, 0, v10
+  s_and_saveexec_b64 s[14:15], vcc
+  s_xor_b64 s[14:15], exec, s[14:15]
+  s_cbranch_execz 6f
+  v_lshrrev_b32_e32 v11, 1, v9
+  subu v5, v5, v11
+6:
+  s_or_saveexec_b64 s[14:15], s[14:15]
+  s_xor_b64 exec, exec, s[14:15]
+  s_cbranch_execz 7f
+  v_and_b32_e32 v11, 0xff, v8
+  v_lshlrev_b32_e32 v11, 2, v11
+  get_at 11, 11
+  addu v5, v5, v11
+7:
+  s_or_b64 exec, exec, s[14:15]
+  addu v8, v8, v9
+5:
+  s_or_b64 exec, exec, s[12:13]
+  v_xor_b32_e32 v8, v8, v11
+  subu v6, v6, v7
+  v_cmp_lt_u32_e32 vcc, 0, v6
+  s_and_b64 exec, exec, vcc
+  s_cbranch_execnz 1b
+  s_mov_b64 exec, s[20:21]
+  out 0, v8
+  out 1, v5
+)",
+          .reference = [](Memory& data, unsigned group) {
+            Row n = inputs(data, group), sum = {};
+            for (unsigned l = 0; l < kLanes; ++l) {
+              for (unsigned left = (n[l] & 31) + 1; left != 0; --left) {
+                uint32_t word = data[n[l] & 0xff] + n[l], other = 0;
+                word ^= word >> 2;
+                switch (word & 3) {
+                  case 3:
+                    other = 2 * n[l];
+                    n[l] = other + word;
+                    sum[l] += 2 * other;
+                    break;
+                  case 2:
+                    other = sum[l] >> 3;
+                    n[l] = other ^ word;
+                    sum[l] += other;
+                    break;
+                  case 1:
+                    other = word >> 1;
+                    n[l] -= other;
+                    sum[l] += word;
+                    break;
+                  default:
+                    other = data[sum[l] & 0xff];
+                    n[l] += other;
+                    sum[l] += word;
+                }
+                sum[l] ^= other;
+              }
+            }
+            output(data, group, 0, sum);
+            output(data, group, 1, n);
+          }};
+}
+
 }  // namespace
 
 std::vector<LockstepCase> divergent_cases() {
@@ -246,6 +353,7 @@ std::vector<LockstepCase> divergent_cases() {
                             Shows::last_lanes, Shows::load})
     cases.push_back(leaving(shows));
   for (const Walk kind : {Walk::plain, Walk::unaligned, Walk::by_eight, Walk::returning}) cases.push_back(walk(kind));
+  cases.push_back(cases_of_lanes());
   return cases;
 }
 
