@@ -7,6 +7,7 @@
 #include "backend-x86/encode/encode.h"
 #include "backend-x86/helpers/helpers.h"
 #include "backend-x86/lir/passes/fold_loads.h"
+#include "backend-x86/lir/passes/narrow_registers.h"
 #include "backend-x86/lir/passes/straighten_jumps.h"
 #include "backend-x86/lir/text.h"
 #include "backend-x86/lir/verify.h"
@@ -112,6 +113,7 @@ Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& functi
     if (options.finished) options.finished(stage);
   };
   if (auto done = emitter.run(); !done) return tl::make_unexpected(done.error());
+  if (options.optimisations.has(Optimisation::narrow_values)) lir::narrow_registers(lir);
   if (options.optimisations.has(Optimisation::folded_loads)) lir::fold_loads(lir);
   finished("emit");
   std::string listing;
