@@ -31,6 +31,8 @@ bool is_lane_wise(const Inst& inst) {
     case Op::frndne_f32:
     case Op::cvt_f32_i32:
     case Op::cvt_f32_u32:
+    case Op::cvt_i32_f32:
+    case Op::cvt_u32_f32:
     case Op::div_scale_f32:
     case Op::div_fmas_f32:
     case Op::div_fixup_f32:
