@@ -7,6 +7,7 @@
 #include "backend-x86/encode/encode.h"
 #include "backend-x86/helpers/helpers.h"
 #include "backend-x86/lir/passes/fold_loads.h"
+#include "backend-x86/lir/passes/jump_tables.h"
 #include "backend-x86/lir/passes/narrow_registers.h"
 #include "backend-x86/lir/passes/straighten_jumps.h"
 #include "backend-x86/lir/text.h"
@@ -127,6 +128,7 @@ Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& functi
   if (checker)
     if (const auto wrong = checker->check()) return failed(*wrong);
   if (options.optimisations.has(Optimisation::straight_jumps)) lir::straighten_jumps(lir);
+  if (options.optimisations.has(Optimisation::jump_tables)) lir::make_jump_tables(lir);
   finished("allocate");
   x86::Assembler assembler;
   attach(code, assembler);

@@ -53,6 +53,12 @@ EncodedFunction encode(const lir::Function& function, x86::Assembler& assembler)
                                .begin = static_cast<uint32_t>(begin),
                                .end = static_cast<uint32_t>(assembler.offset())});
   }
+  for (const lir::JumpTable& table : function.jump_tables) {
+    constexpr uint32_t kBytes = 4;
+    assembler.align(asmjit::AlignMode::kData, kBytes);
+    assembler.bind(table.label);
+    for (const asmjit::Label& target : table.targets) assembler.embedLabelDelta(target, table.label, kBytes);
+  }
   return result;
 }
 

@@ -93,6 +93,12 @@ struct Node {
   [[nodiscard]] std::span<const asmjit::Operand> ops() const { return {operands.data(), operand_count}; }
 };
 
+// Behind the code: for each number, how far the target is behind the table, in 32 bits.
+struct JumpTable {
+  asmjit::Label label;
+  std::vector<asmjit::Label> targets;
+};
+
 // Whether a call's target is an address, or memory at one, whatever registers hold.
 [[nodiscard]] bool is_fixed_target(const asmjit::Operand& target);
 
@@ -126,6 +132,7 @@ class Function {
   bool avx512 = false;                     // may use what AVX-512 adds: 32 vector registers, masks
   // Where all results lead to; the epilogue goes behind it. Code behind the exit is executed rarely.
   Node* exit = nullptr;
+  std::vector<JumpTable> jump_tables;
   std::vector<std::string> comments;
   std::deque<std::string> names;  // those of registers that are no literals
   // Bytes to which the stack pointer is aligned where the function has been called, that is, 8 below it where it begins.

@@ -25,7 +25,8 @@ constexpr uint32_t kLirStackAlignment = 64;  // of call_aligned()
 
 // The code of a function with a pointer and a number as arguments at most. Memory behind labels, that is, data, is not
 // supported.
-[[nodiscard]] inline Expected<CodeBlock> place_lir(std::string_view text, const LirPass& pass = {}) {
+[[nodiscard]] inline Expected<CodeBlock> place_lir(std::string_view text, const LirPass& pass = {},
+                                                   const LirPass& behind_allocation = {}) {
   struct Errors : asmjit::ErrorHandler {
     void handleError(asmjit::Error, const char* message, asmjit::BaseEmitter*) override {
       if (first.empty()) first = message;
@@ -47,6 +48,7 @@ constexpr uint32_t kLirStackAlignment = 64;  // of call_aligned()
   if (const asmjit::Error error = allocate_registers(function))
     return failed("allocate", asmjit::DebugUtils::errorAsString(error));
   if (const auto wrong = checker.check()) return failed("allocation", *wrong);
+  if (behind_allocation) behind_allocation(function);
   asmjit::CodeHolder code;
   if (const asmjit::Error error = code.init(asmjit::Environment(asmjit::Arch::kX64)))
     return failed("init", asmjit::DebugUtils::errorAsString(error));

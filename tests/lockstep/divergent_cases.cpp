@@ -1,8 +1,12 @@
 // Loops that lanes leave one by one, when numbers of their own say so. A tile whose lanes have all left may leave
 // before the others only if nobody can tell: each kind here adds one thing by which it shows, but for the first.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
+#include <iterator>
 
 #include "rows.h"
 
@@ -238,8 +242,37 @@ LockstepCase walk(Walk kind) {
   return c;
 }
 
-// Each lane goes through one of four cases in each iteration, as compilers write them: at each level the lanes of the one way and
-// then those of the other, so that a single lane would execute each branch twice.
+// What a case does with n (v5), the word (v9) and the sum (v8); v11 is left to what follows.
+constexpr const char* kCases[] = {
+    "  v_and_b32_e32 v11, 0xff, v8\n  v_lshlrev_b32_e32 v11, 2, v11\n  get_at 11, 11\n  addu v5, v5, v11\n",
+    "  v_lshrrev_b32_e32 v11, 1, v9\n  subu v5, v5, v11\n",
+    "  v_lshrrev_b32_e32 v11, 3, v8\n  v_xor_b32_e32 v5, v11, v9\n",
+    "  v_lshlrev_b32_e32 v11, 1, v5\n  addu v5, v11, v9\n",
+    "  v_or_b32_e32 v11, v5, v9\n",
+    "  v_not_b32_e32 v5, v5\n",
+    "  v_mul_u32_u24_e32 v11, 5, v9\n  addu v5, v5, v11\n",
+    "  v_lshrrev_b32_e32 v5, 7, v5\n  v_and_b32_e32 v11, v11, v9\n",
+};
+
+// The cases from the first on, as compilers write them: at each level the lanes of the one way and then those of the other, so that
+// a single lane would execute each branch twice. s[12 + 2 * level] has the lanes of the other way.
+std::string choice(unsigned first, unsigned count, unsigned level) {
+  if (count == 1) return kCases[first % std::size(kCases)];
+  const unsigned middle = first + count / 2, label = 16 * level + first;
+  const std::string saved = fmt::format("s[{}:{}]", 12 + 2 * level, 13 + 2 * level);
+  return fmt::format(
+             "  v_cmp_lt_u32_e32 vcc, {0}, v10\n  s_and_saveexec_b64 {1}, vcc\n  s_xor_b64 {1}, exec, {1}\n"
+             "  s_cbranch_execz .Lother{2}\n",
+             middle - 1, saved, label) +
+         choice(middle, count - count / 2, level + 1) +
+         fmt::format(
+             ".Lother{1}:\n  s_or_saveexec_b64 {0}, {0}\n  s_xor_b64 exec, exec, {0}\n  s_cbranch_execz .Ljoined{1}\n",
+             saved, label) +
+         choice(first, count / 2, level + 1) +
+         fmt::format("  addu v8, v8, v11\n.Ljoined{1}:\n  s_or_b64 exec, exec, {0}\n", saved, label);
+}
+
+// Each lane goes through one of sixteen cases in each iteration; optimisations make one block of two.
 LockstepCase cases_of_lanes() {
   return {.name = "cases_of_lanes",
           .body = R"(
@@ -249,58 +282,18 @@ LockstepCase cases_of_lanes() {
   v_mov_b32_e32 v7, 1
   addu v6, v6, v7
   v_mov_b32_e32 v8, 0
+  v_mov_b32_e32 v11, 0
   s_mov_b64 s[20:21], exec
 1:
   v_and_b32_e32 v9, 0xff, v5
   v_lshlrev_b32_e32 v9, 2, v9
   get_at 9, 9
   addu v9, v9, v5
-  v_lshrrev_b32_e32 v12, 2, v9
+  v_lshrrev_b32_e32 v12, 3, v9
   v_xor_b32_e32 v9, v9, v12
-  v_and_b32_e32 v10, 3, v9
-  v_cmp_lt_u32_e32 vcc, 1, v10
-  s_and_saveexec_b64 s[12:13], vcc
-  s_xor_b64 s[12:13], exec, s[12:13]
-  s_cbranch_execz 3f
-  v_cmp_lt_u32_e32 vcc, 2, v10
-  s_and_saveexec_b64 s[14:15], vcc
-  s_xor_b64 s[14:15], exec, s[14:15]
-  s_cbranch_execz 2f
-  v_lshlrev_b32_e32 v11, 1, v5
-  addu v5, v11, v9
-  addu v8, v8, v11
-2:
-  s_or_saveexec_b64 s[14:15], s[14:15]
-  s_xor_b64 exec, exec, s[14:15]
-  s_cbranch_execz 4f
-  v_lshrrev_b32_e32 v11, 3, v8
-  v_xor_b32_e32 v5, v11, v9
-4:
-  s_or_b64 exec, exec, s[14:15]
-  addu v8, v8, v11
-3:
-  s_or_saveexec_b64 s[12:13], s[12:13]
-  s_xor_b64 exec, exec, s[12:13]
-  s_cbranch_execz 5f
-  v_cmp_lt_u32_e32 vcc, 0, v10
-  s_and_saveexec_b64 s[14:15], vcc
-  s_xor_b64 s[14:15], exec, s[14:15]
-  s_cbranch_execz 6f
-  v_lshrrev_b32_e32 v11, 1, v9
-  subu v5, v5, v11
-6:
-  s_or_saveexec_b64 s[14:15], s[14:15]
-  s_xor_b64 exec, exec, s[14:15]
-  s_cbranch_execz 7f
-  v_and_b32_e32 v11, 0xff, v8
-  v_lshlrev_b32_e32 v11, 2, v11
-  get_at 11, 11
-  addu v5, v5, v11
-7:
-  s_or_b64 exec, exec, s[14:15]
-  addu v8, v8, v9
-5:
-  s_or_b64 exec, exec, s[12:13]
+  v_and_b32_e32 v10, 15, v9
+)" + choice(0, 16, 0) +
+                  R"(
   v_xor_b32_e32 v8, v8, v11
   subu v6, v6, v7
   v_cmp_lt_u32_e32 vcc, 0, v6
@@ -313,30 +306,44 @@ LockstepCase cases_of_lanes() {
           .reference = [](Memory& data, unsigned group) {
             Row n = inputs(data, group), sum = {};
             for (unsigned l = 0; l < kLanes; ++l) {
+              uint32_t other = 0;
               for (unsigned left = (n[l] & 31) + 1; left != 0; --left) {
-                uint32_t word = data[n[l] & 0xff] + n[l], other = 0;
-                word ^= word >> 2;
-                switch (word & 3) {
-                  case 3:
-                    other = 2 * n[l];
-                    n[l] = other + word;
-                    sum[l] += 2 * other;
-                    break;
-                  case 2:
-                    other = sum[l] >> 3;
-                    n[l] = other ^ word;
-                    sum[l] += other;
+                uint32_t word = data[n[l] & 0xff] + n[l];
+                word ^= word >> 3;
+                const unsigned taken = word & 15;
+                switch (taken & 7) {
+                  case 0:
+                    other = data[sum[l] & 0xff];
+                    n[l] += other;
                     break;
                   case 1:
                     other = word >> 1;
                     n[l] -= other;
-                    sum[l] += word;
+                    break;
+                  case 2:
+                    other = sum[l] >> 3;
+                    n[l] = other ^ word;
+                    break;
+                  case 3:
+                    other = 2 * n[l];
+                    n[l] = other + word;
+                    break;
+                  case 4:
+                    other = n[l] | word;
+                    break;
+                  case 5:
+                    n[l] = ~n[l];
+                    break;
+                  case 6:
+                    other = 5 * (word & 0xffffff);
+                    n[l] += other;
                     break;
                   default:
-                    other = data[sum[l] & 0xff];
-                    n[l] += other;
-                    sum[l] += word;
+                    n[l] >>= 7;
+                    other &= word;
                 }
+                // Behind the lower half at each of the four levels.
+                sum[l] += other * static_cast<uint32_t>(4 - std::popcount(taken));
                 sum[l] ^= other;
               }
             }

@@ -1,0 +1,40 @@
+// Branches on comparisons of a register with a number, for passes that lead control past them.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "backend-x86/lir/function.h"
+
+namespace wavejit::backend::lir {
+
+[[nodiscard]] bool is_jump(const Node& node);  // to a label
+// Whether the node is a jump or a branch to a label.
+[[nodiscard]] bool goes_to_label(const Node& node);
+[[nodiscard]] std::optional<x86::CondCode> condition_of(const Node& node);  // of a branch
+// The first node from here on that is code; null: none.
+[[nodiscard]] Node* next_code(Node* node);
+// What follows a node, if only the node leads there.
+[[nodiscard]] Node* next_behind(const Node& node);
+
+// The nodes of the function's labels, by number.
+[[nodiscard]] std::vector<Node*> labels_of(const Function& function);
+// The label in front of the node that is there, or a new one, which `labels` gets, too.
+[[nodiscard]] asmjit::Label label_behind(Function& function, Node& node, std::vector<Node*>& labels);
+
+// A comparison of a register of 32 or 64 bits with a number, or its test, and the branch behind it.
+struct Decision {
+  const Node* compare;
+  Node* branch;
+  x86::CondCode condition;
+  int64_t number;
+};
+// Of a comparison; nothing for other nodes, and for null.
+[[nodiscard]] std::optional<Decision> decision_of(Node* compare);
+// Whether the condition holds behind a comparison of a with b in so many bytes. Nothing for those of flags that are not looked at.
+[[nodiscard]] std::optional<bool> holds(x86::CondCode condition, int64_t a, int64_t b, uint32_t bytes);
+
+// Whether nothing that is executed from the node on reads flags before it writes all that conditions depend on.
+[[nodiscard]] bool flags_are_dead(const Node* node, const std::vector<Node*>& labels);
+
+}  // namespace wavejit::backend::lir

@@ -1,0 +1,250 @@
+#include "backend-x86/lir/passes/jump_tables.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "backend-x86/lir/instruction_access.h"
+#include "backend-x86/lir/passes/decisions.h"
+
+namespace wavejit::backend::lir {
+namespace {
+
+using asmjit::Operand;
+namespace I = x86::Inst;
+
+constexpr size_t kLeastWays = 6;     // that a tree leads to; fewer take two or three comparisons
+constexpr int64_t kMostNumber = 62;  // of a comparison
+constexpr unsigned kMostLevels = 8;
+
+constexpr uint32_t kAll = 0xffff;  // general registers
+constexpr uint32_t bit_of(uint32_t reg) {
+  return 1U << reg;
+}
+
+// Which general registers are read before they are written, by block. Calls read all that may hold arguments, and write nothing.
+class LiveRegisters {
+ public:
+  LiveRegisters(const Function& function, const std::vector<Node*>& labels) {
+    std::vector<uint32_t> block_of(labels.size(), UINT32_MAX);
+    bool begins = true;
+    for (Node* node = function.begin(); node != nullptr; node = node->next) {
+      if (begins || node->is_label()) blocks_.push_back({.first = node});
+      if (node->is_label()) block_of[node->label_id()] = static_cast<uint32_t>(blocks_.size() - 1);
+      blocks_.back().last = node;
+      begins = goes_to_label(*node) || leaves(*node);
+    }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t i = blocks_.size(); i-- > 0;) {
+        Block& block = blocks_[i];
+        uint32_t live = i + 1 == blocks_.size() ? kAll : blocks_[i + 1].live;
+        if (leaves(*block.last)) live = kAll;
+        if (is_jump(*block.last)) live = 0;
+        if (goes_to_label(*block.last)) {
+          const uint32_t target = block_of[block.last->operands[0].id()];
+          live |= target == UINT32_MAX ? kAll : blocks_[target].live;
+        }
+        for (const Node* node = block.last;; node = node->prev) {
+          live = in_front_of(*node, live);
+          if (node == block.first) break;
+        }
+        if (live == block.live) continue;
+        block.live = live;
+        changed = true;
+      }
+    }
+  }
+
+  // In front of the block that begins with the node.
+  [[nodiscard]] uint32_t at(const Node* first) const {
+    const auto it = std::ranges::find(blocks_, first, &Block::first);
+    return it == blocks_.end() ? kAll : it->live;
+  }
+
+ private:
+  struct Block {
+    const Node* first = nullptr;
+    const Node* last = nullptr;
+    uint32_t live = 0;
+  };
+  // In front of the node, where `behind` is live behind it.
+  static uint32_t in_front_of(const Node& node, uint32_t behind) {
+    if (!node.is_code()) return behind;
+    if (node.is_call()) {
+      uint32_t read = bit_of(x86::Gp::kIdSp) | bit_of(x86::Gp::kIdAx);
+      for (const uint8_t argument : Convention::kArguments) read |= bit_of(argument);
+      for (const Operand& op : node.ops()) read |= named(op);
+      return behind | read;
+    }
+    if (!node.is_instruction()) return kAll;
+    if (node.id == I::kIdRet) return Convention::kPreserved[kGpGroup] | bit_of(Convention::kResult);
+    const InstructionAccess* access = instruction_access(node);
+    if (access == nullptr) return kAll;
+    uint32_t read = 0, written = 0;
+    for (uint32_t i = 0; i < node.operand_count; ++i) {
+      const Operand& op = node.operands[i];
+      const uint16_t flags = access->operands[i].flags;
+      if (!op.isReg()) {
+        read |= named(op);
+        continue;
+      }
+      constexpr uint32_t kWhole = 4;  // writes of 32 bits clear the others
+      if ((flags & OperandAccess::read) != 0 || bytes_of(op) < kWhole) read |= named(op);
+      if ((flags & OperandAccess::write) != 0 && bytes_of(op) >= kWhole) written |= named(op);
+    }
+    return (behind & ~written) | read;
+  }
+  // Where no code of the function follows, or any.
+  static bool leaves(const Node& node) {
+    return node.is_instruction() && (node.id == I::kIdRet || (node.id == I::kIdJmp && !node.operands[0].isLabel()));
+  }
+  static uint32_t named(const Operand& op) {
+    if (op.isReg()) return x86::Reg::isGp(op) ? bit_of(op.id()) : 0;
+    if (!op.isMem()) return 0;
+    const auto& mem = op.as<x86::Mem>();
+    const uint32_t base = mem.hasBaseReg() ? bit_of(mem.baseId()) : 0;
+    return mem.hasIndexReg() && !x86::Reg::isVec(mem.indexReg().as<x86::Reg>()) ? base | bit_of(mem.indexId()) : base;
+  }
+
+  std::vector<Block> blocks_;
+};
+
+class TableMaker {
+ public:
+  explicit TableMaker(Function& function) : function_(function), labels_(labels_of(function)) {}
+
+  uint32_t run() {
+    std::vector<Tree> trees;
+    for (Node* node = function_.begin(); node != nullptr; node = node->next) {
+      if (in_trees_.contains(node)) continue;
+      if (auto tree = tree_at(node)) trees.push_back(std::move(*tree));
+    }
+    if (trees.empty()) return 0;
+    const LiveRegisters live(function_, labels_);
+    uint32_t made = 0;
+    for (const Tree& tree : trees) made += make_table(tree, live) ? 1 : 0;
+    return made;
+  }
+
+ private:
+  // Where a way of a branch leads: another comparison of the tree, or elsewhere.
+  struct Way {
+    size_t decision = SIZE_MAX;
+    Node* branch = nullptr;  // elsewhere: where it goes if it is taken, or what is behind it
+    bool taken = false;
+  };
+  struct Step {
+    Decision decision;
+    Way ways[2];  // not taken, taken
+  };
+  struct Tree {
+    Node* root = nullptr;
+    Operand reg;
+    std::vector<Step> steps;
+    std::vector<Way> ways;  // that leave it
+    int64_t most = 0;
+  };
+
+  std::optional<Tree> tree_at(Node* node) {
+    const auto first = decision_of(node);
+    if (!first || bytes_of(first->compare->operands[0]) != 4 || !fits(*first)) return std::nullopt;
+    Tree tree{.root = node, .reg = first->compare->operands[0], .steps = {}, .ways = {}};
+    grow(tree, *first, 1);
+    const bool dead =
+        std::ranges::all_of(tree.ways, [&](const Way& way) { return flags_are_dead(begin_of(way), labels_); });
+    if (tree.ways.size() < kLeastWays || !dead) return std::nullopt;
+    for (const Step& step : tree.steps) in_trees_.insert(step.decision.compare);
+    return tree;
+  }
+  static bool fits(const Decision& decision) {
+    return decision.number >= -1 && decision.number <= kMostNumber &&
+           holds(decision.condition, 0, decision.number, 4).has_value();
+  }
+  [[nodiscard]] const Node* begin_of(const Way& way) const {
+    return way.taken ? labels_[way.branch->operands[0].id()] : way.branch->next;
+  }
+
+  size_t grow(Tree& tree, const Decision& decision, unsigned level) {
+    const size_t index = tree.steps.size();
+    tree.steps.push_back({.decision = decision, .ways = {}});
+    tree.most = std::max(tree.most, decision.number);
+    for (const bool taken : {false, true}) {
+      Way way{.branch = decision.branch, .taken = taken};
+      const auto next = decision_of(next_code(const_cast<Node*>(begin_of(way))));
+      const bool inner = next && level < kMostLevels && next->compare->operands[0] == tree.reg && fits(*next) &&
+                         !in_trees_.contains(next->compare) && !is_step(tree, next->compare);
+      if (inner) {
+        way.decision = grow(tree, *next, level + 1);
+      } else {
+        tree.ways.push_back(way);
+      }
+      tree.steps[index].ways[taken] = way;
+    }
+    return index;
+  }
+  static bool is_step(const Tree& tree, const Node* compare) {
+    return std::ranges::any_of(tree.steps, [&](const Step& step) { return step.decision.compare == compare; });
+  }
+
+  [[nodiscard]] static const Way& way_of(const Tree& tree, int64_t number) {
+    for (size_t at = 0;;) {
+      const Step& step = tree.steps[at];
+      const Way& way = step.ways[*holds(step.decision.condition, number, step.decision.number, 4)];
+      if (way.decision == SIZE_MAX) return way;
+      at = way.decision;
+    }
+  }
+
+  bool make_table(const Tree& tree, const LiveRegisters& live) {
+    // The comparison may be in the middle of a block: what its ways read is what matters, and the register.
+    uint32_t used = bit_of(tree.reg.id()) | bit_of(x86::Gp::kIdSp);
+    for (const Way& way : tree.ways) used |= live.at(begin_of(way));
+    const uint32_t unused = kAll & ~used;
+    if (std::popcount(unused) < 2) return false;
+    const auto number = static_cast<uint32_t>(std::countr_zero(unused));
+    const auto table = static_cast<uint32_t>(std::countr_zero(unused & (unused - 1)));
+
+    JumpTable made{.label = function_.new_label(), .targets = {}};
+    labels_.push_back(nullptr);
+    const auto count = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(tree.most + 2)));
+    for (int64_t value = 0; value < count; ++value) {
+      const Way& way = way_of(tree, value);
+      made.targets.push_back(way.taken ? way.branch->operands[0].as<asmjit::Label>()
+                                       : label_behind(function_, *way.branch, labels_));
+    }
+    Node* const in_front = tree.root->prev;
+    const asmjit::Label rest = label_behind(function_, *in_front, labels_);
+    cursor_ = in_front;
+    const x86::Gp index = x86::gpq(number), base = x86::gpq(table);
+    add(I::kIdMov, {x86::gpd(number), tree.reg});
+    add(I::kIdCmp, {x86::gpd(number), asmjit::imm(count)});
+    add(I::kIdJae, {rest});
+    add(I::kIdLea, {base, x86::ptr(made.label)});
+    add(I::kIdMovsxd, {index, x86::dword_ptr(base, index, 2)});
+    add(I::kIdAdd, {index, base});
+    add(I::kIdJmp, {index});
+    function_.jump_tables.push_back(std::move(made));
+    return true;
+  }
+  void add(asmjit::InstId id, std::initializer_list<Operand> operands) {
+    cursor_ = function_.insert(cursor_, Node::Kind::instruction);
+    cursor_->id = id;
+    for (const Operand& op : operands) cursor_->operands[cursor_->operand_count++] = op;
+  }
+
+  Function& function_;
+  std::vector<Node*> labels_;
+  std::unordered_set<const Node*> in_trees_;  // comparisons
+  Node* cursor_ = nullptr;
+};
+
+}  // namespace
+
+uint32_t make_jump_tables(Function& function) {
+  return TableMaker(function).run();
+}
+
+}  // namespace wavejit::backend::lir
