@@ -570,10 +570,10 @@ TEST(LaneLoops, LeaveTheMemoryOfTheLoop) {
   EXPECT_GT(compare_memory(count, false, none), count / 10);
 }
 
-// Loops inside in which lanes walk through memory, so that checks go in front of them.
+// Loops inside in which lanes walk through memory, so that checks go in front of them. They are executed for long.
 TEST(StreamChecks, LeaveTheMemoryOfTheLoop) {
   RuleCounts counts{{Rule::check_in_front, 0}, {Rule::load_decided, 0}, {Rule::counter_dropped, 0}};
-  const uint64_t count = storing_seeds();
+  const uint64_t count = storing_seeds() / 2;
   EXPECT_GT(compare_memory(count, true, counts), count / 10);
   for (const auto& [rule, times] : counts)
     EXPECT_GT(times, count / 150) << rules()[static_cast<size_t>(rule)].name << " in " << count << " functions";
