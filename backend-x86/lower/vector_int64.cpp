@@ -1,4 +1,6 @@
 // 64-bit lanes: integer operations and moves between 32 and 64 bits.
+#include <bit>
+
 #include "backend-x86/lower/emitter.h"
 
 namespace wavejit::backend {
@@ -76,8 +78,20 @@ bool Emitter::emit_int64(const Inst& inst, unsigned chunk) {
       return each([&](const Vec& d, unsigned i) { cc_.emit(isa_->f.andn, d, value(1).part[i], value(0).part[i]); });
     case Op::not_:
       return each([&](const Vec& d, unsigned i) { cc_.emit(isa_->f.xor_, d, value(0).part[i], isa_->full32(~0u)); });
-    case Op::mul:
-      return each([&](const Vec& d, unsigned i) { isa_->mul64(d, value(0).part[i], value(1).part[i]); });
+    case Op::mul: {
+      const Inst* factor = operand(1);
+      const uint64_t power = factor->is_const() ? factor->imm - 1 : 0;
+      if (std::has_single_bit(power))
+        return each([&](const Vec& d, unsigned i) {
+          const Vec a = value(0).part[i];
+          cc_.emit(I::kIdVpaddq, d, isa_->shl64(a, static_cast<unsigned>(std::countr_zero(power))), a);
+        });
+      const bool is_short = factor->op == Op::zext64 || (factor->is_const() && factor->imm >> 32 == 0);
+      return each([&](const Vec& d, unsigned i) {
+        const Vec a = value(0).part[i], b = value(1).part[i];
+        is_short ? isa_->mul64_short(d, a, b) : isa_->mul64(d, a, b);
+      });
+    }
     case Op::udiv64:
       emit_udiv64(inst, chunk);
       return true;

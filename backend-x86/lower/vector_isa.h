@@ -178,7 +178,8 @@ class VectorIsa {
 
   // --- 64-bit integer arithmetic on one half ---
   virtual void mul64(const Vec& d, const Vec& a, const Vec& b) = 0;
-  virtual void sar64v(const Vec& d, const Vec& a, const Vec& count) = 0;  // counts below 64
+  virtual void mul64_short(const Vec& d, const Vec& a, const Vec& b) { mul64(d, a, b); }  // b is below 2^32
+  virtual void sar64v(const Vec& d, const Vec& a, const Vec& count) = 0;                  // counts below 64
   virtual void minmax64(const Vec& d, ir::Op op, const Vec& a, const Vec& b) = 0;
   virtual void abs64(const Vec& d, const Vec& a) = 0;
   // a / b for nonzero b. False if the host has no instructions for it.

@@ -267,6 +267,11 @@ class Avx2 final : public VectorIsa {
     const Vec low = make(I::kIdVpmuludq, a, b);
     cc_.emit(I::kIdVpaddq, d, low, shl64(sum, 32));
   }
+  void mul64_short(const Vec& d, const Vec& a, const Vec& b) override {
+    const Vec high = make(I::kIdVpmuludq, shr64(a, 32), b);
+    const Vec low = make(I::kIdVpmuludq, a, b);
+    cc_.emit(I::kIdVpaddq, d, low, shl64(high, 32));
+  }
   void sar64v(const Vec& d, const Vec& a, const Vec& count) override {
     const Vec sign = make(I::kIdVpcmpgtq, const32(0), a);
     const Vec shifted = make(I::kIdVpsrlvq, xor_(a, sign), count);

@@ -1,4 +1,5 @@
-// Loop-invariant code motion: pure instructions whose operands come from outside a loop move in front of it.
+// Loop-invariant code motion: pure instructions whose operands come from outside a loop move in front of it. Halves of 64-bit values
+// that only code behind the loop reads move behind it.
 #include <algorithm>
 
 #include "ir/analysis/loops.h"
@@ -115,11 +116,67 @@ class Hoister {
   std::vector<Loop> loops_;
 };
 
+class Sinker {
+ public:
+  explicit Sinker(Function& function) : function_(function), dominators_(function) {}
+
+  bool run() {
+    bool changed = false;
+    for (const Loop& loop : find_loops(dominators_))
+      if (Block* behind = block_behind(loop)) changed |= sink(loop, *behind);
+    return changed;
+  }
+
+ private:
+  // Where the only way out of the loop leads, and nothing else does; null: there is no such block.
+  [[nodiscard]] static Block* block_behind(const Loop& loop) {
+    Block* behind = nullptr;
+    for (const Block* block : loop.body) {
+      for (Block* next : block->successors) {
+        if (loop.body.contains(next)) continue;
+        if (behind != nullptr) return nullptr;
+        behind = next;
+      }
+    }
+    return behind != nullptr && behind->predecessors.size() == 1 ? behind : nullptr;
+  }
+
+  bool sink(const Loop& loop, Block& behind) {
+    std::vector<Inst*> moved;
+    for (Block* block : dominators_.order()) {
+      if (!loop.body.contains(block)) continue;
+      for (Inst* inst : block->insts) {
+        if ((inst->op == Op::lo32 || inst->op == Op::hi32) && is_read_behind(*inst, behind)) {
+          inst->parent = &behind;
+          moved.push_back(inst);
+          function_.count(Rule::half_sunk);
+        }
+      }
+      std::erase_if(block->insts, [&](const Inst* inst) { return inst->parent == &behind; });
+    }
+    const auto place = std::ranges::find_if(behind.insts, [](const Inst* inst) { return inst->op != Op::phi; });
+    behind.insts.insert(place, moved.begin(), moved.end());
+    return !moved.empty();
+  }
+  [[nodiscard]] bool is_read_behind(const Inst& inst, const Block& behind) const {
+    return !inst.users.empty() && std::ranges::all_of(inst.users, [&](const Inst* user) {
+      if (user->op != Op::phi) return dominators_.dominates(&behind, user->parent);
+      for (size_t i = 0; i < user->operands.size(); ++i)
+        if (user->operands[i] == &inst && !dominators_.dominates(&behind, user->parent->predecessors[i])) return false;
+      return true;
+    });
+  }
+
+  Function& function_;
+  const Dominators dominators_;
+};
+
 }  // namespace
 
 PassResult licm(Function& function, const PassContext&) {
   const bool dropped = drop_unreachable(function);
-  return {.changed = Hoister(function).run() || dropped};
+  const bool sunk = Sinker(function).run();
+  return {.changed = Hoister(function).run() || sunk || dropped};
 }
 
 }  // namespace wavejit::ir::passes

@@ -192,6 +192,7 @@ class Recombiner {
     if (lo->op == Op::splat && hi->is_const()) return splat_pair(anchor, lo->operands[0], nullptr, depth, hi->imm);
     if (lo->op == Op::get_sgpr && hi->op == Op::get_sgpr) return read_pair(lo, hi);
     if (depth == 0) return nullptr;
+    if (Inst* product = long_product(anchor, lo, hi, depth - 1)) return product;
     if (lo->op == Op::add && hi->op == Op::addc) return add_pair(anchor, lo, hi, depth - 1);
     if ((lo->op == Op::sub || lo->op == Op::add) && hi->op == Op::subb) return subtract_pair(anchor, lo, hi, depth - 1);
     if (lo->op == Op::mul && (hi->op == Op::mulhi_u || hi->op == Op::mulhi_s)) return multiply_pair(anchor, lo, hi);
@@ -298,6 +299,94 @@ class Recombiner {
     if (!same && !swapped) return nullptr;
     return create(anchor, Rule::pair_of_products, hi->op == Op::mulhi_u ? Op::mul_wide_u : Op::mul_wide_s,
                   wide(lo->type), {lo->operands[0], lo->operands[1]});
+  }
+
+  static bool same(const Inst* a, const Inst* b) {
+    return a == b || (a->is_const() && b->is_const() && a->type == b->type && a->imm == b->imm);
+  }
+  static bool is_low_half(const Inst* low, const Inst* whole) {
+    if (low->op == Op::lo32 && low->operands[0] == whole) return true;
+    if (low->is_const() && whole->is_const()) return low->imm == (whole->imm & UINT32_MAX);
+    const bool made = whole->op == Op::pack64 || whole->op == Op::zext64 || whole->op == Op::sext64;
+    return made && same(whole->operands[0], low);
+  }
+
+  // A sum of 32-bit products and of the upper half of the product of the lower halves; and what is added to that product.
+  struct LongProduct {
+    Inst* product = nullptr;     // the wide product of a and b, or the upper half of it alone
+    Inst* whole = nullptr;       // the product, or its sum with `addend`; null: there is only the upper half
+    Inst* addend = nullptr;      // may be null
+    std::vector<Inst*> crosses;  // products of an upper and a lower half
+  };
+  static bool add_terms(Inst* term, LongProduct& found, unsigned depth) {
+    if (term->op == Op::add && depth != 0)
+      return add_terms(term->operands[0], found, depth - 1) && add_terms(term->operands[1], found, depth - 1);
+    if (term->op == Op::mul) {
+      found.crosses.push_back(term);
+      return true;
+    }
+    if (found.product != nullptr) return false;
+    if (term->op == Op::mulhi_u) {
+      found.product = term;
+      return true;
+    }
+    if (term->op != Op::hi32) return false;
+    Inst* whole = found.whole = term->operands[0];
+    if (whole->op == Op::mul_wide_u) {
+      found.product = whole;
+    } else if (whole->op == Op::add) {
+      const unsigned of = whole->operands[0]->op == Op::mul_wide_u ? 0 : 1;
+      found.product = whole->operands[of];
+      found.addend = whole->operands[1 - of];
+    }
+    return found.product != nullptr && found.product->op == Op::mul_wide_u;
+  }
+  static bool is_product(const Inst* value, const Inst* a, const Inst* b) {
+    return value->op == Op::mul && ((same(value->operands[0], a) && same(value->operands[1], b)) ||
+                                    (same(value->operands[0], b) && same(value->operands[1], a)));
+  }
+
+  // lo = low half of a * b + k, hi = high half of that + c * b + a * d: (a and c) * (b and d) + k.
+  Inst* long_product(Inst* anchor, Inst* lo, Inst* hi, unsigned depth) {
+    LongProduct found;
+    if (hi->op != Op::add || !add_terms(hi, found, 2) || found.product == nullptr) return nullptr;
+    Inst *const a = found.product->operands[0], *const b = found.product->operands[1];
+    Inst *of_a = nullptr, *of_b = nullptr;  // upper halves
+    for (const Inst* cross : found.crosses) {
+      Inst *x = cross->operands[0], *y = cross->operands[1];
+      if (of_a == nullptr && same(y, b)) {
+        of_a = x;
+      } else if (of_a == nullptr && same(x, b)) {
+        of_a = y;
+      } else if (of_b == nullptr && same(y, a)) {
+        of_b = x;
+      } else if (of_b == nullptr && same(x, a)) {
+        of_b = y;
+      } else {
+        return nullptr;
+      }
+    }
+    if (of_a == nullptr && of_b == nullptr) return nullptr;
+    const auto is_low_product = [&](const Inst* value) {
+      return is_product(value, a, b) || (value->op == Op::lo32 && value->operands[0] == found.product);
+    };
+    bool low = lo->op == Op::lo32 && lo->operands[0] == found.whole;
+    if (found.addend == nullptr) {
+      low = low || is_low_product(lo);
+    } else if (lo->op == Op::add) {
+      low = low || (is_low_product(lo->operands[0]) && is_low_half(lo->operands[1], found.addend)) ||
+            (is_low_product(lo->operands[1]) && is_low_half(lo->operands[0], found.addend));
+    }
+    if (!low) return nullptr;
+    const Type type = wide(lo->type);
+    const auto factor = [&](Inst* lower, Inst* upper) {
+      if (upper != nullptr) return combine_or_pack(anchor, lower, upper, depth);
+      if (lower->is_const()) return constant(anchor, Rule::long_product, type, lower->imm);
+      return create(anchor, Rule::long_product, Op::zext64, type, {lower});
+    };
+    Inst* product = create(anchor, Rule::long_product, Op::mul, type, {factor(a, of_a), factor(b, of_b)});
+    if (found.addend == nullptr) return product;
+    return create(anchor, Rule::long_product, Op::add, type, {product, found.addend});
   }
 
   Inst* same_operation(Inst* anchor, Inst* lo, Inst* hi, unsigned depth) {
