@@ -93,7 +93,7 @@ struct Node {
   [[nodiscard]] std::span<const asmjit::Operand> ops() const { return {operands.data(), operand_count}; }
 };
 
-// Behind the code: for each number, how far the target is behind the table, in 32 bits.
+// A table behind the code. Its entry i is the distance from the table to the target of number i, 32 bits with a sign.
 struct JumpTable {
   asmjit::Label label;
   std::vector<asmjit::Label> targets;

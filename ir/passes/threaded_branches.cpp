@@ -9,9 +9,11 @@
 #include <array>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "ir/analysis/dominators.h"
+#include "ir/clone.h"
 #include "ir/passes/passes.h"
 
 namespace wavejit::ir::passes {
@@ -19,7 +21,9 @@ namespace {
 
 constexpr size_t kMaxCopied = 6;         // instructions of a block but phis and the branch
 constexpr size_t kMaxBlocks = 4'000;     // of a function
-constexpr size_t kMaxSteps = 1'000'000;  // blocks looked at for values
+constexpr size_t kMaxSteps = 1'000'000;  // blocks looked at for values, and facts at blocks
+constexpr size_t kMaxValues = 64;        // of a block that is copied, phis included
+constexpr size_t kMaxFacts = 64;         // at a block; fewer do no harm
 
 // What is known at a place: conditions, by their numbers.
 using Facts = std::map<uint32_t, bool>;
@@ -34,13 +38,13 @@ class ThreadedBranches {
     for (Block* block : dominators.order()) {
       visit(block);
       // A way that has got a block of its own has facts of its own.
-      behind_.try_emplace(block, facts_at(block));
+      if (!behind_.contains(block)) note(block, facts_at(block));
     }
     return changed_;
   }
 
  private:
-  // Those of several branches, in functions that have blocks for one lane.
+  // Collects the conditions that more than one branch tests. Returns false if there are none, or no block is for one lane alone.
   bool find_conditions() {
     std::unordered_map<const Inst*, unsigned> branches;
     bool lane_by_lane = false;
@@ -51,7 +55,7 @@ class ThreadedBranches {
     }
     if (!lane_by_lane || function_.blocks.size() > kMaxBlocks) return false;
     for (const auto& [condition, count] : branches)
-      if (count > 1) conditions_.emplace(condition, true);
+      if (count > 1) conditions_.insert(condition);
     return !conditions_.empty();
   }
   // The condition of the block's branch, if it is one of several branches.
@@ -85,6 +89,12 @@ class ThreadedBranches {
     return facts;
   }
 
+  void note(const Block* block, Facts facts) {
+    while (facts.size() > kMaxFacts) facts.erase(facts.begin());
+    steps_ += facts.size();
+    behind_.emplace(block, std::move(facts));
+  }
+
   void visit(Block* block) {
     const Inst* condition = condition_of(block);
     if (condition == nullptr || condition->parent == block || steps_ > kMaxSteps) return;
@@ -103,6 +113,7 @@ class ThreadedBranches {
   }
   static bool can_be_copied(const Block* block) {
     size_t copied = 0;
+    if (block->insts.size() > kMaxValues) return false;
     for (const Inst* inst : block->insts) {
       if (inst == block->terminator()) continue;
       if (inst->type.is_mask()) return false;
@@ -144,7 +155,7 @@ class ThreadedBranches {
         return it == edge.end() || it->second != fact.second;
       });
     }
-    behind_.emplace(way, std::move(facts));
+    note(way, std::move(facts));
 
     std::unordered_map<const Inst*, Inst*> copies;
     const auto copy_of = [&](Inst* inst) {
@@ -182,12 +193,7 @@ class ThreadedBranches {
       if (inst->op == Op::phi || inst == block->terminator()) continue;
       std::vector<Inst*> operands;
       for (Inst* operand : inst->operands) operands.push_back(copy_of(operand));
-      Inst* copy = function_.create(inst->op, inst->type, std::move(operands));
-      copy->attr = inst->attr;
-      copy->imm = inst->imm;
-      copy->imm2 = inst->imm2;
-      copy->mem = inst->mem;
-      copy->guest_pc = inst->guest_pc;
+      Inst* copy = clone(function_, *inst, std::move(operands));
       function_.append(way, copy);
       copies[inst] = copy;
     }
@@ -235,35 +241,38 @@ class ThreadedBranches {
       for (unsigned i = 0; i < user->operands.size(); ++i) {
         if (user->operands[i] != inst) continue;
         Block* const at = user->op == Op::phi ? user->parent->predecessors[i] : user->parent;
-        const bool behind = user->op == Op::phi || versions.contains(at);
-        function_.set_operand(user, i, behind ? at_end(at, inst, versions, phis) : at_start(at, inst, versions, phis));
+        function_.set_operand(user, i, version_at(at, inst, versions, phis));
+      }
+    }
+    for (size_t i = 0; i < phis.size(); ++i) {
+      for (Block* from : phis[i]->parent->predecessors) {
+        Inst* value = version_at(from, inst, versions, phis);
+        phis[i]->operands.push_back(value);
+        value->users.push_back(phis[i]);
       }
     }
     drop_trivial(phis);
   }
-  Inst* at_end(Block* block, Inst* inst, Versions& versions, std::vector<Inst*>& phis) {
-    const auto it = versions.find(block);
-    return it != versions.end() ? it->second : at_start(block, inst, versions, phis);
-  }
-  // The block is none of those that have versions of their own, so that its end has the same.
-  Inst* at_start(Block* block, Inst* inst, Versions& versions, std::vector<Inst*>& phis) {
-    ++steps_;
-    if (block->predecessors.size() == 1) {
-      Inst* value = at_end(block->predecessors[0], inst, versions, phis);
-      versions.emplace(block, value);
-      return value;
+  // In the block, all through which the value is the same: those that define versions have no other users. Appends to `phis`
+  // those that it makes, which have no operands yet.
+  Inst* version_at(Block* block, const Inst* inst, Versions& versions, std::vector<Inst*>& phis) {
+    std::vector<const Block*> passed;
+    Inst* value = nullptr;
+    while (value == nullptr) {
+      ++steps_;
+      if (const auto it = versions.find(block); it != versions.end()) {
+        value = it->second;
+      } else if (passed.push_back(block); block->predecessors.size() == 1) {
+        block = block->predecessors[0];
+      } else {
+        value = function_.create(Op::phi, inst->type);
+        value->guest_pc = block->guest_pc;
+        function_.insert_before(block->insts.front(), value);
+        phis.push_back(value);
+      }
     }
-    Inst* phi = function_.create(Op::phi, inst->type);
-    phi->guest_pc = block->guest_pc;
-    function_.insert_before(block->insts.front(), phi);
-    phis.push_back(phi);
-    versions.emplace(block, phi);
-    for (Block* from : block->predecessors) {
-      Inst* value = at_end(from, inst, versions, phis);
-      phi->operands.push_back(value);
-      value->users.push_back(phi);
-    }
-    return phi;
+    for (const Block* one : passed) versions.emplace(one, value);
+    return value;
   }
   void drop_trivial(std::vector<Inst*>& phis) {
     for (bool more = true; more;) {
@@ -287,7 +296,7 @@ class ThreadedBranches {
   }
 
   Function& function_;
-  std::unordered_map<const Inst*, bool> conditions_;
+  std::unordered_set<const Inst*> conditions_;
   std::unordered_map<const Block*, Facts> behind_;  // without what the block's own branch tells
   size_t steps_ = 0;
   bool changed_ = false;

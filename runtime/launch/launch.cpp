@@ -161,7 +161,9 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   team.run(alone);
   shared.stats.wall_ns = ns_since(start);
   if (shared.tier_up) shared.tier_up->end();
-  if (shared.tier_up && !request.count_instructions) shared.stats.guest_instructions = 0;  // those in part
+  // Without the counters of translated code these are those of what was interpreted alone.
+  const bool in_part = shared.tier_up || request.engine == Engine::jit;
+  if (in_part && !request.count_instructions) shared.stats.guest_instructions = 0;
   const auto& grid = request.shape.grid;
   shared.stats.work_items = uint64_t{grid[0]} * grid[1] * grid[2];
   shared.stats.fallbacks = static_cast<uint32_t>(shared.fallbacks.size());

@@ -229,10 +229,10 @@ void WaveRunner::tell_time() {
 }
 
 void WaveRunner::move_to_translated(WaveState& wave, WaveSlot& slot, TranslationCache::Arrival arrival) {
+  if (!slot.waits_for_translatable) ++moved_waves_;
   slot.interpreted = slot.stays_interpreted = slot.waits_for_translatable = false;
   wave.polls_left = kFewPolls;
   slot.arrival = arrival;
-  ++moved_waves_;
 }
 
 // Whether a unit may begin where the wave is. While VGPR indexing is on, each operand of a unit that begins there may be any of

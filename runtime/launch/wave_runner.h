@@ -25,8 +25,8 @@ struct WaveSlot {
   enum class Status : uint8_t { ready, at_barrier, at_sync, ended };
   Status status = Status::ready;
   bool interpreted = false;
-  bool stays_interpreted = false;       // it has reached code that cannot or must not be translated
-  bool waits_for_translatable = false;  // the latter: until it comes to where a unit may begin
+  bool stays_interpreted = false;       // it has reached code that is not translated
+  bool waits_for_translatable = false;  // and stays interpreted until MODE and pc allow a unit to begin
   TranslationCache::Arrival arrival = TranslationCache::Arrival::start;  // how it reached its pc
   bool in_start_unit = true;                                             // kind of the unit that it left last
   bool in_exec_full = true;

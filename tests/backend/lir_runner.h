@@ -23,8 +23,8 @@ using LirPass = std::function<void(lir::Function&)>;
 
 constexpr uint32_t kLirStackAlignment = 64;  // of call_aligned()
 
-// The code of a function with a pointer and a number as arguments at most. Memory behind labels, that is, data, is not
-// supported.
+// The code of a function with a pointer and a number as arguments at most. `behind_allocation` is run on the function when its
+// registers are those of the host. Memory behind labels is that of jump tables alone.
 [[nodiscard]] inline Expected<CodeBlock> place_lir(std::string_view text, const LirPass& pass = {},
                                                    const LirPass& behind_allocation = {}) {
   struct Errors : asmjit::ErrorHandler {

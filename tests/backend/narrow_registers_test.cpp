@@ -88,15 +88,36 @@ TEST(NarrowRegisters, NotWhatOtherInstructionsName) {
                      "  vpcmpeqd v4, v4, v4\n"
                      "  vpgatherdd v3, [v0 + v2 * 4]:4, v4\n"
                      "  vmovdqu v5, [v0]:32\n"
-                     "  vpaddd v5, v5, v2\n"
+                     "  vpaddd v5, v5, v3\n"
                      "  vmovd v1.r32, v5.xmm\n"),
             "v2:ymm v3:ymm v4:ymm v5:ymm\n"
             "  vmovdqu v2, [v0]:32\n"
             "  vpcmpeqd v4, v4, v4\n"
             "  vpgatherdd v3, [v0 + v2*4]:4, v4\n"
             "  vmovdqu v5, [v0]:32\n"
-            "  vpaddd v5, v5, v2\n"
+            "  vpaddd v5, v5, v3\n"
             "  vmovd v1.r32, v5.xmm\n");
+}
+
+// A load whose faults are looked for in the code keeps its size, and so does one that keeps some elements.
+TEST(NarrowRegisters, NotWhatFaultsOrIsMerged) {
+  EXPECT_EQ(narrowed("  vmovdqu v2, [v0]:32 !mark 7\n"
+                     "  vmovdqu v3, [v0]:32\n"
+                     "  vpaddd v3.xmm, v3.xmm, v2.xmm\n"
+                     "  vmovd v1.r32, v3.xmm\n"),
+            "v2:ymm v3:xmm v4:xmm v5:xmm\n"
+            "  vmovdqu v2, [v0]:32 !mark 7\n"
+            "  vmovdqu v3, [v0]:16\n"
+            "  vpaddd v3, v3, v2.xmm\n"
+            "  vmovd v1.r32, v3\n");
+  lir::Function function;
+  const auto parsed = lir::parse(
+      "function avx512 stack 64\nregisters v0:r64 v1:r64 v2:zmm v3:zmm v4:mask16\narguments v0 v1\n"
+      "L0:\n  kmovw v4, v1.r32\n  vmovdqu32 v2, [v0]:64\n  vmovdqa32 v3 {v4}, v2\n"
+      "  vmovd v1.r32, v3.xmm\n  result v1\nexit L1:\n",
+      function);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  EXPECT_EQ(lir::narrow_registers(function), 0u);
 }
 
 }  // namespace

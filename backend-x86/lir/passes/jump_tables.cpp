@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -31,7 +32,10 @@ class LiveRegisters {
     std::vector<uint32_t> block_of(labels.size(), UINT32_MAX);
     bool begins = true;
     for (Node* node = function.begin(); node != nullptr; node = node->next) {
-      if (begins || node->is_label()) blocks_.push_back({.first = node});
+      if (begins || node->is_label()) {
+        number_of_.emplace(node, blocks_.size());
+        blocks_.push_back({.first = node});
+      }
       if (node->is_label()) block_of[node->label_id()] = static_cast<uint32_t>(blocks_.size() - 1);
       blocks_.back().last = node;
       begins = goes_to_label(*node) || leaves(*node);
@@ -60,8 +64,8 @@ class LiveRegisters {
 
   // In front of the block that begins with the node.
   [[nodiscard]] uint32_t at(const Node* first) const {
-    const auto it = std::ranges::find(blocks_, first, &Block::first);
-    return it == blocks_.end() ? kAll : it->live;
+    const auto it = number_of_.find(first);
+    return it == number_of_.end() ? kAll : blocks_[it->second].live;
   }
 
  private:
@@ -110,6 +114,7 @@ class LiveRegisters {
   }
 
   std::vector<Block> blocks_;
+  std::unordered_map<const Node*, size_t> number_of_;  // by their first node
 };
 
 class TableMaker {
@@ -135,6 +140,7 @@ class TableMaker {
     size_t decision = SIZE_MAX;
     Node* branch = nullptr;  // elsewhere: where it goes if it is taken, or what is behind it
     bool taken = false;
+    const Node* begin = nullptr;  // there, before tables have been made
   };
   struct Step {
     Decision decision;
@@ -154,7 +160,7 @@ class TableMaker {
     Tree tree{.root = node, .reg = first->compare->operands[0], .steps = {}, .ways = {}};
     grow(tree, *first, 1);
     const bool dead =
-        std::ranges::all_of(tree.ways, [&](const Way& way) { return flags_are_dead(begin_of(way), labels_); });
+        std::ranges::all_of(tree.ways, [&](const Way& way) { return flags_are_dead(way.begin, labels_); });
     if (tree.ways.size() < kLeastWays || !dead) return std::nullopt;
     for (const Step& step : tree.steps) in_trees_.insert(step.decision.compare);
     return tree;
@@ -173,7 +179,8 @@ class TableMaker {
     tree.most = std::max(tree.most, decision.number);
     for (const bool taken : {false, true}) {
       Way way{.branch = decision.branch, .taken = taken};
-      const auto next = decision_of(next_code(const_cast<Node*>(begin_of(way))));
+      way.begin = begin_of(way);
+      const auto next = decision_of(next_code(const_cast<Node*>(way.begin)));
       const bool inner = next && level < kMostLevels && next->compare->operands[0] == tree.reg && fits(*next) &&
                          !in_trees_.contains(next->compare) && !is_step(tree, next->compare);
       if (inner) {
@@ -201,7 +208,7 @@ class TableMaker {
   bool make_table(const Tree& tree, const LiveRegisters& live) {
     // The comparison may be in the middle of a block: what its ways read is what matters, and the register.
     uint32_t used = bit_of(tree.reg.id()) | bit_of(x86::Gp::kIdSp);
-    for (const Way& way : tree.ways) used |= live.at(begin_of(way));
+    for (const Way& way : tree.ways) used |= live.at(way.begin);
     const uint32_t unused = kAll & ~used;
     if (std::popcount(unused) < 2) return false;
     const auto number = static_cast<uint32_t>(std::countr_zero(unused));

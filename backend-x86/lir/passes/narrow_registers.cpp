@@ -54,7 +54,7 @@ Form form_of(const Node& node) {
     if (is_whole(ops[1])) return Form::copy;
     if (ops[1].isMem()) return Form::make;
   }
-  // No broadcast of 64 bits to 128 takes them from memory.
+  // vbroadcastsd has no form with a result of 128 bits.
   const bool broadcast = is_broadcast(node.id) && node.operand_count == 2 && node.id != I::kIdVbroadcastsd;
   const bool zero =
       is_xor(node.id) && node.operand_count == 3 && ops[0].id() == ops[1].id() && ops[1].id() == ops[2].id();
