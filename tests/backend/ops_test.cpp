@@ -26,6 +26,7 @@ struct Case {
   Type result;
   uint32_t attr = 0;
   int constant = -1;
+  std::optional<uint64_t> bits = {};  // of the constant; drawn if empty
 };
 
 std::string describe(const Case& c) {
@@ -114,6 +115,7 @@ void check(const Case& c, std::mt19937_64& random, unsigned rounds) {
         uint64_t bits = c.operands[i].bits() == 64 ? interesting64(random)
                         : is_f16(c.op)             ? interesting16(random)
                                                    : interesting32(random);
+        if (c.bits) bits = *c.bits;
         if (c.operands[i] == ir::kMask) bits = round % 3 == 0 ? random() : round % 3 == 1 ? ~uint64_t{0} : 0;
         operands.push_back(f.b.constant(c.operands[i], bits));
         constants[i] = operands.back()->imm;
@@ -310,6 +312,34 @@ std::vector<Op> tested_ops() {
 
 INSTANTIATE_TEST_SUITE_P(Rows, OpTest, testing::ValuesIn(tested_ops()),
                          [](const auto& info) { return std::string(ir::op_info(info.param).name); });
+
+// Products by constants that have code of their own, and by values whose upper half is 0.
+TEST(Products, OfShortFactors) {
+  std::mt19937_64 random(43);
+  Case c{.op = Op::mul, .operands = {ir::kV64, ir::kV64}, .result = ir::kV64, .constant = 1};
+  for (const uint64_t factor : {uint64_t{0}, uint64_t{1}, uint64_t{2}, uint64_t{3}, uint64_t{5}, uint64_t{7},
+                                uint64_t{0x10001}, uint64_t{0x80000001}, uint64_t{0xffffffff}, uint64_t{1} << 32,
+                                (uint64_t{1} << 32) + 1, (uint64_t{1} << 63) + 1, ~uint64_t{0}}) {
+    c.bits = factor;
+    check(c, random, 2);
+    if (HasFatalFailure()) return;
+  }
+  Straight f;
+  Inst* factor = f.b.op(Op::zext64, {read_operand(f.b, ir::kV32, 1)});
+  write_result(f.b, f.b.op(Op::mul, {read_operand(f.b, ir::kV64, 0), factor}));
+  f.end();
+  for (const Tier tier : kTiers) {
+    if (!host_supports(tier)) continue;
+    TestWave wave;
+    for (auto& row : wave->vgpr)
+      for (uint32_t& lane : row) lane = interesting32(random);
+    const TestWave input(wave);
+    ASSERT_EQ(run(f.function, tier, wave), ExitReason::kEnd);
+    for (unsigned lane = 0; lane < kWaveSize; ++lane)
+      EXPECT_EQ(result_value(wave, ir::kV64, lane),
+                operand_value(input, ir::kV64, 0, lane) * operand_value(input, ir::kV32, 1, lane));
+  }
+}
 
 // 1000 lanes' worth of one chain: the f32 sequences on many arguments.
 TEST(Transcendental, AgreesWithTheSequencesOnManyArguments) {
