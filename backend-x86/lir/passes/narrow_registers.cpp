@@ -117,7 +117,7 @@ class Narrower {
       if (form_of(*node) == Form::other || wide_[root(index_of(node->operands[0]))]) continue;
       for (Operand& op : node->ops()) {
         if (x86::Reg::isVec(op)) op = op.as<x86::Vec>().xmm();
-        if (op.isMem() && op.as<x86::Mem>().size() > kBytes) op.as<x86::Mem>().setSize(kBytes);
+        if (op.isMem() && bytes_of(op) > kBytes) op.as<x86::Mem>().setSize(kBytes);
       }
     }
     return changed;
