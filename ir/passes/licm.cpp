@@ -94,7 +94,8 @@ class Hoister {
       for (Inst* inst : block->insts) {
         if (!moves(i, inst)) continue;
         const bool vector = inst->type.is_vector() && !inst->is_const();
-        if (vector && ++vectors > kMaxHoistedVectors) continue;
+        if (vector) ++vectors;
+        if (vector && vectors > kMaxHoistedVectors) continue;
         if (Inst* same = is_pair(inst) ? same_pair(inst, target) : nullptr) {
           function_.replace_all_uses(inst, same);
           function_.count(Rule::invariant_hoisted);

@@ -168,6 +168,7 @@ class ThreadedBranches {
       if (inst->op != Op::phi) break;
       phis.push_back(inst);
       std::vector<Inst*>& operands = merged.emplace_back();
+      operands.reserve(from.size());
       for (Block* one : from) operands.push_back(inst->operands[place_of(one, block)]);
     }
     for (Block* one : from) {
@@ -192,6 +193,7 @@ class ThreadedBranches {
     for (Inst* inst : block->insts) {
       if (inst->op == Op::phi || inst == block->terminator()) continue;
       std::vector<Inst*> operands;
+      operands.reserve(inst->operands.size());
       for (Inst* operand : inst->operands) operands.push_back(copy_of(operand));
       Inst* copy = clone(function_, *inst, std::move(operands));
       function_.append(way, copy);
