@@ -94,8 +94,7 @@ class Hoister {
       for (Inst* inst : block->insts) {
         if (!moves(i, inst)) continue;
         const bool vector = inst->type.is_vector() && !inst->is_const();
-        if (vector) ++vectors;
-        if (vector && vectors > kMaxHoistedVectors) continue;
+        if (vector && ++vectors > kMaxHoistedVectors) continue;
         if (Inst* same = is_pair(inst) ? same_pair(inst, target) : nullptr) {
           function_.replace_all_uses(inst, same);
           function_.count(Rule::invariant_hoisted);
@@ -160,7 +159,8 @@ class Sinker {
     return !moved.empty();
   }
   [[nodiscard]] bool is_read_behind(const Inst& inst, const Block& behind) const {
-    return !inst.users.empty() && std::ranges::all_of(inst.users, [&](const Inst* user) {
+    if (inst.users.empty()) return false;
+    return std::ranges::all_of(inst.users, [&](const Inst* user) {
       if (user->op != Op::phi) return dominators_.dominates(&behind, user->parent);
       for (size_t i = 0; i < user->operands.size(); ++i)
         if (user->operands[i] == &inst && !dominators_.dominates(&behind, user->parent->predecessors[i])) return false;
