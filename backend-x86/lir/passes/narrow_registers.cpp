@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "backend-x86/lir/instruction_access.h"
+
 namespace wavejit::backend::lir {
 namespace {
 
@@ -17,23 +19,6 @@ bool is_whole(const Operand& op) {
   return is_virtual_vector(op) && bytes_of(op) > kBytes;
 }
 
-bool is_move(asmjit::InstId id) {
-  switch (id) {
-    case I::kIdVmovaps:
-    case I::kIdVmovapd:
-    case I::kIdVmovups:
-    case I::kIdVmovupd:
-    case I::kIdVmovdqa:
-    case I::kIdVmovdqa32:
-    case I::kIdVmovdqa64:
-    case I::kIdVmovdqu:
-    case I::kIdVmovdqu32:
-    case I::kIdVmovdqu64:
-      return true;
-    default:
-      return false;
-  }
-}
 bool is_broadcast(asmjit::InstId id) {
   return id == I::kIdVpbroadcastd || id == I::kIdVpbroadcastq || id == I::kIdVbroadcastss || id == I::kIdVbroadcastsd;
 }
@@ -50,7 +35,7 @@ enum class Form : uint8_t {
 Form form_of(const Node& node) {
   if (!node.is_instruction() || node.has_mask() || node.mark != 0) return Form::other;
   const auto& ops = node.operands;
-  if (is_move(node.id) && node.operand_count == 2 && is_whole(ops[0])) {
+  if (is_plain_move(node.id) && node.operand_count == 2 && is_whole(ops[0])) {
     if (is_whole(ops[1])) return Form::copy;
     if (ops[1].isMem()) return Form::make;
   }
