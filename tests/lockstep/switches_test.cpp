@@ -138,6 +138,8 @@ constexpr std::pair<std::string_view, std::string_view> kKnownToChange[] = {
 // Each name changes the code of some kernel here when it is the only one off, or the only one on: otherwise the tests
 // above say nothing about it.
 TEST(SwitchNames, EachChangesTheCodeOfSomeKernel) {
+  // Some hosts prefer single accesses to gathers and scatters. Each test is a process of its own in ctest.
+  setenv("WAVEJIT_HOST", "zen4", 1);
   std::vector<std::string> names;
   for (size_t i = 0; const char* name = wavejit_optimisation_name(i); ++i) names.emplace_back(name);
   std::set<std::string> unchanged(names.begin(), names.end());
@@ -151,7 +153,8 @@ TEST(SwitchNames, EachChangesTheCodeOfSomeKernel) {
   for (const char* name : {"register-arrays", "lane-rows", "lane-row-loops", "lane-numbers"}) unchanged.erase(name);
   const bool avx512 =
       std::any_of(engines().begin(), engines().end(), [](const TestEngine& e) { return e.isa == WAVEJIT_ISA_AVX512; });
-  if (!avx512) unchanged.erase("ternary-logic");  // AVX2 has no such instruction
+  if (!avx512)
+    for (const char* name : {"ternary-logic", "scatters"}) unchanged.erase(name);  // AVX2 has no such instructions
   if (!avx512 || !has_avx512_fp16()) unchanged.erase("half-arithmetic");
   // gfx906 has no matrix instructions; matrix_test and matrix_homes_test have the same test for those that do.
   unchanged.erase("resident-rows");
