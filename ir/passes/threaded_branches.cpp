@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -38,7 +39,7 @@ class ThreadedBranches {
     for (Block* block : dominators.order()) {
       visit(block);
       // A way that has got a block of its own has facts of its own.
-      if (!behind_.contains(block)) note(block, facts_at(block));
+      if (!behind_.contains(block)) note(block, common_facts(block->predecessors, block));
     }
     return changed_;
   }
@@ -73,14 +74,12 @@ class ThreadedBranches {
     if (const Inst* condition = condition_of(from)) facts[condition->id] = from->successors[0] == to;
     return facts;
   }
-  [[nodiscard]] Facts facts_at(const Block* block) const {
-    Facts facts;
-    for (size_t i = 0; i < block->predecessors.size(); ++i) {
-      const Facts edge = facts_on_edge(block->predecessors[i], block);
-      if (i == 0) {
-        facts = edge;
-        continue;
-      }
+  // What all of these ways to the block know.
+  [[nodiscard]] Facts common_facts(std::span<Block* const> ways, const Block* to) const {
+    if (ways.empty()) return {};
+    Facts facts = facts_on_edge(ways[0], to);
+    for (const Block* from : ways.subspan(1)) {
+      const Facts edge = facts_on_edge(from, to);
       std::erase_if(facts, [&](const auto& fact) {
         const auto it = edge.find(fact.first);
         return it == edge.end() || it->second != fact.second;
@@ -146,16 +145,7 @@ class ThreadedBranches {
                std::unordered_map<Inst*, Versions>& versions) {
     Block* way = add_block_behind(block);
     Block* to = block->successors[value ? 0 : 1];
-    Facts facts;
-    for (size_t i = 0; i < from.size(); ++i) {
-      const Facts edge = facts_on_edge(from[i], block);
-      if (i == 0) facts = edge;
-      std::erase_if(facts, [&](const auto& fact) {
-        const auto it = edge.find(fact.first);
-        return it == edge.end() || it->second != fact.second;
-      });
-    }
-    note(way, std::move(facts));
+    note(way, common_facts(from, block));
 
     std::unordered_map<const Inst*, Inst*> copies;
     const auto copy_of = [&](Inst* inst) {

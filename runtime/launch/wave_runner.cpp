@@ -241,7 +241,7 @@ bool WaveRunner::is_translatable(const WaveState& wave) const {
   return shared_.request.translated_part.contains(wave.pc) && (wave.mode & mode::kGprIdxEn) == 0;
 }
 
-// An instruction at a time. kJump: the wave has come to where a unit may begin.
+// Interprets instructions one by one until a unit may begin where the wave is, and returns kJump then.
 ExitReason WaveRunner::interpret_to_translatable(WaveState& wave, WaveSlot& slot) {
   const GuestScope scope(*mark_, wave, nullptr);
   wave.polls_left = polls_of_turn(wave);

@@ -74,7 +74,7 @@ class LiveRegisters {
     const Node* last = nullptr;
     uint32_t live = 0;
   };
-  // In front of the node, where `behind` is live behind it.
+  // The general registers that are live in front of the node, from those that are live behind it.
   static uint32_t in_front_of(const Node& node, uint32_t behind) {
     if (!node.is_code()) return behind;
     if (node.is_call()) {
