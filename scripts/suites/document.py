@@ -26,7 +26,7 @@ the same each time. Where a larger sample was broken off earlier, the tests of i
 samples whose time was over before all their tests had run; slow tests come last. "Skipped" is what the tests themselves skip. A
 kernel that cannot be translated ends the test with an error, as nothing falls back to the interpreter silently: the column "not
 translated" counts such places. "Compared" counts dispatches in which interpreter and JIT agreed in shadow mode
-([reliability.md](reliability.md)), in a run of the suite with `--shadow=limit:1`, `limit:0.5` or `limit:1,jobs:4`, which may be of another
+([shadow-mode.md](shadow-mode.md)), in a run of the suite with `--shadow=limit:1`, `limit:0.5` or `limit:1,jobs:4`, which may be of another
 number of tests than the row; one run on AVX2 and one on AVX-512 count, and docs/rocm.json has each. "Seconds" are of machines that were
 busy with other work, and no measure of speed.
 
