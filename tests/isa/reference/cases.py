@@ -169,6 +169,8 @@ def is_nan(bits, dwords):
 
 def number(value):
     """As the files have them: small ones decimal."""
+    if isinstance(value, str):
+        return value
     return str(value) if value < 1024 or value == 65535 else f"{value:#x}"
 
 
@@ -194,7 +196,14 @@ def rendered(where, index, dwords, machine, count=1):
         return f"{where} = {getattr(machine, where)}"
     if where == "s":
         return f"{place(where, index, dwords)} = {number(sum(machine.sgpr[index + i] << 32 * i for i in range(dwords)))}"
-    return f"{place(where, index, dwords)} = " + row([machine.lane(where, index, dwords, lane) for lane in range(LANES)])
+    return f"{place(where, index, dwords)} = " + row([stated(machine, where, index, dwords, lane) for lane in range(LANES)])
+
+
+def stated(machine, where, index, dwords, lane):
+    """A lane's bits, or what is free of them."""
+    value = machine.lane(where, index, dwords, lane)
+    freedom = machine.free.get((index, lane), "") if where == "v" else ""
+    return freedom if freedom == ANY or (freedom and is_nan(value, dwords)) else value
 
 
 def expected_lines(case, lines, before, after):
@@ -215,6 +224,11 @@ def expected_lines(case, lines, before, after):
             count += 1
         if where == "s" and index in (106, 126) and changed and changed[0] == (where, index + 1):
             changed.pop(0)
+            result.append(rendered(where, index, 2, after))
+            continue
+        if where == "v" and index in after.pairs:
+            if changed and changed[0] == (where, index + 1):
+                changed.pop(0)
             result.append(rendered(where, index, 2, after))
             continue
         result.append(rendered(where, index, 1, after, count))

@@ -12,6 +12,9 @@ BRANCHES = {"s_branch": lambda m: True, "s_cbranch_scc0": lambda m: not m.scc, "
             "s_cbranch_vccz": lambda m: m.vccz, "s_cbranch_vccnz": lambda m: not m.vccz, "s_cbranch_execz": lambda m: m.exec == 0,
             "s_cbranch_execnz": lambda m: m.exec != 0}
 END = -1
+NAMES = NO_EFFECT | BRANCHES.keys() | {"s_getpc_b64", "s_swappc_b64", "s_call_b64", "s_setpc_b64", "s_cbranch_i_fork", "s_cbranch_g_fork",
+                                       "s_cbranch_join", "s_setkill", "s_sethalt", "s_endpgm", "s_sendmsg", "s_set_gpr_idx_on",
+                                       "s_set_gpr_idx_off", "s_set_gpr_idx_mode", "s_set_gpr_idx_idx", "s_setvskip"}
 
 
 class Program:
@@ -79,6 +82,8 @@ def join(machine, wanted, following):
 def run(machine, instruction, program, at):
     """The number of the next instruction, or None: not one of these."""
     name, operands = instruction.name, instruction.operands
+    if name not in NAMES:
+        return None
     following = program.addresses[at + 1]
     if name in NO_EFFECT:
         return at + 1
@@ -107,11 +112,12 @@ def run(machine, instruction, program, at):
         return at + 1
     if name == "s_endpgm":
         return END
-    if name == "s_sendmsg" and operands[0].text == "sendmsg(MSG_INTERRUPT)":
+    if name == "s_sendmsg":
+        if operands[0].text != "sendmsg(MSG_INTERRUPT)":
+            raise NotCovered("message")
         return at + 1
-    if index_mode(machine, instruction):
-        return at + 1
-    return None
+    index_mode(machine, instruction)
+    return at + 1
 
 
 def index_mode(machine, instruction):
@@ -131,6 +137,3 @@ def index_mode(machine, instruction):
     elif name == "s_setvskip":
         bit = scalar.read(machine, operands[0], 32) >> (scalar.read(machine, operands[1], 32) & 31) & 1
         machine.mode = machine.mode & ~(1 << 28) | bit << 28
-    else:
-        return False
-    return True

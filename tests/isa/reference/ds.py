@@ -103,7 +103,7 @@ def source2(machine, instruction, operation, bits, returns):
         a = machine.row(instruction.operands[0].index)[lane]
         distance = signed(a >> 31 << 15 | a >> 17, 16) if offset >> 15 else signed(offset & 0x7FFF, 15)
         a &= (0x1FFFF if offset >> 15 else MASK32) & ~(bits // 8 - 1)
-        b = space.load(a + 4 * distance, bits // 8, lane)
+        b = space.load(a + 4 * distance & ~(bits // 8 - 1), bits // 8, lane)
         places[lane] = a, b or 0
     for lane, (a, b) in places.items():
         atomics.apply(machine, space, lane, a, operation, bits, [b])

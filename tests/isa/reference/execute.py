@@ -3,7 +3,7 @@ import buffer
 import carry
 import compares
 import control
-import convert  # noqa: F401
+import convert  # noqa: F401: adds rows to vector.OPS, as the next ones
 import division
 import ds
 import eight_bit
@@ -14,45 +14,38 @@ import packed
 import scalar
 import smem
 import vector
-import vector_float  # noqa: F401: their rows
-import vector_int  # noqa: F401
+import vector_float  # noqa: F401
+import vector_int
 from machine import NotCovered
 
 LIMIT = 100_000  # instructions of a case
-UNITS = ("v_", "ds_", "buffer_", "tbuffer_", "flat_", "global_", "scratch_", "image_")
+VECTOR_UNITS = ("v_", "ds_", "buffer_", "tbuffer_", "flat_", "global_", "scratch_", "image_")
+RECORDS_EXCEPTIONS = 1 << 22  # of the mode; not the processor's
 
 
-def step(machine, instruction):
-    """Executes what is neither a branch nor without effect."""
+def handler(instruction):
+    """The function that executes an instruction, or None. Branches and the like are control.run's."""
     name = instruction.name
     if scalar.known(name):
-        scalar.run(machine, instruction)
-    elif compares.known(name):
-        compares.execute(machine, instruction)
-    elif carry.known(instruction):
-        carry.execute(machine, instruction)
-    elif name.startswith("v_div_scale"):
-        division.execute_scale(machine, instruction)
-    elif packed.known(name):
-        packed.execute(machine, instruction)
-    elif name in eight_bit.EXECUTE:
-        eight_bit.EXECUTE[name](machine, instruction)
-    elif name == "v_mqsad_u32_u8":
-        vector_int.execute_mqsad_u32(machine, instruction)
-    elif name in lanes.OPS:
-        lanes.OPS[name](machine, instruction)
-    elif name in vector.OPS:
-        vector.execute(machine, instruction, vector.OPS[name])
-    else:
-        for unit in (ds, flat, smem, buffer, image):
-            if unit.known(name):
-                unit.execute(machine, instruction)
-                return
-        raise NotCovered(name)
+        return scalar.run
+    if compares.known(name):
+        return compares.execute
+    if carry.known(instruction):
+        return carry.execute
+    if name.startswith("v_div_scale"):
+        return division.execute_scale
+    if name == "v_mqsad_u32_u8":
+        return vector_int.execute_mqsad_u32
+    for table in (eight_bit.EXECUTE, lanes.OPS):
+        if name in table:
+            return table[name]
+    if name in vector.OPS:
+        return vector.execute
+    return next((unit.execute for unit in (packed, ds, flat, smem, buffer, image) if unit.known(name)), None)
 
 
 def run(machine, instructions):
-    if machine.mode >> 22 & 1:
+    if machine.mode & RECORDS_EXCEPTIONS:
         raise NotCovered("exceptions in TRAPSTS")
     program = control.Program(instructions)
     at = 0
@@ -60,12 +53,15 @@ def run(machine, instructions):
         if at == control.END or at >= len(instructions):
             return
         instruction = instructions[at]
-        if machine.mode >> 28 & 1 and instruction.name.startswith(UNITS):
+        if machine.mode >> 28 & 1 and instruction.name.startswith(VECTOR_UNITS):  # VSKIP
             at += 1
             continue
         following = control.run(machine, instruction, program, at)
         if following is None:
-            step(machine, instruction)
+            execute = handler(instruction)
+            if execute is None:
+                raise NotCovered(instruction.name)
+            execute(machine, instruction)
             following = at + 1
         at = following
     raise NotCovered("endless loop")

@@ -23,6 +23,8 @@ class Machine:
         self.vgpr, self.agpr = {}, {}
         self.scc, self.mode, self.trapsts = 0, 0x3C0, 0
         self.vccz = True
+        self.free = {}  # (register, lane): "nan" or "*" where the documents leave a result's bits open
+        self.pairs = set()  # registers that begin 64-bit results
         self.lds, self.memory = bytearray(LDS_BYTES), bytearray(MEMORY_BYTES)
 
     @property
@@ -65,6 +67,14 @@ class Machine:
 
     def lane(self, where, index, dwords, lane):
         return sum(self.row(index + i, where)[lane] << 32 * i for i in range(dwords))
+
+    def note(self, index, lane, freedom, is_pair=False):
+        """What is free of a result, for the text of expected sections."""
+        if freedom:
+            self.free[index, lane] = freedom
+        else:
+            self.free.pop((index, lane), None)
+        (self.pairs.add if is_pair else self.pairs.discard)(index)
 
     def scalar(self, index, dwords=1):
         return sum((0 if index + i == 125 else self.sgpr[index + i]) << 32 * i for i in range(dwords))

@@ -60,13 +60,18 @@ def two_parts(machine, destination, parts, size, function):
                 value = whole >> size * chosen & ((1 << size) - 1)
                 values.append(value ^ negated << size - 1)
             value = function(part, values)
-            both.append((F32 if size == 32 else F16).nan if value == NOT_A_NUMBER else value)
+            both.append(value)
         results[lane] = both
-    for lane, (low, high) in results.items():
+    form = F32 if size == 32 else F16
+    for lane, both in results.items():
+        low, high = (form.nan if value == NOT_A_NUMBER else value for value in both)
         if size == 32:
-            machine.row(destination.index)[lane], machine.row(destination.index + 1)[lane] = low, high
+            for i, value in enumerate((low, high)):
+                machine.row(destination.index + i)[lane] = value
+                machine.note(destination.index + i, lane, "nan" if both[i] == NOT_A_NUMBER else "")
         else:
             machine.row(destination.index)[lane] = low | high << 16
+            machine.note(destination.index, lane, "*" if NOT_A_NUMBER in both else "")
 
 
 def part_source(machine, source, size, lane):
@@ -107,8 +112,10 @@ def execute_mix(machine, instruction):
             value = F16.encode(F32.value(value), machine.rounding(F16), flush, True, machine.fp16_ovfl)
         results[lane] = finished(context, value)
     for lane, value in results.items():
-        if value == NOT_A_NUMBER:
+        free = value == NOT_A_NUMBER
+        if free:
             value = F16.nan if to_f16 else F32.nan
+        machine.note(destination.index, lane, "" if not free else "*" if to_f16 else "nan")
         row = machine.row(destination.index)
         if to_f16:
             value = row[lane] & 0xFFFF | value << 16 if "mixhi" in name else row[lane] & 0xFFFF0000 | value

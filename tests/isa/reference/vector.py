@@ -202,6 +202,7 @@ def store(context, operand, lane, value):
     if loose:
         value = FORMATS.get(kind, real.F32).nan
     where = operand.kind
+    machine.note(index, lane, "nan" if loose else "", size == 64)
     if size == 64:
         machine.row(index, where)[lane] = value & MASK32
         machine.row(index + 1, where)[lane] = value >> 32
@@ -245,7 +246,8 @@ def lanes_of(context, operands, kinds):
             yield lane, values
 
 
-def execute(machine, instruction, op):
+def execute(machine, instruction):
+    op = OPS[instruction.name]
     context = Context(machine, instruction, op)
     operands = instruction.operands
     destination, sources = operands[0], list(operands[1:])
