@@ -153,9 +153,22 @@ def holds(assignment, machine):
     for lane in range(LANES):
         want = lane_value(values, lane, dwords)
         got = machine.lane(where, index, dwords, lane)
-        if want != got and want != ANY and not (want == NAN and is_nan(got, dwords)):
+        if want != got and want != ANY and not (want == NAN and is_nan(got, dwords)) and not in_bounds(machine, where, index, lane, want):
             return False
     return True
+
+
+def in_bounds(machine, where, index, lane, want):
+    """Whether a result that documents bound may be so."""
+    free = machine.free.get((index, lane)) if where == "v" else None
+    if not isinstance(free, tuple) or isinstance(want, str):
+        return False
+    kind, bounds = free
+    if kind == "bits":
+        return (want ^ machine.lane(where, index, 1, lane)) & ~bounds == 0
+    form = {"f16": real.F16, "f32": real.F32}[kind]
+    numbers = [form.value(b) for b in (bounds.low, want, bounds.high)]
+    return want >> form.bits == 0 and None not in numbers and real.compare(*numbers[:2]) <= 0 <= real.compare(*numbers[2:0:-1])
 
 
 def is_nan(bits, dwords):
@@ -203,6 +216,8 @@ def stated(machine, where, index, dwords, lane):
     """A lane's bits, or what is free of them."""
     value = machine.lane(where, index, dwords, lane)
     freedom = machine.free.get((index, lane), "") if where == "v" else ""
+    if isinstance(freedom, tuple):
+        return ANY
     return freedom if freedom == ANY or (freedom and is_nan(value, dwords)) else value
 
 

@@ -1,9 +1,10 @@
 """Runs the instructions of a case."""
+import approximate  # noqa: F401: adds rows to vector.OPS, as other modules do
 import buffer
 import carry
 import compares
 import control
-import convert  # noqa: F401: adds rows to vector.OPS, as the next ones
+import convert  # noqa: F401
 import division
 import ds
 import eight_bit

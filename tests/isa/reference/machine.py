@@ -23,7 +23,8 @@ class Machine:
         self.vgpr, self.agpr = {}, {}
         self.scc, self.mode, self.trapsts = 0, 0x3C0, 0
         self.vccz = True
-        self.free = {}  # (register, lane): "nan" or "*" where the documents leave a result's bits open
+        # (register, lane) whose bits documents leave open: "nan", "*", ("f32", Range) or ("bits", those that are open)
+        self.free = {}
         self.pairs = set()  # registers that begin 64-bit results
         self.lds, self.memory = bytearray(LDS_BYTES), bytearray(MEMORY_BYTES)
 

@@ -12,6 +12,14 @@ SELECTS = {"BYTE_0": (0, 8), "BYTE_1": (8, 8), "BYTE_2": (16, 8), "BYTE_3": (24,
 NOT_A_NUMBER = "NaN of any payload"  # as a result
 
 
+@dataclass(frozen=True)
+class Range:
+    """A result that documents bound: the bits of the least and the greatest number."""
+
+    low: int
+    high: int
+
+
 @dataclass
 class Op:
     function: object  # (context, bits of each source) -> bits, for integers any number
@@ -180,6 +188,8 @@ def output_modifiers(context, value, kind):
 
 def finished(context, value):
     """The result's bits behind its modifiers."""
+    if isinstance(value, Range):  # the modifiers keep the order of numbers
+        return Range(finished(context, value.low), finished(context, value.high))
     kind = context.op.result
     if kind[0] == "f":
         return output_modifiers(context, value, kind)
@@ -198,11 +208,17 @@ def store(context, operand, lane, value):
     kind = op.result
     size = width(kind)
     index = indexed(machine, operand.index, 3)
-    loose = value == NOT_A_NUMBER
+    bounds, loose = None, value == NOT_A_NUMBER
+    if isinstance(value, Range):
+        bounds, value = (kind, value), value.low
+        if instruction.encoding == "sdwa":  # a part of an approximation: any bits, those of the extension included
+            shift, part = SELECTS[instruction.modifiers.get("dst_sel", "DWORD")]
+            extends = instruction.modifiers.get("dst_unused") == "UNUSED_SEXT"
+            bounds = "bits", MASK32 >> shift << shift if extends else ((1 << part) - 1) << shift
     if loose:
         value = FORMATS.get(kind, real.F32).nan
     where = operand.kind
-    machine.note(index, lane, "nan" if loose else "", size == 64)
+    machine.note(index, lane, "nan" if loose else bounds, size == 64)
     if size == 64:
         machine.row(index, where)[lane] = value & MASK32
         machine.row(index + 1, where)[lane] = value >> 32
