@@ -4,6 +4,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 
 import real
+from pi import pi_times
 from real import F16, F32
 from vector import FORMATS, NOT_A_NUMBER, Range, define
 from vector_float import operand
@@ -49,22 +50,7 @@ def logarithm(x):
     return value < 0, abs(value)
 
 
-def two_pi():
-    """With the sum of arctangents of Machin."""
-    one = 10**90
-
-    def arctangent(n):
-        total, term, k = 0, one // n, 0
-        while term:
-            total += (-term if k & 1 else term) // (2 * k + 1)
-            term //= n * n
-            k += 1
-        return total
-
-    return Fraction(8 * (4 * arctangent(5) - arctangent(239)), one)
-
-
-TWO_PI = two_pi()
+TWO_PI = Fraction(2 * pi_times(10**90), 10**90)
 
 
 def sine_of_turns(turns):

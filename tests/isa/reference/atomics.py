@@ -5,16 +5,12 @@ from real import F16, F32, F64
 from vector import signed
 
 
-def s(value, size):
-    return signed(value, size)
-
-
 # Functions of (bits, old, data).
 INTEGER = {
     "add": lambda n, m, d: m + d, "sub": lambda n, m, d: m - d, "rsub": lambda n, m, d: d - m, "swap": lambda n, m, d: d,
     "and": lambda n, m, d: m & d, "or": lambda n, m, d: m | d, "xor": lambda n, m, d: m ^ d,
     "inc": lambda n, m, d: 0 if m >= d else m + 1, "dec": lambda n, m, d: d if m == 0 or m > d else m - 1,
-    "smin": lambda n, m, d: min(m, d, key=lambda x: s(x, n)), "smax": lambda n, m, d: max(m, d, key=lambda x: s(x, n)),
+    "smin": lambda n, m, d: min(m, d, key=lambda x: signed(x, n)), "smax": lambda n, m, d: max(m, d, key=lambda x: signed(x, n)),
     "umin": lambda n, m, d: min(m, d), "umax": lambda n, m, d: max(m, d),
 }
 

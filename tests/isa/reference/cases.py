@@ -26,6 +26,7 @@ class Case:
     name: str
     line: int
     targets: list = field(default_factory=lambda: list(DEFAULT_TARGETS))
+    excluded: list = field(default_factory=list)  # targets that others do not stand for
     mode: int = 0x3C0
     exec_mask: int = (1 << LANES) - 1
     initial: list = field(default_factory=list)
@@ -97,6 +98,7 @@ def parse(path, text):
             case.assembly.append(line.strip())
         elif part == 0 and words[0] == "targets":
             case.targets = [w for w in words[1:] if not w.startswith("!")]
+            case.excluded = [w[1:] for w in words[1:] if w.startswith("!")]
         elif part == 0 and words[0] == "mode":
             case.mode = int(words[1], 0)
         elif part == 0 and words[0] == "exec":

@@ -2,8 +2,6 @@
 import re
 
 import real
-import vector
-from machine import EXEC, VCC
 from vector import FORMATS, Context, Op, lanes_of, signed
 
 FLOAT = {"f": lambda o: False, "lt": lambda o: o == -1, "eq": lambda o: o == 0, "le": lambda o: o in (-1, 0), "gt": lambda o: o == 1,

@@ -4,10 +4,11 @@ import scalar
 from machine import NotCovered
 
 CODE = 0x100000  # where the first instruction lies: any address; cases cannot state it
-NO_EFFECT = {"s_nop", "s_waitcnt", "s_sleep", "s_setprio", "s_icache_inv", "s_dcache_inv", "s_dcache_inv_vol", "s_dcache_wb", "s_dcache_wb_vol",
-             "s_ttracedata", "s_incperflevel", "s_decperflevel", "s_wakeup", "s_atc_probe", "s_atc_probe_buffer", "s_dcache_discard",
-             "s_dcache_discard_x2", "v_nop", "ds_nop", "buffer_wbinvl1", "buffer_wbinvl1_vol", "buffer_wbl2", "buffer_inv", "buffer_invl2",
-             "s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user", "s_cbranch_cdbgsys_and_user", "s_barrier"}
+NO_EFFECT = {"s_nop", "s_waitcnt", "s_sleep", "s_setprio", "s_icache_inv", "s_dcache_inv", "s_dcache_inv_vol", "s_dcache_wb",
+             "s_dcache_wb_vol", "s_ttracedata", "s_incperflevel", "s_decperflevel", "s_wakeup", "s_atc_probe", "s_atc_probe_buffer",
+             "s_dcache_discard", "s_dcache_discard_x2", "v_nop", "ds_nop", "buffer_wbinvl1", "buffer_wbinvl1_vol", "buffer_wbl2",
+             "buffer_inv", "buffer_invl2", "s_cbranch_cdbgsys", "s_cbranch_cdbguser", "s_cbranch_cdbgsys_or_user",
+             "s_cbranch_cdbgsys_and_user", "s_barrier"}
 BRANCHES = {"s_branch": lambda m: True, "s_cbranch_scc0": lambda m: not m.scc, "s_cbranch_scc1": lambda m: m.scc,
             "s_cbranch_vccz": lambda m: m.vccz, "s_cbranch_vccnz": lambda m: not m.vccz, "s_cbranch_execz": lambda m: m.exec == 0,
             "s_cbranch_execnz": lambda m: m.exec != 0}

@@ -1,5 +1,6 @@
 """v_div_scale, v_div_fmas, v_div_fixup, v_trig_preop. docs/isa-decisions.md, below the table "Floating point"."""
 import real
+from pi import pi_times
 from real import F16, F32, F64
 from vector import FORMATS, NOT_A_NUMBER, Context, Op, define, finished, lanes_of, store
 from vector_float import operand, result
@@ -112,23 +113,7 @@ div_fixup("f16", "v_div_fixup_legacy_f16")
 BITS = 1201
 
 
-def two_over_pi():
-    """The first 1201 bits behind the point of 2 / pi: Machin's formula, with 64 bits more."""
-    one = 1 << BITS + 64
-
-    def arctangent(n):  # of 1 / n
-        total, term, k = 0, one // n, 0
-        while term:
-            total += (-term if k & 1 else term) // (2 * k + 1)
-            term //= n * n
-            k += 1
-        return total
-
-    pi = 4 * (4 * arctangent(5) - arctangent(239))
-    return 2 * (one << BITS) // pi
-
-
-TWO_OVER_PI = two_over_pi()
+TWO_OVER_PI = (2 << 2 * BITS + 64) // pi_times(1 << BITS + 64)  # the first BITS bits behind the point
 
 
 def trig_preop(context, a, segment):

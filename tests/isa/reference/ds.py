@@ -9,9 +9,9 @@ from transfer import Kind, put, stored
 from vector import signed
 
 OPERATIONS = {"min_i": "smin", "max_i": "smax", "min_u": "umin", "max_u": "umax", "min_f": "fmin", "max_f": "fmax", "add_f": "fadd",
-              "add_u": "add", "sub_u": "sub", "rsub_u": "rsub", "inc_u": "inc", "dec_u": "dec", "and_b": "and", "or_b": "or", "xor_b": "xor",
-              "cmpst_b": "cmpswap", "cmpst_f": "fcmpswap", "mskor_b": "mskor", "wrxchg_b": "swap", "wrap_u": "wrap", "write_b": "swap",
-              "wrap_b": "wrap"}
+              "add_u": "add", "sub_u": "sub", "rsub_u": "rsub", "inc_u": "inc", "dec_u": "dec", "and_b": "and", "or_b": "or",
+              "xor_b": "xor", "cmpst_b": "cmpswap", "cmpst_f": "fcmpswap", "mskor_b": "mskor", "wrxchg_b": "swap", "wrap_u": "wrap",
+              "write_b": "swap", "wrap_b": "wrap"}
 READS = {"u8": Kind(1, 1), "i8": Kind(1, 1, True), "u16": Kind(1, 2), "i16": Kind(1, 2, True)}
 EXACT = {}
 

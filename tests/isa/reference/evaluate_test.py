@@ -91,10 +91,12 @@ class Assembly(unittest.TestCase):
 
 class Evaluation(unittest.TestCase):
     def test_each_wrong_expectation_is_found(self):
-        good = "case a\ntargets gfx906\nv0 = lane\ns0 = 3\nmem[4] = 9\n---\nv_add_u32_e32 v1, s0, v0\ns_add_u32 s1, s0, s0\n---\nv1 = 3+lane\ns1 = 6\nscc = 0\n"
+        given = "case a\ntargets gfx906\nv0 = lane\ns0 = 3\nmem[4] = 9\n---\n"
+        good = given + "v_add_u32_e32 v1, s0, v0\ns_add_u32 s1, s0, s0\n---\nv1 = 3+lane\ns1 = 6\nscc = 0\n"
         self.assertEqual(different(good), [])
-        for old, new in (("v1 = 3+lane", "v1 = 4+lane"), ("s1 = 6", "s1 = 7"), ("scc = 0", "scc = 1"), ("s1 = 6\n", ""), ("v1 = 3+lane\n", ""),
-                         ("scc = 0", "scc = 0\nmem[4] = 8"), ("scc = 0", "scc = 0\nlds[4] = 8"), ("scc = 0", "mode = 0")):
+        for old, new in (("v1 = 3+lane", "v1 = 4+lane"), ("s1 = 6", "s1 = 7"), ("scc = 0", "scc = 1"), ("s1 = 6\n", ""),
+                         ("v1 = 3+lane\n", ""), ("scc = 0", "scc = 0\nmem[4] = 8"), ("scc = 0", "scc = 0\nlds[4] = 8"),
+                         ("scc = 0", "mode = 0")):
             self.assertEqual(different(good.replace(old, new)), ["a"], new)
 
     def test_what_is_unknown_is_not_covered(self):

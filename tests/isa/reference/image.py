@@ -271,34 +271,11 @@ class Sampler:
             return [samples.ONE if samples.holds(self.function, reference, self.real(values[0])) else 0] * 4
 
         if self.gathers:
-            level = samples.nearest_level(lod, image.levels())
-            (x0, _), (x1, _) = footprints(level, True)[0]
-            (y0, _), (y1, _) = footprints(level, True)[1]
             component = (self.mask & -self.mask).bit_length() - 1
-            return [texel(x, y, layer, level)[component] for x, y in ((x0, y1), (x1, y1), (x1, y0), (x0, y0))]
-        return self.filtered(lod, footprints, texel)
-
-    def filtered(self, lod, footprints, texel):
-        levels = self.image.levels()
-        linear = self.min if lod.above(0) else self.mag
-        if self.mips == 2:
-            fixed = samples.in_256ths(lod, levels)
-            shares = [(fixed // 256, 256 - fixed % 256), (fixed // 256 + 1, fixed % 256)]
-        else:
-            shares = [(samples.nearest_level(lod, levels) if self.mips == 1 else 0, 256)]
-        kind = formats.UNORM if self.compares else self.image.number
-        sums = [Fraction(0)] * 4
-        for level, share in shares:
-            axes = footprints(level, linear) if share else [[], [], []]
-            for z, wz in axes[2]:
-                for y, wy in axes[1]:
-                    for x, wx in axes[0]:
-                        weight = Fraction(share * wx * wy * wz, 256**4)
-                        if weight != 0:
-                            sums = [s + weight * samples.as_number(v, kind) for s, v in zip(sums, texel(x, y, z, level))]
-        if kind in (formats.UINT, formats.SINT):
-            return [int(s) & MASK32 for s in sums]
-        return [exact.F32.encode(s) for s in sums]
+            return samples.gathered(samples.nearest_level(lod, image.levels()), footprints, texel, layer, component)
+        shares = samples.levels_and_shares(lod, image.levels(), self.mips)
+        kind = formats.UNORM if self.compares else image.number
+        return samples.filtered(shares, self.min if lod.above(0) else self.mag, footprints, texel, kind)
 
     def texel(self, x, y, z, level):
         """Register contents of a texel or of the border."""

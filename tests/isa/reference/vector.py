@@ -8,7 +8,8 @@ from machine import LANES, MASK32, NotCovered
 
 FORMATS = {"f16": real.F16, "f32": real.F32, "f64": real.F64}
 OPS = {}
-SELECTS = {"BYTE_0": (0, 8), "BYTE_1": (8, 8), "BYTE_2": (16, 8), "BYTE_3": (24, 8), "WORD_0": (0, 16), "WORD_1": (16, 16), "DWORD": (0, 32)}
+SELECTS = {"BYTE_0": (0, 8), "BYTE_1": (8, 8), "BYTE_2": (16, 8), "BYTE_3": (24, 8), "WORD_0": (0, 16), "WORD_1": (16, 16),
+           "DWORD": (0, 32)}
 NOT_A_NUMBER = "NaN of any payload"  # as a result
 
 
@@ -113,7 +114,7 @@ def source(context, operand, kind, number_of, lane):
     machine, instruction = context.machine, context.instruction
     modifiers = instruction.modifiers
     own = lane
-    if number_of == 0 and instruction.encoding == "dpp" or number_of == 0 and "row_mask" in modifiers:
+    if number_of == 0 and instruction.encoding == "dpp":
         own = dpp_lane(modifiers, lane)
         if own is None or not machine.exec >> own & 1:
             if "bound_ctrl" not in modifiers:
@@ -126,7 +127,8 @@ def source(context, operand, kind, number_of, lane):
     elif operand.sext:
         value = signed(value & ((1 << size) - 1), size) & MASK32
     if size == 16:
-        if instruction.encoding != "sdwa" and operand.kind in "vas" and len(sel := bits(instruction, "op_sel", [])) > number_of and sel[number_of]:
+        halves = bits(instruction, "op_sel", [])
+        if operand.kind in "vas" and len(halves) > number_of and halves[number_of]:
             value >>= 16
         value &= 0xFFFF
     return changed_sign(operand, value, kind)
@@ -157,7 +159,8 @@ def dpp_lane(modifiers, lane):
 
 
 def dpp_writes(modifiers, lane):
-    return bool(number(modifiers.get("row_mask", "0xf")) >> lane // 16 & 1 and number(modifiers.get("bank_mask", "0xf")) >> lane // 4 % 4 & 1)
+    row, bank = lane // 16, lane // 4 % 4
+    return bool(number(modifiers.get("row_mask", "0xf")) >> row & 1 and number(modifiers.get("bank_mask", "0xf")) >> bank & 1)
 
 
 # ---- Results ----

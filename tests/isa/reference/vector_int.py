@@ -166,7 +166,13 @@ three("v_sad_hi_u8", "u32", lambda c, a, b, d: (sad(a, b) << 16) + d, "clamp")
 three("v_msad_u8", "u32", lambda c, a, b, d: sad(a, b, True) + d, "clamp")
 three("v_sad_u16", "u32", lambda c, a, b, d: abs((a & 0xFFFF) - (b & 0xFFFF)) + abs((a >> 16) - (b >> 16)) + d, "clamp")
 three("v_sad_u32", "u32", lambda c, a, b, d: abs(a - b) + d, "clamp")
-three("v_lerp_u8", "u32", lambda c, a, b, d: sum((x + y + (z & 1) >> 1) << 8 * i for i, (x, y, z) in enumerate(zip(octets(a), octets(b), octets(d)))))
+three("v_lerp_u8", "u32", lambda c, a, b, d: averages(zip(octets(a), octets(b), octets(d))))
+
+
+def averages(triples):
+    """Of two bytes each, rounded up where bit 0 of the third is set."""
+    return sum((x + y + (z & 1) >> 1) << 8 * i for i, (x, y, z) in enumerate(triples))
+
 
 
 def four_sads(context, a, b, d, size, masked):
