@@ -91,7 +91,7 @@ def run(machine, instruction, program, at):
     if name in BRANCHES:
         if not BRANCHES[name](machine):
             return at + 1
-        return program.at(following + 4 * operands[0].value) if operands[0].kind == "integer" else instruction.target
+        return program.at(following + 4 * scalar.immediate(operands[0])) if operands[0].kind == "integer" else instruction.target
     if name in ("s_getpc_b64", "s_swappc_b64", "s_call_b64"):
         target = machine.scalar(operands[1].index, 2) if name == "s_swappc_b64" else None
         machine.set_scalar(operands[0].index, following, 2)

@@ -11,6 +11,7 @@ import eight_bit
 import flat
 import image
 import lanes
+import matrix
 import packed
 import scalar
 import smem
@@ -42,7 +43,7 @@ def handler(instruction):
             return table[name]
     if name in vector.OPS:
         return vector.execute
-    return next((unit.execute for unit in (packed, ds, flat, smem, buffer, image) if unit.known(name)), None)
+    return next((unit.execute for unit in (packed, ds, flat, smem, buffer, image, matrix) if unit.known(name)), None)
 
 
 def run(machine, instructions):
