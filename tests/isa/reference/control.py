@@ -12,6 +12,8 @@ NO_EFFECT = {"s_nop", "s_waitcnt", "s_sleep", "s_setprio", "s_icache_inv", "s_dc
 BRANCHES = {"s_branch": lambda m: True, "s_cbranch_scc0": lambda m: not m.scc, "s_cbranch_scc1": lambda m: m.scc,
             "s_cbranch_vccz": lambda m: m.vccz, "s_cbranch_vccnz": lambda m: not m.vccz, "s_cbranch_execz": lambda m: m.exec == 0,
             "s_cbranch_execnz": lambda m: m.exec != 0}
+WITH_IMMEDIATE = ("s_movk", "s_cmovk", "s_addk", "s_mulk", "s_cmpk", "s_set", "s_getreg", "s_nop", "s_waitcnt", "s_sleep", "s_cbranch",
+                  "s_branch", "s_call")  # 16 bits in the instruction's dword
 END = -1
 NAMES = NO_EFFECT | BRANCHES.keys() | {"s_getpc_b64", "s_swappc_b64", "s_call_b64", "s_setpc_b64", "s_cbranch_i_fork", "s_cbranch_g_fork",
                                        "s_cbranch_join", "s_setkill", "s_sethalt", "s_endpgm", "s_sendmsg", "s_set_gpr_idx_on",
@@ -41,7 +43,7 @@ def size_of(instruction):
     name = instruction.name
     if not name.startswith("s_") or name == "s_setreg_imm32_b32":
         return 8
-    if name.startswith(("s_movk", "s_cmovk", "s_addk", "s_mulk", "s_cmpk", "s_set", "s_getreg", "s_nop", "s_waitcnt", "s_sleep")):
+    if name.startswith(WITH_IMMEDIATE):
         return 4
     literal = any(o.between or o.kind == "integer" and not -16 <= o.value <= 64 for o in instruction.operands)
     return 8 if literal else 4
