@@ -45,16 +45,25 @@ struct Hashed {
   void transparent_crc_bytes(const volatile f64* value) { hashed = mix(hashed, bits_f64(*value)); }
 };
 
-// The work-item's Lane: in private memory, in global memory, or in the group's (where 64 KiB have room for all of them; else in global
-// memory).
-#define PLACE_PRIVATE(size, groups) \
-  Lane place_;                      \
+// Where the work-item's Lane is. The group's memory holds those of a group if 64 KiB have room for all of them; else they are in global memory.
+#define PLACE_PRIVATE(size) \
+  Lane place_;              \
   Lane* const lane = &place_;
-#define PLACE_GLOBAL(size, groups) Lane* const lane = new (csmith_lanes + item * sizeof(Lane)) Lane;
-#define PLACE_SHARED(size, groups)                                                      \
+#define PLACE_GLOBAL(size) Lane* const lane = new (csmith_lanes + item * sizeof(Lane)) Lane;
+#define PLACE_SHARED(size) \
+  SHARED_LANES(size)       \
+  Lane* const lane = new (lane_of_group_) Lane;
+// Every third work-item has it in each of the three, so that one flat instruction accesses all.
+#define PLACE_MIXED(size)                                      \
+  SHARED_LANES(size)                                           \
+  __attribute__((aligned(16))) char place_[sizeof(Lane)];      \
+  char* const global_ = csmith_lanes + item * sizeof(Lane);    \
+  char* const place_or_global_ = item % 3u ? place_ : global_; \
+  Lane* const lane = new (item % 3u == 1u ? lane_of_group_ : place_or_global_) Lane;
+#define SHARED_LANES(size)                                                              \
   enum : u32 { kFits = sizeof(Lane) * (size) <= 65536u };                               \
   SHARED __attribute__((aligned(16))) char shared_[kFits ? sizeof(Lane) * (size) : 16]; \
-  Lane* const lane = new (kFits ? shared_ + LID * sizeof(Lane) : csmith_lanes + item * sizeof(Lane)) Lane;
+  char* const lane_of_group_ = kFits ? shared_ + LID * sizeof(Lane) : csmith_lanes + item * sizeof(Lane);
 
 #if PROGRAM_GPU
 #define CSMITH_LANES(items) __attribute__((device, aligned(16))) static char csmith_lanes[(items) * sizeof(Lane)]

@@ -25,7 +25,9 @@ SWITCHES = (
 LEAST, MOST = 8_000, 50_000
 TRIES = 50
 SIZES = (64, 64, 64, 64, 128, 33, 7)
-PLACES = ("PRIVATE", "PRIVATE", "GLOBAL", "SHARED")
+PLACES = ("PRIVATE", "PRIVATE", "GLOBAL", "SHARED", "MIXED")
+# Few registers make compilers spill.
+ATTRIBUTES = ("", "", "", "__attribute__((amdgpu_waves_per_eu(10)))", "__attribute__((amdgpu_num_vgpr(32)))", "__attribute__((amdgpu_num_sgpr(40)))")
 # Seconds for Csmith itself, which does not end with some seeds.
 LIMIT = 10
 
@@ -170,6 +172,7 @@ def make_program(seed: str, header: str) -> Program:
     rng = random.Random(seed)
     types, globals_, functions, entry, hashing = _split(_print(rng))
     size, groups, place = rng.choice(SIZES), rng.randint(1, 2), rng.choice(PLACES)
+    attributes = rng.choice(ATTRIBUTES)
     members, unknown = [], []
     for function in functions:
         member, calls_itself = _member(rng, function)
@@ -188,7 +191,7 @@ def make_program(seed: str, header: str) -> Program:
         f"NOINLINE void hash_globals() {{\n{hashing}\n}}\n",
         "void part(u64 x) {\nlevels = (u32)mix(x, 1u) & 3u;\ncallee = (u32)mix(x, 2u);\nbits = mix(x, 3u);\n",
         *(f"{statement}\n" for statement in _changes(rng, globals_)),
-        f"}}\n}};\n\nCSMITH_LANES({size * groups});\nKERNEL(k0, ) {{\nconst u32 item = GROUP * {size}u + LID;\nPLACE_{place}({size}u, {groups}u)\n",
+        f"}}\n}};\n\nCSMITH_LANES({size * groups});\nKERNEL(k0, {attributes}) {{\nconst u32 item = GROUP * {size}u + LID;\nPLACE_{place}({size}u)\n",
         f"lane->part(item >> {shift});\n{call};\nout[item * 8u + 1u] = lane->hashed;\nlane->hash_globals();\nout[item * 8u] = lane->hashed;\n}}\n",
         f'PROGRAM_TABLE({{"k0", k0, {size}u, {groups}u}})\nCSMITH_CHECKED(k0, {size}u, {groups}u)\n',
     ]  # fmt: skip

@@ -19,7 +19,7 @@ from toolchain import Combination, CompilerError, Language
 
 HEADER = pathlib.Path(__file__).resolve().parent / "csmith.h"
 # CPU seconds of the sanitized program, and seconds altogether.
-CHECKED_CPU, CHECKED = 2, 30
+CHECKED_CPU, CHECKED = 1, 30
 # Scratch for the frames of functions whose callees compilers do not know; less than this is not enough for some programs without optimisation.
 SCRATCH = 65536
 # Runs that follow the first one: what their engines are called, and the environment of the runner.

@@ -95,10 +95,12 @@ class Programs:
             outcome.ran = int(last.split()[1])
         elif last.startswith("AT host"):
             outcome.generator = f"{last}: status {code}"
-        else:
+        elif last:
             object_, name, engine = last.split()[1:]
             outcome.differences.append(Difference("CRASH", name, engine, _combination(object_), f"status {code}"))
             outcome.ran = len({(object_, name) for object_, name, _ in launches})
+        elif not outcome.differences:  # else the runner has said which code object it does not load
+            outcome.generator = f"no kernel has begun: status {code}"
         return outcome
 
     def run(
