@@ -46,7 +46,7 @@ class NoProgram(Exception):
 @dataclasses.dataclass(frozen=True)
 class Program:
     text: str  # of the whole file
-    calls_itself: bool  # or calls functions by pointer, so that compilers do not know how much scratch it takes
+    scratch_unknown: bool  # it recurses or calls by pointer, so that compilers do not know how much scratch it takes
 
 
 def installed() -> bool:
@@ -175,9 +175,9 @@ def make_program(seed: str, header: str) -> Program:
     attributes = rng.choice(ATTRIBUTES)
     members, unknown = [], []
     for function in functions:
-        member, calls_itself = _member(rng, function)
+        member, scratch_unknown = _member(rng, function)
         members.append(member)
-        unknown.append(calls_itself)
+        unknown.append(scratch_unknown)
     first = next(f for f in functions if f.name == entry)
     call = f"lane->{entry}()"
     if re.fullmatch(r"(?:const )?u?int\d+_t *", first.result):

@@ -48,7 +48,7 @@ def fault(programs: Programs, text: str) -> str:
 
 
 def compile_program(programs: Programs, program: csmith.Program, combinations: list[Combination]) -> Compiled:
-    flags = ["-mllvm", f"-amdgpu-assume-external-call-stack-size={SCRATCH}"] if program.calls_itself else []
+    flags = ["-mllvm", f"-amdgpu-assume-external-call-stack-size={SCRATCH}"] if program.scratch_unknown else []
     return programs.compile(program.text, Language.HIP, combinations, flags=flags)
 
 
@@ -84,7 +84,7 @@ def join_agreeing(outcome: Outcome) -> None:
 
 
 def opinions(programs: Programs, program: csmith.Program, difference: Difference, seed: int) -> str:
-    """What the interpreter makes of the code of other compilers and levels, and which of the host's levels agree with each other."""
+    """What the interpreter makes of the code of all compilers and levels for the target; a line for each."""
     c = difference.combination
     lines = []
     for compiler in toolchain.TARGETS[c.target]:
@@ -99,9 +99,9 @@ def opinions(programs: Programs, program: csmith.Program, difference: Difference
     return "\n".join(lines)
 
 
-def differs(programs: Programs, text: str, calls_itself: bool, difference: Difference, seed: int) -> bool:
+def differs(programs: Programs, text: str, scratch_unknown: bool, difference: Difference, seed: int) -> bool:
     """Whether a program is sound and shows the difference, on its engine and not on the interpreter as well."""
-    compiled = compile_program(programs, csmith.Program(text, calls_itself), [difference.combination])
+    compiled = compile_program(programs, csmith.Program(text, scratch_unknown), [difference.combination])
     engines = {difference.engine, "interpreter"}
     outcome = execute(programs, compiled, seed, sorted(engines))
     bad = {(d.engine, d.how) for d in outcome.differences}
@@ -150,7 +150,7 @@ class Csmith(series.Series):
             text, check = pathlib.Path(folder, "program.c"), pathlib.Path(folder, "check.sh")
             text.write_text(program.text)
             question = ["--check", "program.c", "--build", str(self.options.build.resolve()), "--combination", str(difference.combination), "--seed", str(seed)]
-            question += ["--engine", difference.engine, "--how", difference.how, *(["--calls-itself"] if program.calls_itself else [])]
+            question += ["--engine", difference.engine, "--how", difference.how, *(["--scratch-unknown"] if program.scratch_unknown else [])]
             check.write_text(f"#!/bin/sh\nexec {sys.executable} -B {pathlib.Path(__file__).resolve()} {' '.join(question)}\n")
             check.chmod(0o755)
             limit = ["timeout", "-s", "INT", str(self.options.reduce)]
@@ -164,7 +164,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--resume", action="store_true", help="go on behind the last file of the state folder, with its seed")
     parser.add_argument("--check", type=pathlib.Path, help="only whether this file is sound and differs (for cvise), by exit code")
     parser.add_argument("--how", default="DIFFERENCE", help="with --check: the kind of difference")
-    parser.add_argument("--calls-itself", action="store_true", help="with --check: compilers do not know how much scratch the file's functions take")
+    parser.add_argument("--scratch-unknown", action="store_true", help="with --check: compilers do not know how much scratch the file's functions take")
     parser.set_defaults(kernels=1)
     return parser.parse_args()
 
@@ -175,7 +175,7 @@ def main() -> int:
         difference = Difference(options.how, "k0", options.engine[0], options.combination, "")
         with tempfile.TemporaryDirectory(prefix="wavejit-csmith-") as folder:
             programs = Programs(options.build, pathlib.Path(folder))
-            return 0 if differs(programs, options.check.read_text(), options.calls_itself, difference, options.seed) else 1
+            return 0 if differs(programs, options.check.read_text(), options.scratch_unknown, difference, options.seed) else 1
     if not options.summary and not csmith.installed():
         sys.exit("csmith: there is no csmith or its header csmith/safe_math.h (Debian: csmith libcsmith-dev)")
     done = series.rows(options.state) if options.resume else []
