@@ -27,7 +27,7 @@ TRIES = 50
 SIZES = (64, 64, 64, 64, 128, 33, 7)
 PLACES = ("PRIVATE", "PRIVATE", "GLOBAL", "SHARED", "MIXED")
 # Few registers make compilers spill.
-ATTRIBUTES = ("", "", "", "__attribute__((amdgpu_waves_per_eu(10)))", "__attribute__((amdgpu_num_vgpr(32)))", "__attribute__((amdgpu_num_sgpr(40)))")
+ATTRIBUTES = ("", "", "", "__attribute__((amdgpu_waves_per_eu(10)))", "__attribute__((amdgpu_num_vgpr(32)))", "__attribute__((amdgpu_num_sgpr(64)))")
 # Seconds for Csmith itself, which does not end with some seeds.
 LIMIT = 10
 
