@@ -76,11 +76,12 @@ def _result(difference: Difference) -> str:
 
 
 def join_agreeing(outcome: Outcome) -> None:
-    """Puts one difference, of the host, in the place of those of all engines, if these agree."""
-    differences = [d for d in outcome.differences if d.how == "DIFFERENCE"]
-    if differences and {d.engine for d in differences} == outcome.engines and len({_result(d) for d in differences}) == 1:
-        outcome.differences = [d for d in outcome.differences if d.how != "DIFFERENCE"]
-        outcome.differences.append(dataclasses.replace(differences[0], how="HOST", engine="interpreter", text=_result(differences[0])))
+    """Puts one difference, of the host, in the place of those of all engines, if these agree or all report a fault."""
+    for how in ("DIFFERENCE", "FAILURE"):
+        found = [d for d in outcome.differences if d.how == how]
+        if found and {d.engine for d in found} == outcome.engines and (how == "FAILURE" or len({_result(d) for d in found}) == 1):
+            outcome.differences = [d for d in outcome.differences if d.how != how]
+            outcome.differences.append(dataclasses.replace(found[0], how="HOST", engine="interpreter", text=_result(found[0])))
 
 
 def opinions(programs: Programs, program: csmith.Program, difference: Difference, seed: int) -> str:
