@@ -79,7 +79,7 @@ def _run(command: list[str]) -> None:
                 raise CompilerError(f"{command[0]} did not end within {LIMIT} s") from None
             raise
     if process.returncode != 0:
-        lines = [line for line in errors.splitlines() if "error" in line]
+        lines = [line for line in errors.splitlines() if "error:" in line]
         raise CompilerError("; ".join(lines[:1]) or errors[-500:])
 
 
@@ -109,7 +109,7 @@ def compile_device(source: pathlib.Path, output: pathlib.Path, combination: Comb
         flags += ["-mllvm", "-amdgpu-spill-sgpr-to-vgpr=0"]
     if c.target == "gfx803":  # M0, the bound of LDS there, is set once for all code around calls, whose functions change it.
         flags += ["-mllvm", "-amdgpu-enable-merge-m0=0"]
-    command = [f"clang-{c.compiler}", *flags, *more, f"-{c.level}", "-w", "-nogpulib", "-mcode-object-version=4", "-c", str(source), "-o"]
+    command = [f"clang-{c.compiler}", *flags, *more, f"-{c.level}", "-w", "-fno-crash-diagnostics", "-nogpulib", "-mcode-object-version=4", "-c", str(source), "-o"]
     if language == Language.HIP:  # clang links
         _run([*command, str(output)])
         return
