@@ -46,8 +46,8 @@ int main(void) {{
 
 
 def compiler() -> tuple[pathlib.Path, str]:
-    """The folder with the newest compiler for devices, and its version."""
-    found = glob.glob("/usr/lib*/gcc/x86_64-linux-gnu/*/accel/amdgcn-amdhsa/mkoffload")
+    """The folder with the libraries of the newest compiler for devices, and its version."""
+    found = glob.glob("/usr/lib/gcc/x86_64-linux-gnu/*/accel/amdgcn-amdhsa/crt0.o")
     if not found:
         raise SystemExit("There is no compiler for devices: install gcc-N-offload-amdgcn.")
     newest = max(map(pathlib.Path, found), key=lambda path: int(path.parts[-4]))
@@ -128,7 +128,7 @@ def command_line(root: pathlib.Path, test: str, work: pathlib.Path) -> tuple[lis
             header = (root / VECT / "tree-vect.h").read_text()
             rest = re.split(r"\ncheck_vect \(void\)\n{.*?\n}\n", header, maxsplit=1, flags=re.DOTALL)[1]
             (work / "tree-vect.h").write_text(f"static void check_vect(void) {{}}\n{rest}")
-        command += ["-std=gnu89" if test.startswith(EXECUTE) else "-std=gnu17", "-fopenmp", f"-I{path.parent}", str(wrapped)]
+        command += ["-std=gnu89" if test.startswith(EXECUTE) else "-std=gnu17", "-fpermissive", "-fopenmp", f"-I{path.parent}", str(wrapped)]
         environment["OMP_TARGET_OFFLOAD"] = "mandatory"
     return [*command, "-o", str(work / "program"), "-lm"], environment
 
