@@ -223,6 +223,8 @@ Expected<KernelMetadata> read_kernel(const MetadataValue& value, bool v2, size_t
   reader.u32(kSgprSpills, kernel.sgpr_spill_count);
   reader.u32(kVgprSpills, kernel.vgpr_spill_count);
   reader.boolean(kDynamicStack, kernel.uses_dynamic_stack);
+  // GCC states an alignment of 0 for kernels without arguments.
+  if (kernel.kernarg_align == 0 && kernel.kernarg_size == 0) kernel.kernarg_align = KernelMetadata{}.kernarg_align;
   if (!std::has_single_bit(kernel.kernarg_align)) reader.fail("has a kernarg alignment that is not a power of two");
   if (const auto sizes = reader.list(kReqdWorkgroupSize); !sizes.empty()) {
     if (sizes.size() != 3) reader.fail("has a required work-group size without 3 dimensions");

@@ -19,14 +19,14 @@ Step readfirstlane(Context& c, const Op& op) {
   const Source& s = op.sources[0];
   const uint64_t exec = c.wave.exec();
   const unsigned lane = exec == 0 ? 0 : static_cast<unsigned>(std::countr_zero(exec));
-  write_scalar32(c, op.mask_reg, is_vector(s) ? vector_row(c, s)[lane] : read_scalar32(c, s));
+  write_scalar32_of_lane(c, op.mask_reg, is_vector(s) ? vector_row(c, s)[lane] : read_scalar32(c, s));
   return Step::next;
 }
 
 Step readlane(Context& c, const Op& op) {
   const Source& s = op.sources[0];
   const unsigned lane = read_scalar32(c, op.sources[1]) & 63;
-  write_scalar32(c, op.mask_reg, is_vector(s) ? vector_row(c, s)[lane] : read_scalar32(c, s));
+  write_scalar32_of_lane(c, op.mask_reg, is_vector(s) ? vector_row(c, s)[lane] : read_scalar32(c, s));
   return Step::next;
 }
 

@@ -230,10 +230,16 @@ void prepare(Op& op, Arena& arena);
 [[nodiscard]] uint64_t read_scalar64(const Context& c, const Source& s);
 // Register 125 is reserved before GFX10 ("null" in LLVM's disassembly): writes to it are dropped.
 inline constexpr unsigned kNullRegister = 125;
+// Writes of the SALU update VCCZ, also those of one half of VCC.
 inline void write_scalar32(Context& c, unsigned reg, uint32_t value) {
+  if (reg == kNullRegister) return;
+  c.wave.sgpr[reg] = value;
+  if (reg / 2 == sreg::kVccLo / 2) c.wave.vccz = c.wave.vcc() == 0;
+}
+// v_readlane and v_readfirstlane leave VCCZ as it was.
+inline void write_scalar32_of_lane(Context& c, unsigned reg, uint32_t value) {
   if (reg != kNullRegister) c.wave.sgpr[reg] = value;
 }
-// A 64-bit write of VCC updates VCCZ.
 inline void write_scalar64(Context& c, unsigned reg, uint64_t value) {
   if (reg == kNullRegister) return;
   c.wave.set_sgpr64(reg, value);

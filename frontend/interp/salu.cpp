@@ -174,8 +174,8 @@ void register_compare(Registry& r) {
 void register_immediate(Registry& r) {
   WAVEJIT_S32(s_movk_i32, scc, s16(a));
   r.handler(Opcode::s_cmovk_i32, [](Context& c, const Op& o) -> Step {
-    if (c.wave.scc != 0)
-      write_scalar32(c, o.mask_reg, static_cast<uint32_t>(s16(static_cast<uint32_t>(o.sources[0].value))));
+    const auto b = static_cast<uint32_t>(s16(static_cast<uint32_t>(o.sources[0].value)));
+    write_scalar32(c, o.mask_reg, c.wave.scc != 0 ? b : c.wave.sgpr[o.mask_reg]);
     return Step::next;
   });
   r.handler(Opcode::s_addk_i32, [](Context& c, const Op& o) -> Step {

@@ -109,11 +109,11 @@ void register_moves(Registry& r) {
   WAVEJIT_S32(s_mov_b32, scc, a);
   WAVEJIT_S64(s_mov_b64, scc, a);
   r.handler(Opcode::s_cmov_b32, [](Context& c, const Op& o) -> Step {
-    if (c.wave.scc != 0) write_scalar32(c, o.mask_reg, read_scalar32(c, o.sources[0]));
+    write_scalar32(c, o.mask_reg, c.wave.scc != 0 ? read_scalar32(c, o.sources[0]) : c.wave.sgpr[o.mask_reg]);
     return Step::next;
   });
   r.handler(Opcode::s_cmov_b64, [](Context& c, const Op& o) -> Step {
-    if (c.wave.scc != 0) write_scalar64(c, o.mask_reg, read_scalar64(c, o.sources[0]));
+    write_scalar64(c, o.mask_reg, c.wave.scc != 0 ? read_scalar64(c, o.sources[0]) : c.wave.sgpr64(o.mask_reg));
     return Step::next;
   });
   r.handler(Opcode::s_movrels_b32, [](Context& c, const Op& o) { return relative_move(c, o, true, 1); });

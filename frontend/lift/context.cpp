@@ -224,6 +224,14 @@ Inst* Context::src_i16(Slot slot) {
   return operand.abs || operand.neg ? sext16(zext16(value)) : sext16(value);
 }
 
+// --- scalar results --------------------------------------------------------------------------------------------------
+
+void Context::set_s32(Slot slot, Inst* value) {
+  const unsigned reg = operand(slot).reg;
+  ssa.write32(reg, value);
+  if (reg / 2 == sreg::kVccLo / 2) ssa.update_vccz();
+}
+
 // --- vector results --------------------------------------------------------------------------------------------------
 
 Inst* Context::write_enable() {

@@ -51,7 +51,9 @@ class Context {
   Inst* s64(Slot slot) { return s64(operand(slot)); }
   Inst* smask(Slot slot) { return smask(operand(slot)); }
   Inst* m0() { return ssa.read32(sreg::kM0); }
-  void set_s32(Slot slot, Inst* value) { ssa.write32(operand(slot).reg, value); }
+  void set_s32(Slot slot, Inst* value);  // as the SALU: also a half of VCC updates VCCZ
+  // As v_readlane and v_readfirstlane, which leave VCCZ as it was.
+  void set_s32_of_lane(Slot slot, Inst* value) { ssa.write32(operand(slot).reg, value); }
   void set_s64(Slot slot, Inst* value) { ssa.write64(operand(slot).reg, value); }
   void set_smask(Slot slot, Inst* value) { ssa.write_mask(operand(slot).reg, value); }
   void set_scc(Inst* value) { ssa.write_scc(value); }

@@ -7,15 +7,15 @@ namespace {
 
 void v_readlane_b32(Context& c) {
   Inst* source = c.raw32(c.operand(Slot::src0));
-  c.set_s32(Slot::sdst, c.b.op(Op::readlane, {source, c.s32(Slot::src1)}));
+  c.set_s32_of_lane(Slot::sdst, c.b.op(Op::readlane, {source, c.s32(Slot::src1)}));
 }
 
 void v_readfirstlane_b32(Context& c) {
   const Operand& source = c.operand(Slot::src0);
   if (source.kind == OperandKind::vgpr || source.kind == OperandKind::agpr)
-    c.set_s32(Slot::sdst, c.b.op(Op::readfirstlane, {c.raw32(source), c.exec()}));
+    c.set_s32_of_lane(Slot::sdst, c.b.op(Op::readfirstlane, {c.raw32(source), c.exec()}));
   else
-    c.set_s32(Slot::sdst, c.s32(source));
+    c.set_s32_of_lane(Slot::sdst, c.s32(source));
 }
 
 // Ignores EXEC.

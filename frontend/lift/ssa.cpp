@@ -484,6 +484,14 @@ Inst* Ssa::read_vccz() {
   return view_at_end(current_, kVarVccz, PairView::halves);
 }
 
+void Ssa::update_vccz() {
+  Inst* vcc = read_mask(sreg::kVccLo);
+  State& state = states_[current_];
+  state.vccz = nullptr;
+  state.vccz_of = vcc;
+  state.defs.set(kVarVccz);
+}
+
 void Ssa::write_vccz(Inst* value) {
   State& state = states_[current_];
   state.vccz = value;

@@ -67,6 +67,7 @@ class Ssa {
   Inst* read_scc();
   void write_scc(Inst* value);
   Inst* read_vccz();
+  void update_vccz();            // to what VCC holds
   void write_vccz(Inst* value);  // alone, behind a write of VCC that may not have happened
   Inst* read_lds_size() { return view_at_end(current_, kVarLdsSize, PairView::halves); }          // i32
   Inst* read_scratch_base() { return view_at_end(current_, kVarScratchBase, PairView::halves); }  // i64

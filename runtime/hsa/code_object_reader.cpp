@@ -1,4 +1,4 @@
-// Readers: where code objects come from, memory or files.
+// Where code objects come from: readers of memory or files, and copies as HSA 1.0 has them.
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -91,5 +91,25 @@ WAVEJIT_HSA_API hsa_status_t hsa_code_object_reader_create_from_file(hsa_file_t 
 WAVEJIT_HSA_API hsa_status_t hsa_code_object_reader_destroy(hsa_code_object_reader_t reader) {
   return entry([&] {
     return state().readers.take(reader.handle) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER;
+  });
+}
+
+// The image may be freed or changed after the call, unlike that of a reader.
+WAVEJIT_HSA_API hsa_status_t hsa_code_object_deserialize(void* image, size_t bytes, const char*,
+                                                         hsa_code_object_t* out) {
+  return entry([&] {
+    if (!image || bytes == 0 || !out) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    auto object = std::make_shared<Reader>();
+    const auto* const begin = static_cast<const uint8_t*>(image);
+    object->copy.assign(begin, begin + bytes);
+    object->image = object->copy;
+    object->uri = uri_of(object->image);
+    out->handle = state().code_objects.add(std::move(object));
+    return HSA_STATUS_SUCCESS;
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_code_object_destroy(hsa_code_object_t object) {
+  return entry([&] {
+    return state().code_objects.take(object.handle) ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_CODE_OBJECT;
   });
 }

@@ -103,6 +103,19 @@ hsa_status_t load(Executable& executable, Agent& agent, const Reader& reader, hs
   return HSA_STATUS_SUCCESS;
 }
 
+// `source` is a handle in `sources`, or `unknown` is the result.
+hsa_status_t load(hsa_executable_t handle, hsa_agent_t agent_handle, Live<Reader>& sources, uint64_t source,
+                  hsa_status_t unknown, hsa_loaded_code_object_t* loaded) {
+  const auto executable = state().executables.find(handle.handle);
+  if (!executable) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
+  const std::lock_guard lock(executable->mutex);
+  if (executable->frozen) return HSA_STATUS_ERROR_FROZEN_EXECUTABLE;
+  Agent* agent = agent_of(agent_handle);
+  if (!agent || !agent->is_gpu()) return HSA_STATUS_ERROR_INVALID_AGENT;
+  const std::shared_ptr<Reader> reader = sources.find(source);
+  return reader ? load(*executable, *agent, *reader, loaded) : unknown;
+}
+
 // Variables that code objects only declare: the addresses are there when such an object is loaded.
 hsa_status_t define(hsa_executable_t handle, Agent* agent, const char* name, void* address, bool constant = false) {
   const auto executable = state().executables.find(handle.handle);
@@ -148,19 +161,17 @@ WAVEJIT_HSA_API hsa_status_t hsa_executable_destroy(hsa_executable_t handle) {
   });
 }
 
-WAVEJIT_HSA_API hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t handle, hsa_agent_t agent_handle,
-                                                                   hsa_code_object_reader_t reader_handle, const char*,
+WAVEJIT_HSA_API hsa_status_t hsa_executable_load_agent_code_object(hsa_executable_t executable, hsa_agent_t agent,
+                                                                   hsa_code_object_reader_t reader, const char*,
                                                                    hsa_loaded_code_object_t* loaded) {
   return entry([&] {
-    const auto executable = state().executables.find(handle.handle);
-    if (!executable) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
-    const std::lock_guard lock(executable->mutex);
-    if (executable->frozen) return HSA_STATUS_ERROR_FROZEN_EXECUTABLE;
-    Agent* agent = agent_of(agent_handle);
-    if (!agent || !agent->is_gpu()) return HSA_STATUS_ERROR_INVALID_AGENT;
-    const auto reader = state().readers.find(reader_handle.handle);
-    if (!reader) return HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER;
-    return load(*executable, *agent, *reader, loaded);
+    return load(executable, agent, state().readers, reader.handle, HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER, loaded);
+  });
+}
+WAVEJIT_HSA_API hsa_status_t hsa_executable_load_code_object(hsa_executable_t executable, hsa_agent_t agent,
+                                                             hsa_code_object_t object, const char*) {
+  return entry([&] {
+    return load(executable, agent, state().code_objects, object.handle, HSA_STATUS_ERROR_INVALID_CODE_OBJECT, nullptr);
   });
 }
 WAVEJIT_HSA_API hsa_status_t hsa_executable_load_program_code_object(hsa_executable_t, hsa_code_object_reader_t,

@@ -104,7 +104,7 @@ static __attribute__((noinline)) hsa_status_t decoded_info(const Symbol& symbol,
     const wavejit::codeobject::KernelDescriptor& d = (*kernel)->descriptor;
     switch (static_cast<uint32_t>(attribute)) {
       case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE:
-        return give(value, (d.kernarg_size + 15) / 16 * 16);
+        return give(value, d.kernarg_size);  // as ROCr: HSA wants a multiple of 16, clients the exact size
       case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT:
         return give(value, std::max(16u, (*kernel)->kernarg_align));
       case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE:

@@ -1,5 +1,5 @@
-// What programs of today do not call and still link to: code objects as HSA 1.0 had them (executables and readers took
-// their place in 1.1) and the finalizer of HSAIL programs, which ROCm has never had.
+// What programs link to and do not call: queries of code objects as HSA 1.0 had them (executables and readers took their place
+// in 1.1) and the finalizer of HSAIL programs, which ROCm has never had.
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ext_finalize.h>
 
@@ -15,9 +15,6 @@ using namespace wavejit::hsa;
 WAVEJIT_NOT_IMPLEMENTED(hsa_code_object_serialize, HSA_STATUS_ERROR_INVALID_CODE_OBJECT, hsa_code_object_t,
                         hsa_status_t (*)(size_t, hsa_callback_data_t, void**), hsa_callback_data_t, const char*, void**,
                         size_t*)
-WAVEJIT_NOT_IMPLEMENTED(hsa_code_object_deserialize, HSA_STATUS_ERROR_INVALID_CODE_OBJECT, void*, size_t, const char*,
-                        hsa_code_object_t*)
-WAVEJIT_NOT_IMPLEMENTED(hsa_code_object_destroy, HSA_STATUS_ERROR_INVALID_CODE_OBJECT, hsa_code_object_t)
 WAVEJIT_NOT_IMPLEMENTED(hsa_code_object_get_info, HSA_STATUS_ERROR_INVALID_CODE_OBJECT, hsa_code_object_t,
                         hsa_code_object_info_t, void*)
 WAVEJIT_NOT_IMPLEMENTED(hsa_code_object_get_symbol, HSA_STATUS_ERROR_INVALID_CODE_OBJECT, hsa_code_object_t,
@@ -28,8 +25,6 @@ WAVEJIT_NOT_IMPLEMENTED(hsa_code_object_iterate_symbols, HSA_STATUS_ERROR_INVALI
                         hsa_status_t (*)(hsa_code_object_t, hsa_code_symbol_t, void*), void*)
 WAVEJIT_NOT_IMPLEMENTED(hsa_code_symbol_get_info, HSA_STATUS_ERROR_INVALID_CODE_SYMBOL, hsa_code_symbol_t,
                         hsa_code_symbol_info_t, void*)
-WAVEJIT_NOT_IMPLEMENTED(hsa_executable_load_code_object, HSA_STATUS_ERROR_INVALID_CODE_OBJECT, hsa_executable_t,
-                        hsa_agent_t, hsa_code_object_t, const char*)
 
 namespace {
 const auto kInvalidProgram = static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_INVALID_PROGRAM);

@@ -61,7 +61,7 @@ struct Executable {
 struct Reader {
   std::span<const uint8_t> image;
   void* mapping = nullptr;    // of a file
-  std::vector<uint8_t> copy;  // of part of a file
+  std::vector<uint8_t> copy;  // of part of a file, or of an image that the caller may free
   std::string uri;
   Reader() = default;
   Reader(const Reader&) = delete;
@@ -79,6 +79,7 @@ struct LoadedModule {
 struct LoaderState {
   Live<Executable> executables;
   Live<Reader> readers;
+  Live<Reader> code_objects;                                                // of HSA 1.0: copies of images
   std::mutex mutex;                                                         // of what is below
   std::map<uint64_t, LoadedModule> loaded;                                  // by the highest kernel object
   std::unordered_map<uint64_t, std::shared_ptr<const KernelCode>> kernels;  // launched before, by kernel object

@@ -316,15 +316,22 @@ hsa_status_t region_info(const Pool& pool, uint32_t attribute, void* value) {
 }
 
 template <typename Handle>
-hsa_status_t each_pool(hsa_agent_t handle, hsa_status_t (*callback)(Handle, void*), void* data) {
-  const Agent* agent = agent_of(handle);
-  if (!agent) return HSA_STATUS_ERROR_INVALID_AGENT;
+hsa_status_t each_pool(const Agent& agent, hsa_status_t (*callback)(Handle, void*), void* data) {
   if (!callback) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  for (const auto& pool : agent->pools) {
+  for (const auto& pool : agent.pools) {
     const hsa_status_t status = callback({reinterpret_cast<uint64_t>(pool.get())}, data);
     if (status != HSA_STATUS_SUCCESS) return status;
   }
   return HSA_STATUS_SUCCESS;
+}
+
+// Regions are the memory that an agent can use, unlike pools: a device's include those of the host, which hold kernel arguments.
+hsa_status_t each_region(const Agent& agent, hsa_status_t (*callback)(hsa_region_t, void*), void* data) {
+  hsa_status_t status = each_pool(agent, callback, data);
+  if (!agent.is_gpu()) return status;
+  for (const auto& host : agents())
+    if (status == HSA_STATUS_SUCCESS && !host->is_gpu()) status = each_pool(*host, callback, data);
+  return status;
 }
 
 }  // namespace
@@ -339,7 +346,10 @@ constexpr auto kInvalidPool = static_cast<hsa_status_t>(HSA_STATUS_ERROR_INVALID
 WAVEJIT_HSA_API hsa_status_t hsa_amd_agent_iterate_memory_pools(hsa_agent_t agent,
                                                                 hsa_status_t (*callback)(hsa_amd_memory_pool_t, void*),
                                                                 void* data) {
-  return entry([&] { return each_pool(agent, callback, data); });
+  return entry([&] {
+    const Agent* a = agent_of(agent);
+    return a ? each_pool(*a, callback, data) : HSA_STATUS_ERROR_INVALID_AGENT;
+  });
 }
 WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_pool_get_info(hsa_amd_memory_pool_t handle,
                                                           hsa_amd_memory_pool_info_t attribute, void* value) {
@@ -407,7 +417,10 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_memory_migrate(const void*, hsa_amd_memory_
 
 WAVEJIT_HSA_API hsa_status_t hsa_agent_iterate_regions(hsa_agent_t agent, hsa_status_t (*callback)(hsa_region_t, void*),
                                                        void* data) {
-  return entry([&] { return each_pool(agent, callback, data); });
+  return entry([&] {
+    const Agent* a = agent_of(agent);
+    return a ? each_region(*a, callback, data) : HSA_STATUS_ERROR_INVALID_AGENT;
+  });
 }
 WAVEJIT_HSA_API hsa_status_t hsa_region_get_info(hsa_region_t handle, hsa_region_info_t attribute, void* value) {
   return entry([&] {

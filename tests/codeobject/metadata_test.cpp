@@ -155,6 +155,22 @@ TEST(MetadataMsgpack, ReadsEveryHiddenKind) {
   for (size_t i = 0; i < kinds.size(); ++i) EXPECT_EQ(kernels->front().args[i].kind, kinds[i]) << to_string(kinds[i]);
 }
 
+// As GCC states it of kernels without arguments.
+TEST(MetadataMsgpack, AlignmentOfNoArguments) {
+  const auto parsed = [](unsigned kernarg_bytes) {
+    return parse_msgpack(view(pack([&](auto& p) {
+                           p.pack_map(1).pack("amdhsa.kernels").pack_array(1);
+                           p.pack_map(4).pack(".name").pack("k").pack(".symbol").pack("k.kd");
+                           p.pack(".kernarg_segment_size").pack(kernarg_bytes).pack(".kernarg_segment_align").pack(0);
+                         })),
+                         0);
+  };
+  const auto kernels = parsed(0);
+  ASSERT_TRUE(kernels.has_value()) << kernels.error().message;
+  EXPECT_EQ(kernels->front().kernarg_align, KernelMetadata{}.kernarg_align);
+  EXPECT_FALSE(parsed(8).has_value());
+}
+
 TEST(MetadataMsgpack, SizesThatLieAllocateNothing) {
   using namespace std::string_literals;
   // An array32, map32, str32 or bin32 header that promises 4 Gi elements.

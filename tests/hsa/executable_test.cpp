@@ -42,6 +42,33 @@ TEST_F(HsaTest, VariablesOfTheProgram) {
   HSA(hsa_executable_destroy(executable));
 }
 
+// As HSA 1.0 loads code objects, with a copy of the image.
+TEST_F(HsaTest, CodeObjectsWithoutReaders) {
+  std::vector<uint8_t> code = code_object("kernels");
+  hsa_code_object_t object;
+  EXPECT_EQ(hsa_code_object_deserialize(nullptr, code.size(), nullptr, &object), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_code_object_deserialize(code.data(), 0, nullptr, &object), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  HSA(hsa_code_object_deserialize(code.data(), code.size(), nullptr, &object));
+  std::ranges::fill(code, uint8_t{0});
+  hsa_executable_t executable;
+  HSA(hsa_executable_create(HSA_PROFILE_FULL, HSA_EXECUTABLE_STATE_UNFROZEN, nullptr, &executable));
+  EXPECT_EQ(hsa_executable_load_code_object(executable, gpu_, {object.handle + 1}, nullptr),
+            HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
+  EXPECT_EQ(hsa_executable_load_code_object(executable, cpu_, object, nullptr), HSA_STATUS_ERROR_INVALID_AGENT);
+  HSA(hsa_executable_load_code_object(executable, gpu_, object, nullptr));
+  HSA(hsa_executable_freeze(executable, nullptr));
+  const KernelObject add = kernel(executable, "add");
+  EXPECT_EQ(add.kernarg_bytes % 16, 12u);  // a pointer and an int, not rounded up
+  auto* out = static_cast<uint32_t*>(allocate(256));
+  const hsa_signal_t done = signal(1);
+  dispatch(make_queue(), add, 64, {reinterpret_cast<uint64_t>(out), 3}, done);
+  ASSERT_TRUE(completes(done));
+  EXPECT_EQ(out[0], 3u);
+  HSA(hsa_executable_destroy(executable));
+  HSA(hsa_code_object_destroy(object));
+  EXPECT_EQ(hsa_code_object_destroy(object), HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
+}
+
 // As HIP copies to __constant__ variables: with a kernel that stores to them.
 TEST_F(HsaTest, KernelsWriteConstants) {
   hsa_executable_symbol_t symbol;

@@ -3,11 +3,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "fixture.h"
 
@@ -33,6 +35,37 @@ TEST_F(HsaTest, ProcessorsHaveNoMemoryOfTheirOwn) {
     EXPECT_EQ(info(cpu_, attribute), 0u);
     EXPECT_GT(info(gpu_, attribute), 0u);
   }
+}
+
+// Programs of HSA 1.0 look for the memory of kernel arguments among the regions of the device.
+TEST_F(HsaTest, RegionsOfADeviceIncludeThoseOfTheHost) {
+  const auto regions = [](hsa_agent_t agent) {
+    std::vector<uint64_t> all;
+    const auto add = [](hsa_region_t region, void* data) {
+      static_cast<std::vector<uint64_t>*>(data)->push_back(region.handle);
+      return HSA_STATUS_SUCCESS;
+    };
+    EXPECT_EQ(hsa_agent_iterate_regions(agent, add, &all), HSA_STATUS_SUCCESS);
+    return all;
+  };
+  const std::vector<uint64_t> of_gpu = regions(gpu_), of_cpu = regions(cpu_);
+  ASSERT_GT(of_gpu.size(), of_cpu.size());
+  EXPECT_TRUE(std::equal(of_cpu.rbegin(), of_cpu.rend(), of_gpu.rbegin()));
+  unsigned kernarg = 0;
+  for (const uint64_t region : of_gpu) {
+    uint32_t flags = 0;
+    HSA(hsa_region_get_info({region}, HSA_REGION_INFO_GLOBAL_FLAGS, &flags));
+    kernarg += (flags & HSA_REGION_GLOBAL_FLAG_KERNARG) != 0;
+  }
+  EXPECT_EQ(kernarg, 1u);
+  // The callback's status ends the iteration.
+  unsigned calls = 0;
+  const auto stop = [](hsa_region_t, void* data) {
+    ++*static_cast<unsigned*>(data);
+    return HSA_STATUS_INFO_BREAK;
+  };
+  EXPECT_EQ(hsa_agent_iterate_regions(gpu_, stop, &calls), HSA_STATUS_INFO_BREAK);
+  EXPECT_EQ(calls, 1u);
 }
 
 TEST_F(HsaTest, Allocations) {

@@ -141,7 +141,7 @@ TEST_F(HsaThreads, SymbolsWhileCodeIsLoaded) {
             uint32_t bytes = 0;
             good(
                 hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, &bytes));
-            EXPECT_EQ(bytes % 16, 0u);
+            EXPECT_EQ(bytes % 4, 0u);
             bool dynamic = true;
             good(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK, &dynamic));
             EXPECT_FALSE(dynamic);

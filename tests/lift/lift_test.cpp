@@ -305,12 +305,14 @@ TEST_F(LiftTest, TrapKeepsItsNumberAndTheState) {
   EXPECT_TRUE(has(Op::set_vgpr, 7)) << text();
 }
 
-TEST_F(LiftTest, VcczIsStaleAfterHalfWrites) {
-  lift("s_mov_b32 vcc_lo, 0\n s_cbranch_vccz there\n s_endpgm\n there:\n s_endpgm");
+TEST_F(LiftTest, VcczIsStaleAfterHalvesFromLanes) {
+  lift("v_readlane_b32 vcc_lo, v0, 0\n s_cbranch_vccz there\n s_endpgm\n there:\n s_endpgm");
   EXPECT_EQ(all(Op::get_vccz).size(), 1u) << text();
-  lift("s_mov_b64 vcc, s[0:1]\n s_cbranch_vccz there\n s_endpgm\n there:\n s_endpgm");
-  EXPECT_TRUE(all(Op::get_vccz).empty()) << text();
-  EXPECT_EQ(all(Op::mask_any).size(), 1u) << text();
+  for (const char* write : {"s_mov_b64 vcc, s[0:1]", "s_mov_b32 vcc_lo, s0", "s_mov_b32 vcc_hi, s0"}) {
+    lift(std::string(write) + "\n s_cbranch_vccz there\n s_endpgm\n there:\n s_endpgm");
+    EXPECT_TRUE(all(Op::get_vccz).empty()) << text();
+    EXPECT_EQ(all(Op::mask_any).size(), 1u) << text();
+  }
 }
 
 TEST_F(LiftTest, GlobalAddressFormsKeepTheirShape) {
