@@ -1,7 +1,7 @@
 """Scalar ALU: SOP1, SOP2, SOPC, SOPK. GCN3 and Vega ISA manuals, chapter "Instructions"."""
 import re
 
-from machine import ALL, MASK32, NotCovered
+from machine import ALL, MASK32, VCC, NotCovered
 from vector import signed, special
 
 OPS = {}
@@ -20,7 +20,10 @@ def read(machine, operand, size, signed_literal=False):
 
 
 def write(machine, operand, value, size):
+    """As the SALU, whose writes of one half of VCC update VCCZ, too (docs/isa-decisions.md)."""
     machine.set_scalar(operand.index, value & ((1 << size) - 1), size // 32)
+    if operand.index // 2 == VCC // 2:
+        machine.vccz = machine.vcc == 0
 
 
 def define(names, sizes, function):
@@ -165,6 +168,8 @@ def execute(machine, instruction):
     is_signed = "_i64" in instruction.name
     values = [read(machine, o, size, is_signed) for o, size in zip(sources, sizes[1:])]
     value, scc = function(machine, *values)
+    if value is None and "cmov" in instruction.name:
+        value = read(machine, operands[0], sizes[0])
     if value is not None:
         write(machine, operands[0], value, sizes[0])
     if scc is not None:
@@ -191,8 +196,9 @@ def compare_constant(machine, instruction):
 
 
 def move_constant(machine, instruction):
-    if instruction.name == "s_movk_i32" or machine.scc:
-        write(machine, instruction.operands[0], immediate(instruction.operands[1]), 32)
+    destination, constant = instruction.operands
+    moves = instruction.name == "s_movk_i32" or machine.scc
+    write(machine, destination, immediate(constant) if moves else read(machine, destination, 32), 32)
 
 
 def add_constant(machine, instruction):
