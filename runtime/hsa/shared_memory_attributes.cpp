@@ -11,6 +11,7 @@
 
 #include "internal/pages.h"
 #include "runtime/hsa/agent.h"
+#include "runtime/hsa/memory.h"
 #include "runtime/hsa/status.h"
 
 namespace wavejit::hsa {
@@ -220,6 +221,8 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_svm_attributes_set(void* memory, size_t byt
     for (const auto& pair : pairs)
       if (const hsa_status_t status = check(pair); status != HSA_STATUS_SUCCESS) return status;
     const Pages pages = pages_of(memory, bytes);
+    // The driver keeps attributes of the process's own memory only (svm_range_check_vm in kfd_svm.c).
+    if (holds_device_memory(pages.begin, pages.end)) return HSA_STATUS_ERROR;
     Ranges& ranges = Ranges::get();
     const std::lock_guard lock(ranges.mutex);
     ranges.change(pages.begin, pages.end, [&](auto& attributes) {

@@ -1,5 +1,6 @@
 // Memory: what pointers are known as, locked host memory, and memory of other processes.
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -105,6 +106,24 @@ TEST_F(HsaTest, RegisteredMemoryHasTwoAddresses) {
   EXPECT_EQ(hsa_amd_memory_unlock(middle), HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
+// The driver pins the pages of locked memory, so each of them has to be mapped.
+TEST_F(HsaTest, MemoryThatIsNotMappedCannotBeLocked) {
+  constexpr size_t kPage = 4096;
+  void* const mapped = mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto* const memory = static_cast<uint8_t*>(mapped);
+  ASSERT_EQ(munmap(memory + kPage, kPage), 0);
+  void* agent = nullptr;
+  EXPECT_EQ(hsa_amd_memory_lock_to_pool(memory, kPage + 1, nullptr, 0, host_pool_, 0, &agent), HSA_STATUS_ERROR);
+  EXPECT_EQ(hsa_amd_memory_lock(memory + 8, 2 * kPage, nullptr, 0, &agent), HSA_STATUS_ERROR);
+  EXPECT_EQ(hsa_amd_memory_lock(memory + kPage, 4, nullptr, 0, &agent), HSA_STATUS_ERROR);
+  EXPECT_EQ(info_of(memory).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
+  HSA(hsa_amd_memory_lock(memory + 8, kPage - 8, nullptr, 0, &agent));
+  HSA(hsa_amd_memory_unlock(memory + 8));
+  munmap(memory, kPage);
+  munmap(memory + 2 * kPage, kPage);
+}
+
 // No write of another thread to the pages is lost while they are moved.
 TEST_F(HsaTest, RegisteringWhileAnotherThreadWrites) {
   constexpr size_t count = 1 << 18;
@@ -170,6 +189,11 @@ TEST_F(HsaTest, AttributesOfRanges) {
   EXPECT_EQ(set(0, 1, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION, 12345), HSA_STATUS_ERROR_INVALID_AGENT);
   EXPECT_EQ(set(0, 1, HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, gpu_.handle), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(set(0, 1, 77, 1), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  // Devices' own memory has no attributes, and neither has a range that only touches it.
+  auto* const device = static_cast<uint8_t*>(allocate(2 * kPage));
+  hsa_amd_svm_attribute_pair_t mostly{HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 1};
+  EXPECT_EQ(hsa_amd_svm_attributes_set(device + kPage, kPage, &mostly, 1), HSA_STATUS_ERROR);
+  EXPECT_EQ(hsa_amd_svm_attributes_set(device - kPage, kPage + 1, &mostly, 1), HSA_STATUS_ERROR);
   // Memory that is given back takes it along.
   HSA(hsa_amd_memory_pool_free(memory));
   EXPECT_EQ(get(0, 4, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION), 0u);
