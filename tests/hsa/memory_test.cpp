@@ -194,6 +194,7 @@ TEST_F(HsaTest, AttributesOfRanges) {
   hsa_amd_svm_attribute_pair_t mostly{HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 1};
   EXPECT_EQ(hsa_amd_svm_attributes_set(device + kPage, kPage, &mostly, 1), HSA_STATUS_ERROR);
   EXPECT_EQ(hsa_amd_svm_attributes_set(device - kPage, kPage + 1, &mostly, 1), HSA_STATUS_ERROR);
+  EXPECT_EQ(hsa_amd_svm_attributes_get(device + 5, 1, &mostly, 1), HSA_STATUS_ERROR);
   // Memory that is given back takes it along.
   HSA(hsa_amd_memory_pool_free(memory));
   EXPECT_EQ(get(0, 4, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION), 0u);
