@@ -120,13 +120,13 @@ hsa_status_t release(void* pointer) {
   return HSA_STATUS_SUCCESS;
 }
 
-bool holds_device_memory(uint64_t begin, uint64_t end) {
+bool holds_pool_memory(uint64_t begin, uint64_t end) {
   const std::lock_guard lock(allocations().mutex);
   const auto& all = allocations().all;
   for (auto it = all.lower_bound(end); it != all.begin();) {
     const Allocation& a = (--it)->second;
     if (a.address + std::max(a.bytes, a.mapped_bytes) <= begin) return false;
-    if (a.pool && a.pool->agent->is_gpu()) return true;
+    if (a.pool) return true;
   }
   return false;
 }

@@ -39,8 +39,8 @@ struct Allocation {
 // The allocation or mapping (virtual_memory.h) that holds `address`.
 [[nodiscard]] std::optional<Allocation> find_allocation(uint64_t address);
 
-// True if a device's pool has allocated memory in [begin, end).
-[[nodiscard]] bool holds_device_memory(uint64_t begin, uint64_t end);
+// True if a part of [begin, end) is an allocation of a pool.
+[[nodiscard]] bool holds_pool_memory(uint64_t begin, uint64_t end);
 
 // Makes an allocation one that other processes can map, from the file that is returned (of this process; -1: there is
 // no such allocation, or no memory). Its contents stay.

@@ -150,9 +150,9 @@ TEST_F(HsaTest, RegisteringWhileAnotherThreadWrites) {
 // What hipMemAdvise says and hipMemRangeGetAttribute asks.
 TEST_F(HsaTest, AttributesOfRanges) {
   constexpr size_t kPage = 4096;
-  void* allocated = nullptr;
-  HSA(hsa_amd_memory_pool_allocate(host_pool_, 4 * kPage, 0, &allocated));
-  auto* memory = static_cast<uint8_t*>(allocated);
+  void* const mapped = mmap(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto* memory = static_cast<uint8_t*>(mapped);
   const auto set = [&](size_t first, size_t pages, uint64_t attribute, uint64_t value) {
     hsa_amd_svm_attribute_pair_t pair{attribute, value};
     return hsa_amd_svm_attributes_set(memory + first * kPage + 1, pages * kPage - 2, &pair, 1);
@@ -189,16 +189,16 @@ TEST_F(HsaTest, AttributesOfRanges) {
   EXPECT_EQ(set(0, 1, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION, 12345), HSA_STATUS_ERROR_INVALID_AGENT);
   EXPECT_EQ(set(0, 1, HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, gpu_.handle), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(set(0, 1, 77, 1), HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  // Devices' own memory has no attributes, and neither has a range that only touches it.
-  auto* const device = static_cast<uint8_t*>(allocate(2 * kPage));
-  hsa_amd_svm_attribute_pair_t mostly{HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 1};
-  EXPECT_EQ(hsa_amd_svm_attributes_set(device + kPage, kPage, &mostly, 1), HSA_STATUS_ERROR);
-  EXPECT_EQ(hsa_amd_svm_attributes_set(device - kPage, kPage + 1, &mostly, 1), HSA_STATUS_ERROR);
-  EXPECT_EQ(hsa_amd_svm_attributes_get(device + 5, 1, &mostly, 1), HSA_STATUS_ERROR);
-  // Memory that is given back takes it along.
-  HSA(hsa_amd_memory_pool_free(memory));
-  EXPECT_EQ(get(0, 4, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION), 0u);
-  EXPECT_EQ(get(2, 1, HSA_AMD_SVM_ATTRIB_READ_MOSTLY), 0u);
+  munmap(memory, 4 * kPage);
+
+  // Memory of pools has no attributes, and neither has a range that only touches it.
+  for (const bool of_device : {true, false}) {
+    auto* const pooled = static_cast<uint8_t*>(allocate(2 * kPage, of_device));
+    hsa_amd_svm_attribute_pair_t mostly{HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 1};
+    EXPECT_EQ(hsa_amd_svm_attributes_set(pooled + kPage, kPage, &mostly, 1), HSA_STATUS_ERROR);
+    EXPECT_EQ(hsa_amd_svm_attributes_set(pooled - kPage, kPage + 1, &mostly, 1), HSA_STATUS_ERROR);
+    EXPECT_EQ(hsa_amd_svm_attributes_get(pooled + 5, 1, &mostly, 1), HSA_STATUS_ERROR);
+  }
 }
 
 TEST_F(HsaTest, MemoryOfAnotherProcess) {
