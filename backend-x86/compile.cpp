@@ -9,6 +9,7 @@
 #include "backend-x86/lir/passes/fold_loads.h"
 #include "backend-x86/lir/passes/jump_tables.h"
 #include "backend-x86/lir/passes/narrow_registers.h"
+#include "backend-x86/lir/passes/reuse_flags.h"
 #include "backend-x86/lir/passes/straighten_jumps.h"
 #include "backend-x86/lir/text.h"
 #include "backend-x86/lir/verify.h"
@@ -115,6 +116,7 @@ Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& functi
   };
   if (auto done = emitter.run(); !done) return tl::make_unexpected(done.error());
   if (options.optimisations.has(Optimisation::narrow_values)) lir::narrow_registers(lir);
+  if (options.optimisations.has(Optimisation::reused_flags)) lir::reuse_flags(lir);
   if (options.optimisations.has(Optimisation::folded_loads)) lir::fold_loads(lir);
   finished("emit");
   std::string listing;

@@ -6,6 +6,7 @@
 #   scripts/fuzz.sh [--build DIR] [--state DIR] [--instructions N | --hours H] [--slice SECONDS] [--seed S] [TARGET...]
 #   scripts/fuzz.sh [--state DIR] --summary
 #   scripts/fuzz.sh --programs [...]     whole programs instead: scripts/programs.sh with the arguments that follow
+#   scripts/fuzz.sh --csmith [...]       programs of Csmith: scripts/csmith.sh with the arguments that follow
 #   scripts/fuzz.sh --assembly [...]     whole kernels in assembly: scripts/assembly.sh with the arguments that follow
 #   scripts/fuzz.sh --hostile [...]      calls that no program should make: scripts/hostile.sh with the arguments that follow
 #   scripts/fuzz.sh --schedules [...]    kernels in drawn orders: scripts/schedules.sh with the arguments that follow
@@ -19,6 +20,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 [ "${1:-}" != --programs ] || exec scripts/programs.sh "${@:2}"
+[ "${1:-}" != --csmith ] || exec scripts/csmith.sh "${@:2}"
 [ "${1:-}" != --assembly ] || exec scripts/assembly.sh "${@:2}"
 [ "${1:-}" != --hostile ] || exec scripts/hostile.sh "${@:2}"
 [ "${1:-}" != --schedules ] || exec scripts/schedules.sh "${@:2}"

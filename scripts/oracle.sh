@@ -1,8 +1,8 @@
 #!/bin/sh
 # Second opinions at length, on every engine: buffers, memory formats and images against exact models in Python
 # (tests/formats, 2,000 cases of each kind, fresh seed); 128 instructions against LLVM's constant folder (tests/folding,
-# 24 cases of each, fresh seed); then floating-point instructions against MPFR (tests/model,
-# run_sweep.cpp), all 256 combinations of rounding and denormals for 16-bit sources and hard cases, 2^28 inputs of each
+# 24 cases of each, fresh seed); all cases of tests/isa against their evaluator in Python (tests/isa/reference, no engine);
+# then floating-point instructions against MPFR (tests/model, run_sweep.cpp), all 256 combinations of rounding and denormals for 16-bit sources and hard cases, 2^28 inputs of each
 # 32- and 64-bit source; last what they leave in TRAPSTS (run_exceptions.cpp), in all 256 combinations.
 # Usage: scripts/oracle.sh [--full] [--jobs N] [--cases N] [arguments of wavejit_model, such as --only "^v_sin_f32$" or --log2 24]
 #   --cases N  of each kind of memory access, instead of 2,000
@@ -46,6 +46,7 @@ run_cases() {  # NAME GENERATOR ARGUMENT...: its cases on every engine
 }
 run_cases formats "$root/tests/formats/generate.py" --count "$cases_of_each"
 run_cases folding "$root/tests/folding/generate.py" --count "$(((cases_of_each + 83) / 84))"
+python3 -B "$root/tests/isa/reference/evaluate.py" --quiet || failed=$((failed + 1))
 
 # The opcodes in parts that run side by side; one that ends early makes room for the next.
 parts=$((jobs * 8))

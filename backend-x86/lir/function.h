@@ -46,6 +46,10 @@ struct Convention {
   return operand.signature().size();
 }
 
+[[nodiscard]] inline bool is_virtual(const asmjit::Operand& op) {
+  return op.isReg() && asmjit::Operand::isVirtId(op.id());
+}
+
 struct VirtualRegister {
   asmjit::OperandSignature signature{};  // of the whole register
   asmjit::TypeId type{};                 // what it holds, which decides how it is moved

@@ -304,19 +304,25 @@ void Emitter::plan_fusions() {
           break;
         }
         case Op::splat: {
-          const Inst* load = inst->operands[0];
-          const bool dword = load->op == Op::load_lane && load->mem.bytes == 4 && load->mem.count == 1 &&
-                             load->mem.space != Space::flat && load->operands[0]->is_const(1);
+          const Inst* scalar = inst->operands[0];
+          const Inst* load = scalar->op == Op::extract ? scalar->operands[0] : scalar;
+          const bool dword = load->op == Op::load_lane && load->mem.bytes == 4 && load->mem.space != Space::flat &&
+                             (load->mem.count == 1) == (load == scalar) && load->operands[0]->is_const(1);
           // Users of other kinds may take the scalar.
           const bool computes = std::all_of(inst->users.begin(), inst->users.end(), [&](const Inst* user) {
             const bool bitwise = user->op == Op::xor_ || user->op == Op::and_;
             const bool here = bitwise ? is_narrow(inst) : user->op >= Op::fadd_f32 && user->op <= Op::fcmp_f32;
             return (user->op == Op::phi && is_narrow(inst)) || (user->parent == inst->parent && here);
           });
+          if (!dword || !computes || lane_addresses_.is_scalar(inst) || !single(scalar, *inst)) break;
+          // One of several dwords: the load makes the vector.
+          if (load != scalar) {
+            fused_[scalar->id] = is_narrow(inst) && on(Optimisation::uniform_values) && load->parent == inst->parent;
+            break;
+          }
           // No other access in between, so that the first of several faults stays the first, and nothing is stored.
           const auto after = std::find(block->insts.begin(), block->insts.end(), load);
-          if (dword && computes && !lane_addresses_.is_scalar(inst) && single(load, *inst) &&
-              std::none_of(after, std::find(after, block->insts.end(), inst),
+          if (std::none_of(after, std::find(after, block->insts.end(), inst),
                            [load](const Inst* other) { return other != load && !ir::is_pure(other->op); }))
             fused_[load->id] = true;
           break;

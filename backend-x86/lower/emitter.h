@@ -499,6 +499,7 @@ class Emitter {
   bool emit_lane_loop(const Inst& inst);
   void emit_lane_access(const Inst& inst);
   void emit_load_for_all_lanes(const Inst& splat, unsigned chunk);
+  void emit_loaded_dwords(const Inst& load, unsigned first, unsigned count, const Mem& from);
   [[nodiscard]] Mem place_of_lane(const Inst& access, const Mem& address, unsigned element, unsigned bytes);
   [[nodiscard]] Mem address_of_lane(const Inst& access);
   void call_for_flat_lane(const Inst& inst, const Mem& where);
@@ -645,7 +646,9 @@ class Emitter {
   std::vector<WideValues> wide_;
   std::vector<bool> in_state_;  // reads and writes of the wave state, and what is between them and sums that live there
   std::vector<bool> with_access_;  // instructions for which a wide access does everything
-  std::vector<Label> labels_;      // by block id
+  std::unordered_map<const Inst*, Vec>
+      loaded_numbers_;         // that loads for one lane have made for splats which share registers
+  std::vector<Label> labels_;  // by block id
   std::vector<const Inst*> segment_;
   // Facts about the segment for must_flush_before().
   struct SegmentFacts {

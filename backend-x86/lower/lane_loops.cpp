@@ -152,8 +152,12 @@ Mem Emitter::place_of_lane(const Inst& access, const Mem& address, unsigned elem
 
 void Emitter::emit_load_for_all_lanes(const Inst& splat, unsigned chunk) {
   const Inst& load = *splat.operands[0];
-  const Mem address = address_of_lane(load);
   const Vec to = dst(splat, chunk);
+  if (load.op == Op::extract) {  // emit_loaded_dwords() has loaded it
+    if (classes_.is_shared(&splat)) isa_->mov(to, loaded_numbers_.at(&splat));
+    return;
+  }
+  const Mem address = address_of_lane(load);
   const Mem from = place_of_lane(load, address, 0, 4);
   cc_.emit(I::kIdVpbroadcastd, to, from);
 }
@@ -200,17 +204,53 @@ void Emitter::emit_lane_access(const Inst& inst) {
                                                     : Gp(value.r32()));
     } else if (mem.bytes < 4) {
       cc_.emit(mem.sign_extend ? I::kIdMovsx : I::kIdMovzx, dst_gp(inst, i), place(i, mem.bytes));
-    } else if (i + 1 < mem.count) {
-      const Gp pair = cc_.new_gp64();
-      cc_.mov(pair, place(i, 8));
-      cc_.mov(dst_gp(inst, i), pair.r32());
-      cc_.shr(pair, 32);
-      cc_.mov(dst_gp(inst, ++i), pair.r32());
     } else {
-      cc_.mov(dst_gp(inst, i), place(i, 4));
+      const unsigned count = std::min(2u, mem.count - i);
+      emit_loaded_dwords(inst, i, count, place(i, 4 * count));
+      i += count - 1;
     }
   }
   cc_.bind(skip);
+}
+
+// One dword of a load for one lane, or two, to scalars, or to vectors where plan_fusions() says so.
+void Emitter::emit_loaded_dwords(const Inst& load, unsigned first, unsigned count, const Mem& from) {
+  const auto vector_of = [&](unsigned element) -> std::optional<Vec> {
+    for (const Inst* user : load.users) {
+      if (user->op != Op::extract || user->imm != element || !is_fused(user)) continue;
+      const Inst& splat = *user->users[0];
+      return classes_.is_shared(&splat) ? loaded_numbers_[&splat] = isa_->vec() : dst(splat, first_chunk());
+    }
+    return std::nullopt;
+  };
+  const std::optional<Vec> low = vector_of(first), high = count == 2 ? vector_of(first + 1) : std::nullopt;
+  const bool narrow = cc_.set_narrow(true);
+  if (count == 1 && low) {
+    cc_.emit(I::kIdVpbroadcastd, *low, from);
+  } else if (count == 1) {
+    cc_.mov(dst_gp(load, first), from);
+  } else if (low && high) {
+    const Vec both = isa_->vec();
+    cc_.emit(I::kIdVpbroadcastq, both, from);
+    cc_.emit(I::kIdVpshufd, *low, both, 0x00);
+    cc_.emit(I::kIdVpshufd, *high, both, 0x55);
+  } else {
+    const auto to_dword = [&](const std::optional<Vec>& vector, unsigned element, const Gp& value) {
+      if (!vector) {
+        cc_.mov(dst_gp(load, element), value);
+        return;
+      }
+      const Vec dword = isa_->vec();
+      cc_.emit(I::kIdVmovd, dword.xmm(), value);
+      cc_.emit(I::kIdVpbroadcastd, *vector, dword.xmm());
+    };
+    const Gp pair = cc_.new_gp64();
+    cc_.mov(pair, from);
+    to_dword(low, first, pair.r32());
+    cc_.shr(pair, 32);
+    to_dword(high, first + 1, pair.r32());
+  }
+  (void)cc_.set_narrow(narrow);
 }
 
 void Emitter::call_for_flat_lane(const Inst& inst, const Mem& where) {

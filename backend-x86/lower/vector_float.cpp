@@ -127,7 +127,10 @@ void Emitter::fminmax(uint32_t attr, const Vec& d, const Vec& a_in, const Vec& b
     b = select(compare(kEqual, b, zero), isa_->and_(b, constant(sign)), b);
   }
   const InstId id = wide ? (want_max ? I::kIdVmaxpd : I::kIdVminpd) : (want_max ? I::kIdVmaxps : I::kIdVminps);
-  Vec r = isa_->make(id, a, b);  // b when either is NaN or both are zero
+  // Where the result has a register of its own, the code for odd numbers still finds the operands.
+  const bool in_line = cc_.is_narrow() && !wide && !flush && on(Optimisation::ordinary_numbers);
+  Vec r = in_line && d.id() != a.id() && d.id() != b.id() ? d : isa_->vec();
+  cc_.emit(id, r, a, b);  // b when either is NaN or both are zero
   const auto equal = [&] {
     const Vec signs = want_max ? isa_->and_(a, b) : isa_->or_(a, b);
     return select(compare(kEqual, a, b), signs, r);
@@ -143,7 +146,7 @@ void Emitter::fminmax(uint32_t attr, const Vec& d, const Vec& a_in, const Vec& b
     }
     isa_->mov(r, result);
   };
-  if (cc_.is_narrow() && !wide && !flush && on(Optimisation::ordinary_numbers)) {
+  if (in_line) {
     const Label odd = cc_.new_label(), join = cc_.new_label();
     cc_.vucomiss(a.xmm(), b.xmm());
     cc_.je(odd);  // equal, or one is a NaN
@@ -154,7 +157,8 @@ void Emitter::fminmax(uint32_t attr, const Vec& d, const Vec& a_in, const Vec& b
       with_nans();
       cc_.jmp(join);
     });
-    return isa_->mov(d, r);
+    if (r.id() != d.id()) isa_->mov(d, r);
+    return;
   }
   r = equal();
   if (signalling && on(Optimisation::ordinary_numbers))

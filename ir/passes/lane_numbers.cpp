@@ -1,7 +1,7 @@
 // Numbers in floating point that the copies of loops for one lane (lane_copier.h) load and store.
 //
-// A load of one lane gives a scalar, but arithmetic takes vectors. If only arithmetic uses the scalar, also through phis, the pass
-// makes the vector right behind the load: the host does both in one instruction. A change of the sign in between becomes one of the
+// A load of one lane gives scalars, but arithmetic takes vectors. If only arithmetic uses a scalar, also through phis, the pass
+// makes the vector right behind the load: the host does both in one instruction, and two dwords in three. A change of the sign in between becomes one of the
 // vector, and later a part of a multiply-add. In the other direction, a dword of a vector may only be stored. Then the pass reads it
 // from the vector in front of the store, which is one instruction of the host, too.
 #include <algorithm>
@@ -23,8 +23,11 @@ bool changes_sign(const Inst& inst) {
                                        (inst.op == Op::and_ && inst.operands[1]->is_const(kSign - 1)));
 }
 
+// A load of one dword, or one of several that a load has.
 bool loads_dword(const Inst& inst) {
-  return inst.op == Op::load_lane && inst.mem.bytes == 4 && inst.mem.count == 1 && inst.mem.space != Space::flat;
+  const Inst& load = inst.op == Op::extract ? *inst.operands[0] : inst;
+  return load.op == Op::load_lane && load.mem.bytes == 4 && (load.mem.count == 1) == (&load == &inst) &&
+         load.mem.space != Space::flat;
 }
 
 class LaneNumbers {
@@ -103,7 +106,7 @@ class LaneNumbers {
     Inst* made = nullptr;
     const auto place = std::ranges::find(number->parent->insts, number);
     Inst* const behind = *(place + 1);
-    if (number->op == Op::load_lane) {
+    if (loads_dword(*number)) {
       made = function_.create(Op::splat, kV32, {number});
       function_.count(Rule::number_loaded);
     } else {

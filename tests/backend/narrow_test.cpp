@@ -1,6 +1,7 @@
 // Values of which only lane 0 is read are computed in 128 bits, with the results that all lanes' code has.
 #include <gmock/gmock.h>
 
+#include <array>
 #include <functional>
 
 #include "backend-x86/lower/narrow_values.h"
@@ -146,6 +147,69 @@ TEST_P(Narrow, BranchesAgree) {
     ASSERT_EQ(other->vgpr[6][0], other->sgpr[kFirstResult]) << relations << ' ' << i;
     for (unsigned lane = 0; lane < 64; ++lane) ASSERT_EQ(wave->vgpr[5][lane], other->vgpr[5][lane]);
   }
+}
+
+// Dwords that a load for one lane has: each is used as a number, as a scalar, or not at all, and the first number by a phi, too.
+TEST_P(Narrow, LoadedDwords) {
+  constexpr uint32_t kMode = kModes[2], kPhi = 5;
+  std::array<uint32_t, 4> data{0x3f800000, 0x40000000, 0x40400000, 0x40800000};
+  for (const unsigned count : {2u, 3u, 4u})
+    for (unsigned uses = 0; uses < 1u << 2 * count; ++uses) {
+      ir::Function function("test");
+      ir::Block *entry = function.add_block(), *load = function.add_block(), *end = function.add_block();
+      function.entries.push_back({0, entry});
+      Builder e(function, entry);
+      Inst* address = e.op(Op::get_sgpr64, {}, 0, 2);
+      Inst* other = e.v32(0);
+      e.cond_br(e.icmp(ir::ICmp::ne, e.op(Op::get_sgpr, {}, 0, 4), e.i32(0)), load, end);
+      Builder b(function, load);
+      Inst* loaded = b.op_typed(Op::load_lane, {ir::TypeKind::i32, static_cast<uint8_t>(count)}, {b.i1(true), address});
+      loaded->mem = {.space = ir::Space::global,
+                     .form = ir::AddressForm::base_only,
+                     .bytes = 4,
+                     .count = static_cast<uint8_t>(count)};
+      Inst* number = nullptr;
+      std::array<uint32_t, 4> expected{};
+      for (unsigned i = 0; i < count; ++i) {
+        const unsigned use = uses >> 2 * i & 3;
+        if (use == 0) continue;
+        Inst* value = b.op_typed(Op::extract, ir::kI32, {loaded}, 0, i);
+        expected[i] = data[i];
+        if (use != 1) {
+          Inst* vector = b.op(Op::splat, {value});
+          if (number == nullptr && use == 3) number = vector;
+          value = b.op(Op::readlane, {b.op(Op::fadd_f32, {vector, vector}, kMode), b.i32(0)});
+          expected[i] += 1u << 23;
+        }
+        b.op(Op::set_sgpr, {value}, 0, kFirstResult + i);
+      }
+      b.br(end);
+      Builder last(function, end);
+      if (number != nullptr) {
+        Inst* phi = last.op_typed(Op::phi, ir::kV32, {other, number});
+        Inst* sum = last.op(Op::fadd_f32, {phi, phi}, kMode);
+        last.op(Op::set_sgpr, {last.op(Op::readlane, {sum, last.i32(0)})}, 0, kFirstResult + kPhi);
+      }
+      last.exit(ExitReason::kEnd, 0x2000);
+      ASSERT_EQ(ir::verify(function), "") << ir::print(function);
+      TestWave wave;
+      const auto place = reinterpret_cast<uint64_t>(data.data());
+      wave->sgpr[2] = static_cast<uint32_t>(place);
+      wave->sgpr[3] = static_cast<uint32_t>(place >> 32);
+      wave->sgpr[4] = 1;
+      ASSERT_EQ(run(function, GetParam(), wave), ExitReason::kEnd);
+      const auto use_of = [&](unsigned i) { return uses >> 2 * i & 3; };
+      for (unsigned i = 0; i < count; ++i) {
+        if (use_of(i) == 0) continue;
+        EXPECT_EQ(wave->sgpr[kFirstResult + i], expected[i]) << count << ' ' << uses;
+      }
+      for (unsigned i = 0; i < count; ++i) {
+        if (use_of(i) != 3) continue;
+        EXPECT_EQ(wave->sgpr[kFirstResult + kPhi], expected[i]) << count << ' ' << uses;
+        break;
+      }
+      if (HasFailure()) return;
+    }
 }
 
 // A phi in a loop, whose value is read as a whole at the end, is not narrow, nor is what goes into it.

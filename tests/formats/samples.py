@@ -119,6 +119,40 @@ def as_number(bits, number):
     return F32.value(bits)
 
 
+# ---- Filters. `footprints(level, linear)` gives texels and weights of x, y and z, `texel(x, y, z, level)` four registers ----
+
+
+def gathered(level, footprints, texel, layer, component):
+    """The component of the four texels of gather4."""
+    (x0, _), (x1, _) = footprints(level, True)[0]
+    (y0, _), (y1, _) = footprints(level, True)[1]
+    return [texel(x, y, layer, level)[component] for x, y in ((x0, y1), (x1, y1), (x1, y0), (x0, y0))]
+
+
+def levels_and_shares(lod, levels, mips):
+    """Levels, and how much of each in 1/256. `mips`: the sampler's filter of levels: none, nearest, linear."""
+    if mips != 2:
+        return [(nearest_level(lod, levels) if mips == 1 else 0, 256)]
+    fixed = in_256ths(lod, levels)
+    return [(fixed // 256, 256 - fixed % 256), (fixed // 256 + 1, fixed % 256)]
+
+
+def filtered(shares, linear, footprints, texel, kind):
+    """Register contents: the weighted sum of texels of number format `kind`."""
+    sums = [Fraction(0)] * 4
+    for level, share in shares:
+        if share == 0:
+            continue
+        axes = footprints(level, linear)
+        for z, wz in axes[2]:
+            for y, wy in axes[1]:
+                for x, wx in axes[0]:
+                    weight = Fraction(share * wx * wy * wz, 256**4)
+                    if weight != 0:
+                        sums = [s + weight * as_number(v, kind) for s, v in zip(sums, texel(x, y, z, level))]
+    return [int(s) & 0xFFFFFFFF if kind in (formats.UINT, formats.SINT) else F32.encode(s) for s in sums]
+
+
 # ---- Cases ----
 
 
@@ -247,30 +281,10 @@ def sample(rng, number, gathers=False):
 
         try:
             if gathers:
-                level = nearest_level(lod, levels)
-                (x0, _), (x1, _) = footprints(level, True)[0]
-                (y0, _), (y1, _) = footprints(level, True)[1]
-                result = [texel(x, y, layer, level)[component] for x, y in ((x0, y1), (x1, y1), (x1, y0), (x0, y0))]
+                result = gathered(nearest_level(lod, levels), footprints, texel, layer, component)
             else:
-                linear = min_linear if lod.above(0) else mag_linear
-                if mips == 2:
-                    fixed = in_256ths(lod, levels)
-                    shares = [(fixed // 256, 256 - fixed % 256), (fixed // 256 + 1, fixed % 256)]
-                else:
-                    shares = [(nearest_level(lod, levels) if mips == 1 else 0, 256)]
                 kind = formats.UNORM if compares else image.number
-                sums = [Fraction(0)] * 4
-                for level, share in shares:
-                    if share == 0:
-                        continue
-                    axes = footprints(level, linear)
-                    for z, wz in axes[2]:
-                        for y, wy in axes[1]:
-                            for x, wx in axes[0]:
-                                weight = Fraction(share * wx * wy * wz, 256**4)
-                                if weight != 0:
-                                    sums = [s + weight * as_number(v, kind) for s, v in zip(sums, texel(x, y, z, level))]
-                result = [int(s) & 0xFFFFFFFF if kind in (formats.UINT, formats.SINT) else F32.encode(s) for s in sums]
+                result = filtered(levels_and_shares(lod, levels, mips), min_linear if lod.above(0) else mag_linear, footprints, texel, kind)
         except Outside:
             return None
         for i, row in enumerate(rows):

@@ -25,6 +25,9 @@
 //   unsupported MNEMONIC             every engine stops at this instruction with the error for what is unsupported; the
 //                                    rest of the state is as stated
 //
+// tests/isa/reference/evaluate.py computes the expected sections from the documents, compares, and writes those of new
+// cases; tests/isa/reference/not_covered.txt has what it cannot compute.
+//
 // Numbers: integers (decimal, hexadecimal, negative), floats with a point ("1.0", "-0.0", "inf", "nan" = quiet NaN of
 // any payload) of 32 bits; with suffix h 16 bits, d 64 bits (v[0:1] = 1.5d).
 #pragma once

@@ -123,6 +123,7 @@ constexpr std::pair<std::string_view, std::string_view> kKnownToChange[] = {
     {"branch-facts", "leaving_shows_scc"},
     {"threaded-branches", "cases_of_lanes"},
     {"jump-tables", "cases_of_lanes"},
+    {"reused-flags", "cases_of_lanes"},
     {"loop-bounds", "words_in_turn"},
     {"narrow-values", "search_in_floats"},
     {"stream-checks", "streams_rows_own"},

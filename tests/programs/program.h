@@ -104,7 +104,10 @@ typedef double f64;
 
 static u32 program_lid, program_group, program_size;
 
-enum { kLanes = 64, kMostItems = 256, kStackBytes = 256 << 10 };
+#ifndef PROGRAM_STACK_BYTES  // of a fiber
+#define PROGRAM_STACK_BYTES (256 << 10)
+#endif
+enum { kLanes = 64, kMostItems = 256, kStackBytes = PROGRAM_STACK_BYTES };
 static ucontext_t program_main, program_fibers[kMostItems];
 static char program_done[kMostItems];
 static char* program_stacks;

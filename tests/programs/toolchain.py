@@ -9,6 +9,7 @@ import random
 import shutil
 import signal
 import subprocess
+from collections.abc import Sequence
 
 HEADER = pathlib.Path(__file__).resolve().parent / "program.h"
 LEVELS = ("O0", "O1", "O3", "Os")
@@ -48,10 +49,11 @@ class Combination:
         return Combination(int(compiler.removeprefix("clang")), level, target)
 
 
-def combinations(quick: bool = False) -> list[Combination]:
-    """quick: those of the newest compiler, which ends soon and has the fewest known defects, whose code is quick to translate."""
+def combinations(quick: bool = False, levels: Sequence[str] = LEVELS) -> list[Combination]:
+    """quick: without the first level, and those of the newest compiler, which ends soon and has the fewest known defects, whose code is quick
+    to translate."""
     compilers = INSTALLED[-1:] if quick else INSTALLED
-    return [Combination(c, level, t) for t, cs in TARGETS.items() for c, level in itertools.product(cs, LEVELS[quick:]) if c in compilers]
+    return [Combination(c, level, t) for t, cs in TARGETS.items() for c, level in itertools.product(cs, levels[quick:]) if c in compilers]
 
 
 def drawn(everything: list[Combination], seed: int, index: int, count: int) -> list[Combination]:
@@ -77,11 +79,11 @@ def _run(command: list[str]) -> None:
                 raise CompilerError(f"{command[0]} did not end within {LIMIT} s") from None
             raise
     if process.returncode != 0:
-        lines = [line for line in errors.splitlines() if "error" in line]
+        lines = [line for line in errors.splitlines() if "error:" in line]
         raise CompilerError("; ".join(lines[:1]) or errors[-500:])
 
 
-def compile_device(source: pathlib.Path, output: pathlib.Path, combination: Combination, language: Language) -> None:
+def compile_device(source: pathlib.Path, output: pathlib.Path, combination: Combination, language: Language, more: Sequence[str] = ()) -> None:
     object_ = output.with_suffix(".o")
     c = combination
     match language:
@@ -107,7 +109,7 @@ def compile_device(source: pathlib.Path, output: pathlib.Path, combination: Comb
         flags += ["-mllvm", "-amdgpu-spill-sgpr-to-vgpr=0"]
     if c.target == "gfx803":  # M0, the bound of LDS there, is set once for all code around calls, whose functions change it.
         flags += ["-mllvm", "-amdgpu-enable-merge-m0=0"]
-    command = [f"clang-{c.compiler}", *flags, f"-{c.level}", "-w", "-nogpulib", "-mcode-object-version=4", "-c", str(source), "-o"]
+    command = [f"clang-{c.compiler}", *flags, *more, f"-{c.level}", "-w", "-fno-crash-diagnostics", "-nogpulib", "-mcode-object-version=4", "-c", str(source), "-o"]
     if language == Language.HIP:  # clang links
         _run([*command, str(output)])
         return
@@ -120,12 +122,21 @@ def compile_host(source: pathlib.Path, output: pathlib.Path, language: Language,
     """A library with the kernels for the host; one that is sanitized ends the process at undefined behaviour. OpenCL C is C there, and
     HIP C++ is C++ without its library."""
     flags = ["-fsanitize=undefined,float-cast-overflow", "-fno-sanitize=function", "-fno-sanitize-recover=all", "-fsanitize-trap=all"] if sanitize else []
+    _compile_host(source, output, language, [*flags, f"-{level}", "-w", "-shared", "-fPIC", "-fvisibility=hidden"])
+
+
+def compile_checked(source: pathlib.Path, output: pathlib.Path) -> None:
+    """A program of the host that ends with an error at undefined behaviour, accesses of wrong memory included. The text is HIP C++, and has
+    a main() where PROGRAM_CHECKED is defined. The compiler fails for uses of variables without a value and for functions that return none.
+    A loop that does not end stays, though C++ lets compilers leave it out."""
+    flags = ["-fno-finite-loops", "-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize=function,vptr", "-fno-sanitize-recover=all", "-DPROGRAM_CHECKED"]
+    _compile_host(source, output, Language.HIP, [*flags, "-O1", "-Wno-everything", "-Werror=return-type", "-Werror=uninitialized"])
+
+
+def _compile_host(source: pathlib.Path, output: pathlib.Path, language: Language, flags: list[str]) -> None:
     match language:
         case Language.OPENCL_C:
             flags += ["-x", "c", "-std=gnu17"]
         case Language.HIP:
             flags += ["-x", "c++", "-std=gnu++17", "-nostdinc++", "-fno-exceptions", "-fno-rtti", "-Wno-c++11-narrowing"]
-    _run([
-        f"clang-{HOST}", f"-{level}", "-w", "-shared", "-fPIC", "-fvisibility=hidden", "-mf16c", "-mfma", "-ffp-contract=off", *flags,
-        "-o", str(output), str(source),
-    ])  # fmt: skip
+    _run([f"clang-{HOST}", "-mf16c", "-mfma", "-ffp-contract=off", *flags, "-o", str(output), str(source)])

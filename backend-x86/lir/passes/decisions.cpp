@@ -104,7 +104,7 @@ bool flags_are_dead(const Node* node, const std::vector<Node*>& labels) {
   auto alive = kConditions;
   for (unsigned i = 0; i < kMostNodes && node != nullptr; ++i, node = node->next) {
     if (!node->is_code()) continue;
-    if (node->is_call()) return true;
+    if (node->is_call() || node->is_result()) return true;
     if (!node->is_instruction()) return false;
     if (is_jump(*node)) {
       node = labels[node->operands[0].id()];

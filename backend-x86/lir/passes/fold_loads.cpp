@@ -14,10 +14,6 @@ using asmjit::Operand;
 constexpr uint32_t kMaxCounted = 2;  // more definitions or uses make no difference
 constexpr size_t kMaxWaiting = 32;   // loads looked at together; bounds the time for long blocks
 
-bool is_virtual(const Operand& op) {
-  return op.isReg() && Operand::isVirtId(op.id());
-}
-
 class LoadFolder {
  public:
   explicit LoadFolder(Function& function) : function_(function), uses_(function.registers.size()) {}
