@@ -120,6 +120,17 @@ hsa_status_t release(void* pointer) {
   return HSA_STATUS_SUCCESS;
 }
 
+bool holds_pool_memory(uint64_t begin, uint64_t end) {
+  const std::lock_guard lock(allocations().mutex);
+  const auto& all = allocations().all;
+  for (auto it = all.lower_bound(end); it != all.begin();) {
+    const Allocation& a = (--it)->second;
+    if (a.address + std::max(a.bytes, a.mapped_bytes) <= begin) return false;
+    if (a.pool) return true;
+  }
+  return false;
+}
+
 std::optional<Allocation> find_allocation(uint64_t address) {
   {
     const std::lock_guard lock(allocations().mutex);
@@ -199,11 +210,18 @@ void copy_bytes(void* to, const void* from, size_t bytes) {
 
 namespace {
 
+// True if the process has mapped every page of the range. MS_ASYNC writes nothing back: msync() only walks the mappings.
+bool is_mapped(uint64_t address, size_t bytes) {
+  const uint64_t begin = address / kPage * kPage;
+  return msync(reinterpret_cast<void*>(begin), address + bytes - begin, MS_ASYNC) == 0;
+}
+
 // Locked memory is the host's own. `apart`: the agents' address should be another one than the host's.
 hsa_status_t lock_memory(void* host, size_t bytes, bool apart, void** agent_pointer) {
   if (!host || bytes == 0 || !agent_pointer) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto address = reinterpret_cast<uint64_t>(host);
   if (bytes > kUserAddresses || address > kUserAddresses - bytes) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (!is_mapped(address, bytes)) return HSA_STATUS_ERROR;  // the driver pins every page
   const std::lock_guard lock(allocations().mutex);
   Allocation* known = allocations().find(address);
   // What is locked for a copy may be registered as well, in part or whole.

@@ -39,6 +39,9 @@ struct Allocation {
 // The allocation or mapping (virtual_memory.h) that holds `address`.
 [[nodiscard]] std::optional<Allocation> find_allocation(uint64_t address);
 
+// True if a part of [begin, end) is an allocation of a pool.
+[[nodiscard]] bool holds_pool_memory(uint64_t begin, uint64_t end);
+
 // Makes an allocation one that other processes can map, from the file that is returned (of this process; -1: there is
 // no such allocation, or no memory). Its contents stay.
 [[nodiscard]] int share(void* pointer, size_t bytes);

@@ -11,6 +11,7 @@
 
 #include "internal/pages.h"
 #include "runtime/hsa/agent.h"
+#include "runtime/hsa/memory.h"
 #include "runtime/hsa/status.h"
 
 namespace wavejit::hsa {
@@ -212,6 +213,8 @@ void forget_attributes(const void* memory, size_t bytes) {
 
 using namespace wavejit::hsa;
 
+// The driver keeps attributes of the process's own memory, not of what it allocates for pools (svm_range_is_valid and
+// svm_range_check_vm in kfd_svm.c).
 WAVEJIT_HSA_API hsa_status_t hsa_amd_svm_attributes_set(void* memory, size_t bytes, hsa_amd_svm_attribute_pair_t* list,
                                                         size_t count) {
   return entry([&] {
@@ -220,6 +223,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_svm_attributes_set(void* memory, size_t byt
     for (const auto& pair : pairs)
       if (const hsa_status_t status = check(pair); status != HSA_STATUS_SUCCESS) return status;
     const Pages pages = pages_of(memory, bytes);
+    if (holds_pool_memory(pages.begin, pages.end)) return HSA_STATUS_ERROR;
     Ranges& ranges = Ranges::get();
     const std::lock_guard lock(ranges.mutex);
     ranges.change(pages.begin, pages.end, [&](auto& attributes) {
@@ -234,6 +238,7 @@ WAVEJIT_HSA_API hsa_status_t hsa_amd_svm_attributes_get(void* memory, size_t byt
   return entry([&] {
     if (count != 0 && !list) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const Pages pages = pages_of(memory, bytes);
+    if (holds_pool_memory(pages.begin, pages.end)) return HSA_STATUS_ERROR;
     const std::lock_guard lock(Ranges::get().mutex);
     for (auto& pair : std::span(list, count))
       if (const hsa_status_t status = query(pages, pair); status != HSA_STATUS_SUCCESS) return status;

@@ -7,7 +7,7 @@
 
 namespace wavejit::hsa {
 
-// The memory is given back: what has been said of its pages is no longer true.
+// A pool takes memory back: where its pages were prefetched to is no longer true.
 void forget_attributes(const void* memory, size_t bytes);
 
 }  // namespace wavejit::hsa

@@ -1,5 +1,6 @@
 // Memory: what pointers are known as, locked host memory, and memory of other processes.
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -138,6 +139,24 @@ TEST_F(HsaTest, RegisteredMemoryHasTwoAddresses) {
   EXPECT_EQ(hsa_amd_memory_unlock(middle), HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
+// The driver pins the pages of locked memory, so each of them has to be mapped.
+TEST_F(HsaTest, MemoryThatIsNotMappedCannotBeLocked) {
+  constexpr size_t kPage = 4096;
+  void* const mapped = mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto* const memory = static_cast<uint8_t*>(mapped);
+  ASSERT_EQ(munmap(memory + kPage, kPage), 0);
+  void* agent = nullptr;
+  EXPECT_EQ(hsa_amd_memory_lock_to_pool(memory, kPage + 1, nullptr, 0, host_pool_, 0, &agent), HSA_STATUS_ERROR);
+  EXPECT_EQ(hsa_amd_memory_lock(memory + 8, 2 * kPage, nullptr, 0, &agent), HSA_STATUS_ERROR);
+  EXPECT_EQ(hsa_amd_memory_lock(memory + kPage, 4, nullptr, 0, &agent), HSA_STATUS_ERROR);
+  EXPECT_EQ(info_of(memory).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
+  HSA(hsa_amd_memory_lock(memory + 8, kPage - 8, nullptr, 0, &agent));
+  HSA(hsa_amd_memory_unlock(memory + 8));
+  munmap(memory, kPage);
+  munmap(memory + 2 * kPage, kPage);
+}
+
 // No write of another thread to the pages is lost while they are moved.
 TEST_F(HsaTest, RegisteringWhileAnotherThreadWrites) {
   constexpr size_t count = 1 << 18;
@@ -164,9 +183,9 @@ TEST_F(HsaTest, RegisteringWhileAnotherThreadWrites) {
 // What hipMemAdvise says and hipMemRangeGetAttribute asks.
 TEST_F(HsaTest, AttributesOfRanges) {
   constexpr size_t kPage = 4096;
-  void* allocated = nullptr;
-  HSA(hsa_amd_memory_pool_allocate(host_pool_, 4 * kPage, 0, &allocated));
-  auto* memory = static_cast<uint8_t*>(allocated);
+  void* const mapped = mmap(nullptr, 4 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto* memory = static_cast<uint8_t*>(mapped);
   const auto set = [&](size_t first, size_t pages, uint64_t attribute, uint64_t value) {
     hsa_amd_svm_attribute_pair_t pair{attribute, value};
     return hsa_amd_svm_attributes_set(memory + first * kPage + 1, pages * kPage - 2, &pair, 1);
@@ -203,10 +222,16 @@ TEST_F(HsaTest, AttributesOfRanges) {
   EXPECT_EQ(set(0, 1, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION, 12345), HSA_STATUS_ERROR_INVALID_AGENT);
   EXPECT_EQ(set(0, 1, HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, gpu_.handle), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(set(0, 1, 77, 1), HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  // Memory that is given back takes it along.
-  HSA(hsa_amd_memory_pool_free(memory));
-  EXPECT_EQ(get(0, 4, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION), 0u);
-  EXPECT_EQ(get(2, 1, HSA_AMD_SVM_ATTRIB_READ_MOSTLY), 0u);
+  munmap(memory, 4 * kPage);
+
+  // Memory of pools has no attributes, and neither has a range that only touches it.
+  for (const bool of_device : {true, false}) {
+    auto* const pooled = static_cast<uint8_t*>(allocate(2 * kPage, of_device));
+    hsa_amd_svm_attribute_pair_t mostly{HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 1};
+    EXPECT_EQ(hsa_amd_svm_attributes_set(pooled + kPage, kPage, &mostly, 1), HSA_STATUS_ERROR);
+    EXPECT_EQ(hsa_amd_svm_attributes_set(pooled - kPage, kPage + 1, &mostly, 1), HSA_STATUS_ERROR);
+    EXPECT_EQ(hsa_amd_svm_attributes_get(pooled + 5, 1, &mostly, 1), HSA_STATUS_ERROR);
+  }
 }
 
 TEST_F(HsaTest, MemoryOfAnotherProcess) {
