@@ -31,6 +31,29 @@ uint64_t address_of(const Context& c, const BufferLanes& lanes, unsigned lane, u
   return lanes.scattered() ? lanes.address(lane, byte) : c.addresses[lane] + byte;
 }
 
+// True if the dwords of all lanes are whole, each behind the one of the lane before.
+bool is_one_run(const Context& c, const BufferLanes& lanes) {
+  for (unsigned l = 0; l < kWaveSize; ++l)
+    if (lanes.is_split(l, 0, 4)) return false;
+  return is_contiguous(c.addresses, 4) && is_host_address(c.addresses[0] | c.addresses[63]);
+}
+
+// Calls access(address, at, bytes) for the runs of bytes of a lane's part that are together; false at a fault, whose address is `fault`.
+template <typename Access>
+bool for_each_run(const Context& c, const BufferLanes& lanes, unsigned lane, unsigned byte, unsigned bytes,
+                  uint64_t& fault, Access access) {
+  const unsigned step = lanes.is_split(lane, byte, bytes) ? 1 : bytes;
+  for (unsigned at = 0; at < bytes; at += step) {
+    const uint64_t address = address_of(c, lanes, lane, byte + at);
+    if (!is_host_address(address)) {
+      fault = address;
+      return false;
+    }
+    access(reinterpret_cast<void*>(address), at, step);
+  }
+  return true;
+}
+
 template <Shape shape>
 Step load(Context& c, const Op& op) {
   constexpr unsigned kBytes = shape_bytes(shape), kPart = part_bytes(kBytes), kParts = kBytes / kPart;
@@ -42,8 +65,7 @@ Step load(Context& c, const Op& op) {
   describe_access(c, any, kBytes, false);
   uint32_t* rows = op.inst.lds ? c.tmp[0] : c.row(op.data_row);
   if constexpr (shape == Shape::dword) {
-    if (!op.inst.lds && !op.inst.tfe && any == ~0ull && is_contiguous(c.addresses, 4) &&
-        is_host_address(c.addresses[0] | c.addresses[63])) {
+    if (!op.inst.lds && !op.inst.tfe && any == ~0ull && is_one_run(c, lanes)) {
       copy_wave(rows, reinterpret_cast<const void*>(c.addresses[0]));
       return Step::next;
     }
@@ -62,9 +84,11 @@ Step load(Context& c, const Op& op) {
     }
     for (unsigned i = 0; i < kParts; ++i) {
       if ((valid[i] >> l & 1) == 0) continue;
-      const uint64_t address = address_of(c, lanes, l, i * kPart);
-      if (!is_host_address(address)) return memory_fault(c, op, address, l, false);
-      std::memcpy(loaded[l] + i * kPart, reinterpret_cast<const void*>(address), kPart);
+      uint64_t fault = 0;
+      const auto copy = [&](const void* from, unsigned at, unsigned bytes) {
+        std::memcpy(loaded[l] + i * kPart + at, from, bytes);
+      };
+      if (!for_each_run(c, lanes, l, i * kPart, kPart, fault, copy)) return memory_fault(c, op, fault, l, false);
     }
   }
   for (uint64_t m = exec; m != 0; m &= m - 1) {
@@ -86,7 +110,7 @@ Step store(Context& c, const Op& op) {
   describe_access(c, any, kBytes, true);
   const uint32_t* rows = c.row(op.data_row);
   if constexpr (shape == Shape::dword) {
-    if (any == ~0ull && is_contiguous(c.addresses, 4) && is_host_address(c.addresses[0] | c.addresses[63])) {
+    if (any == ~0ull && is_one_run(c, lanes)) {
       copy_wave(reinterpret_cast<void*>(c.addresses[0]), rows);
       return Step::next;
     }
@@ -103,12 +127,15 @@ Step store(Context& c, const Op& op) {
   Step outcome = Step::next;
   for_each_store<kBytes>(stored, [&](unsigned l, unsigned b) {
     if (outcome != Step::next || (valid[b / kPart] >> l & 1) == 0) return;
-    const uint64_t address = address_of(c, lanes, l, b);
-    if (!is_host_address(address)) {
-      outcome = memory_fault(c, op, address, one_place ? first : l, true);
-    } else {
-      lane_part_to_memory<shape>(rows, l, b, reinterpret_cast<void*>(address));
-    }
+    uint64_t fault = 0;
+    const auto copy = [&](void* to, unsigned at, unsigned bytes) {
+      if (bytes == kPart) return lane_part_to_memory<shape>(rows, l, b, to);
+      alignas(4) uint8_t part[kPart];
+      lane_part_to_memory<shape>(rows, l, b, part);
+      std::memcpy(to, part + at, bytes);
+    };
+    if (!for_each_run(c, lanes, l, b, kPart, fault, copy))
+      outcome = memory_fault(c, op, fault, one_place ? first : l, true);
   });
   return outcome;
 }

@@ -58,6 +58,12 @@ class BufferLanes {
   // True if the dwords of an access may lie apart from each other.
   [[nodiscard]] bool scattered() const { return d_.swizzle && !inst_.addr64; }
 
+  // True if the `bytes` bytes from `byte` on lie in two elements of a swizzled buffer, and so apart from each other.
+  [[nodiscard]] bool is_split(unsigned lane, uint32_t byte, unsigned bytes) const {
+    if (!scattered()) return false;
+    return ((static_cast<uint32_t>(offset(lane)) + byte) & (d_.element_size - 1)) + bytes > d_.element_size;
+  }
+
   // Address of the byte that is `byte` bytes behind the lane's first one.
   [[nodiscard]] uint64_t address(unsigned lane, uint32_t byte) const {
     const uint64_t start = d_.base + soffset_;

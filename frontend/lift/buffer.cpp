@@ -160,6 +160,56 @@ Access element_access(Context& c, const Buffer& buffer, uint32_t at, uint32_t by
   return access;
 }
 
+// Lanes in which the `bytes` bytes at `at` lie in two elements of a swizzled buffer, and so apart from each other.
+Inst* split_lanes(Context& c, const Buffer& buffer, uint32_t at, uint32_t bytes) {
+  Inst* size = c.b.op(Op::splat, {c.b.op(Op::shl, {c.b.i32(1), buffer.element_bits})});
+  Inst* in_element = c.and_(c.add(buffer.offset, c.v(at)), c.b.op(Op::sub, {size, c.v(1)}));
+  Inst* crosses = c.b.icmp(ICmp::ugt, c.add(in_element, c.v(bytes)), size);
+  return c.and_(c.b.op(Op::splat_mask, {buffer.swizzled}), crosses);
+}
+
+// Takes the lanes that split_lanes() finds out of the access. Null if there are none.
+Inst* take_split_lanes(Context& c, const Buffer& buffer, Access& access, uint32_t at, uint32_t bytes) {
+  if (bytes == 1) return nullptr;
+  Inst* split = c.and_(access.mask, split_lanes(c, buffer, at, bytes));
+  if (split->is_const() && split->imm == 0) return nullptr;
+  access.mask = c.b.op(Op::andn, {access.mask, split});
+  return split;
+}
+
+Access byte_access(Context& c, const Buffer& buffer, Inst* lanes, uint32_t at) {
+  Access access = linear_access(c);
+  access.mask = lanes;
+  access.address = {buffer.base, position(c, buffer, at)};
+  return access;
+}
+
+// Loads the element `at` bytes behind the instruction's offset, which is where `access` is.
+Inst* load_element(Context& c, const Buffer& buffer, Access access, uint32_t at, DataShape element) {
+  Inst* split = take_split_lanes(c, buffer, access, at, element.bytes);
+  Inst* row = load_rows(c, std::move(access), element)[0];
+  if (!split) return row;
+  for (uint8_t i = 0; i < element.bytes; ++i) {
+    const bool is_signed = element.sign_extend && i + 1 == element.bytes;
+    Inst* byte = load_rows(c, byte_access(c, buffer, split, at + i), {1, 1, is_signed})[0];
+    row = c.or_(row, c.shl(byte, 8 * i));
+  }
+  return row;
+}
+
+void store_element(Context& c, const Buffer& buffer, Access access, uint32_t at, DataShape element, const Operand& data,
+                   unsigned index) {
+  Inst* split = take_split_lanes(c, buffer, access, at, element.bytes);
+  lift_store(c, std::move(access), element, data, index);
+  if (!split) return;
+  const unsigned shift = element.half == Half::high ? 16 : 0;
+  for (uint8_t i = 0; i < element.bytes; ++i) {
+    Access byte = byte_access(c, buffer, split, at + i);
+    byte.mem.bytes = byte.mem.count = 1;
+    c.b.store(byte.mem, {byte.mask, byte.address[0], byte.address[1], c.lshr(c.row(data, index), shift + 8 * i)});
+  }
+}
+
 // GFX6 and GFX7: 64-bit offsets from vector registers, without range check, index and swizzle.
 Access address64(Context& c) {
   Access access;
@@ -220,7 +270,7 @@ std::vector<Inst*> load_wide(Context& c, unsigned count) {
   Inst* edges = c.b.op_typed(Op::load_edges, type, {wide.edges, wide.buffer.base, wide.buffer.offset, wide.limit});
   for (unsigned i = 0; i < count; ++i) {
     if (i + 1 < count) rows[i] = c.or_(rows[i], count == 2 ? edges : c.b.extract(edges, i));
-    rows[i] = c.or_(rows[i], load_rows(c, private_access(c, wide, i), {4, 1})[0]);
+    rows[i] = c.or_(rows[i], load_element(c, wide.buffer, private_access(c, wide, i), 4 * i, {4, 1}));
   }
   return rows;
 }
@@ -231,7 +281,8 @@ void store_wide(Context& c, unsigned count, const Operand& data) {
   std::vector<Inst*> operands{wide.edges, wide.buffer.base, wide.buffer.offset, wide.limit};
   for (unsigned i = 0; i + 1 < count; ++i) operands.push_back(c.row(data, i));
   c.b.op_typed(Op::store_edges, ir::kNone, std::move(operands));
-  for (unsigned i = 0; i < count; ++i) lift_store(c, private_access(c, wide, i), {4, 1}, data, i);
+  for (unsigned i = 0; i < count; ++i)
+    store_element(c, wide.buffer, private_access(c, wide, i), 4 * i, {4, 1}, data, i);
 }
 
 template <uint8_t kBytes, uint8_t kCount, bool kSigned = false, Half kHalf = Half::none>
@@ -246,7 +297,13 @@ void buffer_load(Context& c) {
     lift_load(c, address64(c), shape, c.operand(Slot::vdata));
   } else {
     std::vector<Inst*> rows;
-    for (unsigned i = 0; i < kCount; ++i) rows.push_back(load_rows(c, access_at(c, i * kBytes, kBytes), element)[0]);
+    if (c.inst->addr64) {
+      rows = load_rows(c, address64(c), element);
+    } else {
+      const Buffer buffer = buffer_of(c);
+      for (unsigned at = 0; at < kCount * kBytes; at += kBytes)
+        rows.push_back(load_element(c, buffer, element_access(c, buffer, at, kBytes), at, element));
+    }
     if (c.inst->lds) return store_to_lds(c, rows[0]);
     write_rows(c, rows, element, c.operand(Slot::vdata));
   }
@@ -263,8 +320,11 @@ void buffer_store(Context& c) {
   }
   if (has_wide_access(c, kCount)) return store_wide(c, kCount, data);
   if (c.inst->addr64) return lift_store(c, address64(c), {kBytes, kCount, false, kHalf}, data);
-  for (unsigned i = 0; i < kCount; ++i)
-    lift_store(c, access_at(c, i * kBytes, kBytes), {kBytes, 1, false, kHalf}, data, i);
+  const Buffer buffer = buffer_of(c);
+  for (unsigned i = 0; i < kCount; ++i) {
+    const uint32_t at = i * kBytes;
+    store_element(c, buffer, element_access(c, buffer, at, kBytes), at, {kBytes, 1, false, kHalf}, data, i);
+  }
 }
 
 // A dword of each lane from LDS.
