@@ -223,10 +223,14 @@ void full_masks_step(const Instruction& inst, uint64_t& full) {
 
 }  // namespace
 
+uint64_t full_masks_at_entries(bool exec_full) {
+  return exec_full ? uint64_t{1} << kExecPair : 0;
+}
+
 std::vector<uint64_t> analyse_full_masks(const Cfg& cfg, bool exec_full) {
   // Optimistic: all ones until an edge or entry says otherwise.
   std::vector<uint64_t> at_start(cfg.blocks.size(), ~uint64_t{0});
-  const uint64_t entry = exec_full ? uint64_t{1} << kExecPair : 0;
+  const uint64_t entry = full_masks_at_entries(exec_full);
   for (size_t i = 0; i < cfg.blocks.size(); ++i)
     if (cfg.blocks[i].is_entry) at_start[i] = entry;
   for (bool changed = true; changed;) {

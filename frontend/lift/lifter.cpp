@@ -120,7 +120,8 @@ void Lifter::make_blocks() {
     const uint32_t guest = i < count ? i : stubs_[i - count];
     infos[i].block = blocks_[i];
     infos[i].demand = demand.at_start[guest];
-    infos[i].known_full = full[guest];
+    // At an entry of its own EXEC is what the unit is for, whatever it is where other ways come there.
+    infos[i].known_full = i < count ? full[guest] : full_masks_at_entries(options_.exec_full);
     infos[i].ends_wave = i < count && cfg_.blocks[i].ending == Ending::end;
     infos[i].is_entry = i >= count || (cfg_.blocks[i].is_entry && stub_of_[i] == kNoBlock);
     if (infos[i].is_entry) infos[i].exec = options_.exec_at_entries;

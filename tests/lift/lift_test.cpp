@@ -60,6 +60,7 @@ class LiftTest : public testing::Test {
     return result;
   }
   [[nodiscard]] std::string text() const { return ir::print(*function_); }
+  [[nodiscard]] const ir::Function& function() const { return *function_; }
 
   lift::LiftOptions options{.mode = kMode};
   std::vector<lift::Unsupported> unsupported;
@@ -68,6 +69,21 @@ class LiftTest : public testing::Test {
   std::vector<uint8_t> code_;
   std::unique_ptr<ir::Function> function_;
 };
+
+// Behind s_sleep the unit is entered with the EXEC that it is for. Waves that slept with another one go on in another unit, which the
+// exit has to write all registers for (ir::Resumptions): it sees that from the entry, which does not read EXEC.
+TEST_F(LiftTest, EntriesKnowExecThoughOtherWaysLeadThere) {
+  constexpr const char* kCode =
+      "v_cmp_eq_u32 vcc, 0, v0\n s_and_saveexec_b64 s[10:11], vcc\n s_cbranch_execz 1f\n s_sleep 1\n"
+      "1:\n s_xor_b64 exec, exec, s[10:11]\n s_barrier\n s_endpgm";
+  options.exec_full = true;
+  lift(kCode);
+  EXPECT_EQ(function().entries.size(), 3u) << text();
+  EXPECT_FALSE(has(Op::get_mask, sreg::kExecLo)) << text();
+  options.exec_full = false;
+  lift(kCode);
+  EXPECT_TRUE(has(Op::get_mask, sreg::kExecLo)) << text();
+}
 
 TEST_F(LiftTest, EndWritesNothingBack) {
   lift("s_mov_b32 s0, 1\n v_mov_b32 v0, 2\n s_endpgm");

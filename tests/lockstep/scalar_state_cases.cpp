@@ -539,6 +539,33 @@ LockstepCase partial_wave() {
           }};
 }
 
+// Some lanes sleep in front of a place that waves also come to without it: a wave goes on in code for any EXEC then. Behind the trap,
+// other code reads what the registers of all lanes hold.
+LockstepCase some_lanes_sleep() {
+  return {.name = "some_lanes_sleep",
+          .body = std::string(kLoadOwn) + R"(
+  s_lshl_b32 s12, s2, 2
+  s_add_u32 s12, s12, 9
+  s_sub_u32 s13, s12, 1
+  v_mov_b32_e32 v8, s13
+  v_cmp_gt_u32_e32 vcc, 8, v5
+  s_and_saveexec_b64 s[10:11], vcc
+  s_cbranch_execz 1f
+  s_sleep 1
+1:
+  s_or_b64 exec, exec, s[10:11]
+  s_barrier
+  s_trap 3
+  out 0, v8
+  out 1, v5
+)",
+          .prepare = varied,
+          .reference = [](Memory& data, unsigned group) {
+            output(data, group, 0, group * 4 + 8);
+            output(data, group, 1, inputs(data, group));
+          }};
+}
+
 }  // namespace
 
 // Barriers at which the last wave, which is not full, has fewer lanes on than at its start, or all of the register's,
@@ -666,7 +693,8 @@ std::vector<LockstepCase> scalar_state_cases() {
           partial_wave(),
           partial_wave_at_barriers(),
           recording_at_a_barrier(),
-          mode_changes_at_barriers()};
+          mode_changes_at_barriers(),
+          some_lanes_sleep()};
 }
 
 }  // namespace wavejit::test
