@@ -2,6 +2,8 @@
 // run.
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "frontend/isa/info.h"
 #include "tests/interp/machine.h"
 
@@ -68,13 +70,17 @@ TEST(Control, CallsAndJumps) {
   EXPECT_EQ(m.s(0), 10u);
 }
 
-TEST(Control, VcczIsStaleAfterHalfWrites) {
+// The SALU's writes of one half of VCC update VCCZ, v_readlane leaves it.
+TEST(Control, VcczBehindWritesOfOneHalf) {
+  constexpr const char* kBranch =
+      "s_mov_b32 s0, 0\ns_cbranch_vccz L\ns_mov_b32 s0, 1\nL:\ns_mov_b64 vcc, vcc\n"
+      "s_mov_b32 s1, 0\ns_cbranch_vccz M\ns_mov_b32 s1, 1\nM:";
   for (const isa::Target target : compute_targets()) {
     Machine m(target);
-    // A 64-bit write sets VCCZ; writing one half later leaves it.
-    ASSERT_EQ(m.run("s_mov_b64 vcc, 0\ns_mov_b32 vcc_lo, 1\ns_mov_b32 s0, 0\ns_cbranch_vccz L\ns_mov_b32 s0, "
-                    "1\nL:\ns_mov_b64 vcc, vcc\n"
-                    "s_mov_b32 s1, 0\ns_cbranch_vccz M\ns_mov_b32 s1, 1\nM:"),
+    ASSERT_EQ(m.run(std::string("s_mov_b64 vcc, 0\ns_mov_b32 vcc_lo, 1\n") + kBranch), ExitReason::kEnd);
+    EXPECT_EQ(m.s(0), 1u) << isa::to_string(target);
+    EXPECT_EQ(m.s(1), 1u) << isa::to_string(target);
+    ASSERT_EQ(m.run(std::string("v_mov_b32 v0, 1\ns_mov_b64 vcc, 0\nv_readlane_b32 vcc_lo, v0, 0\n") + kBranch),
               ExitReason::kEnd);
     EXPECT_EQ(m.s(0), 0u) << isa::to_string(target);
     EXPECT_EQ(m.s(1), 1u) << isa::to_string(target);
