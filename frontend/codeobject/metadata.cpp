@@ -274,8 +274,8 @@ std::optional<uint64_t> MetadataValue::as_number() const {
   if (kind == Kind::number) return number;
   if (kind != Kind::text) return std::nullopt;
   uint64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, status] = std::from_chars(text.data(), end, value);
+  const char *const begin = text.data(), *const end = begin + text.size();
+  const auto [stop, status] = std::from_chars(begin, end, value);
   if (status != std::errc{} || stop != end) return std::nullopt;
   return value;
 }

@@ -163,6 +163,7 @@ Inst* Context::row_or_half(const Operand& operand, unsigned index) {
 
 std::vector<Inst*> Context::rows(const Operand& operand, unsigned count) {
   std::vector<Inst*> result;
+  result.reserve(count);
   for (unsigned i = 0; i < count; ++i) result.push_back(row(operand, i));
   return result;
 }
