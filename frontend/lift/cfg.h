@@ -97,7 +97,7 @@ struct PairDemand {
 
 // Pairs (bit i: s[2i:2i+1], bit 63 EXEC) that hold all ones at the start of each block.
 [[nodiscard]] std::vector<uint64_t> analyse_full_masks(const Cfg& cfg, bool exec_full);
-// Those that hold all ones where waves enter the unit.
+// The pairs that hold all ones when a wave enters the unit, in the same form.
 [[nodiscard]] uint64_t full_masks_at_entries(bool exec_full);
 // Whether EXEC is all ones behind the block, given those pairs at its start.
 [[nodiscard]] bool ends_with_full_exec(const GuestBlock& block, uint64_t full_at_start);

@@ -1,5 +1,5 @@
-// What programs link to and do not call: queries of code objects as HSA 1.0 had them (executables and readers took their place
-// in 1.1) and the finalizer of HSAIL programs, which ROCm has never had.
+// Functions that programs link to but do not call: queries of HSA 1.0's code objects, which executables and readers replaced in
+// 1.1, and the finalizer of HSAIL programs, which ROCm has never had.
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ext_finalize.h>
 

@@ -19,7 +19,7 @@ namespace I = x86::Inst;
 constexpr auto kConditions = Flags::kX86_CF | Flags::kX86_OF | Flags::kX86_SF | Flags::kX86_ZF | Flags::kX86_PF;
 constexpr unsigned kMostNodes = 24;  // between a test and where its flags are dead
 
-// An instruction that does something where the condition holds.
+// A conditional jump, move or set, and its condition; `none` stands for all other instructions.
 struct Conditional {
   enum class Kind : uint8_t { none, jump, move, set };
   Kind kind = Kind::none;

@@ -144,10 +144,15 @@ def format_of(instruction, access):
     return data_format, word >> 12 & 7, word & 0xFFF
 
 
-def load_format(machine, instruction, access, data, match):
+def known_format_of(instruction, access):
     data_format, kind, selects = format_of(instruction, access)
     if data_format not in formats.DATA_FORMATS or kind not in formats.NAMES:
         raise NotCovered("format")
+    return data_format, kind, selects
+
+
+def load_format(machine, instruction, access, data, match):
+    data_format, kind, selects = known_format_of(instruction, access)
     size, count = formats.element_bytes(data_format), len(match[4])
     memory = Global(machine)
     for lane in machine.active():
@@ -182,9 +187,7 @@ def half_of(value, kind):
 
 
 def store_format(machine, instruction, access, data, match):
-    data_format, kind, _ = format_of(instruction, access)
-    if data_format not in formats.DATA_FORMATS or kind not in formats.NAMES:
-        raise NotCovered("format")
+    data_format, kind, _ = known_format_of(instruction, access)
     size, count = formats.element_bytes(data_format), len(match[4])
     memory = Global(machine)
     for lane in machine.active():
