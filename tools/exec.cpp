@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ExecOptions {
-  std::string target, board, engine, report, profile, save_code, shadow, disabled_passes;
+  std::string target, board, engine, on_fault, report, profile, save_code, shadow, disabled_passes;
   bool shadows = false;
   unsigned threads = 0;
   double timeout = 0;
@@ -119,6 +119,7 @@ void run(const ExecOptions& options) {
   if (options.schedule != 0) set("WAVEJIT_SCHEDULE", std::to_string(options.schedule));
   if (!options.disabled_passes.empty()) set("WAVEJIT_DISABLE_PASSES", options.disabled_passes);
   if (options.shadows) set("WAVEJIT_SHADOW", options.shadow.empty() ? "1" : options.shadow);
+  if (!options.on_fault.empty()) set("WAVEJIT_ON_FAULT", options.on_fault);
   if (options.timeout != 0) set("WAVEJIT_TIMEOUT", fmt::format("{}", options.timeout));
   // From this many KiB on HIP copies the program's own memory instead of copying it to a buffer of its own first: what
   // that takes a GPU's driver some time for costs nothing here.
@@ -155,6 +156,12 @@ void add_exec(CLI::App& app) {
       ->check(check_not_negative);
   command->add_option("--timeout", options->timeout, "Seconds after which a kernel is stopped with an error")
       ->check(check_not_negative);
+  command
+      ->add_option(
+          "--on-fault", options->on_fault,
+          "What a kernel does that accesses memory it may not access: abort (default) ends the process, as on a "
+          "GPU; error leaves it to the error that the program's runtime reports")
+      ->check(CLI::IsMember({"abort", "error"}));
   command->add_option("--report", options->report,
                       "File for what its kernels executed, exact or not, as JSON; %p becomes the process's number");
   command->add_option("--profile", options->profile,

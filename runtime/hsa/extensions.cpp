@@ -3,10 +3,13 @@
 #include <hsa/hsa_ven_amd_loader.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
+#include "internal/environment.h"
 #include "runtime/hsa/agent.h"
 #include "runtime/hsa/api_table.h"
 #include "runtime/hsa/events.h"
@@ -191,6 +194,16 @@ EventHandlers& event_handlers() {
   static auto* const instance = new EventHandlers;
   return *instance;
 }
+
+bool faults_end_the_process() {
+  static const bool ends = [] {
+    const std::string_view value = wavejit::environment_text("WAVEJIT_ON_FAULT");
+    if (!value.empty() && value != "abort" && value != "error")
+      say(fmt::format("WAVEJIT_ON_FAULT: '{}' is not one of abort, error.", value));
+    return value != "error";
+  }();
+  return ends;
+}
 }  // namespace
 
 namespace wavejit::hsa {
@@ -206,7 +219,16 @@ void report_memory_fault(Agent& agent, std::optional<uint64_t> address) {
     const std::lock_guard lock(event_handlers().mutex);
     handlers = event_handlers().all;
   }
-  for (const EventHandler& h : handlers) h.function(&event, h.data);
+  bool taken = false;
+  for (const EventHandler& h : handlers) taken |= h.function(&event, h.data) == HSA_STATUS_SUCCESS;
+  if (!taken && faults_end_the_process()) {
+    say(fmt::format(
+        "Memory access fault by GPU node-{} (Agent handle: {:#x}) on address {:#x}{}. Reason: Page not present or "
+        "supervisor privilege. The process ends, as no handler of system events takes the fault "
+        "(WAVEJIT_ON_FAULT=error leaves it to the queue's callback).",
+        agent.node, agent.handle().handle, address.value_or(0), address ? "" : "(may not be exact address)"));
+    std::abort();
+  }
 }
 }  // namespace wavejit::hsa
 

@@ -127,6 +127,7 @@ TEST_F(Cli, ExecKnowsItsTargets) {
   EXPECT_EQ(run({"exec", "--target", "gfx906,gfx123", "--", "/bin/true"}), kBadInput);
   EXPECT_NE(err_.find("gfx123"), std::string::npos) << err_;
   EXPECT_EQ(run({"exec", "--schedule", "-1", "--", "/bin/true"}), kBadInput);
+  EXPECT_EQ(run({"exec", "--on-fault", "ignore", "--", "/bin/true"}), kBadInput);
   EXPECT_EQ(run({"exec", "--shadow=kernel:a,abort", "--", "/bin/true"}), kBadInput);
   EXPECT_NE(err_.find("it has to be last"), std::string::npos) << err_;
 }

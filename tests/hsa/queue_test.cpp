@@ -1,8 +1,11 @@
 // Queues: order, barriers, doorbells, errors, and queues that end while a kernel runs.
 #include <hsa/amd_hsa_signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -320,6 +323,32 @@ TEST_F(HsaTest, FaultsEndTheirQueueOnly) {
   ASSERT_TRUE(fails());
   EXPECT_EQ(error_.queue, other);
   EXPECT_EQ(error_.status, HSA_STATUS_ERROR_EXCEPTION);
+}
+
+// As ROCr's Runtime::VMFaultHandler ends the process, so that nobody waits for what the queue does not do any more.
+TEST_F(HsaTest, FaultsThatNobodyTakesEndTheProcess) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  hsa_queue_t* queue = make_queue();
+  const hsa_signal_t done = signal(1);
+  const auto faults = [&] {
+    dispatch(queue, kernel("write_at"), 1, {0x1000, 0}, done);
+    return fails();
+  };
+  const auto refuse = [](const hsa_amd_event_t*, void*) { return HSA_STATUS_ERROR; };
+  EXPECT_EXIT(
+      {
+        (void)hsa_amd_register_system_event_handler(refuse, nullptr);
+        (void)faults();
+        _exit(0);
+      },
+      testing::KilledBySignal(SIGABRT),
+      "'write_at' wrote memory it may not access.*\n.*Memory access fault by GPU node-");
+  EXPECT_EXIT(
+      {
+        setenv("WAVEJIT_ON_FAULT", "error", 1);
+        _exit(faults() && error_.status == HSA_STATUS_ERROR_MEMORY_FAULT ? 3 : 4);
+      },
+      testing::ExitedWithCode(3), "'write_at' wrote memory it may not access");
 }
 
 // A memory violation of the wave without a fault of a page: no system event.
