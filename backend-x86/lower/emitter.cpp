@@ -712,6 +712,7 @@ void Emitter::flush_segment() {
   const bool matrix = !segment_.empty() && ir::is_matrix_op(segment_[0]->op);
   if (matrix) emit_matrix_segment();
   if (!matrix) emit_segment();
+  shared_halves_ = {};
   for (const Inst* inst : segment_) {
     if (error_ || matrix || !is_deferred(*inst) || !ir::is_pure(inst->op)) continue;
     annotate(*inst);
@@ -765,6 +766,7 @@ void Emitter::emit_chunks(std::span<const Inst* const> insts) {
 void Emitter::emit_chunks_in_any_order(std::span<const Inst* const> insts) {
   std::vector<const Inst*> late;
   if (on(Optimisation::late_reads)) insts = late = with_late_reads(insts);
+  begin_shared_halves(insts);
   const unsigned together = on(Optimisation::interleaving) ? chunks_side_by_side(insts) : 1;
   for (unsigned first = first_chunk(); first < end_chunk(); first += together) {
     const unsigned end = std::min(first + together, end_chunk());

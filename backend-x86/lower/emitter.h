@@ -542,6 +542,8 @@ class Emitter {
   Vec to_f32(const Vec& half, uint32_t env);  // f16 in the low words -> f32, input denormals as env says
   Vec to_f16(const Vec& single, uint32_t env);
   Vec fma_f16_to_odd(const Vec& a, const Vec& b, const Vec& c, uint32_t env);
+  std::array<Vec, 2> halves_in_f32(const Inst* pairs, unsigned chunk);
+  void begin_shared_halves(std::span<const Inst* const> insts);
   [[nodiscard]] bool computes_halves(uint32_t env) const;
   void emit_pk_fma_f16(const Inst& inst, unsigned chunk);
   Vec frcp(const Vec& x);
@@ -664,6 +666,13 @@ class Emitter {
   std::map<std::pair<std::vector<const Inst*>, unsigned>, Gp> clamp_tests_;  // by clamps and chunk; once per segment
   // Results of odd_division() in a segment, by its operands.
   std::map<std::tuple<const Inst*, const Inst*, unsigned>, std::optional<MaskReg>> odd_divisions_;
+  // Pairs of f16 of instructions emitted in a row, by value and chunk (0 if it has one register for all): as f32; as words of two
+  // registers; and the values of which there is nothing else.
+  struct SharedHalves {
+    std::map<std::pair<const Inst*, unsigned>, std::array<Vec, 2>> singles, words;
+    std::unordered_set<const Inst*> only_added_to;
+  };
+  SharedHalves shared_halves_;
   std::optional<EnvNeed> segment_env_;
   uint32_t canonical_env_ = rounding::kNeutralMxcsr;
   uint32_t env_ = rounding::kNeutralMxcsr;

@@ -55,6 +55,9 @@ bool Emitter::is_rollable(const Inst& inst) const {
     case Op::lo32:
     case Op::hi32:
       return inst.type.is_vector() && all_plain();
+    case Op::shl:
+    case Op::lshr:
+      return inst.type == ir::kV32 && inst.operands[1]->is_const() && plain(inst.operands[0]);
     case Op::load:
       return is_rollable_load(inst);
     default: {
@@ -225,6 +228,7 @@ void Emitter::emit_rolled(const RolledParts& parts) {
   isa_->keep_tables(cc_.cursor());
   cc_.bind(start);
   rolled_ = &rolled;
+  begin_shared_halves(parts.loop);
   const auto at = [&](const Mem& row) {
     Mem m = row;
     m.setIndex(rolled.offset);
@@ -278,6 +282,7 @@ void Emitter::emit_rolled(const RolledParts& parts) {
     });
   }
   rolled_ = nullptr;
+  shared_halves_ = {};
   isa_->keep_tables(nullptr);
   uniform_pointers_.clear();
   cc_.add(rolled.offset, isa_->bytes());

@@ -45,6 +45,34 @@ Vec Emitter::fma_f16_to_odd(const Vec& a, const Vec& b, const Vec& c, uint32_t e
   return isa_->sel(zero, isa_->and_(isa_->or_(p, c), isa_->c32(0x80000000)), rounded);
 }
 
+// Of f16 that keep their denormals: factors and sums of a segment are converted once.
+std::array<Vec, 2> Emitter::halves_in_f32(const Inst* pairs, unsigned chunk) {
+  if (!on(Optimisation::shared_halves) || pairs->is_const()) return isa_->halves_to_f32(v32(pairs, chunk));
+  const std::pair<const Inst*, unsigned> key{pairs, is_invariant(pairs) ? 0 : chunk};
+  const auto [entry, is_new] = shared_halves_.singles.try_emplace(key);
+  if (!is_new) return entry->second;
+  const auto words = shared_halves_.words.find(key);
+  if (words == shared_halves_.words.end()) return entry->second = isa_->halves_to_f32(v32(pairs, chunk));
+  return entry->second = {isa_->words_to_f32(words->second[0]), isa_->words_to_f32(words->second[1])};
+}
+
+// In front of instructions that are emitted in a row, for each chunk. A sum that only another one of them adds to is kept as its
+// words.
+void Emitter::begin_shared_halves(std::span<const Inst* const> insts) {
+  shared_halves_ = {};
+  if (!on(Optimisation::shared_halves)) return;
+  std::unordered_set<const Inst*> sums;
+  for (const Inst* inst : insts)
+    if (inst->op == Op::pk_fma_f16 && (inst->attr & fpenv::kKeepInputDenorm) != 0 && !computes_halves(inst->attr))
+      sums.insert(inst);
+  for (const Inst* inst : sums) {
+    const Inst* sum = inst->operands[2];
+    if (sums.contains(sum) && sum->users.size() == 1 && !classes_.is_shared(sum) &&
+        is_invariant(sum) == is_invariant(inst))
+      shared_halves_.only_added_to.insert(sum);
+  }
+}
+
 // Whether the host's f16 instructions do what this environment says.
 bool Emitter::computes_halves(uint32_t env) const {
   constexpr uint32_t kKeepDenorm = fpenv::kKeepInputDenorm | fpenv::kKeepOutputDenorm;
@@ -69,19 +97,26 @@ void Emitter::emit_pk_fma_f16(const Inst& inst, unsigned chunk) {
   }
   std::array<std::array<Vec, 2>, 3> x;
   for (unsigned i = 0; i < 3; ++i) {
+    if (keep) {
+      x[i] = halves_in_f32(inst.operands[i], chunk);
+      continue;
+    }
     x[i] = isa_->halves_to_f32(v32(inst.operands[i], chunk));
-    if (keep) continue;
     for (Vec& part : x[i]) {
       const MaskReg tiny = cmp(ICmp::ult, isa_->and_(part, isa_->c32(0x7fffffff)), isa_->c32(kSmallestNormalF16));
       part = isa_->sel(tiny, isa_->and_(part, isa_->c32(0x80000000)), part);
     }
   }
-  std::array<Vec, 2> sums;
+  std::array<Vec, 2> words;
   for (unsigned i = 0; i < 2; ++i) {
-    sums[i] = fma_f16_to_odd(x[0][i], x[1][i], x[2][i], env);
-    if (!plain) sums[i] = isa_->f16_to_f32(to_f16(sums[i], env));  // the second conversion is exact
+    Vec sum = fma_f16_to_odd(x[0][i], x[1][i], x[2][i], env);
+    if (!plain) sum = isa_->f16_to_f32(to_f16(sum, env));  // the second conversion is exact
+    words[i] = isa_->f32_to_words(sum, rounding::on_host(env & fpenv::kRoundMask));
   }
-  isa_->mov(dst(inst, chunk), isa_->f32_to_halves(sums, rounding::on_host(env & fpenv::kRoundMask)));
+  if (shared_halves_.only_added_to.contains(&inst))
+    shared_halves_.words[{&inst, is_invariant(&inst) ? 0 : chunk}] = words;
+  else
+    isa_->mov(dst(inst, chunk), isa_->join_words(words));
 }
 
 bool Emitter::emit_float16(const Inst& inst, unsigned chunk) {

@@ -201,9 +201,12 @@ class VectorIsa {
   virtual void ldexp64(const Vec& d, const Vec& x, const Vec& n) = 0;
   virtual Vec f32_to_f16(const Vec& a, unsigned rounding_imm) = 0;  // zero-extended words
   virtual Vec f16_to_f32(const Vec& a) = 0;                         // low words
-  // Pairs of f16 in 32-bit lanes, those of the lower half of the register first; and back.
+  // Pairs of f16 in 32-bit lanes, those of the lower half of the register first; and back, by way of f16 in the words of the
+  // lower halves of two registers.
   virtual std::array<Vec, 2> halves_to_f32(const Vec& pairs) = 0;
-  virtual Vec f32_to_halves(const std::array<Vec, 2>& a, unsigned rounding_imm) = 0;
+  virtual Vec f32_to_words(const Vec& a, unsigned rounding_imm) = 0;
+  virtual Vec words_to_f32(const Vec& words) = 0;
+  virtual Vec join_words(const std::array<Vec, 2>& words) = 0;
   // x, and zero of x's sign where the word in `half` (that x was made of) is a denormal.
   virtual Vec flush_f16(const Vec& x, const Vec& half) = 0;
   // a * b + c in f32, rounded to odd: an inexact result is the neighbour of the exact sum whose last bit is set. Rounding that to

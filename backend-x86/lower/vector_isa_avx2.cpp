@@ -369,13 +369,16 @@ class Avx2 final : public VectorIsa {
   std::array<Vec, 2> halves_to_f32(const Vec& pairs) override {
     const Vec high = vec();
     cc_.emit(I::kIdVextracti128, high.xmm(), pairs, imm(1));
-    return {make(I::kIdVcvtph2ps, pairs.xmm()), make(I::kIdVcvtph2ps, high.xmm())};
+    return {words_to_f32(pairs), words_to_f32(high)};
   }
-  Vec f32_to_halves(const std::array<Vec, 2>& a, unsigned rounding_imm) override {
-    const Vec low = vec(), high = vec();
-    cc_.emit(I::kIdVcvtps2ph, low.xmm(), a[0], imm(rounding_imm));
-    cc_.emit(I::kIdVcvtps2ph, high.xmm(), a[1], imm(rounding_imm));
-    return make(I::kIdVinserti128, low, high.xmm(), imm(1));
+  Vec f32_to_words(const Vec& a, unsigned rounding_imm) override {
+    const Vec words = vec();
+    cc_.emit(I::kIdVcvtps2ph, words.xmm(), a, imm(rounding_imm));
+    return words;
+  }
+  Vec words_to_f32(const Vec& words) override { return make(I::kIdVcvtph2ps, words.xmm()); }
+  Vec join_words(const std::array<Vec, 2>& words) override {
+    return make(I::kIdVinserti128, words[0], words[1].xmm(), imm(1));
   }
   Vec flush_f16(const Vec& x, const Vec& half) override {
     const Vec tiny = make(I::kIdVpcmpeqd, and_(half, c32(0x7c00)), const32(0));

@@ -328,13 +328,16 @@ class Avx512 final : public VectorIsa {
   std::array<Vec, 2> halves_to_f32(const Vec& pairs) override {
     const Vec high = vec();
     cc_.emit(I::kIdVextracti64x4, high.ymm(), pairs, imm(1));
-    return {make(I::kIdVcvtph2ps, pairs.ymm()), make(I::kIdVcvtph2ps, high.ymm())};
+    return {words_to_f32(pairs), words_to_f32(high)};
   }
-  Vec f32_to_halves(const std::array<Vec, 2>& a, unsigned rounding_imm) override {
-    const Vec low = vec(), high = vec();
-    cc_.emit(I::kIdVcvtps2ph, low.ymm(), a[0], imm(rounding_imm));
-    cc_.emit(I::kIdVcvtps2ph, high.ymm(), a[1], imm(rounding_imm));
-    return make(I::kIdVinserti64x4, low, high.ymm(), imm(1));
+  Vec f32_to_words(const Vec& a, unsigned rounding_imm) override {
+    const Vec words = vec();
+    cc_.emit(I::kIdVcvtps2ph, words.ymm(), a, imm(rounding_imm));
+    return words;
+  }
+  Vec words_to_f32(const Vec& words) override { return make(I::kIdVcvtph2ps, words.ymm()); }
+  Vec join_words(const std::array<Vec, 2>& words) override {
+    return make(I::kIdVinserti64x4, words[0], words[1].ymm(), imm(1));
   }
   Vec flush_f16(const Vec& x, const Vec& half) override {
     const MaskReg tiny = mask();

@@ -94,6 +94,7 @@ constexpr std::pair<std::string_view, std::string_view> kKnownToChange[] = {
     {"rolled-segments", "sums_f32_straight"},
     {"shared-loads", "sums_f32_shared"},
     {"half-arithmetic", "sums_f16_shared"},
+    {"shared-halves", "sums_f16_shared"},
     {"sums-first", "sums_f32_straight"},
     {"joined-sums", "sums_f32_behind"},
     {"lane-addresses", "exponents_added"},
