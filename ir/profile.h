@@ -27,4 +27,8 @@ using Profile = std::unordered_map<uint64_t, LaneSample>;
 // Whether lanes access memory neither side by side nor at one place, so that looking for that is a waste of time.
 [[nodiscard]] bool is_scattered(const LaneSample& sample);
 
+// Whether code that is made by `now` would be better than code made by `before`: an access is in order that was not, or the other way
+// round, or far fewer lanes are active.
+[[nodiscard]] bool suggests_other_code(const LaneSample& before, const LaneSample& now);
+
 }  // namespace wavejit::ir

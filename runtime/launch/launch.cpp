@@ -57,6 +57,20 @@ Expected<void> prepare_start(LaunchState& shared) {
   return {};
 }
 
+// Of the translations of a kernel whose waves have come to do other things, waves start in the latest that is done.
+void choose_translation(LaunchState& shared) {
+  for (uint32_t anew = shared.later->anew(); anew != 0; --anew) {
+    std::vector<TranslationCache::Query> starts = shared.starts_anew(anew);
+    const auto is_done = [&](const TranslationCache::Query& query) {
+      return shared.translations.find_translated(query).has_value();
+    };
+    if (!std::all_of(starts.begin(), starts.end(), is_done)) continue;
+    shared.config = starts[0].config;
+    shared.starts = std::move(starts);
+    return;
+  }
+}
+
 }  // namespace
 
 Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
@@ -140,10 +154,16 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
       start_query(shared.specialisation[1], items >= kWaveSize);
     if (complete && shared.last_waves) start_query(*shared.last_waves, true);
     if (request.shape.has_partial_groups()) start_query(shared.specialisation[0], false);
+    if (shared.kernel_samples && !shared.schedule.is_drawn()) {
+      shared.later = &module.later_samples(kernel);
+      shared.groups_before = shared.later->groups();
+      choose_translation(shared);
+    }
     if (Expected<void> ok = prepare_start(shared); !ok || request.only_translates) {
       stats = shared.stats;
       return ok;
     }
+    if (shared.tier_up) shared.later = nullptr;
   }
 
   const Clock::time_point start = Clock::now();
@@ -161,8 +181,9 @@ Expected<void> launch(const LaunchRequest& request, LaunchStats& stats) {
   team.run(alone);
   shared.stats.wall_ns = ns_since(start);
   if (shared.tier_up) shared.tier_up->end();
+  if (shared.later) shared.later->count(total_groups);
   // Without the counters of translated code these are those of what was interpreted alone.
-  const bool in_part = shared.tier_up || request.engine == Engine::jit;
+  const bool in_part = shared.tier_up || shared.later || request.engine == Engine::jit;
   if (in_part && !request.count_instructions) shared.stats.guest_instructions = 0;
   const auto& grid = request.shape.grid;
   shared.stats.work_items = uint64_t{grid[0]} * grid[1] * grid[2];

@@ -8,6 +8,8 @@
 #include "internal/check.h"
 #include "internal/environment.h"
 #include "runtime/kernel/symbols.h"
+#include "runtime/translate/background.h"
+#include "runtime/translate/kept_profile.h"
 #include "runtime/translate/specialisation.h"
 #include "runtime/translate/switches.h"
 
@@ -83,6 +85,25 @@ TranslationCache::Config LaunchState::translation_config(ExecutionProfile* count
           .count_instructions = request.count_instructions,
           .profile = counters,
           .part = request.translated_part};
+}
+
+std::vector<TranslationCache::Query> LaunchState::starts_anew(uint32_t anew) const {
+  TranslationCache::Config chosen = translation_config();
+  chosen.anew = anew;
+  std::vector<TranslationCache::Query> queries = starts;
+  for (TranslationCache::Query& query : queries) query.config = translations.config_id(chosen);
+  return queries;
+}
+
+void LaunchState::add_later(const interp::Profile& waves) try {
+  LaneSamples& samples = translations.samples();
+  const uint64_t root = request.kernel->descriptor.entry;
+  // Code from the disk was made with what an earlier process had sampled.
+  if (samples.lacks_kept(root))
+    samples.add_kept(root, kept_profile_of(*request.module, *request.kernel).value_or(SampledCode()));
+  if (const std::optional<uint32_t> anew = later->add(waves, samples))
+    (void)translate_in_background(request.module, starts_anew(*anew));
+} catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the kernel keeps its code
 }
 
 const CalledModule* LaunchState::called_at(uint64_t pc) const {

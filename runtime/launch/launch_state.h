@@ -20,6 +20,7 @@
 #include "runtime/launch/watchdog.h"
 #include "runtime/threads/thread_pool.h"
 #include "runtime/translate/counting_code.h"
+#include "runtime/translate/later_samples.h"
 #include "runtime/translate/translation_cache.h"
 
 namespace wavejit::runtime {
@@ -61,6 +62,8 @@ struct LaunchState {
   std::vector<TranslationCache::Query> starts;
   std::optional<TierUp> tier_up;
   KernelTimes* kernel_samples = nullptr;         // if waves are sampled for translations
+  LaterSamples* later = nullptr;                 // if some are once the kernel is translated
+  uint64_t groups_before = 0;                    // of the kernel, for these: of launches that have ended
   std::atomic<const StartCode*> start{nullptr};  // &start_code, once that is complete
   std::atomic<uint64_t>& done_groups;            // those whose waves have all ended
   uint64_t total_groups = 0;
@@ -107,6 +110,10 @@ struct LaunchState {
   [[nodiscard]] const interp::Interpreter& interpreter_at(uint64_t pc) const;
   // The configuration of translations.
   [[nodiscard]] TranslationCache::Config translation_config() const { return translation_config(profile); }
+  // Where waves start in code that is translated anew.
+  [[nodiscard]] std::vector<TranslationCache::Query> starts_anew(uint32_t anew) const;
+  // What waves of a work-group did, for `later`. May have the kernel translated anew, for launches after it.
+  void add_later(const interp::Profile& waves);
   // The same for a module with counters of its own.
   [[nodiscard]] TranslationCache::Config translation_config(ExecutionProfile* counters) const;
   // What waves have executed; for launches with a profile, when they have ended.

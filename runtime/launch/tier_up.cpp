@@ -20,12 +20,16 @@ std::atomic<int64_t> g_left_ns{0};
 
 }  // namespace
 
+uint64_t expected_translation_ns(const codeobject::Kernel& kernel) {
+  return std::max(kernel.code_size * kNsPerByte, kLeastNs);
+}
+
 TierUp::TierUp(std::shared_ptr<Module> module, const codeobject::Kernel& kernel,
                std::vector<TranslationCache::Query> starts, uint32_t threads)
     : module_(std::move(module)),
       starts_(std::move(starts)),
       interpreted_ns_(module_->times(kernel).interpreted_ns),
-      expected_ns_(starts_.size() * std::max(kernel.code_size * kNsPerByte, kLeastNs)),
+      expected_ns_(starts_.size() * expected_translation_ns(kernel)),
       enough_ns_(threads < available_cpus() ? expected_ns_ / kPartWithCpu : expected_ns_) {
   add(0);
 }

@@ -14,6 +14,9 @@
 
 namespace wavejit::runtime {
 
+// What the translation of the code that a kernel's waves start in is expected to take.
+[[nodiscard]] uint64_t expected_translation_ns(const codeobject::Kernel& kernel);
+
 // Of one launch. Thread-safe.
 //
 // A program that runs a kernel for a moment ends before its translation does, and a thread that translates takes a CPU

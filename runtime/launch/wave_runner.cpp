@@ -59,6 +59,17 @@ void WaveRunner::set_draw(Draw draw) {
   draw_lane_ways(lane_ways_, draw_);
 }
 
+void WaveRunner::begin_later_samples() {
+  later_samples_.emplace();
+  late_ns_ = 0;
+}
+
+interp::Profile WaveRunner::end_later_samples() {
+  interp::Profile samples = *std::move(later_samples_);
+  later_samples_.reset();
+  return samples;
+}
+
 void WaveRunner::restore_mxcsr() const {
   _mm_setcsr(host_mxcsr_);
 }
@@ -140,6 +151,7 @@ void WaveRunner::note_turn(const WaveState& wave, WaveSlot& slot, uint64_t regis
 
 ExitReason WaveRunner::interpret_with(const interp::Interpreter& interpreter, WaveState& wave, uint64_t budget) {
   if (profile_) return interpreter.run_profiling(wave, budget, *profile_);
+  if (later_samples_) return interpreter.run_profiling(wave, budget, *later_samples_);
   if (is_sampled_) return interpreter.run_profiling(wave, budget, sampler_->profile());
   return executed_ ? interpreter.run_counting(wave, budget, *executed_) : interpreter.run(wave, budget);
 }
@@ -175,13 +187,13 @@ ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
     restore_mxcsr();
     sampler_->hand_over();  // for the translation of the next place to which a wave moves
   }
-  const bool may_move = shared_.tier_up || (drawn && shared_.request.engine == Engine::tiered);
+  const bool may_move = shared_.request.engine == Engine::tiered;
   const bool late = may_move && !slot.stays_interpreted && shared_.translated();
   const Clock::time_point start = late ? Clock::now() : Clock::time_point();
   const uint64_t before = wave.instructions;
-  uint64_t budget = shared_.tier_up ? kTieredBudget : kInterpreterBudget;
+  uint64_t budget = shared_.tier_up || later_samples_ ? kTieredBudget : kInterpreterBudget;
   if (drawn && draw_.below(2) != 0) budget = 1 + draw_.below(may_move ? 2u << draw_.below(8) : kDrawnBudget);
-  is_sampled_ = sampler_ && sampler_->is_due();
+  is_sampled_ = sampler_ && !later_samples_ && sampler_->is_due();
   if (is_sampled_) budget = std::min(budget, Sampler::kTurn);
   const GuestScope scope(*mark_, wave, nullptr);
   wave.polls_left = polls_of_turn(wave);
@@ -195,7 +207,11 @@ ExitReason WaveRunner::interpret(WaveState& wave, WaveSlot& slot) {
   if (!late) return reason;
   late_ns_ += ns_since(start);
   if (reason != ExitReason::kYield) return reason;
-  if (drawn ? draw_.below(4) != 0 : late_ns_ < shared_.tier_up->translation()->counters.translate_ns) return reason;
+  const auto translation_ns = [&] {
+    return shared_.tier_up ? shared_.tier_up->translation()->counters.translate_ns
+                           : expected_translation_ns(*shared_.request.kernel);
+  };
+  if (drawn ? draw_.below(4) != 0 : late_ns_ < translation_ns()) return reason;
   // To where a loop begins, best of all one that has been translated for earlier waves.
   constexpr auto kSteps = 4096;
   for (auto i = 0; i < kSteps && reason == ExitReason::kYield; ++i) {

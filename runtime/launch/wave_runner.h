@@ -69,6 +69,9 @@ class WaveRunner {
   }
   // Allows long turns if no other wave of the thread is waiting for its turn.
   void set_alone(bool alone) { alone_ = alone; }
+  // Between these, waves that are interpreted are sampled for LaunchState::later. Returns what they did.
+  void begin_later_samples();
+  [[nodiscard]] interp::Profile end_later_samples();
   // Restores the MXCSR of wavejit's own code. Guest code may leave any value.
   void restore_mxcsr() const;
 
@@ -167,6 +170,7 @@ class WaveRunner {
   std::unique_ptr<interp::Profile> profile_;
   std::optional<Sampler> sampler_;  // if translations may follow that choose by samples
   bool is_sampled_ = false;         // the turn
+  std::optional<interp::Profile> later_samples_;
   std::vector<uint64_t> moved_to_;  // loops at which waves have gone on in translated code
   uint64_t late_ns_ = 0;            // time spent in the interpreter after the translation was ready
   uint64_t moved_waves_ = 0;

@@ -110,10 +110,18 @@ class Worker final : private GroupRunner::Others {
     last_of_chunk_ = last;
     place_ = state.group(shared_.schedule.group(first));
     if (shared_.schedule.is_drawn()) waves_.set_draw(Draw(shared_.schedule.seed() + first));
+    if (shared_.later) {
+      const uint64_t begun = shared_.groups_before + first;
+      samples_next_ = LaterSamples::due_from(begun) - begun < last - first;
+    }
     uint64_t ended = 0;
     while (next_ < last_of_chunk_ && !shared_.watch.stopping()) {
       start_ = shared_.translated();
-      ended += start_ && start_->through.code && place_.complete ? run_groups_through() : run_groups();
+      if (samples_next_) {
+        ended += run_sampled_group();
+      } else {
+        ended += start_ && start_->through.code && place_.complete ? run_groups_through() : run_groups();
+      }
       turns_between_groups();
     }
     shared_.done_groups.fetch_add(ended, std::memory_order_relaxed);
@@ -187,11 +195,20 @@ class Worker final : private GroupRunner::Others {
     return ended;
   }
 
+  // The next one, in the interpreter.
+  uint64_t run_sampled_group() {
+    waves_.begin_later_samples();
+    const uint64_t ended = run_groups();
+    samples_next_ = false;
+    shared_.add_later(waves_.end_later_samples());
+    return ended;
+  }
+
   void run_groups_of_waves() {
     const DispatchState& state = shared_.state;
     do {
       WorkGroup& group = current_;
-      const bool interpreted = !start_ || begins_in_interpreter();
+      const bool interpreted = !start_ || samples_next_ || begins_in_interpreter();
       group.count = state.init_group(*group.arena, group.common, lines_to_set_up(interpreted), place_,
                                      interpreted || start_->reads_ids[place_.complete]);
       group.arena->forget_turns();
@@ -214,7 +231,7 @@ class Worker final : private GroupRunner::Others {
       ++next_;
       state.advance(place_);
       // Those that are set aside get turns between others.
-    } while (next_ < last_of_chunk_ && !shared_.watch.stopping() && start_ && set_aside_.empty() &&
+    } while (next_ < last_of_chunk_ && !shared_.watch.stopping() && start_ && set_aside_.empty() && !samples_next_ &&
              !(start_->through.code && place_.complete));
   }
 
@@ -356,6 +373,7 @@ class Worker final : private GroupRunner::Others {
   const backend::PlainEntryFn enter_ = backend::plain_entry();
   uint64_t next_ = 0, last_of_chunk_ = 0;  // work-groups
   const StartCode* start_ = nullptr;       // of the work-group
+  bool samples_next_ = false;              // the next work-group is interpreted, for LaunchState::later
   uint64_t newly_set_aside_ = 0;           // by run_groups()
   WorkGroup* resumed_ = nullptr;           // by turn_of_set_aside()
   Progress progress_ = Progress::ended;    // of *resumed_

@@ -1,5 +1,7 @@
 #include "runtime/translate/lane_samples.h"
 
+#include <algorithm>
+
 namespace wavejit::runtime {
 
 void InstructionSample::add(const InstructionSample& other) {
@@ -8,6 +10,18 @@ void InstructionSample::add(const InstructionSample& other) {
   accesses += other.accesses;
   strided += other.strided;
   if (other.strided != 0) stride = other.stride;
+}
+
+InstructionSample sampled(const interp::InstructionProfile& at) {
+  return {.lanes = {.executed = at.executed,
+                    .lanes = at.lanes,
+                    .groups = at.groups.count,
+                    .same = at.groups.same,
+                    .consecutive = at.groups.consecutive},
+          .taken = at.taken,
+          .accesses = at.memory.count,
+          .strided = at.memory.strided,
+          .stride = at.memory.stride};
 }
 
 ir::Profile profile_of(const SampledCode& code) {
@@ -19,16 +33,19 @@ ir::Profile profile_of(const SampledCode& code) {
 void LaneSamples::add(const interp::Profile& profile) {
   const std::lock_guard lock(mutex_);
   is_sampled_ |= !profile.empty();
-  for (const auto& [pc, at] : profile)
-    sum_[pc].add({.lanes = {.executed = at.executed,
-                            .lanes = at.lanes,
-                            .groups = at.groups.count,
-                            .same = at.groups.same,
-                            .consecutive = at.groups.consecutive},
-                  .taken = at.taken,
-                  .accesses = at.memory.count,
-                  .strided = at.memory.strided,
-                  .stride = at.memory.stride});
+  for (const auto& [pc, at] : profile) sum_[pc].add(sampled(at));
+}
+
+bool LaneSamples::replace_if_other(const SampledCode& later) {
+  const std::lock_guard lock(mutex_);
+  const bool is_other = std::any_of(later.begin(), later.end(), [&](const auto& at) {
+    const auto before = sum_.find(at.first);
+    return before != sum_.end() && ir::suggests_other_code(before->second.lanes, at.second.lanes);
+  });
+  if (!is_other) return false;
+  for (const auto& [pc, at] : later) sum_[pc] = at;
+  is_sampled_ = true;
+  return true;
 }
 
 void LaneSamples::add_kept(uint64_t root, const SampledCode& kept) {

@@ -26,6 +26,7 @@ struct InstructionSample {
 // By the instruction's address.
 using SampledCode = std::unordered_map<uint64_t, InstructionSample>;
 
+[[nodiscard]] InstructionSample sampled(const interp::InstructionProfile& at);
 [[nodiscard]] ir::Profile profile_of(const SampledCode& code);
 
 // Thread-safe.
@@ -34,6 +35,9 @@ class LaneSamples {
   void add(const interp::Profile& profile);
   // Adds what an earlier process has kept of the unit at `root`. Later calls for the same root add nothing.
   void add_kept(uint64_t root, const SampledCode& kept);
+  // If code that is made by `later` would be another one, it takes the place of what is known of its instructions. Returns
+  // whether it does.
+  [[nodiscard]] bool replace_if_other(const SampledCode& later);
   // Returns true if the unit's kept samples have not been added, so that it is worth looking for them.
   [[nodiscard]] bool lacks_kept(uint64_t root) const;
   // Null if nothing is known.

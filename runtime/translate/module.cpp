@@ -217,4 +217,9 @@ KernelTimes& Module::times(const codeobject::Kernel& kernel) {
   return times_[kernel.descriptor.entry];
 }
 
+LaterSamples& Module::later_samples(const codeobject::Kernel& kernel) {
+  const std::lock_guard lock(times_mutex_);
+  return later_samples_[kernel.descriptor.entry];
+}
+
 }  // namespace wavejit::runtime

@@ -19,6 +19,7 @@
 #include "internal/error.h"
 #include "runtime/kernel/kernel_times.h"
 #include "runtime/translate/counting_code.h"
+#include "runtime/translate/later_samples.h"
 #include "runtime/translate/translation_cache.h"
 
 namespace wavejit::runtime {
@@ -58,6 +59,7 @@ class Module {
   [[nodiscard]] bool records_exceptions(const codeobject::Kernel& kernel);
   // The same object for each launch of the kernel.
   [[nodiscard]] KernelTimes& times(const codeobject::Kernel& kernel);
+  [[nodiscard]] LaterSamples& later_samples(const codeobject::Kernel& kernel);
   [[nodiscard]] TranslationCache& translations() { return translations_; }
   // Returns true on the first call for this place in the code, which cannot be translated.
   [[nodiscard]] bool is_first_fallback(uint64_t pc) {
@@ -81,7 +83,8 @@ class Module {
   std::optional<bool> has_observers_;             // of the object as a whole, if a kernel wanted to know
   std::unordered_map<uint64_t, bool> observing_;  // by entry
   std::mutex times_mutex_;
-  std::unordered_map<uint64_t, KernelTimes> times_;  // by entry
+  std::unordered_map<uint64_t, KernelTimes> times_;           // by entry
+  std::unordered_map<uint64_t, LaterSamples> later_samples_;  // by entry; under the same mutex
   std::mutex fallbacks_mutex_;
   std::set<uint64_t> fallbacks_;
   TranslationCache translations_;

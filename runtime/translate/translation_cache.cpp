@@ -201,7 +201,7 @@ void TranslationCache::name_for_profilers(const Unit& unit, const Work& work) co
 
 // Whether the unit has been translated before and kept.
 bool TranslationCache::restore(Unit& unit, const Work& work, TranslationCounters& counters) const {
-  if (!work.disk || unit.looked) return false;
+  if (!work.disk || unit.looked || work.config.anew != 0) return false;
   try {
     return restore_from_disk(unit, work, counters);
   } catch (const std::bad_alloc&) {

@@ -54,6 +54,7 @@ class TranslationCache {
     bool count_instructions = false;           // lift::LiftOptions
     ExecutionProfile* profile = nullptr;       // code counts in it; never on the disk
     lift::CodeRange part = lift::kAllCode;     // what is asked for, and translated; if not all code, never on the disk
+    uint32_t anew = 0;                         // LaterSamples: how often; those are not taken from the disk
     bool operator==(const Config&) const = default;
   };
 

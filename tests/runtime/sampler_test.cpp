@@ -106,14 +106,19 @@ class LookUp {
     const auto done = runtime::launch(request_, stats);
     ASSERT_TRUE(done) << done.error().message;
     for (uint32_t i = 0; i < kItems; ++i) ASSERT_EQ(out[i], 3 * places[i]);
+    is_translated_ = stats.interpreted_workgroups == 0;
   }
+  // By the last launch.
+  [[nodiscard]] bool is_translated() const { return is_translated_; }
   [[nodiscard]] std::shared_ptr<const ir::Profile> samples() const { return module_->translations().samples().all(); }
+  [[nodiscard]] uint32_t translated_anew() const { return module_->later_samples(*request_.kernel).anew(); }
   // In x86 instructions.
-  [[nodiscard]] uint64_t translated_size(std::vector<std::string> disabled = {}) const {
+  [[nodiscard]] uint64_t translated_size(std::vector<std::string> disabled = {}, uint32_t anew = 0) const {
     runtime::TranslationCache& cache = module_->translations();
     runtime::TranslationCounters counters;
     const codeobject::KernelDescriptor& its = request_.kernel->descriptor;
-    const uint32_t config = cache.config_id({.tier = backend::Tier::avx2, .disabled_passes = std::move(disabled)});
+    const uint32_t config =
+        cache.config_id({.tier = backend::Tier::avx2, .disabled_passes = std::move(disabled), .anew = anew});
     const auto entry = cache.find({.config = config,
                                    .specialisation = cache.specialisation_id({.kernel = request_.kernel}),
                                    .pc = its.entry,
@@ -127,6 +132,7 @@ class LookUp {
   static constexpr uint32_t kItems = 1 << 12;
   const std::shared_ptr<runtime::Module> module_;
   runtime::LaunchRequest request_;
+  bool is_translated_ = false;
 };
 
 // The kernel behind a launch in which four waves or more were sampled. On a busy machine the translation may be done before.
@@ -167,6 +173,55 @@ TEST(Sampler, LaunchesSampleTheirFirstWaves) {
   LookUp without;
   without.launch(false, {"profiles"});
   EXPECT_EQ(without.samples(), nullptr);
+}
+
+TEST(LaterSamples, FourWorkGroupsEachTimeThatThereAreEightTimesAsMany) {
+  using runtime::LaterSamples;
+  std::vector<uint64_t> due;
+  for (uint64_t group = LaterSamples::due_from(0); due.size() < 9; group = LaterSamples::due_from(group + 1))
+    due.push_back(group);
+  EXPECT_EQ(due, (std::vector<uint64_t>{4096, 4608, 5120, 5632, 32768, 36864, 40960, 45056, 262144}));
+  EXPECT_EQ(LaterSamples::due_from(4096), 4096u);
+  EXPECT_EQ(LaterSamples::due_from(UINT64_MAX), UINT64_MAX);
+}
+
+TEST(LaterSamples, OtherCodeForOtherAccessesOrFarFewerLanes) {
+  const ir::LaneSample ordered{.executed = 64, .lanes = 4096, .groups = 1024, .same = 0, .consecutive = 1000};
+  const ir::LaneSample scattered{.executed = 64, .lanes = 4096, .groups = 1024, .same = 4, .consecutive = 8};
+  ir::LaneSample few = ordered, nearly_ordered = ordered, rare = scattered;
+  few.lanes = 512;
+  nearly_ordered.consecutive = 100;
+  rare.groups = 16;
+  EXPECT_TRUE(ir::suggests_other_code(ordered, scattered));
+  EXPECT_TRUE(ir::suggests_other_code(scattered, ordered));
+  EXPECT_TRUE(ir::suggests_other_code(ordered, few));
+  EXPECT_FALSE(ir::suggests_other_code(few, ordered));
+  EXPECT_FALSE(ir::suggests_other_code(ordered, nearly_ordered));
+  EXPECT_FALSE(ir::suggests_other_code(scattered, nearly_ordered));
+  EXPECT_FALSE(ir::suggests_other_code(ordered, rare));
+}
+
+// The first waves' accesses are in no order, later ones' are, and then they are not again, and so on. What the kernel computes is
+// the same with each translation.
+TEST(LaterSamples, KernelsAreTranslatedAnewAtMostTwice) {
+  const auto kernel = sampled(false);
+  while (!kernel->is_translated() && !HasFatalFailure()) kernel->launch(false);
+  const uint64_t scattered = kernel->translated_size();
+  uint32_t anew = 0;
+  for (bool in_order = true; anew != runtime::LaterSamples::kMostAnew; in_order = !in_order) {
+    constexpr unsigned kMostLaunches = 10'000;
+    unsigned launches = 0;
+    for (; kernel->translated_anew() == anew && launches < kMostLaunches; ++launches) kernel->launch(in_order);
+    ASSERT_LT(launches, kMostLaunches);
+    EXPECT_EQ(kernel->translated_anew(), ++anew);
+    if (in_order)
+      EXPECT_GT(kernel->translated_size({}, anew), scattered);
+    else
+      EXPECT_EQ(kernel->translated_size({}, anew), scattered);
+    kernel->launch(in_order);
+  }
+  for (unsigned i = 0; i < 4000; ++i) kernel->launch(true);  // up to the next samples
+  EXPECT_EQ(kernel->translated_anew(), runtime::LaterSamples::kMostAnew);
 }
 
 }  // namespace
