@@ -76,6 +76,13 @@ def select(components, selects, number):
     return chosen
 
 
+def border_colour(kind, selects, number):
+    """Register contents of a sampler's border, of which DST_SEL chooses components: transparent black, opaque black, white."""
+    alpha = one(number) if kind != 0 else 0
+    colour = alpha if kind == 2 else 0
+    return select([colour, colour, colour, alpha], selects, number)
+
+
 def to_d16(value, number):
     if number in (UINT, SINT):
         return value & 0xFFFF
