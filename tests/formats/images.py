@@ -173,7 +173,7 @@ def store(rng, number):
         values, rest = [], list(chosen)
         for i in range(4):
             values.append(rest.pop(0) if mask >> i & 1 else 0)
-        raw = formats.write(values, image.data_format, image.number)
+        raw = formats.write(values, image.data_format, image.number, image.selects)
         if not buffers.put(written, [(BASE + offsets[lane], raw.to_bytes(image.size, "little"))]):
             lanes &= ~(1 << lane)
     name = "image_store_mip" if mip else "image_store"

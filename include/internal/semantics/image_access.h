@@ -114,6 +114,12 @@ struct Image {
     format::read_element(reinterpret_cast<const void*>(at), layout, number, texel);
     select(texel, out);
   }
+  // A texel of the registers' components.
+  void write(void* texel, const uint32_t registers[4]) const {
+    uint32_t components[4];
+    format::select_back(registers, selects, components);
+    format::write_element(texel, layout, number, components, 4);
+  }
   // The registers' components of one that has `texel` as its X, Y, Z and W (DST_SEL).
   void select(const uint32_t texel[4], uint32_t out[4]) const {
     for (unsigned i = 0; i < 4; ++i) out[i] = format::select(texel, selects >> (3 * i) & 7, number);

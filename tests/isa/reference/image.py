@@ -160,7 +160,7 @@ def store(machine, data, lane, memory, image, at, mask, packed, halves):
     if packed:
         raw = sum(v << 32 * i for i, v in enumerate(values)) & (1 << 8 * image.size) - 1
     else:
-        raw = formats.write(values, image.data_format, image.number)
+        raw = formats.write(values, image.data_format, image.number, image.selects)
     memory.store(at, image.size, raw)
 
 
