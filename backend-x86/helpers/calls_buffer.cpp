@@ -98,7 +98,8 @@ uint64_t buffer_load_format(CallArgs* args) {
     if ((lanes >> l & 1) != 0)
       format::read_element(reinterpret_cast<const void*>(args->addresses[l]), buffer.layout(), buffer.number(),
                            components);
-    for (unsigned i = 0; i < shape.count; ++i) value[i] = format::select(components, buffer.selects() >> (3 * i) & 7, buffer.number());
+    for (unsigned i = 0; i < shape.count; ++i)
+      value[i] = format::select(components, buffer.selects() >> (3 * i) & 7, buffer.number());
     put_components(args, l, value, shape.count, buffer.number(), shape.d16, shape.packed);
   });
   return 1;

@@ -22,10 +22,10 @@ class HsaImageTest : public HsaTest {
     d.width = d.height = 1;
     d.format = {type, order};
     hsa_ext_image_t image{};
-    HSA(hsa_ext_image_create(gpu_, &d, memory, HSA_ACCESS_PERMISSION_RW, &image));
+    EXPECT_EQ(hsa_ext_image_create(gpu_, &d, memory, HSA_ACCESS_PERMISSION_RW, &image), HSA_STATUS_SUCCESS);
     const hsa_ext_image_region_t whole{{0, 0, 0}, {1, 1, 1}};
-    HSA(hsa_ext_image_clear(gpu_, image, colour.data(), &whole));
-    HSA(hsa_ext_image_destroy(gpu_, image));
+    EXPECT_EQ(hsa_ext_image_clear(gpu_, image, colour.data(), &whole), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(hsa_ext_image_destroy(gpu_, image), HSA_STATUS_SUCCESS);
     T element;
     std::memcpy(&element, memory, sizeof element);
     return element;
