@@ -36,8 +36,8 @@ class Buffer {
   [[nodiscard]] Number number() const { return number_; }
   [[nodiscard]] const ir::CallShape& shape() const { return shape_; }
   [[nodiscard]] unsigned address_rows() const { return rows_; }
-  // Which component register `i` of a load is: DST_SEL of the descriptor, unless the instruction has the format.
-  [[nodiscard]] unsigned select(unsigned i) const { return typed_ ? 4 + i : args_.scalars[3] >> (3 * i) & 7; }
+  // Which components registers have: DST_SEL of the descriptor, unless the instruction has the format.
+  [[nodiscard]] uint32_t selects() const { return typed_ ? 4 | 5 << 3 | 6 << 6 | 7 << 9 : args_.scalars[3] & 0xfff; }
 
   // Null where the element is out of range, which it is as a whole.
   [[nodiscard]] uint64_t address(unsigned lane) const {
@@ -98,7 +98,8 @@ uint64_t buffer_load_format(CallArgs* args) {
     if ((lanes >> l & 1) != 0)
       format::read_element(reinterpret_cast<const void*>(args->addresses[l]), buffer.layout(), buffer.number(),
                            components);
-    for (unsigned i = 0; i < shape.count; ++i) value[i] = format::select(components, buffer.select(i), buffer.number());
+    for (unsigned i = 0; i < shape.count; ++i)
+      value[i] = format::select(components, buffer.selects() >> (3 * i) & 7, buffer.number());
     put_components(args, l, value, shape.count, buffer.number(), shape.d16, shape.packed);
   });
   return 1;
@@ -111,10 +112,10 @@ uint64_t buffer_store_format(CallArgs* args) {
       stage_addresses(args, buffer.layout().bytes, true, [&](unsigned l) { return buffer.address(l); });
   const ir::CallShape& shape = buffer.shape();
   for_each_lane(lanes, [&](unsigned l) {
-    uint32_t value[4];
+    uint32_t value[4] = {}, components[4];
     get_components(args, l, buffer.address_rows(), value, shape.count, buffer.number(), shape.d16, shape.packed);
-    format::write_element(reinterpret_cast<void*>(args->addresses[l]), buffer.layout(), buffer.number(), value,
-                          shape.count);
+    format::select_back(value, buffer.selects(), components);
+    format::write_element(reinterpret_cast<void*>(args->addresses[l]), buffer.layout(), buffer.number(), components, 4);
   });
   return 1;
 }

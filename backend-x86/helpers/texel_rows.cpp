@@ -424,6 +424,11 @@ WAVEJIT_AVX2 inline void pack(const format::Layout& layout, const uint32_t* cons
       v = scaled<true>(f, scale_of<kKind>(mask));
     } else if constexpr (kKind == Kind::half) {
       v = _mm256_cvtepu16_epi32(_mm256_cvtps_ph(f, _MM_FROUND_TO_NEAREST_INT));
+    } else if constexpr (kKind == Kind::with_sign) {
+      const auto high = static_cast<int>(mask >> 1);
+      v = _mm256_min_epi32(_mm256_max_epi32(v, _mm256_set1_epi32(-high - 1)), _mm256_set1_epi32(high));
+    } else {
+      v = _mm256_min_epu32(v, _mm256_set1_epi32(static_cast<int>(mask)));
     }
     v = _mm256_and_si256(v, _mm256_set1_epi32(static_cast<int>(mask)));
     v = _mm256_sllv_epi32(v, _mm256_set1_epi32(layout.shift[i] % 32));

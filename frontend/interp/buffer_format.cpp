@@ -113,7 +113,9 @@ Step store(Context& c, const Op& op) {
       }
     }
     if (!is_host_address(c.addresses[l])) return memory_fault(c, op, c.addresses[l], l, true);
-    format::write_element(reinterpret_cast<void*>(c.addresses[l]), element.layout, element.number, values, components);
+    uint32_t written[4];
+    format::select_back(values, element.selects, written);
+    format::write_element(reinterpret_cast<void*>(c.addresses[l]), element.layout, element.number, written, 4);
   }
   return Step::next;
 }

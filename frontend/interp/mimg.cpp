@@ -156,7 +156,7 @@ Step store(Context& c, const Op& op) {
     if ((op.param & kRaw) != 0) {
       std::memcpy(texel, components, a.image.layout.bytes);
     } else {
-      format::write_element(texel, a.image.layout, a.image.number, components, 4);
+      a.image.write(texel, components);
     }
   }
   return Step::next;

@@ -109,8 +109,8 @@ std::optional<ChannelOrder> channel_order(uint32_t order) {
       return ChannelOrder{2, {x, y, 0, 1}};
     case HSA_EXT_IMAGE_CHANNEL_ORDER_RA:
       return ChannelOrder{2, {x, 0, 0, y}};
-    case HSA_EXT_IMAGE_CHANNEL_ORDER_RGB:
-      return ChannelOrder{3, {x, y, z, 1}};
+    case HSA_EXT_IMAGE_CHANNEL_ORDER_RGB:  // of packed types alone, which have R in the highest bits
+      return ChannelOrder{3, {z, y, x, 1}};
     case HSA_EXT_IMAGE_CHANNEL_ORDER_RGBX:
       return ChannelOrder{4, {x, y, z, 1}};
     case HSA_EXT_IMAGE_CHANNEL_ORDER_RGBA:
@@ -429,10 +429,9 @@ WAVEJIT_HSA_API hsa_status_t hsa_ext_image_clear(hsa_agent_t agent, hsa_ext_imag
       return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     const Format format = *format_of(image->descriptor.format);
     const wavejit::format::Layout layout = wavejit::format::image_layout_of(format.data_format);
-    uint32_t given[4], components[4] = {};
+    uint32_t given[4], components[4];
     std::memcpy(given, value, sizeof given);
-    for (unsigned i = 0; i < 4; ++i)
-      if (const uint32_t select = format.selects >> (3 * i) & 7; select >= 4) components[select - 4] = given[i];
+    wavejit::format::select_back(given, format.selects, components);
     uint8_t texel[16];
     wavejit::format::write_element(texel, layout, format.number, components, layout.components);
     each_row(*image, region->offset, region->range, [&](uint8_t* to, size_t, size_t, size_t bytes) {

@@ -220,6 +220,11 @@ def halves(values):
     return [values[i] | (values[i + 1] << 16 if i + 1 < len(values) else 0) for i in range(0, len(values), 2)]
 
 
+def drawn_selects(rng, typed):
+    """DST_SEL, which instructions with a format of their own do not look at: there the identity."""
+    return 0xFAC if typed or rng.random() < 0.4 else sum(rng.choice([0, 1, 4, 5, 6, 7]) << 3 * i for i in range(4))
+
+
 def format_load(rng, number):
     data_format, kind = rng.choice(formats.ALL)
     generation = rng.choice(list(GENERATIONS))
@@ -230,7 +235,7 @@ def format_load(rng, number):
     buffer = Buffer(rng, generation, size if size % 4 == 0 else unit, element=True)
     buffer.swizzle = buffer.swizzle and size <= 4
     components = rng.randrange(1, 5)
-    selects = 0xFAC if typed or rng.random() < 0.4 else sum(rng.choice([0, 1, 4, 5, 6, 7]) << 3 * i for i in range(4))
+    selects = drawn_selects(rng, typed)
     lanes = random_exec(rng)
     memory = bytearray()
     while len(memory) < MEMORY - BASE:
@@ -283,6 +288,7 @@ def format_store(rng, number):
     buffer = Buffer(rng, generation, size, element=True)
     buffer.swizzle = buffer.swizzle and size <= 4
     components = rng.randrange(1, 5)
+    selects = drawn_selects(rng, typed)
     lanes = random_exec(rng)
     written, values = {}, []
     for lane in range(LANES):
@@ -297,7 +303,7 @@ def format_store(rng, number):
             continue
         if not inside(at, size):
             return None
-        raw = formats.write(wide, data_format, kind)
+        raw = formats.write(wide, data_format, kind, selects)
         if at is not None and not put(written, [(BASE + at, raw.to_bytes(size, "little"))]):
             lanes &= ~(1 << lane)
     rows = list(zip(*([halves(v) for v in values] if d16 and generation >= 9 else values)))
@@ -305,7 +311,7 @@ def format_store(rng, number):
     name = f"{prefix}_store_format_{'d16_' if d16 else ''}{'xyzw'[:components]}"
     case = Case(f"{number} {name} {formats.DATA_FORMATS[data_format]} {formats.NAMES[kind]} GFX{generation}", GENERATIONS[generation],
                 random_mode(rng), lanes)
-    text, tail = buffer.describe(case, data_format, kind)
+    text, tail = buffer.describe(case, data_format, kind, selects)
     for i, row in enumerate(rows):
         case.set(f"v{8 + i}", list(row))
     between = f"  dfmt:{data_format}, nfmt:{kind}," if typed else ""

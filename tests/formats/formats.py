@@ -76,6 +76,13 @@ def select(components, selects, number):
     return chosen
 
 
+def border_colour(kind, selects, number):
+    """Register contents of a sampler's border, of which DST_SEL chooses components: transparent black, opaque black, white."""
+    alpha = one(number) if kind != 0 else 0
+    colour = alpha if kind == 2 else 0
+    return select([colour, colour, colour, alpha], selects, number)
+
+
 def to_d16(value, number):
     if number in (UINT, SINT):
         return value & 0xFFFF
@@ -85,8 +92,10 @@ def to_d16(value, number):
 def stored(value, width, number):
     """The bits in memory of a register's contents, which are no NaN if the format is of floats."""
     mask = (1 << width) - 1
-    if number in (UINT, SINT):
-        return value & mask
+    if number == UINT:
+        return min(value, mask)
+    if number == SINT:
+        return min(max(value - (value >> 31 << 32), -(mask >> 1) - 1), mask >> 1) & mask
     x = F32.value(value)
     if number == FLOAT:
         if width == 32:
@@ -108,11 +117,13 @@ def stored(value, width, number):
     return int(x) & mask  # toward zero
 
 
-def write(values, data_format, number):
+def write(values, data_format, number, selects=0xFAC):
+    """The element of registers: a component is the first of those that DST_SEL would put it in, or 0."""
     raw, shift = 0, 0
     for i, width in enumerate(widths(data_format)):
-        if i < len(values):
-            raw |= stored(values[i], width, number) << shift
+        sources = [r for r in range(4) if selects >> 3 * r & 7 == 4 + i]
+        if sources and sources[0] < len(values):
+            raw |= stored(values[sources[0]], width, number) << shift
         shift += width
     return raw
 

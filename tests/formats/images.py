@@ -173,7 +173,7 @@ def store(rng, number):
         values, rest = [], list(chosen)
         for i in range(4):
             values.append(rest.pop(0) if mask >> i & 1 else 0)
-        raw = formats.write(values, image.data_format, image.number)
+        raw = formats.write(values, image.data_format, image.number, image.selects)
         if not buffers.put(written, [(BASE + offsets[lane], raw.to_bytes(image.size, "little"))]):
             lanes &= ~(1 << lane)
     name = "image_store_mip" if mip else "image_store"
@@ -243,7 +243,6 @@ def sample(rng, number):
     columns = [[] for _ in range(dims + layered + with_lod)]
     memory = texels(rng, image)
     mask = 15
-    one = 0x3F800000
     rows = [[] for _ in range(4)]
     for lane in range(LANES):
         point, position = [], []
@@ -294,7 +293,7 @@ def sample(rng, number):
                         if at is not None and at + image.size > USED:
                             return None
                         if at is None:
-                            values = [one if border == 2 or (border == 1 and i == 3) else 0 for i in range(4)]
+                            values = formats.border_colour(border, image.selects, image.number)
                         else:
                             raw = int.from_bytes(memory[at : at + image.size], "little")
                             values = formats.select(formats.read(raw, image.data_format, image.number), image.selects, image.number)

@@ -96,10 +96,9 @@ class Outside(Exception):
 
 def read(image, memory, border, x, y, z, level):
     """Register contents of the components of a texel or of the border."""
-    one = formats.one(image.number)
     at = None if None in (x, y, z) else image.offset(x, y, z, level)
     if at is None:
-        return [one if border == 2 or (border == 1 and i == 3) else 0 for i in range(4)]
+        return formats.border_colour(border, image.selects, image.number)
     if at + image.size > USED:
         raise Outside
     raw = int.from_bytes(memory[at : at + image.size], "little")

@@ -232,8 +232,12 @@ inline uint32_t from_register(uint32_t value, unsigned bits, Number number, bool
       if (bits == 16) return float_to_half(f);
       if (bits < 16) return float_to_small_float(f, bits);
       return value;
+    case Number::sint: {
+      const auto high = static_cast<int32_t>(mask >> 1);
+      return static_cast<uint32_t>(std::clamp(static_cast<int32_t>(value), -high - 1, high)) & mask;
+    }
     default:
-      return value & mask;
+      return std::min(value, mask);
   }
 }
 
@@ -281,6 +285,14 @@ inline uint32_t from_d16(uint32_t value, Number number) {
 // DST_SEL: 0 and 1 are constants, 4 to 7 components.
 constexpr uint32_t select(const uint32_t components[4], unsigned select, Number number) {
   return select >= 4 ? components[select - 4] : select == 1 ? one(number) : 0;
+}
+
+// The components that a store through DST_SEL `selects` writes: each is the register that a load would put it in, the
+// first one of several, and 0 if there is none.
+constexpr void select_back(const uint32_t registers[4], uint32_t selects, uint32_t components[4]) {
+  for (unsigned i = 0; i < 4; ++i) components[i] = 0;
+  for (unsigned i = 4; i-- > 0;)
+    if (const uint32_t from = selects >> (3 * i) & 7; from >= 4) components[from - 4] = registers[i];
 }
 
 }  // namespace wavejit::format

@@ -112,6 +112,16 @@ struct Image {
   void read(uint64_t at, uint32_t out[4]) const {
     uint32_t texel[4];
     format::read_element(reinterpret_cast<const void*>(at), layout, number, texel);
+    select(texel, out);
+  }
+  // A texel of the registers' components.
+  void write(void* texel, const uint32_t registers[4]) const {
+    uint32_t components[4];
+    format::select_back(registers, selects, components);
+    format::write_element(texel, layout, number, components, 4);
+  }
+  // The registers' components of one that has `texel` as its X, Y, Z and W (DST_SEL).
+  void select(const uint32_t texel[4], uint32_t out[4]) const {
     for (unsigned i = 0; i < 4; ++i) out[i] = format::select(texel, selects >> (3 * i) & 7, number);
   }
 };
@@ -350,8 +360,10 @@ class Sample {
     if (at) {
       image_.read(*at, out);
     } else {
-      const uint32_t one = format::one(image_.number);
-      for (unsigned i = 0; i < 4; ++i) out[i] = sampler_.border == 2 || (sampler_.border == 1 && i == 3) ? one : 0;
+      const uint32_t alpha = sampler_.border == 0 ? 0 : format::one(image_.number);
+      const uint32_t colour = sampler_.border == 2 ? alpha : 0;
+      const uint32_t border[4] = {colour, colour, colour, alpha};
+      image_.select(border, out);
     }
     if (!f_.compare) return;
     const float reference = image_.number == Number::unorm ? std::clamp(reference_, 0.0f, 1.0f) : reference_;

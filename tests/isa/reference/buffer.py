@@ -187,7 +187,7 @@ def half_of(value, kind):
 
 
 def store_format(machine, instruction, access, data, match):
-    data_format, kind, _ = known_format_of(instruction, access)
+    data_format, kind, selects = known_format_of(instruction, access)
     size, count = formats.element_bytes(data_format), len(match[4])
     memory = Global(machine)
     for lane in machine.active():
@@ -202,4 +202,4 @@ def store_format(machine, instruction, access, data, match):
             values = [formats.from_d16(machine.row(data.index + i)[lane] & 0xFFFF, kind) for i in range(count)]
         else:
             values = [formats.from_d16(machine.row(data.index + i // 2)[lane] >> 16 * (i & 1) & 0xFFFF, kind) for i in range(count)]
-        memory.store(at, size, formats.write(values, data_format, kind))
+        memory.store(at, size, formats.write(values, data_format, kind, selects))

@@ -160,7 +160,7 @@ def store(machine, data, lane, memory, image, at, mask, packed, halves):
     if packed:
         raw = sum(v << 32 * i for i, v in enumerate(values)) & (1 << 8 * image.size) - 1
     else:
-        raw = formats.write(values, image.data_format, image.number)
+        raw = formats.write(values, image.data_format, image.number, image.selects)
     memory.store(at, image.size, raw)
 
 
@@ -279,10 +279,10 @@ class Sampler:
 
     def texel(self, x, y, z, level):
         """Register contents of a texel or of the border."""
-        image, one = self.image, formats.one(self.image.number)
+        image = self.image
         at = None if None in (x, y, z) else image.texel(x, y, z, level)
         if at is None:
-            return [one if self.border == 2 or (self.border == 1 and i == 3) else 0 for i in range(4)]
+            return formats.border_colour(self.border, image.selects, image.number)
         raw = Global(self.machine).load(at, image.size)
         return formats.select(formats.read(raw, image.data_format, image.number), image.selects, image.number)
 
