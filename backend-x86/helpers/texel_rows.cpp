@@ -64,8 +64,8 @@ class ByOffset {
       : base_(base),
         offsets_(offsets),
         accessing_(accessing),
-        steps_(_mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32(static_cast<int>(bytes)))) {
-  }
+        steps_(_mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+                                  _mm256_set1_epi32(static_cast<int>(bytes)))) {}
   [[nodiscard]] uint64_t of(unsigned lane) const { return base_ + offsets_[lane]; }
   [[nodiscard]] WAVEJIT_AVX2 bool consecutive(unsigned first) const {
     const __m256i begin = _mm256_set1_epi32(static_cast<int>(offsets_[first]));
@@ -418,12 +418,12 @@ WAVEJIT_AVX2 inline void TexelRows::load_from(const Places& places, uint64_t lan
   });
 }
 
-void TexelRows::load(const uint64_t* addresses, uint64_t lanes, unsigned needed, Rows& rows) const {
+WAVEJIT_AVX2 void TexelRows::load(const uint64_t* addresses, uint64_t lanes, unsigned needed, Rows& rows) const {
   load_from<false>(ByAddress(addresses, layout_.bytes), lanes, needed, rows);
 }
 
-void TexelRows::load(uint64_t base, const uint32_t* offsets, uint64_t lanes, unsigned needed, uint64_t& accessing,
-                     Rows& rows) const {
+WAVEJIT_AVX2 void TexelRows::load(uint64_t base, const uint32_t* offsets, uint64_t lanes, unsigned needed,
+                                  uint64_t& accessing, Rows& rows) const {
   const ByOffset places(base, offsets, layout_.bytes, accessing);
   if (format::is_integer(number_)) {
     load_from<false>(places, lanes, needed, rows);

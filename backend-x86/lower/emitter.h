@@ -656,7 +656,8 @@ class Emitter {
   Pass* pass_ = nullptr;  // the pass being emitted
   Rolled* rolled_ = nullptr;
   std::vector<bool> invariant_;
-  std::vector<uint16_t> wanted_halves_;  // by instruction id: two bits for each chunk, for the lanes of VectorIsa::lane_of64
+  std::vector<uint16_t>
+      wanted_halves_;  // by instruction id: two bits for each chunk, for the lanes of VectorIsa::lane_of64
   std::vector<bool> fused_;
   // Loads and stores of one or two pairs of dwords: the 64-bit values that these are the halves of; by instruction id.
   std::vector<WideValues> wide_;
