@@ -60,6 +60,7 @@ struct Described {
     if (image.problem != nullptr) return;
     if (!fields.a16 && !fields.mip) plane = TexelPlane::of(image);
     samples = PlaneSamples::of(image, sampler, fields);
+    std::fill_n(origins, kWaveSize, image.base);
   }
 
   Fields fields;
@@ -71,6 +72,7 @@ struct Described {
   TexelRows texels;
   std::optional<TexelPlane> plane;
   std::optional<PlaneSamples> samples;
+  uint64_t origins[kWaveSize];  // where the image begins, for each lane
 };
 
 constexpr unsigned kImageWords = 8, kSampledWords = 12;  // scalars: descriptors
@@ -378,16 +380,9 @@ uint64_t image_sample(CallArgs* args) {
     const auto* y = reinterpret_cast<const float*>(args->in[1]);
     const unsigned needed = a.about.needed;
     const auto read = [&](Rows& rows) {
-      if (plane->linear()) {
-        // The texels that a lane reads are anywhere in the image.
-        std::fill_n(args->addresses, kWaveSize, a.image.base);
-        describe_access(args, 0, ~0u, false);
-        return plane->sums(x, y, rest, needed, args->wave->engine_private[3], rows);
-      }
-      const uint64_t inside = plane->addresses(x, y, rest, args->addresses);
-      describe_access(args, inside, a.image.layout.bytes, false);
-      plane->texels(args->addresses, inside, needed, rows);
-      return inside;
+      // The texels that a lane reads are anywhere in the image.
+      describe_access(args, 0, ~0u, false, a.about.origins);
+      return plane->sample(x, y, rest, needed, args->wave->engine_private[3], rows);
     };
     uint64_t done = 0;
     if (a.shape.d16) {

@@ -31,15 +31,18 @@ inline void clear_results(CallArgs* args) {
 }
 
 // Tells the fault handler which lanes access which addresses (kFaultLanes of frontend/interp/interpreter.h).
-inline void describe_access(CallArgs* args, uint64_t lanes, unsigned bytes, bool write) {
+inline void describe_access(CallArgs* args, uint64_t lanes, unsigned bytes, bool write, const uint64_t* addresses) {
   WaveState& wave = *args->wave;
   wave.pc = args->guest_pc;
   wave.fault_write = write;
   wave.engine_private[0] = 1;
-  wave.engine_private[1] = reinterpret_cast<uint64_t>(args->addresses);
+  wave.engine_private[1] = reinterpret_cast<uint64_t>(addresses);
   wave.engine_private[2] = bytes;
   wave.engine_private[3] = lanes;
   std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+inline void describe_access(CallArgs* args, uint64_t lanes, unsigned bytes, bool write) {
+  describe_access(args, lanes, bytes, write, args->addresses);
 }
 
 // Computes the addresses of active lanes. A lane whose address is 0 accesses nothing. Returns the lanes that access.

@@ -80,19 +80,20 @@ std::optional<PlaneSamples> PlaneSamples::of(const Image& image, const image::Sa
   if (!plane || uint64_t{plane->row_bytes} * plane->height > UINT32_MAX) return std::nullopt;
   PlaneSamples result(*plane, TexelRows(image.layout, image.number));
   result.linear_ = linear;
-  result.integer_ = integer;
   result.to_edge_ = sampler.clamp[0] == 2 && sampler.clamp[1] == 2;
   const bool normalized = !f.unnormalized && !sampler.unnormalized;
   for (unsigned i = 0; i < 2; ++i) {
     const uint32_t size = i == 0 ? plane->width : plane->height, mode = sampler.clamp[i];
     const double low = mode == 4 ? 0 : mode == 5 ? -double{1} * size : -0x1p24;
     const double high = mode == 4 || mode == 5 ? size : 0x1p24;
+    const float scale = normalized ? 256.0f * static_cast<float>(size) : 256.0f;
     // Filters begin half a texel to the left. Rounded to nearest, unless coordinates are truncated.
-    result.scaling_[i] = {.scale = normalized ? 256.0f * static_cast<float>(size) : 256.0f,
+    result.scaling_[i] = {.scale = scale,
                           .truncate = !linear && sampler.truncate,
                           .bias = linear ? kLinearBias : 0,
                           .low = low * 256,
                           .high = high * 256,
+                          .near = std::bit_cast<uint32_t>(0x1.fffffp21f / scale),
                           .size = size,
                           .mode = mode};
   }
@@ -110,7 +111,7 @@ std::optional<PlaneSamples> PlaneSamples::of(const Image& image, const image::Sa
 }
 
 // An axis in registers. Positions are in 1/256 of a texel where they are filtered, and in texels elsewhere.
-template <bool kLinear, bool kToEdge>
+template <bool kLinear, bool kToEdge, bool kNear>
 struct PlaneSamples::Axis {
   WAVEJIT_AVX2 explicit Axis(const Scaling& s)
       : scaling(s),
@@ -125,9 +126,11 @@ struct PlaneSamples::Axis {
   WAVEJIT_AVX2 Fixed fixed_point(const float* positions) const {
     // The product has up to 38 bits: it is `near` - `error`, without further error. NaNs are too far away, too.
     const __m256 p = _mm256_loadu_ps(positions), near = _mm256_mul_ps(p, scale);
-    const __m256 magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), near);
-    const __m256 far = _mm256_cmp_ps(magnitude, _mm256_set1_ps(0x1p22f * kUnit), _CMP_NLT_UQ);
-    if (_mm256_movemask_ps(far) != 0) return far_fixed_point(positions, scaling);
+    if constexpr (!kNear) {
+      const __m256 magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), near);
+      const __m256 far = _mm256_cmp_ps(magnitude, _mm256_set1_ps(0x1p22f * kUnit), _CMP_NLT_UQ);
+      if (_mm256_movemask_ps(far) != 0) return far_fixed_point(positions, scaling);
+    }
     const __m256 error = _mm256_fnmadd_ps(p, scale, near);
     // Of `near` rounded down or the next integer, the one that the position is rounded down to. The difference is exact
     // where it is about as small as the error.
@@ -230,11 +233,28 @@ WAVEJIT_AVX2 inline __m256i highest_bits(__m256i bytes) {
 
 }  // namespace
 
-template <bool kToEdge>
+WAVEJIT_AVX2 PlaneSamples::Way PlaneSamples::way_of(const float* x, const float* y) const {
+  if (!to_edge_) return Way::general;
+  // Magnitudes of floats are ordered as their bits are; those of NaNs are the largest.
+  const __m256i magnitude = _mm256_set1_epi32(INT32_MAX);
+  __m256i largest[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+  for (unsigned l = 0; l < kWaveSize; l += 8) {
+    largest[0] = _mm256_max_epi32(largest[0], _mm256_and_si256(row8(x + l), magnitude));
+    largest[1] = _mm256_max_epi32(largest[1], _mm256_and_si256(row8(y + l), magnitude));
+  }
+  const auto beyond = [&](unsigned i) WAVEJIT_AVX2 {
+    return _mm256_cmpgt_epi32(largest[i], _mm256_set1_epi32(static_cast<int>(scaling_[i].near)));
+  };
+  const __m256i far = _mm256_or_si256(beyond(0), beyond(1));
+  return _mm256_testz_si256(far, far) != 0 ? Way::near : Way::to_edge;
+}
+
+template <PlaneSamples::Way kWay>
 WAVEJIT_AVX2 uint64_t PlaneSamples::places(const float* x, const float* y, uint64_t lanes, Places& places) const {
   const __m256i row_bytes = _mm256_set1_epi32(static_cast<int>(plane_.row_bytes));
   const __m256i texel_bytes = _mm256_set1_epi32(static_cast<int>(plane_.texel_bytes));
-  const Axis<true, kToEdge> axes[2] = {Axis<true, kToEdge>(scaling_[0]), Axis<true, kToEdge>(scaling_[1])};
+  using OneAxis = Axis<true, kWay != Way::general, kWay == Way::near>;
+  const OneAxis axes[2] = {OneAxis(scaling_[0]), OneAxis(scaling_[1])};
   uint64_t outside = 0, adjacent = 0;
   for (unsigned l = 0; l < kWaveSize; l += 8) {
     if ((lanes >> l & 0xff) == 0) continue;
@@ -248,7 +268,7 @@ WAVEJIT_AVX2 uint64_t PlaneSamples::places(const float* x, const float* y, uint6
       const __m256i second = axes[i].clamped(_mm256_add_epi32(at.texel, _mm256_set1_epi32(1)));
       texels[i] = {first, _mm256_blendv_epi8(second, first, _mm256_cmpeq_epi32(at.weight, _mm256_setzero_si256()))};
     }
-    if (!kToEdge) {
+    if (kWay == Way::general) {
       const __m256i any = _mm256_or_si256(_mm256_or_si256(texels[0].first, texels[0].second),
                                           _mm256_or_si256(texels[1].first, texels[1].second));
       outside |= static_cast<uint64_t>(_mm256_movemask_ps(_mm256_castsi256_ps(any))) << l;
@@ -535,7 +555,10 @@ struct Bytes16 {
 uint64_t PlaneSamples::sums(const float* x, const float* y, uint64_t lanes, unsigned needed, uint64_t& accessing,
                             Rows& rows) const {
   Places p;
-  const uint64_t inside = to_edge_ ? places<true>(x, y, lanes, p) : places<false>(x, y, lanes, p);
+  const Way way = way_of(x, y);
+  const uint64_t inside = way == Way::near      ? places<Way::near>(x, y, lanes, p)
+                          : way == Way::to_edge ? places<Way::to_edge>(x, y, lanes, p)
+                                                : places<Way::general>(x, y, lanes, p);
   needed &= (1u << texels_.layout().components) - 1;
   switch (sum_) {
     case Sum::one_float:
@@ -572,43 +595,42 @@ uint64_t PlaneSamples::sums(const float* x, const float* y, uint64_t lanes, unsi
   return inside;
 }
 
-template <bool kToEdge>
-WAVEJIT_AVX2 uint64_t PlaneSamples::nearest(const float* x, const float* y, uint64_t lanes, uint64_t* out) const {
-  const Axis<false, kToEdge> columns(scaling_[0]), lines(scaling_[1]);
+// Neighbouring groups of lanes mostly sample the same line, whose place is computed once then.
+template <PlaneSamples::Way kWay>
+WAVEJIT_AVX2 uint64_t PlaneSamples::nearest(const float* x, const float* y, uint64_t lanes, uint32_t* out) const {
+  const Axis<false, kWay != Way::general, kWay == Way::near> columns(scaling_[0]), lines(scaling_[1]);
   const __m256i row_bytes = _mm256_set1_epi32(static_cast<int>(plane_.row_bytes));
   const __m256i texel_bytes = _mm256_set1_epi32(static_cast<int>(plane_.texel_bytes));
-  const __m256i start = _mm256_set1_epi64x(static_cast<long long>(plane_.first));
   uint64_t outside = 0;
+  __m256i line = _mm256_setzero_si256(), row = line, offset_of_row = line;
   for (unsigned l = 0; l < kWaveSize; l += 8) {
+    const __m256i next = row8(y + l), differ = _mm256_xor_si256(line, next);
+    if (l == 0 || _mm256_testz_si256(differ, differ) == 0) {
+      line = next;
+      row = lines.clamped(lines.fixed_point(y + l).texel);
+      offset_of_row = _mm256_mullo_epi32(row, row_bytes);
+    }
     const __m256i column = columns.clamped(columns.fixed_point(x + l).texel);
-    const __m256i row = lines.clamped(lines.fixed_point(y + l).texel);
-    if (!kToEdge) {
+    if (kWay == Way::general) {
       const __m256 any = _mm256_castsi256_ps(_mm256_or_si256(column, row));
       outside |= static_cast<uint64_t>(_mm256_movemask_ps(any)) << l;
     }
-    const __m256i offset =
-        _mm256_add_epi32(_mm256_mullo_epi32(row, row_bytes), _mm256_mullo_epi32(column, texel_bytes));
-    put_row8(out + l, _mm256_add_epi64(start, _mm256_cvtepu32_epi64(_mm256_castsi256_si128(offset))));
-    put_row8(out + l + 4, _mm256_add_epi64(start, _mm256_cvtepu32_epi64(upper_half(offset))));
+    // Columns in the image are below 2^15, so that they are one word each.
+    put_row8(out + l, _mm256_add_epi32(offset_of_row, _mm256_madd_epi16(column, texel_bytes)));
   }
   return lanes & ~outside;
 }
 
-uint64_t PlaneSamples::addresses(const float* x, const float* y, uint64_t lanes, uint64_t* out) const {
-  return to_edge_ ? nearest<true>(x, y, lanes, out) : nearest<false>(x, y, lanes, out);
-}
-
-WAVEJIT_AVX2 void PlaneSamples::texels(const uint64_t* addresses, uint64_t lanes, unsigned needed, Rows& rows) const {
-  texels_.load(addresses, lanes, needed, rows);
-  if (integer_) return;
-  // As a sum that begins with 0: -0 becomes 0, signalling NaNs quiet ones.
-  for (unsigned i = 0; i < 4; ++i) {
-    if ((needed >> i & 1) == 0) continue;
-    for (unsigned l = 0; l < kWaveSize; l += 8) {
-      auto* row = reinterpret_cast<float*>(&rows[i][l]);
-      _mm256_storeu_ps(row, _mm256_add_ps(_mm256_loadu_ps(row), _mm256_setzero_ps()));
-    }
-  }
+uint64_t PlaneSamples::sample(const float* x, const float* y, uint64_t lanes, unsigned needed, uint64_t& accessing,
+                              Rows& rows) const {
+  if (linear_) return sums(x, y, lanes, needed, accessing, rows);
+  alignas(32) uint32_t offsets[kWaveSize];
+  const Way way = way_of(x, y);
+  const uint64_t inside = way == Way::near      ? nearest<Way::near>(x, y, lanes, offsets)
+                          : way == Way::to_edge ? nearest<Way::to_edge>(x, y, lanes, offsets)
+                                                : nearest<Way::general>(x, y, lanes, offsets);
+  texels_.load(plane_.first, offsets, inside, needed, accessing, rows);
+  return inside;
 }
 
 }  // namespace wavejit::backend

@@ -18,20 +18,11 @@ class PlaneSamples {
   [[nodiscard]] static std::optional<PlaneSamples> of(const image::Image& image, const image::Sampler& sampler,
                                                       const image::Fields& fields);
 
-  // Whether samples are weighted sums, which sums() computes; if not, they are texels, which addresses() and texels()
-  // find.
-  [[nodiscard]] bool linear() const { return linear_; }
-
-  // The texels of `lanes` as components, and which lanes have got them: others read a texel outside of the image.
+  // The samples of `lanes` as components, and which lanes have got them: others read a texel outside of the image.
   // `needed`: components, as in TexelRows. Reads memory, which may fault: before, `accessing` gets the bits of the
   // lane, which is the lowest, and of others. Needs AVX2.
-  uint64_t sums(const float* x, const float* y, uint64_t lanes, unsigned needed, uint64_t& accessing, Rows& rows) const;
-
-  // Addresses of texels that are not filtered, and the lanes that have one in the image; others' addresses are any. Needs
-  // AVX2.
-  uint64_t addresses(const float* x, const float* y, uint64_t lanes, uint64_t* out) const;
-  // The same of the texels' components, once the access has been described. Needs AVX2.
-  void texels(const uint64_t* addresses, uint64_t lanes, unsigned needed, Rows& rows) const;
+  uint64_t sample(const float* x, const float* y, uint64_t lanes, unsigned needed, uint64_t& accessing,
+                  Rows& rows) const;
 
  private:
   enum class Sum : uint8_t { one_float, four_floats, four_halves, bytes, others };
@@ -43,8 +34,12 @@ class PlaneSamples {
     bool truncate;
     int32_t bias;
     double low, high;
+    uint32_t near;  // bits of a position: up to it none is beyond 2^22 of these, or 2^14 texels
     uint32_t size, mode;
   };
+  // What is known of positions: nothing, that they are clamped to the edge, or that they are besides up to
+  // Scaling::near.
+  enum class Way : uint8_t { general, to_edge, near };
   // A texel, not clamped, and the weight of the next one, in 1/256.
   struct Fixed;
   // The corners of each lane's footprint, as offsets from the first texel: upper left, upper right, lower left, lower
@@ -62,13 +57,16 @@ class PlaneSamples {
   using Pairs = Pair[2][kWaveSize];
 
   PlaneSamples(const TexelPlane& plane, const TexelRows& texels) : plane_(plane), texels_(texels) {}
-  template <bool kLinear, bool kToEdge>
+  template <bool kLinear, bool kToEdge, bool kNear>
   struct Axis;
-  static Fixed far_fixed_point(const float* positions, const Scaling& s);
-  template <bool kToEdge>
+  [[gnu::noinline]] static Fixed far_fixed_point(const float* positions, const Scaling& s);
+  [[nodiscard]] Way way_of(const float* x, const float* y) const;
+  template <Way kWay>
   uint64_t places(const float* x, const float* y, uint64_t lanes, Places& places) const;
-  template <bool kToEdge>
-  uint64_t nearest(const float* x, const float* y, uint64_t lanes, uint64_t* out) const;
+  // Offsets of texels that are not filtered, and the lanes that have one in the image; others' offsets are any.
+  template <Way kWay>
+  uint64_t nearest(const float* x, const float* y, uint64_t lanes, uint32_t* out) const;
+  uint64_t sums(const float* x, const float* y, uint64_t lanes, unsigned needed, uint64_t& accessing, Rows& rows) const;
   template <Sum kSum>
   void sum_four(const Places& places, uint64_t lanes, uint64_t& accessing, unsigned needed, Rows& rows) const;
   template <typename T>
@@ -83,7 +81,7 @@ class PlaneSamples {
   TexelPlane plane_;
   TexelRows texels_;
   Scaling scaling_[2] = {};
-  bool linear_ = false, integer_ = false;
+  bool linear_ = false;
   bool to_edge_ = false;  // both axes are clamped to the edge
   Sum sum_ = Sum::others;
 };

@@ -24,29 +24,74 @@ WAVEJIT_AVX2 inline __m256i lane_mask(unsigned lanes) {
   return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(static_cast<int>(lanes)), bits), bits);
 }
 
-// How far eight texels one behind the other are from the first of them.
-struct Steps {
-  __m256i low, high;
-};
-WAVEJIT_AVX2 inline Steps steps_of(unsigned bytes) {
-  const __m256i low = _mm256_mul_epu32(_mm256_setr_epi64x(0, 1, 2, 3), _mm256_set1_epi64x(bytes));
-  return {low, _mm256_add_epi64(low, _mm256_set1_epi64x(int64_t{4} * bytes))};
-}
-// Whether the eight addresses are those of such texels.
-WAVEJIT_AVX2 inline bool consecutive(const uint64_t* a, const Steps& steps) {
-  const __m256i first = _mm256_set1_epi64x(static_cast<long long>(a[0]));
-  const __m256i low = _mm256_xor_si256(_mm256_add_epi64(first, steps.low), load8(a));
-  const __m256i high = _mm256_xor_si256(_mm256_add_epi64(first, steps.high), load8(a + 4));
-  const __m256i differ = _mm256_or_si256(low, high);
-  return _mm256_testz_si256(differ, differ) != 0;
+constexpr unsigned kPage = 4096;
+// Whether texels of a group of lanes, one behind the other, are in one page.
+inline bool in_one_page(uint64_t address, unsigned bytes) {
+  return address % kPage <= kPage - TexelRows::kGroup * bytes;
 }
 
-// Texels of T at the addresses of all eight lanes.
-template <typename T>
-WAVEJIT_AVX2 inline void fetch_all(const uint64_t* a, uint8_t* raw, unsigned stride) {
+// Where the texels of lanes are: by addresses, which have been described for the report of a fault.
+class ByAddress {
+ public:
+  WAVEJIT_AVX2 ByAddress(const uint64_t* addresses, unsigned bytes)
+      : addresses_(addresses), low_(_mm256_mul_epu32(_mm256_setr_epi64x(0, 1, 2, 3), _mm256_set1_epi64x(bytes))) {
+    high_ = _mm256_add_epi64(low_, _mm256_set1_epi64x(int64_t{4} * bytes));
+  }
+  [[nodiscard]] uint64_t of(unsigned lane) const { return addresses_[lane]; }
+  // Whether the texels of the eight lanes from `first` on are one behind the other.
+  [[nodiscard]] WAVEJIT_AVX2 bool consecutive(unsigned first) const {
+    const uint64_t* a = addresses_ + first;
+    const __m256i begin = _mm256_set1_epi64x(static_cast<long long>(a[0]));
+    const __m256i low = _mm256_xor_si256(_mm256_add_epi64(begin, low_), load8(a));
+    const __m256i high = _mm256_xor_si256(_mm256_add_epi64(begin, high_), load8(a + 4));
+    const __m256i differ = _mm256_or_si256(low, high);
+    return _mm256_testz_si256(differ, differ) != 0;
+  }
+  // Called before memory is read for the lane, and perhaps for ones behind it.
+  void note(unsigned /*lane*/) const {}
+  // A fault finds its lane, so that the texels of several lanes may be read at once, also from two pages.
+  static constexpr bool kFindsLanes = true;
+
+ private:
+  const uint64_t* addresses_;
+  __m256i low_, high_;  // distances from the first texel
+};
+
+// By offsets from a base: a fault is that of the lane that has been noted last.
+class ByOffset {
+ public:
+  WAVEJIT_AVX2 ByOffset(uint64_t base, const uint32_t* offsets, unsigned bytes, uint64_t& accessing)
+      : base_(base),
+        offsets_(offsets),
+        accessing_(accessing),
+        steps_(_mm256_mullo_epi32(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7),
+                                  _mm256_set1_epi32(static_cast<int>(bytes)))) {}
+  [[nodiscard]] uint64_t of(unsigned lane) const { return base_ + offsets_[lane]; }
+  [[nodiscard]] WAVEJIT_AVX2 bool consecutive(unsigned first) const {
+    const __m256i begin = _mm256_set1_epi32(static_cast<int>(offsets_[first]));
+    const __m256i differ = _mm256_xor_si256(_mm256_add_epi32(begin, steps_), load8(offsets_ + first));
+    return _mm256_testz_si256(differ, differ) != 0;
+  }
+  void note(unsigned lane) const {
+    accessing_ = ~uint64_t{0} << lane;
+    keep_order();
+  }
+  static constexpr bool kFindsLanes = false;
+
+ private:
+  uint64_t base_;
+  const uint32_t* offsets_;
+  uint64_t& accessing_;
+  __m256i steps_;
+};
+
+// Texels of T of the eight lanes from `first` on.
+template <typename T, typename Places>
+WAVEJIT_AVX2 inline void fetch_all(const Places& places, unsigned first, uint8_t* raw, unsigned stride) {
   for (unsigned l = 0; l < TexelRows::kGroup; ++l) {
     T texel;
-    std::memcpy(&texel, reinterpret_cast<const void*>(a[l]), sizeof texel);
+    places.note(first + l);
+    std::memcpy(&texel, reinterpret_cast<const void*>(places.of(first + l)), sizeof texel);
     keep_order();
     uint64_t wide[sizeof(T) > 8 ? 2 : 1] = {};
     std::memcpy(wide, &texel, sizeof texel);
@@ -54,10 +99,12 @@ WAVEJIT_AVX2 inline void fetch_all(const uint64_t* a, uint8_t* raw, unsigned str
   }
 }
 
-WAVEJIT_AVX2 inline void fetch_dwords(const uint64_t* a, uint8_t* raw) {
+template <typename Places>
+WAVEJIT_AVX2 inline void fetch_dwords(const Places& places, unsigned first, uint8_t* raw) {
   const auto at = [&](unsigned l) WAVEJIT_AVX2 {
     int texel;
-    std::memcpy(&texel, reinterpret_cast<const void*>(a[l]), sizeof texel);
+    places.note(first + l);
+    std::memcpy(&texel, reinterpret_cast<const void*>(places.of(first + l)), sizeof texel);
     return texel;
   };
   const auto four = [&](unsigned l) WAVEJIT_AVX2 {
@@ -73,12 +120,6 @@ WAVEJIT_AVX2 inline void fetch_dwords(const uint64_t* a, uint8_t* raw) {
   };
   const __m128i low = four(0);
   store8(raw, _mm256_inserti128_si256(_mm256_castsi128_si256(low), four(4), 1));
-}
-
-constexpr unsigned kPage = 4096;
-// Whether texels of a group of lanes, one behind the other, are in one page.
-inline bool in_one_page(uint64_t address, unsigned bytes) {
-  return address % kPage <= kPage - TexelRows::kGroup * bytes;
 }
 
 // Dword 0 and dword 1 of texels of eight bytes.
@@ -211,40 +252,22 @@ WAVEJIT_AVX2 inline void TexelRows::with_form(F&& function) const {
 
 namespace {
 
-// Where the texels of `lanes` are: in `raw`, or in memory if they are there as convert() wants them.
-template <unsigned kStride>
-WAVEJIT_AVX2 inline const uint8_t* fetch(const uint64_t* a, unsigned lanes, unsigned bytes, const Steps& steps,
-                                         uint8_t* raw) {
+// Reads the texels of `lanes`, of the eight from `first` on, to `raw`: `kStride` bytes apart.
+template <unsigned kStride, typename Places>
+[[gnu::noinline]] WAVEJIT_AVX2 void fetch_lanes(const Places& places, unsigned first, unsigned lanes, unsigned bytes,
+                                                uint8_t* raw) {
   if (lanes == 0xff) {
-    if (consecutive(a, steps)) {
-      const auto* texels = reinterpret_cast<const uint8_t*>(a[0]);
-      // Several accesses would not be in the order of the lanes.
-      if (bytes == kStride && (kStride == 4 || in_one_page(a[0], bytes))) return texels;
-      if (bytes == 1) {
-        store8(raw, _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(texels))));
-        return raw;
-      }
-      if (bytes == 2) {
-        store8(raw, _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(texels))));
-        return raw;
-      }
-    }
     switch (bytes) {
       case 4:
-        fetch_dwords(a, raw);
-        return raw;
+        return fetch_dwords(places, first, raw);
       case 8:
-        fetch_all<uint64_t>(a, raw, 8);
-        return raw;
+        return fetch_all<uint64_t>(places, first, raw, 8);
       case 16:
-        fetch_all<Dword4>(a, raw, 16);
-        return raw;
+        return fetch_all<Dword4>(places, first, raw, 16);
       case 1:
-        fetch_all<uint8_t>(a, raw, 4);
-        return raw;
+        return fetch_all<uint8_t>(places, first, raw, 4);
       case 2:
-        fetch_all<uint16_t>(a, raw, 4);
-        return raw;
+        return fetch_all<uint16_t>(places, first, raw, 4);
       default:
         break;
     }
@@ -252,9 +275,28 @@ WAVEJIT_AVX2 inline const uint8_t* fetch(const uint64_t* a, unsigned lanes, unsi
   std::memset(raw, 0, size_t{TexelRows::kGroup} * kStride);
   for (; lanes != 0; lanes &= lanes - 1) {
     const auto l = static_cast<unsigned>(std::countr_zero(lanes));
-    std::memcpy(raw + size_t{l} * kStride, reinterpret_cast<const void*>(a[l]), bytes);
+    places.note(first + l);
+    std::memcpy(raw + size_t{l} * kStride, reinterpret_cast<const void*>(places.of(first + l)), bytes);
     keep_order();
   }
+}
+
+// Where the texels are: in `raw`, or in memory if they are there as convert() wants them.
+template <unsigned kStride, typename Places>
+[[gnu::always_inline]] WAVEJIT_AVX2 inline const uint8_t* fetch(const Places& places, unsigned first, unsigned lanes,
+                                                                unsigned bytes, uint8_t* raw) {
+  const uint64_t begin = places.of(first);
+  // Several accesses would not be in the order of the lanes.
+  const bool at_once = (bytes <= 4 && Places::kFindsLanes) || in_one_page(begin, bytes);
+  if (lanes != 0xff || !at_once || !places.consecutive(first) || (bytes != kStride && bytes > 2)) {
+    fetch_lanes<kStride>(places, first, lanes, bytes, raw);
+    return raw;
+  }
+  places.note(first);
+  const auto* texels = reinterpret_cast<const uint8_t*>(begin);
+  if (bytes == kStride) return texels;
+  store8(raw, bytes == 1 ? _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(texels)))
+                         : _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(texels))));
   return raw;
 }
 
@@ -285,7 +327,8 @@ struct Parts {
   } part[4];
 };
 
-template <Kind kKind, unsigned kStride>
+// `kAsSums`: added to 0.
+template <Kind kKind, unsigned kStride, bool kAsSums>
 WAVEJIT_AVX2 inline void convert_as(const Parts<kKind>& parts, const uint8_t* raw, unsigned needed,
                                     uint32_t (*rows)[kWaveSize]) {
   __m256i words[4];
@@ -315,6 +358,7 @@ WAVEJIT_AVX2 inline void convert_as(const Parts<kKind>& parts, const uint8_t* ra
         v = _mm256_castps_si256(_mm256_cvtph_ps(narrowed(v)));
       }
     }
+    if constexpr (kAsSums) v = _mm256_castps_si256(_mm256_add_ps(_mm256_castsi256_ps(v), _mm256_setzero_ps()));
     store8(rows[i], v);
   }
 }
@@ -333,29 +377,32 @@ WAVEJIT_AVX2 void TexelRows::convert(const uint8_t* raw, unsigned needed, uint32
   }
   with_form([&](auto form) WAVEJIT_AVX2 {
     using F = decltype(form);
-    convert_as<F::kind, F::stride>(Parts<F::kind>(layout_), raw, needed, rows);
+    convert_as<F::kind, F::stride, false>(Parts<F::kind>(layout_), raw, needed, rows);
   });
 }
 
-void TexelRows::load_by_lane(const uint64_t* addresses, uint64_t lanes, unsigned needed, Rows& rows) const {
-  for (unsigned l = 0; l < kWaveSize; ++l) {
-    uint32_t texel[4] = {};
-    if ((lanes >> l & 1) != 0)
-      format::read_element(reinterpret_cast<const void*>(addresses[l]), layout_, number_, texel);
-    keep_order();
-    for (unsigned i = 0; i < 4; ++i)
-      if ((needed >> i & 1) != 0) rows[i][l] = texel[i];
+template <bool kAsSums, typename Places>
+WAVEJIT_AVX2 inline void TexelRows::load_from(const Places& places, uint64_t lanes, unsigned needed, Rows& rows) const {
+  if (kind_ == Kind::by_lane) {
+    for (unsigned l = 0; l < kWaveSize; ++l) {
+      uint32_t texel[4] = {};
+      if ((lanes >> l & 1) != 0) {
+        places.note(l);
+        format::read_element(reinterpret_cast<const void*>(places.of(l)), layout_, number_, texel);
+      }
+      keep_order();
+      for (unsigned i = 0; i < 4; ++i) {
+        if ((needed >> i & 1) == 0) continue;
+        rows[i][l] = kAsSums ? std::bit_cast<uint32_t>(std::bit_cast<float>(texel[i]) + 0.0f) : texel[i];
+      }
+    }
+    return;
   }
-}
-
-WAVEJIT_AVX2 void TexelRows::load(const uint64_t* addresses, uint64_t lanes, unsigned needed, Rows& rows) const {
   needed &= (1u << layout_.components) - 1;
-  if (kind_ == Kind::by_lane) return load_by_lane(addresses, lanes, needed, rows);
-  const unsigned bytes = layout_.bytes;
-  const Steps steps = steps_of(bytes);
   with_form([=, &rows, this](auto form) WAVEJIT_AVX2 {
     using F = decltype(form);
     const Parts<F::kind> parts(layout_);
+    const unsigned bytes = layout_.bytes;
     for (unsigned first = 0; first < kWaveSize; first += kGroup) {
       const auto active = static_cast<unsigned>(lanes >> first & 0xff);
       auto* out = reinterpret_cast<uint32_t(*)[kWaveSize]>(&rows[0][first]);
@@ -365,10 +412,24 @@ WAVEJIT_AVX2 void TexelRows::load(const uint64_t* addresses, uint64_t lanes, uns
         continue;
       }
       alignas(32) Raw raw;
-      const uint8_t* texels = fetch<F::stride>(addresses + first, active, bytes, steps, raw);
-      convert_as<F::kind, F::stride>(parts, texels, needed, out);  // zeros are 0
+      const uint8_t* texels = fetch<F::stride>(places, first, active, bytes, raw);
+      convert_as<F::kind, F::stride, kAsSums>(parts, texels, needed, out);  // zeros are 0
     }
   });
+}
+
+WAVEJIT_AVX2 void TexelRows::load(const uint64_t* addresses, uint64_t lanes, unsigned needed, Rows& rows) const {
+  load_from<false>(ByAddress(addresses, layout_.bytes), lanes, needed, rows);
+}
+
+WAVEJIT_AVX2 void TexelRows::load(uint64_t base, const uint32_t* offsets, uint64_t lanes, unsigned needed,
+                                  uint64_t& accessing, Rows& rows) const {
+  const ByOffset places(base, offsets, layout_.bytes, accessing);
+  if (format::is_integer(number_)) {
+    load_from<false>(places, lanes, needed, rows);
+  } else {
+    load_from<true>(places, lanes, needed, rows);
+  }
 }
 
 namespace {
@@ -449,7 +510,7 @@ WAVEJIT_AVX2 inline void pack(const format::Layout& layout, const uint32_t* cons
 WAVEJIT_AVX2 inline void TexelRows::put(const uint64_t* a, unsigned active, const uint8_t* texels) const {
   const unsigned bytes = layout_.bytes;
   // At once, unless that might be a part of what the lanes before one that faults store.
-  if (active == 0xff && bytes != 12 && in_one_page(a[0], bytes) && consecutive(a, steps_of(bytes))) {
+  if (active == 0xff && bytes != 12 && in_one_page(a[0], bytes) && ByAddress(a, bytes).consecutive(0)) {
     auto* memory = reinterpret_cast<uint8_t*>(a[0]);
     if (bytes == stride_) {
       for (unsigned i = 0; i < kGroup * bytes; i += 32) store8(memory + i, load8(texels + i));

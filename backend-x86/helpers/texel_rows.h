@@ -36,10 +36,15 @@ class TexelRows {
   // The format is valid.
   TexelRows(const format::Layout& layout, format::Number number);
 
-  // Texels of `lanes` at `addresses`, whose bits are in `needed` (bit i: component i); rows of other lanes get 0. The
-  // host's memory is read in the order of the lanes, so that the first one that faults is the first one that would.
-  // Needs AVX2.
+  // Texels of `lanes` at `addresses`: components whose bits are in `needed` (bit i: component i); rows of other lanes get
+  // 0. The host's memory is read in the order of the lanes, so that the first one that faults is the first one that
+  // would. Needs AVX2.
   void load(const uint64_t* addresses, uint64_t lanes, unsigned needed, Rows& rows) const;
+  // The same of texels that are `offsets` bytes behind `base`, as samples: numbers other than integers are added to 0, so
+  // that -0 becomes 0 and signalling NaNs become quiet. Before memory is read, which may fault, `accessing` gets the bits
+  // of the lane, which is the lowest, and of others. Needs AVX2.
+  void load(uint64_t base, const uint32_t* offsets, uint64_t lanes, unsigned needed, uint64_t& accessing,
+            Rows& rows) const;
   // Components in registers to texels; null for one that is 0. Needs AVX2.
   void store(const uint64_t* addresses, uint64_t lanes, const uint32_t* const (&rows)[4]) const;
 
@@ -60,7 +65,8 @@ class TexelRows {
 
   template <typename F>
   void with_form(F&& function) const;
-  void load_by_lane(const uint64_t* addresses, uint64_t lanes, unsigned needed, Rows& rows) const;
+  template <bool kAsSums, typename Places>
+  void load_from(const Places& places, uint64_t lanes, unsigned needed, Rows& rows) const;
   void put(const uint64_t* addresses, unsigned active, const uint8_t* texels) const;
   void store_by_lane(const uint64_t* addresses, uint64_t lanes, const uint32_t* const (&rows)[4]) const;
 

@@ -101,7 +101,7 @@ Emitter::Emitter(const ir::Function& function, lir::Builder& cc, const CompileOp
                          on(Optimisation::indexed_addresses)),
       values_(function.num_values()),
       invariant_(function.num_values()),
-      wanted_chunks_(function.num_values(), 0xff),
+      wanted_halves_(function.num_values(), kAllHalves),
       fused_(function.num_values()),
       wide_(function.num_values()),
       in_state_(function.num_values()),
@@ -775,7 +775,7 @@ void Emitter::emit_chunks_in_any_order(std::span<const Inst* const> insts) {
       for (unsigned chunk = first; chunk < end; ++chunk) {
         if (error_) return;
         if (chunk > first_chunk() && is_invariant(inst)) break;
-        if ((wanted_chunks_[inst->id] >> chunk & 1) == 0) continue;
+        if (wanted_in(*inst, chunk) == 0) continue;
         StopScope::check();
         annotate(*inst);
         emit_chunk(*inst, chunk);

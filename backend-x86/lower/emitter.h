@@ -125,8 +125,24 @@ class Emitter {
   [[nodiscard]] bool is_deferred(const Inst& inst) const;
   void plan_idle_chunks();  // idle_chunks.cpp
   [[nodiscard]] bool may_be_idle(const Inst& inst) const;
-  [[nodiscard]] uint8_t chunks_of(const Inst* mask) const;
-  [[nodiscard]] uint8_t chunks_read_by(const Inst& user) const;
+  [[nodiscard]] uint16_t halves_of(const Inst* mask) const;
+  [[nodiscard]] uint16_t halves_read_by(const Inst& user) const;
+  static constexpr uint16_t kAllHalves = 0xffff;
+  [[nodiscard]] bool is_wanted_whole(const Inst* inst) const { return wanted_halves_[inst->id] == kAllHalves; }
+  [[nodiscard]] unsigned wanted_in(const Inst& inst, unsigned chunk) const {
+    return wanted_halves_[inst.id] >> 2 * chunk & 3;
+  }
+  [[nodiscard]] bool is_half_wanted(const Inst& inst, unsigned chunk) const {
+    const unsigned wanted = wanted_in(inst, chunk);
+    return wanted == 1 || wanted == 2;
+  }
+  // The parts of a 64-bit value that somebody wants, and registers for them: if it is one, for both, as other instructions
+  // may name the other one, too.
+  struct WantedParts {
+    Vec64 to;
+    unsigned first, end;
+  };
+  WantedParts wanted_parts(const Inst& inst, unsigned chunk);
   [[nodiscard]] bool must_flush_before(const Inst& inst, Shape shape) const;
   // Bytes of the LDS that any lane may access: [begin, end). Accesses without a known bound, flat ones included, cover
   // all.
@@ -642,7 +658,8 @@ class Emitter {
   Pass* pass_ = nullptr;  // the pass being emitted
   Rolled* rolled_ = nullptr;
   std::vector<bool> invariant_;
-  std::vector<uint8_t> wanted_chunks_;  // by instruction id, a bit for each chunk
+  std::vector<uint16_t>
+      wanted_halves_;  // by instruction id: two bits for each chunk, for the lanes of VectorIsa::lane_of64
   std::vector<bool> fused_;
   // Loads and stores of one or two pairs of dwords: the 64-bit values that these are the halves of; by instruction id.
   std::vector<WideValues> wide_;

@@ -1,24 +1,24 @@
-// Chunks that nobody asks for. Where a mask is a constant, as behind `if (local_id < 16)` or in the last wave of a
-// work-group, stores and loads leave out the chunks without a lane, and what is computed for them alone goes, too.
+// Lanes that nobody asks for. Where a mask is a constant, as behind `if (local_id < 16)` or in the last wave of a
+// work-group, stores and loads leave out the chunks without a lane, and what is computed for them alone goes, too. So does
+// one register of the two that a 64-bit value has in a chunk.
 #include "backend-x86/lower/emitter.h"
 #include "ir/matrix.h"
 
 namespace wavejit::backend {
 
-namespace {
-constexpr uint8_t kAllChunks = 0xff;
-static_assert(kWaveSize / 8 <= 8, "a bit for each chunk");
-}  // namespace
+static_assert(kWaveSize / 8 <= 8, "two bits for each chunk");
 
-// The chunks in which a constant mask has a lane.
-uint8_t Emitter::chunks_of(const Inst* mask) const {
-  if (!mask->is_const()) return kAllChunks;
-  uint8_t chunks = 0;
-  for (unsigned chunk = 0; chunk < chunks_; ++chunk) {
-    const uint64_t lanes = (uint64_t{1} << isa_->lanes) - 1;
-    if ((mask->imm >> chunk * isa_->lanes & lanes) != 0) chunks |= static_cast<uint8_t>(1u << chunk);
+// The halves of chunks in which a constant mask has a lane.
+uint16_t Emitter::halves_of(const Inst* mask) const {
+  if (!mask->is_const()) return kAllHalves;
+  unsigned halves = 0;
+  for (unsigned half = 0; half < 2 * chunks_; ++half) {
+    for (unsigned i = 0; i < isa_->lanes / 2; ++i) {
+      const unsigned lane = half / 2 * isa_->lanes + isa_->lane_of64(half % 2, i);
+      halves |= static_cast<unsigned>(mask->imm >> lane & 1) << half;
+    }
   }
-  return chunks;
+  return static_cast<uint16_t>(halves);
 }
 
 // The LDS does not fault: what nobody wants need not be loaded.
@@ -28,11 +28,19 @@ bool Emitter::may_be_idle(const Inst& inst) const {
   return ir::is_pure(inst.op) || (inst.op == Op::load && inst.mem.space == ir::Space::lds);
 }
 
-// The chunks of its operands that a user reads.
-uint8_t Emitter::chunks_read_by(const Inst& user) const {
-  if (user.op == Op::store && shape(user) == Shape::chunk) return chunks_of(user.operands[0]);
-  const uint8_t wanted = may_be_idle(user) ? wanted_chunks_[user.id] : kAllChunks;
-  return user.op == Op::load && !is_invariant(&user) ? wanted & chunks_of(user.operands[0]) : wanted;
+// The halves of its operands that a user reads.
+uint16_t Emitter::halves_read_by(const Inst& user) const {
+  if (user.op == Op::store && shape(user) == Shape::chunk) return halves_of(user.operands[0]);
+  const uint16_t wanted = may_be_idle(user) ? wanted_halves_[user.id] : kAllHalves;
+  return user.op == Op::load && !is_invariant(&user) ? wanted & halves_of(user.operands[0]) : wanted;
+}
+
+Emitter::WantedParts Emitter::wanted_parts(const Inst& inst, unsigned chunk) {
+  if (!is_half_wanted(inst, chunk)) return {dst64(inst, chunk), 0, 2};
+  const unsigned wanted = wanted_in(inst, chunk);
+  const Vec64 to = alike64(inst, chunk);
+  WAVEJIT_CHECK(to.part[0].id() == to.part[1].id(), "%{} has registers already", inst.id);
+  return {to, wanted - 1, wanted};
 }
 
 // Behind decide_invariance(). Values for other blocks are wanted as a whole.
@@ -41,10 +49,10 @@ void Emitter::plan_idle_chunks() {
     for (auto it = block->insts.rbegin(); it != block->insts.rend(); ++it) {
       const Inst& inst = **it;
       if (!may_be_idle(inst)) continue;
-      uint8_t wanted = 0;
+      uint16_t wanted = 0;
       for (const Inst* user : inst.users)
-        wanted |= user->parent != block.get() || user->op == Op::phi ? kAllChunks : chunks_read_by(*user);
-      wanted_chunks_[inst.id] = wanted;
+        wanted |= user->parent != block.get() || user->op == Op::phi ? kAllHalves : halves_read_by(*user);
+      wanted_halves_[inst.id] = wanted;
     }
   }
 }

@@ -80,8 +80,8 @@ const ir::Inst* Emitter::maker_of_row(const Inst& row) const {
     if (is_invariant(inst) || classes_.is_shared(inst) || is_fused(inst) || lane_addresses_.is_scalar(inst))
       return nullptr;
   }
-  const unsigned all = (1u << chunks_) - 1;
-  return (wanted_chunks_[maker->id] & all) == all ? maker : nullptr;
+  const unsigned all = (1u << 2 * chunks_) - 1;
+  return (wanted_halves_[maker->id] & all) == all ? maker : nullptr;
 }
 
 void Emitter::plan_matrix_rows(const ir::Block& block) {

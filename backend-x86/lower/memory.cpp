@@ -111,9 +111,24 @@ std::optional<uint32_t> MemoryAccess::fixed_lanes() const {
   return static_cast<uint32_t>(mask->imm >> first_lane()) & all_lanes();
 }
 
+// How many lanes a constant mask has, if they are the chunk's first ones and a shorter vector register holds them; 0
+// otherwise.
+unsigned MemoryAccess::first_lanes() const {
+  const std::optional<uint32_t> lanes = fixed_lanes();
+  if (!lanes || !e_.on(Optimisation::idle_chunks)) return 0;
+  for (unsigned count = 1; count < isa_.lanes; count *= 2)
+    if (*lanes == (1u << count) - 1) return count;
+  return 0;
+}
+
+void MemoryAccess::make_mask() {
+  if (!active_.full) active_.mask = e_.mask(inst_.operands[0], chunk_);
+}
+
 void MemoryAccess::prepare() {
   const auto operand = [&](unsigned i) { return inst_.operands[i]; };
-  if (fixed_lanes() != all_lanes()) active_ = {.full = false, .mask = e_.mask(operand(0), chunk_)};
+  active_.full = fixed_lanes() == all_lanes();
+  if (first_lanes() == 0 || !e_.lane_addresses_.serves(inst_)) make_mask();
   slow_label_ = cc_.new_label();
   join_ = cc_.new_label();
   if (e_.rolled_ != nullptr) {
@@ -511,11 +526,17 @@ void MemoryAccess::contiguous(const Gp& pointer) {
     if (mem_.bytes < 4) return contiguous_narrow(pointer, lanes);
     for (unsigned i = 0; i < mem_.count; ++i) {
       const Mem at = x86::ptr(pointer, static_cast<int32_t>(disp_ + i * element_stride_));
+      const unsigned first = lanes != nullptr && !merges ? first_lanes() : 0;
       if (load_) {
         e_.faults_.mark(range(true));
-        isa_.load(result(i), at, lanes);
+        first != 0 ? isa_.load_first(result(i), at, first) : isa_.load(result(i), at, lanes);
       } else {
         const Vec v = data(i);
+        if (first != 0) {
+          e_.faults_.mark(range(true));
+          isa_.store_first(at, v, first);
+          continue;
+        }
         if (merges && lanes != nullptr) {
           isa_.store_merged(at, v, *lanes, range(true));
           continue;
@@ -726,6 +747,9 @@ bool MemoryAccess::in_disorder() const {
 void MemoryAccess::emit() {
   if (fixed_lanes() == 0u) return zero_results();
   prepare();
+  // A shorter register needs no mask.
+  const bool is_row = known_stride_ == 4 && mem_.bytes == 4 && mem_.space != Space::flat && !slow_used_;
+  if (!active_.full && !active_.mask.isValid() && !(is_row && (load_ || mem_.count == 1))) make_mask();
   if (are_joined_bytes()) return joined_bytes();
   if (const auto found = e_.walks_.find(inst_.id); found != e_.walks_.end() && kind_ == Kind::address64)
     return walk(found->second.rows[chunk_ - e_.first_chunk()], found->second.cursors[chunk_ - e_.first_chunk()]);

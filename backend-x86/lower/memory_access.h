@@ -29,6 +29,7 @@ class MemoryAccess {
   };
 
   void prepare();
+  void make_mask();
   void prepare_scratch();
   void prepare_served();
   void unserve();
@@ -161,6 +162,7 @@ class MemoryAccess {
   [[nodiscard]] unsigned first_lane() const { return chunk_ * isa_.lanes; }
   [[nodiscard]] uint32_t all_lanes() const { return (1u << isa_.lanes) - 1; }
   [[nodiscard]] std::optional<uint32_t> fixed_lanes() const;
+  [[nodiscard]] unsigned first_lanes() const;
 
   Emitter& e_;
   VectorIsa& isa_;

@@ -56,7 +56,7 @@ std::vector<std::span<const ir::Inst* const>> results_of_products(const ir::Bloc
 
 bool Emitter::has_own_registers(const Inst* inst) const {
   return !classes_.is_shared(inst) && !is_fused(inst) && !is_invariant(inst) && !lane_addresses_.is_scalar(inst) &&
-         !with_access_[inst->id] && wanted_chunks_[inst->id] == 0xff && row_home(inst) == nullptr;
+         !with_access_[inst->id] && is_wanted_whole(inst) && row_home(inst) == nullptr;
 }
 
 void Emitter::plan_resident_sums() {

@@ -32,7 +32,7 @@ constexpr unsigned kMaxShared = 12 << 10;
 
 // Whether a chunk's code differs from another one's by registers, addresses of rows and the pointer of the access only.
 bool Emitter::is_rollable(const Inst& inst) const {
-  if (is_invariant(&inst) || lane_addresses_.is_scalar(&inst) || wanted_chunks_[inst.id] != 0xff) return false;
+  if (is_invariant(&inst) || lane_addresses_.is_scalar(&inst) || !is_wanted_whole(&inst)) return false;
   if (made_rows_.contains(&inst)) return false;
   if (ternaries_.contains(inst.id) || divisions_.contains(inst.id)) return false;
   const auto plain = [&](const Inst* operand) {

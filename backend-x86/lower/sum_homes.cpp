@@ -39,7 +39,7 @@ void Emitter::plan_sum_homes() {
   const auto is_candidate = [&](const Inst* inst) {
     const Inst* place = classes_.representative(inst);
     return place->type == inst->type && inst->type.count == 1 && !is_invariant(place) &&
-           !lane_addresses_.is_scalar(place) && wanted_chunks_[inst->id] == 0xff && made_in_place(inst) &&
+           !lane_addresses_.is_scalar(place) && is_wanted_whole(inst) && made_in_place(inst) &&
            row_home(place) == nullptr && std::all_of(inst->users.begin(), inst->users.end(), reads_in_place);
   };
   // All members of a class have to be candidates. A class that has none in a long block, and a value by itself, count

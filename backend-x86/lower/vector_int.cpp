@@ -28,8 +28,9 @@ bool Emitter::emit_simple(const Inst& inst, unsigned chunk) {
   const Inst* b = form->arity == 2 ? inst.operands[1] : nullptr;
   if (b != nullptr && form->commutes && (a->is_const() || a->op == Op::lane_id)) std::swap(a, b);
   if (inst.type.kind == ir::TypeKind::v64) {
-    const Vec64 d = dst64(inst, chunk), x = v64(a, chunk);
-    for (unsigned part = 0; part < 2; ++part) {
+    const auto [d, first, end] = wanted_parts(inst, chunk);
+    const Vec64 x = v64(a, chunk);
+    for (unsigned part = first; part < end; ++part) {
       if (b != nullptr) {
         cc_.emit(id, d.part[part], x.part[part], v64_operand(b, chunk, part));
       } else {

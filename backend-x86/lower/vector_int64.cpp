@@ -33,8 +33,8 @@ bool Emitter::emit_int64(const Inst& inst, unsigned chunk) {
   if (inst.type != ir::kV64) return false;
 
   const auto each = [&](auto&& emit) {
-    const Vec64 d = dst64(inst, chunk);
-    for (unsigned i = 0; i < 2; ++i) emit(d.part[i], i);
+    const auto [d, first, end] = wanted_parts(inst, chunk);
+    for (unsigned i = first; i < end; ++i) emit(d.part[i], i);
     return true;
   };
   // Operand modulo 64, one half.
@@ -57,14 +57,21 @@ bool Emitter::emit_int64(const Inst& inst, unsigned chunk) {
       return true;
     }
     case Op::pack64:
+      if (is_half_wanted(inst, chunk)) {
+        const Vec lo = v32(operand(0), chunk), hi = v32(operand(1), chunk);
+        return each([&](const Vec& d, unsigned i) { isa_->pack64_half(d, i, lo, hi); });
+      }
       isa_->pack64(dst64(inst, chunk), v32(operand(0), chunk), v32(operand(1), chunk));
       return true;
     case Op::zext64:
-      isa_->zext64(dst64(inst, chunk), v32(operand(0), chunk));
+    case Op::sext64: {
+      const bool with_sign = inst.op == Op::sext64;
+      const Vec a = v32(operand(0), chunk);
+      if (is_half_wanted(inst, chunk))
+        return each([&](const Vec& d, unsigned i) { isa_->extend64_half(d, i, with_sign, a); });
+      with_sign ? isa_->sext64(dst64(inst, chunk), a) : isa_->zext64(dst64(inst, chunk), a);
       return true;
-    case Op::sext64:
-      isa_->sext64(dst64(inst, chunk), v32(operand(0), chunk));
-      return true;
+    }
     case Op::select: {
       const Mask64 c = isa_->split(condition_mask(operand(0), chunk));
       const Vec64 a = value(1), b = value(2);

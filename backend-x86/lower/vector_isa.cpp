@@ -22,6 +22,30 @@ Mem VectorIsa::full_bytes(const uint8_t (&sixteen)[16]) {
   return pool_.get(data, bytes());
 }
 
+namespace {
+struct FirstLanes {
+  InstId move;
+  Vec lanes;
+  Mem place;
+};
+FirstLanes first_lanes(const Vec& v, const Mem& m, unsigned count) {
+  Mem place = m;
+  place.setSize(4 * count);
+  const InstId move = count == 1 ? I::kIdVmovd : count == 2 ? I::kIdVmovq : I::kIdVmovups;
+  return {move, count == 8 ? Vec(v.ymm()) : Vec(v.xmm()), place};
+}
+}  // namespace
+
+void VectorIsa::load_first(const Vec& d, const Mem& m, unsigned count) {
+  const FirstLanes first = first_lanes(d, m, count);
+  cc_.emit(first.move, first.lanes, first.place);
+}
+
+void VectorIsa::store_first(const Mem& m, const Vec& v, unsigned count) {
+  const FirstLanes first = first_lanes(v, m, count);
+  cc_.emit(first.move, first.place, first.lanes);
+}
+
 Mem VectorIsa::lane_table(uint32_t first, uint32_t stride) {
   uint32_t data[16];
   for (unsigned i = 0; i < lanes; ++i) data[i] = first + i * stride;

@@ -166,6 +166,8 @@ class VectorIsa {
 
   // --- 32 <-> 64 ---
   virtual void pack64(const Vec64& d, const Vec& lo, const Vec& hi) = 0;
+  virtual void pack64_half(const Vec& d, unsigned part, const Vec& lo, const Vec& hi) = 0;
+  virtual void extend64_half(const Vec& d, unsigned part, bool with_sign, const Vec& a) = 0;
   virtual void lo32(const Vec& d, const Vec64& a) = 0;
   virtual void hi32(const Vec& d, const Vec64& a) = 0;
   virtual void zext64(const Vec64& d, const Vec& a) = 0;
@@ -219,6 +221,9 @@ class VectorIsa {
   // --- memory; lanes outside the mask (null: all are in) are not touched and read 0 ---
   virtual void load(const Vec& d, const Mem& m, const MaskReg* k) = 0;
   virtual void store(const Mem& m, const Vec& v, const MaskReg* k) = 0;
+  // Of the first `count` lanes, a power of two less than all.
+  void load_first(const Vec& d, const Mem& m, unsigned count);
+  void store_first(const Mem& m, const Vec& v, unsigned count);
   // A store of all lanes past the caches (non-temporal). `m` is a multiple of bytes().
   virtual void stream(const Mem& m, const Vec& v) = 0;
   // A masked store by the fastest method, which may write back old contents for inactive lanes.

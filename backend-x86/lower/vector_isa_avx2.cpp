@@ -231,6 +231,12 @@ class Avx2 final : public VectorIsa {
     cc_.emit(I::kIdVpunpckhdq, d.part[1], lo, hi);
     mov(d.part[0], low);
   }
+  void pack64_half(const Vec& d, unsigned part, const Vec& lo, const Vec& hi) override {
+    cc_.emit(part == 0 ? I::kIdVpunpckldq : I::kIdVpunpckhdq, d, lo, hi);
+  }
+  void extend64_half(const Vec& d, unsigned part, bool with_sign, const Vec& a) override {
+    pack64_half(d, part, a, with_sign ? sar32(a, 31) : const32(0));
+  }
   void lo32(const Vec& d, const Vec64& a) override { cc_.emit(I::kIdVshufps, d, a.part[0], a.part[1], imm(0x88)); }
   void hi32(const Vec& d, const Vec64& a) override { cc_.emit(I::kIdVshufps, d, a.part[0], a.part[1], imm(0xdd)); }
   void zext64(const Vec64& d, const Vec& a) override { pack64(d, a, const32(0)); }

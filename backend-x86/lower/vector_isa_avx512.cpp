@@ -216,16 +216,20 @@ class Avx512 final : public VectorIsa {
 
   // --- 32 <-> 64 ---
   void pack64(const Vec64& d, const Vec& lo, const Vec& hi) override {
-    static constexpr uint32_t kLow[16] = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
-    static constexpr uint32_t kHigh[16] = {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
     if (d.part[0].id() == lo.id() || d.part[0].id() == hi.id()) {
-      const Vec low = permute2(kLow, lo, hi);
-      permute2_to(d.part[1], kHigh, lo, hi);
+      const Vec low = vec();
+      pack64_half(low, 0, lo, hi);
+      pack64_half(d.part[1], 1, lo, hi);
       mov(d.part[0], low);
     } else {
-      permute2_to(d.part[0], kLow, lo, hi);
-      permute2_to(d.part[1], kHigh, lo, hi);
+      pack64_half(d.part[0], 0, lo, hi);
+      pack64_half(d.part[1], 1, lo, hi);
     }
+  }
+  void pack64_half(const Vec& d, unsigned part, const Vec& lo, const Vec& hi) override {
+    static constexpr uint32_t kLow[16] = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
+    static constexpr uint32_t kHigh[16] = {8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+    permute2_to(d, part == 0 ? kLow : kHigh, lo, hi);
   }
   void lo32(const Vec& d, const Vec64& a) override {
     static constexpr uint32_t kEven[16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
@@ -244,6 +248,14 @@ class Avx512 final : public VectorIsa {
     cc_.emit(I::kIdVextracti64x4, high.ymm(), a, imm(1));
     cc_.emit(id, d.part[0], a.ymm());
     cc_.emit(id, d.part[1], high.ymm());
+  }
+  void extend64_half(const Vec& d, unsigned part, bool with_sign, const Vec& a) override {
+    Vec half = a;
+    if (part != 0) {
+      half = vec();
+      cc_.emit(I::kIdVextracti64x4, half.ymm(), a, imm(1));
+    }
+    cc_.emit(with_sign ? I::kIdVpmovsxdq : I::kIdVpmovzxdq, d, half.ymm());
   }
   void narrow(const Vec& d, InstId id, const Vec64& a) override {
     Vec low = vec(), high = vec();

@@ -90,6 +90,9 @@ class Recombiner {
     }
   }
 
+  // Whether run() has left halves of sums of 64 bits because other sums of it are too many.
+  [[nodiscard]] bool is_cut_short() const { return is_cut_short_; }
+
   bool run() {
     std::vector<Inst*> packs, stores;
     for (const Block* block : dominators_.order()) {
@@ -191,7 +194,10 @@ class Recombiner {
     if (lo->op == Op::splat && hi->op == Op::splat) return splat_pair(anchor, lo->operands[0], hi->operands[0], depth);
     if (lo->op == Op::splat && hi->is_const()) return splat_pair(anchor, lo->operands[0], nullptr, depth, hi->imm);
     if (lo->op == Op::get_sgpr && hi->op == Op::get_sgpr) return read_pair(lo, hi);
-    if (depth == 0) return nullptr;
+    if (depth == 0) {
+      is_cut_short_ |= lo->op == Op::add && hi->op == Op::addc;
+      return nullptr;
+    }
     if (Inst* product = long_product(anchor, lo, hi, depth - 1)) return product;
     if (lo->op == Op::add && hi->op == Op::addc) return add_pair(anchor, lo, hi, depth - 1);
     if ((lo->op == Op::sub || lo->op == Op::add) && hi->op == Op::subb) return subtract_pair(anchor, lo, hi, depth - 1);
@@ -496,13 +502,21 @@ class Recombiner {
   Placement placement_;
   std::vector<uint32_t> order_;
   std::unordered_map<Pair, Inst*, PairHash> known_;
+  bool is_cut_short_ = false;
 };
 
 }  // namespace
 
 PassResult recombine(Function& function, const PassContext&) {
-  const bool dropped = drop_unreachable(function);
-  return {.changed = Recombiner(function).run() || dropped};
+  bool changed = drop_unreachable(function);
+  // Where a chain of sums is longer than one run looks, the next one goes on.
+  constexpr unsigned kMostRuns = 16;
+  for (unsigned run = 0; run < kMostRuns; ++run) {
+    Recombiner recombiner(function);
+    changed |= recombiner.run();
+    if (!recombiner.is_cut_short()) break;
+  }
+  return {.changed = changed};
 }
 
 }  // namespace wavejit::ir::passes

@@ -568,9 +568,46 @@ class StateWrites {
 
 }  // namespace
 
+namespace {
+
+// Masks that are a constant or one bit for all lanes are written as numbers: at once, not chunk by chunk.
+bool write_as_numbers(Function& function) {
+  bool changed = false;
+  for (const auto& block : function.blocks) {
+    std::vector<Inst*> list;
+    for (Inst* inst : block->insts) {
+      const Inst* mask = inst->op == Op::set_mask ? inst->operands[0] : nullptr;
+      if (mask == nullptr || !(mask->is_const() || mask->op == Op::splat_mask)) {
+        list.push_back(inst);
+        continue;
+      }
+      const auto add = [&](Op op, Type type, std::vector<Inst*> operands, uint64_t imm) {
+        Inst* made = function.create(op, type, std::move(operands));
+        made->imm = imm;
+        made->guest_pc = inst->guest_pc;
+        made->parent = block.get();
+        list.push_back(made);
+        return made;
+      };
+      Inst* number = add(Op::const_, kI64, {}, mask->is_const() ? mask->imm : ~uint64_t{0});
+      if (!mask->is_const())
+        number = add(Op::select, kI64, {mask->operands[0], number, add(Op::const_, kI64, {}, 0)}, 0);
+      add(Op::set_sgpr64, kNone, {number}, inst->imm);
+      function.unlink(inst);
+      function.count(Rule::mask_as_number);
+      changed = true;
+    }
+    block->insts = std::move(list);
+  }
+  return changed;
+}
+
+}  // namespace
+
 PassResult state_writes(Function& function, const PassContext&) {
   const bool dropped = drop_unreachable(function);
-  const bool changed = StateWrites(function).run();
+  bool changed = StateWrites(function).run();
+  changed |= write_as_numbers(function);
   if (changed) function.sweep();
   return {.changed = changed || dropped};
 }

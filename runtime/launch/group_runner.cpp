@@ -27,10 +27,12 @@ constexpr unsigned kIdleRounds = 2;  // until a work-group seems to wait for oth
 [[gnu::always_inline]] inline bool GroupRunner::turn(WorkGroup& group, unsigned index, Round& round) {
   WaveSlot& slot = group.slots[index];
   WaveState& wave = group.arena->wave(index);
-  if (slot.status == Status::at_barrier) ++round.at_barrier;
   if (slot.status == Status::at_sync && sync().released(wave)) slot.status = Status::ready;
-  if (slot.status == Status::at_sync) ++round.at_sync;
-  if (slot.status != Status::ready) return true;
+  if (slot.status != Status::ready) {
+    round.at_barrier += slot.status == Status::at_barrier;
+    round.at_sync += slot.status == Status::at_sync;
+    return true;
+  }
   ++round.ready;
   const ExitReason reason = waves_.run(*group.arena, wave, slot);
   if (shared_.watch.stopping()) return false;
@@ -40,12 +42,14 @@ constexpr unsigned kIdleRounds = 2;  // until a work-group seems to wait for oth
       return true;
     case ExitReason::kBarrier:
       slot.status = Status::at_barrier;
+      ++round.arrived;
       return true;
     case ExitReason::kYield:
       ++round.yielded;
       round.idle += slot.idle;
       return true;
     case ExitReason::kTrap:
+      ++round.trapped;
       slot.arrival = TranslationCache::Arrival::jump;
       if (wave.trap_id == trap_id::kGlobalSync) return synchronise(wave, slot);
       if (wave.trap_id != trap_id::kDebugTrap) return end_with(trap_error(shared_, wave)), false;
@@ -72,9 +76,11 @@ GroupRunner::Progress GroupRunner::run(WorkGroup& group, bool resumed) {
       if (!turn(group, drawn ? order[next] : next, round)) return Progress::ended;
     }
     if (round.ready != 0 && drawn && waves_.draw().below(4) == 0 && others_.could_go_on()) return Progress::waits;
-    if (round.ready == 0) {
+    // Whether nobody would have a turn in the next round, nor others in a drawn order.
+    const bool none_left = !drawn && round.yielded == 0 && round.trapped == 0 && round.at_sync == 0;
+    if (round.ready == 0 || none_left) {
       if (round.at_sync != 0) return others_.call(), Progress::waits;
-      if (round.at_barrier == 0) return Progress::ended;
+      if (round.at_barrier + round.arrived == 0) return Progress::ended;
       for (unsigned i = 0; i < group.count; ++i)
         if (group.slots[i].status == Status::at_barrier) group.slots[i].status = Status::ready;
       first = group.count > 1;

@@ -37,9 +37,11 @@ class GroupRunner {
   void fail(const WaveState& wave, ExitReason reason);
 
  private:
-  // One turn of each wave.
+  // One turn of each wave: how many had one, how their turns ended, and how many waited for others already.
   struct Round {
-    unsigned ready = 0, yielded = 0, idle = 0, at_barrier = 0, at_sync = 0;
+    unsigned ready = 0;
+    unsigned arrived = 0, yielded = 0, idle = 0, trapped = 0;
+    unsigned at_barrier = 0, at_sync = 0;
   };
   // Returns false if the launch stops.
   [[nodiscard]] bool turn(WorkGroup& group, unsigned wave, Round& round);

@@ -90,7 +90,7 @@ ExitReason WaveRunner::run_on(WaveState& wave, WaveSlot& slot) {
 }
 
 ExitReason WaveRunner::enter_or_interpret(WaveState& wave, WaveSlot& slot) {
-  const TranslationCache::Entry& entry = matches(*last_, wave, slot) ? last_->entry : lookup(wave, slot);
+  const TranslationCache::Entry& entry = entry_of(wave, slot);
   if (!entry.code) {
     if (!slot.stays_interpreted) return ExitReason::kStopped;  // lookup() has reported the error
     slot.interpreted = changes_.all = true;
@@ -286,7 +286,7 @@ const TranslationCache::Entry& WaveRunner::lookup(const WaveState& wave, WaveSlo
   Cached* free = nullptr;
   for (unsigned i = 0; i < kProbes && !free; ++i) {
     Cached& cached = cache_[(wave.pc / 4 + i) % cache_.size()];
-    if (matches(cached, wave, slot)) return (last_ = &cached)->entry;
+    if (matches(cached, wave, slot)) return (last_[slot.full_exec == ~uint64_t{0}] = &cached)->entry;
     if (!cached.entry.code) free = &cached;
   }
   if (!free) free = &cache_[wave.pc / 4 % cache_.size()];
@@ -328,7 +328,7 @@ const TranslationCache::Entry& WaveRunner::translate(const WaveState& wave, Wave
   changes_.lines |= found->changed_lines;
   cached = {
       .pc = wave.pc, .key = key, .moved_at = slot.moved_at, .exec_full = has_full_exec(wave, slot), .entry = *found};
-  last_ = &cached;
+  last_[slot.full_exec == ~uint64_t{0}] = &cached;
   return cached.entry;
 }
 

@@ -58,8 +58,7 @@ class WaveRunner {
     slot.idle = true;  // at s_sleep
     arena_ = &arena;
     if (!slot.interpreted && !slot.parked_in) {
-      // The waves of a work-group mostly continue at the same place, one after the other.
-      const TranslationCache::Entry& entry = matches(*last_, wave, slot) ? last_->entry : lookup(wave, slot);
+      const TranslationCache::Entry& entry = entry_of(wave, slot);
       if (entry.code) {
         const ExitReason reason = enter(wave, slot, entry);
         if (reason != ExitReason::kJump) return reason != ExitReason::kYield ? reason : yielded(wave, slot, entry.code);
@@ -150,6 +149,12 @@ class WaveRunner {
   ExitReason interpret_with(const interp::Interpreter& interpreter, WaveState& wave, uint64_t budget);
   ExitReason interpret_for(WaveState& wave, uint64_t budget);
   ExitReason interpret_called(WaveState& wave, uint64_t budget);
+  // The waves of a work-group mostly continue at the same place, one after the other. A last wave that is not full has
+  // code of its own.
+  const TranslationCache::Entry& entry_of(const WaveState& wave, WaveSlot& slot) {
+    const Cached& last = *last_[slot.full_exec == ~uint64_t{0}];
+    return matches(last, wave, slot) ? last.entry : lookup(wave, slot);
+  }
   const TranslationCache::Entry& lookup(const WaveState& wave, WaveSlot& slot);
   const TranslationCache::Entry& translate(const WaveState& wave, WaveSlot& slot, Cached& cached, uint64_t key);
 
@@ -158,7 +163,7 @@ class WaveRunner {
   uint64_t scratch_words23_ = 0;
   uint64_t lane_ways_ = 0;  // of the thread
   std::array<Cached, 64> cache_{};
-  Cached* last_ = cache_.data();
+  std::array<Cached*, 2> last_{cache_.data(), cache_.data()};
   GuestMark* mark_ = nullptr;
   uint32_t host_mxcsr_ = 0;
   const backend::PlainEntryFn enter_ = backend::plain_entry();

@@ -287,6 +287,55 @@ LockstepCase ways_with_shared_registers(bool overlap, bool in_a_loop) {
       }};
 }
 
+// Numbers of 64 bits in the LDS of lanes that constants say: the first ones of each sixteen, which fit short registers, the
+// last ones of each eight, and so on. Other lanes keep what they have.
+LockstepCase sums_of_few_lanes() {
+  return {.name = "sums_of_few_lanes",
+          .body = std::string(kLoadOwn) + R"(
+.macro few bits, compare, number, slot
+  v_and_b32_e32 v6, \bits, v0
+  v_cmp_\compare\()_u32_e32 vcc, \number, v6
+  s_and_saveexec_b64 s[8:9], vcc
+  ds_read_b32 v7, v2
+  ds_read_b32 v8, v2 offset:4
+  ds_read_b32 v9, v2 offset:8
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32_e32 v10, v8
+  v_lshlrev_b64 v[12:13], 29, v[10:11]
+  v_ashrrev_i32_e32 v17, 31, v9
+  add_co v12, v9, v12
+  addc v13, v17, v13
+  add_co v12, v7, v12
+  addc v13, 0, v13
+  v_lshrrev_b64 v[18:19], 3, v[12:13]
+  v_xor_b32_e32 v19, v19, v9
+  ds_write_b64 v16, v[18:19] offset:512
+  ds_write_b32 v2, v18
+  s_mov_b64 exec, s[8:9]
+  ds_read_b64 v[20:21], v16 offset:512
+  ds_read_b32 v22, v2
+  s_waitcnt lgkmcnt(0)
+  v_xor_b32_e32 v21, v21, v22
+  out \slot, v20
+  out \slot+1, v21
+.endm
+  v_mov_b32_e32 v11, 0
+  v_lshlrev_b32_e32 v16, 3, v0
+  v_mov_b32_e32 v3, v5
+  ds_write_b32 v2, v5
+  ds_write_b32 v2, v11 offset:256
+  ds_write_b64 v16, v[2:3] offset:512
+  s_waitcnt lgkmcnt(0)
+  few 15, eq, 0, 0
+  few 15, gt, 2, 2
+  few 15, gt, 4, 4
+  few 15, gt, 8, 6
+  few 7, lt, 5, 8
+  few 15, lt, 7, 10
+)",
+          .lds = 1024};
+}
+
 }  // namespace
 
 std::vector<LockstepCase> arithmetic_cases() {
@@ -303,6 +352,7 @@ std::vector<LockstepCase> arithmetic_cases() {
     cases.push_back(long_division(s));
   for (const bool overlap : {false, true})
     for (const bool in_a_loop : {false, true}) cases.push_back(ways_with_shared_registers(overlap, in_a_loop));
+  cases.push_back(sums_of_few_lanes());
   return cases;
 }
 
