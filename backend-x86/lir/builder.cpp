@@ -70,9 +70,7 @@ x86::Mem Builder::new_variable(uint32_t bytes, uint32_t alignment) {
 }
 
 void Builder::bind(const asmjit::Label& label) {
-  Node* node = append(Node::Kind::label);
-  node->operands[0] = label;
-  node->operand_count = 1;
+  cursor_ = function_.insert_label(cursor_, label);
 }
 
 void Builder::call(const asmjit::Operand& target, std::span<const x86::Gp> arguments, const x86::Gp* result) {

@@ -13,7 +13,6 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -117,8 +116,18 @@ class Function {
   [[nodiscard]] Node* last() const { return last_; }
   // Inserts a new node behind `where` and returns it. Throws std::bad_alloc.
   Node* insert(Node* where, Node::Kind kind);
-  // Takes the node out of the list. Its memory remains until the function's end.
+  // The same for the node of a label, which is not bound yet.
+  Node* insert_label(Node* where, const asmjit::Label& label);
+  // Takes the node out of the list. Its memory remains until the function's end. Labels stay.
   void remove(Node* node);
+  // How many nodes there have ever been.
+  [[nodiscard]] size_t node_count() const {
+    return memory_.empty() ? 0 : (memory_.size() - 1) * kNodesAtOnce + memory_.back().size();
+  }
+  // The node of a label; null if it is not bound.
+  [[nodiscard]] Node* node_of(const asmjit::Operand& label) const {
+    return label.id() < label_nodes_.size() ? label_nodes_[label.id()] : nullptr;
+  }
 
   [[nodiscard]] asmjit::Label new_label() { return asmjit::Label(labels_++); }
   [[nodiscard]] uint32_t label_count() const { return labels_; }
@@ -144,8 +153,8 @@ class Function {
 
  private:
   static constexpr size_t kNodesAtOnce = 256;
-  std::vector<std::unique_ptr<Node[]>> memory_;
-  size_t used_ = kNodesAtOnce;
+  std::vector<std::vector<Node>> memory_;  // each has room for kNodesAtOnce, so that no node moves
+  std::vector<Node*> label_nodes_;         // by label; null: not bound
   uint32_t labels_ = 0;
   Node *first_ = nullptr, *last_ = nullptr;
 };

@@ -1,13 +1,14 @@
 #include "backend-x86/lower/host_code.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace wavejit::backend {
 
 Mem DataPool::get(const void* bytes, uint32_t size) {
-  const std::string key(static_cast<const char*>(bytes), size);
-  const auto [it, inserted] = entries_.try_emplace(key);
-  if (inserted) it->second = cc_.new_label();
+  const std::string_view key(static_cast<const char*>(bytes), size);
+  auto it = entries_.lower_bound(key);
+  if (it == entries_.end() || it->first != key) it = entries_.emplace_hint(it, key, cc_.new_label());
   return Mem(it->second, 0, size);
 }
 

@@ -51,13 +51,13 @@ class DataPool {
   // Each function that the code calls: its address, and the label of the slot that holds the address.
   [[nodiscard]] const std::map<uintptr_t, Label>& functions() const { return functions_; }
   // All other contents.
-  [[nodiscard]] const std::map<std::string, Label>& entries() const { return entries_; }
+  [[nodiscard]] const std::map<std::string, Label, std::less<>>& entries() const { return entries_; }
   // Emits all data. Called once, behind the function.
   void emit(x86::Assembler& assembler) const;
 
  private:
   lir::Builder& cc_;
-  std::map<std::string, Label> entries_;
+  std::map<std::string, Label, std::less<>> entries_;
   std::map<uintptr_t, Label> functions_;
 };
 

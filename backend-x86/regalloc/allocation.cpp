@@ -38,6 +38,12 @@ struct Assignment {
   }
 };
 
+// The same for the beginning of a block, with room for what is assigned only.
+struct StoredAssignment {
+  uint32_t first = kNoIndex;  // of the registers, by group and host; none: control has not come there yet
+  std::array<uint32_t, kGroups> assigned{}, dirty{};
+};
+
 class Allocator {
  public:
   explicit Allocator(lir::Function& function)
@@ -47,17 +53,16 @@ class Allocator {
     WAVEJIT_TRY(lives_.run());
     hint_arguments();
     CopyClasses classes(lives_);
-    for (uint32_t group = 0; group < kGroups; ++group)
-      scarce_[group] = !assign_homes(lives_, classes, group, available_[group]);
+    scarce_ = assign_homes(lives_, classes, available_);
     host_of_.assign(lives_.lives.size(), kNoRegister);
     target_host_of_.assign(lives_.lives.size(), kNoRegister);
     frame_.emplace(builder_, lives_);
     next_uses_.assign(lives_.lives.size(), {});
-    entries_.assign(lives_.blocks.size(), kNoIndex);
+    entries_.resize(lives_.blocks.size());
     allocated_.assign(lives_.blocks.size(), false);
     WAVEJIT_TRY(allocate_blocks());
-    WAVEJIT_TRY(frame_->finish(clobbered_[kGpGroup], std::move(arguments_)));
-    return rewrite_instructions(builder_, lives_);
+    for (Node* result : results_) rewrite_result(builder_, *result);
+    return frame_->finish(clobbered_[kGpGroup], std::move(arguments_));
   }
 
  private:
@@ -166,8 +171,13 @@ class Allocator {
   Error copy(uint32_t reg, const Operand& to, const Operand& from) {
     const uint32_t id = move_instruction(life(reg).virt->type, function_.avx512);
     if (id == 0) return kBroken;
+    place_cursor();
     builder_.emit(id, to, from);
     return kFine;
+  }
+  // Code of the current instruction goes in front of it. The node is not looked at until there is some.
+  void place_cursor() {
+    if (in_front_of_ != nullptr) builder_.set_cursor(in_front_of_->prev);
   }
   [[nodiscard]] BaseReg host(uint32_t reg, uint32_t id) { return BaseReg(life(reg).virt->signature, id); }
 
@@ -201,6 +211,7 @@ class Allocator {
     assign(a, b_host, a_dirty);
     assign(b, a_host, b_dirty);
     const bool wide = std::max(life(a).virt->bytes, life(b).virt->bytes) > 4;
+    place_cursor();
     return wide ? builder_.xchg(x86::gpq(a_host), x86::gpq(b_host)) : builder_.xchg(x86::gpd(a_host), x86::gpd(b_host));
   }
 
@@ -244,7 +255,7 @@ class Allocator {
 
   Error allocate(Instruction& inst) {
     StopScope::check();
-    builder_.set_cursor(inst.node->prev);
+    in_front_of_ = inst.node;
     RegisterUse* uses = lives_.uses.data() + inst.first_use;
     for (uint32_t group = 0; group < kGroups; uses += inst.count[group], ++group) {
       const std::span<RegisterUse> of_group(uses, inst.count[group]);
@@ -254,6 +265,7 @@ class Allocator {
       const uint32_t clobbered = special ? lives_.fixed[inst.special].clobbered[group] : 0;
       WAVEJIT_TRY(allocate(inst, group, of_group, used, clobbered));
     }
+    in_front_of_ = nullptr;
     return kFine;
   }
 
@@ -448,24 +460,20 @@ class Allocator {
     return kFine;
   }
 
-  // What has no home and is not used any more in this block waits on the stack, so that later blocks do not save it.
-  Error spill_behind(const Instruction& inst) {
-    for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
-      const RegisterUse& use = lives_.uses[u];
-      if (!use.has(RegisterUse::last) || life(use.reg).home != kNoRegister) continue;
-      const uint8_t in = host_of_[use.reg];
-      if (in == kNoRegister) continue;
-      builder_.set_cursor(inst.node);
-      WAVEJIT_TRY(spill(use.reg, in));
-    }
-    return kFine;
+  // A register without a home that is not used any more in this block waits on the stack, so that later blocks do not save it.
+  Error spill_behind(const Instruction& inst, uint32_t reg) {
+    const uint8_t in = host_of_[reg];
+    if (in == kNoRegister || life(reg).home != kNoRegister) return kFine;
+    builder_.set_cursor(inst.node);
+    return spill(reg, in);
   }
 
   // --- blocks ---
 
   // Code that makes the assignment what the block expects.
   Error switch_to(uint32_t block) {
-    Assignment& want = assignments_[entries_[block]];
+    StoredAssignment& stored = entries_[block];
+    Assignment want = restored(stored);
     for (uint32_t group = 0; group < kGroups; ++group)
       for_each_bit(want.assigned[group],
                    [&](uint32_t host) { target_host_of_[want.reg(group, host)] = static_cast<uint8_t>(host); });
@@ -473,6 +481,7 @@ class Allocator {
     for (uint32_t group = 0; group < kGroups && !error; ++group) error = switch_to(block, want, group);
     for (uint32_t group = 0; group < kGroups; ++group)
       for_each_bit(want.assigned[group], [&](uint32_t host) { target_host_of_[want.reg(group, host)] = kNoRegister; });
+    stored.dirty = want.dirty;
     return error;
   }
 
@@ -551,23 +560,35 @@ class Allocator {
 
   // The block begins with what is where now.
   void enter(uint32_t block) {
-    entries_[block] = static_cast<uint32_t>(assignments_.size());
-    Assignment& entry = assignments_.emplace_back(now_);
+    StoredAssignment& entry = entries_[block];
+    entry = {.first = static_cast<uint32_t>(stored_.size()), .dirty = now_.dirty};
     for (uint32_t group = 0; group < kGroups; ++group) {
-      for_each_bit(entry.assigned[group], [&](uint32_t host) {
-        const uint32_t reg = entry.reg(group, host);
+      for_each_bit(now_.assigned[group], [&](uint32_t host) {
+        const uint32_t reg = now_.reg(group, host);
         if (block != 0 && !lives_.live_in(block, reg)) {
-          entry.remove(group, host);
-        } else if (scarce_[group]) {
-          life(reg).entered |= 1u << host;
+          entry.dirty[group] &= ~(1u << host);
+          return;
         }
+        entry.assigned[group] |= 1u << host;
+        stored_.push_back(reg);
+        if (scarce_[group]) life(reg).entered |= 1u << host;
       });
     }
+  }
+  [[nodiscard]] bool is_entered(uint32_t block) const { return entries_[block].first != kNoIndex; }
+  [[nodiscard]] Assignment restored(const StoredAssignment& from) const {
+    Assignment to;
+    to.assigned = from.assigned;
+    to.dirty = from.dirty;
+    uint32_t next = from.first;
+    for (uint32_t group = 0; group < kGroups; ++group)
+      for_each_bit(to.assigned[group], [&](uint32_t host) { to.regs[kFirstHost[group] + host] = stored_[next++]; });
+    return to;
   }
 
   Error allocate_branch(Instruction& inst, uint32_t target) {
     WAVEJIT_TRY(allocate(inst));
-    if (entries_[target] == kNoIndex) return enter(target), kFine;
+    if (!is_entered(target)) return enter(target), kFine;
     // Code for the way to the target goes behind the function, if there is any.
     Node* const behind = function_.last();
     Node* const cursor = builder_.set_cursor(behind);
@@ -612,22 +633,32 @@ class Allocator {
       instruction_ = i;
       if (block.ends_with_branch && i + 1 == block.end) {
         WAVEJIT_TRY(allocate_branch(inst, block.target));
+        WAVEJIT_TRY(rewrite(function_, lives_, inst));
         continue;
       }
       WAVEJIT_TRY(allocate(inst));
-      // Between a push and its call, the stack pointer is lower than spill slots assume.
-      if (!inst.node->is_call() && inst.node->id != I::kIdPush) WAVEJIT_TRY(spill_behind(inst));
-      if (!scarce) continue;
-      for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u)
-        next_uses_[lives_.uses[u].reg].instruction = lives_.uses[u].next;
+      if (scarce) {
+        // Between a push and its call, the stack pointer is lower than spill slots assume.
+        const bool may_spill = !inst.node->is_call() && inst.node->id != I::kIdPush;
+        for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
+          const RegisterUse& use = lives_.uses[u];
+          next_uses_[use.reg].instruction = use.next;
+          if (may_spill && use.has(RegisterUse::last)) WAVEJIT_TRY(spill_behind(inst, use.reg));
+        }
+      }
+      if (inst.node->is_result()) {
+        results_.push_back(inst.node);
+      } else {
+        WAVEJIT_TRY(rewrite(function_, lives_, inst));
+      }
     }
     const uint32_t next = block.next != kNoIndex ? block.next : block.target;
     if (next == kNoIndex) return kFine;
     Node* const last = behind != nullptr ? behind->prev : function_.last();
     builder_.set_cursor(block.ends_with_jump ? last->prev : last);
-    if (entries_[next] != kNoIndex) return switch_to(next);
+    if (is_entered(next)) return switch_to(next);
     enter(next);
-    replace(assignments_[entries_[next]]);
+    replace(restored(entries_[next]));
     return kFine;
   }
 
@@ -648,9 +679,9 @@ class Allocator {
       }
       do {
         place = place + 1 < lives_.blocks.size() ? place + 1 : 0;
-      } while (!lives_.blocks[place].reachable || allocated_[place] || entries_[place] == kNoIndex);
+      } while (!lives_.blocks[place].reachable || allocated_[place] || !is_entered(place));
       index = place;
-      replace(assignments_[entries_[index]]);
+      replace(restored(entries_[index]));
     }
   }
 
@@ -664,12 +695,14 @@ class Allocator {
   std::array<uint32_t, kGroups> clobbered_{};
 
   Assignment now_;
-  std::vector<uint8_t> host_of_;         // by register, as in now_
-  std::vector<uint8_t> target_host_of_;  // the same for the block that is switched to
-  std::vector<Assignment> assignments_;
-  std::vector<uint32_t> entries_;  // by block: index of what is where at its beginning
-  std::vector<bool> allocated_;    // by block
-  bool memory_used_ = false;       // by the current instruction
+  std::vector<uint8_t> host_of_;           // by register, as in now_
+  std::vector<uint8_t> target_host_of_;    // the same for the block that is switched to
+  std::vector<StoredAssignment> entries_;  // by block: what is where at its beginning
+  std::vector<uint32_t> stored_;           // registers of entries_
+  std::vector<bool> allocated_;            // by block
+  std::vector<Node*> results_;
+  bool memory_used_ = false;     // by the current instruction
+  Node* in_front_of_ = nullptr;  // the current instruction, while its registers are allocated
 
   // The next instruction in the block that speaks of a register, if the block is the current one.
   struct NextUse {

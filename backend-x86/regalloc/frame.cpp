@@ -138,7 +138,7 @@ x86::Mem StackFrame::slot(uint32_t reg, uint32_t size) {
   asmjit::BaseMem mem(OperandSignature::fromOpType(asmjit::OperandType::kMem) |
                           OperandSignature::fromMemBaseType(asmjit::RegType::kX86_Gpq) |
                           OperandSignature::fromBits(OperandSignature::kMemRegHomeFlag),
-                      lives_.lives[reg].virtual_id, 0, 0);
+                      lives_.virtual_id(lives_.lives[reg]), 0, 0);
   mem.setSize(size);
   return mem.as<x86::Mem>();
 }
@@ -251,46 +251,41 @@ Error StackFrame::resolve(Node& node) {
   return asmjit::kErrorOk;
 }
 
-Error rewrite_instructions(lir::Builder& builder, Lives& lives) {
-  lir::Function& function = builder.function();
-  const auto rewrite = [&](Instruction& inst) -> Error {
-    Node& node = *inst.node;
-    uint32_t highest = 0;
-    const auto write = [&](uint32_t places, uint32_t host) {
-      for_each_bit(places, [&](uint32_t place) {
-        highest = std::max(highest, host);
-        if (place == Place::kMask) {
-          node.mask._id = host;
-        } else if (place % 2 == 0) {
-          node.operands[place / 2]._baseId = host;
-        } else {
-          node.operands[place / 2]._data[asmjit::Operand::kDataMemIndexId] = host;
-        }
-      });
-    };
-    for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
-      const RegisterUse& use = lives.uses[u];
-      write(use.use_places, use.use_id);
-      write(use.out_places, use.out_id);
-    }
-    if (inst.transformable && highest > 15) {
-      node.id = wide_name(node.id);
-      if (node.id == 0) return kBroken;
-    }
-    if (inst.is_move && node.operands[0] == node.operands[1]) {
-      function.remove(&node);
-    } else if (node.is_result()) {
-      if (!next_is_exit(function, &node)) {
-        builder.set_cursor(node.prev);
-        builder.jmp(function.exit->operands[0].as<asmjit::Label>());
+Error rewrite(lir::Function& function, const Lives& lives, const Instruction& inst) {
+  Node& node = *inst.node;
+  uint32_t highest = 0;
+  const auto write = [&](uint32_t places, uint32_t host) {
+    for_each_bit(places, [&](uint32_t place) {
+      highest = std::max(highest, host);
+      if (place == Place::kMask) {
+        node.mask._id = host;
+      } else if (place % 2 == 0) {
+        node.operands[place / 2]._baseId = host;
+      } else {
+        node.operands[place / 2]._data[asmjit::Operand::kDataMemIndexId] = host;
       }
-      function.remove(&node);
-    }
-    return asmjit::kErrorOk;
+    });
   };
-  for (const FlowBlock& block : lives.blocks)
-    for (uint32_t i = block.begin; i < block.end; ++i) WAVEJIT_TRY(rewrite(lives.instructions[i]));
+  for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
+    const RegisterUse& use = lives.uses[u];
+    write(use.use_places, use.use_id);
+    write(use.out_places, use.out_id);
+  }
+  if (inst.transformable && highest > 15) {
+    node.id = wide_name(node.id);
+    if (node.id == 0) return kBroken;
+  }
+  if (inst.is_move && node.operands[0] == node.operands[1]) function.remove(&node);
   return asmjit::kErrorOk;
+}
+
+void rewrite_result(lir::Builder& builder, Node& result) {
+  lir::Function& function = builder.function();
+  if (!next_is_exit(function, &result)) {
+    builder.set_cursor(result.prev);
+    builder.jmp(function.exit->operands[0].as<asmjit::Label>());
+  }
+  function.remove(&result);
 }
 
 }  // namespace wavejit::backend

@@ -51,7 +51,9 @@ class StackFrame {
   std::vector<lir::Node*> nodes_;  // instructions that got slot operands here
 };
 
-// Replaces virtual registers with their assigned host registers and deletes moves that became no-ops.
-asmjit::Error rewrite_instructions(lir::Builder& builder, Lives& lives);
+// Replaces an instruction's virtual registers with their assigned host registers and deletes a move that became a no-op.
+[[nodiscard]] asmjit::Error rewrite(lir::Function& function, const Lives& lives, const Instruction& inst);
+// Replaces the function's result, whose value is in its host register, by what leads to the exit.
+void rewrite_result(lir::Builder& builder, lir::Node& result);
 
 }  // namespace wavejit::backend

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <span>
+#include <vector>
 
 namespace wavejit::backend {
 namespace {
@@ -57,17 +59,9 @@ class Occupied {
 
 class Homes {
  public:
-  Homes(Lives& lives, CopyClasses& classes, uint32_t group, uint32_t available)
-      : lives_(lives), classes_(classes), available_(available), occupied_(lives.positions) {
-    // The most frequent first; floats that are not negative compare like their bits.
-    std::vector<uint64_t> keys;
-    for (size_t i = 0; i < lives.lives.size(); ++i)
-      if (lives.lives[i].group == group)
-        keys.push_back(uint64_t{~std::bit_cast<uint32_t>(lives.lives[i].frequency)} << 32 | i);
-    std::sort(keys.begin(), keys.end());
-    order_.reserve(keys.size());
-    for (const uint64_t key : keys) order_.push_back(static_cast<uint32_t>(key));
-  }
+  // order: the registers of a group, those that get their homes first in front.
+  Homes(Lives& lives, CopyClasses& classes, std::span<const uint32_t> order, uint32_t available)
+      : lives_(lives), classes_(classes), available_(available), order_(order), occupied_(lives.positions) {}
 
   bool run() {
     // What some instruction needs in a certain register first.
@@ -148,14 +142,30 @@ class Homes {
   Lives& lives_;
   CopyClasses& classes_;
   const uint32_t available_;
-  std::vector<uint32_t> order_;
+  const std::span<const uint32_t> order_;
   Occupied occupied_;
 };
 
 }  // namespace
 
-bool assign_homes(Lives& lives, CopyClasses& classes, uint32_t group, uint32_t available) {
-  return Homes(lives, classes, group, available).run();
+std::array<bool, kGroups> assign_homes(Lives& lives, CopyClasses& classes,
+                                       const std::array<uint32_t, kGroups>& available) {
+  // The most frequent first; floats that are not negative compare like their bits.
+  std::array<std::vector<uint64_t>, kGroups> keys;
+  for (size_t i = 0; i < lives.lives.size(); ++i) {
+    const Lifetime& life = lives.lives[i];
+    keys[life.group].push_back(uint64_t{~std::bit_cast<uint32_t>(life.frequency)} << 32 | i);
+  }
+  std::array<bool, kGroups> scarce{};
+  std::vector<uint32_t> order;
+  for (uint32_t group = 0; group < kGroups; ++group) {
+    if (keys[group].empty()) continue;
+    std::sort(keys[group].begin(), keys[group].end());
+    order.clear();
+    for (const uint64_t key : keys[group]) order.push_back(static_cast<uint32_t>(key));
+    scarce[group] = !Homes(lives, classes, order, available[group]).run();
+  }
+  return scarce;
 }
 
 }  // namespace wavejit::backend

@@ -7,7 +7,9 @@
 
 namespace wavejit::backend {
 
-// Sets `home` for the virtual registers of a group, where a host register is free. Returns true if all have got one.
-bool assign_homes(Lives& lives, CopyClasses& classes, uint32_t group, uint32_t available);
+// Sets `home` for the virtual registers, where a host register of those available in their group is free. Returns for each
+// group whether some have got none.
+std::array<bool, kGroups> assign_homes(Lives& lives, CopyClasses& classes,
+                                       const std::array<uint32_t, kGroups>& available);
 
 }  // namespace wavejit::backend

@@ -59,63 +59,23 @@ struct BlockWords {
 
 }  // namespace
 
-std::vector<Lives::Touch> Lives::find_touches() {
-  // Walks each block backwards and keeps, for each register, what the next instruction that names it does. Most registers
-  // are named in one block only and are not alive at its beginning.
-  struct Next {
-    uint32_t block = kNoIndex, last_use = 0, instruction = 0;
-    bool overwrites = false;
-  };
-  std::vector<Next> next(lives.size());
-  std::vector<Touch> first(lives.size(), Touch{.reg = 0, .block = kNoIndex, .last_use = 0, .reads_first = false});
+std::vector<Lives::Touch> Lives::exposed_touches() {
+  for (const Touch& touch : touches_)
+    if (touch.reads_first && blocks[touch.block].reachable) lives[touch.reg].exposed = true;
   std::vector<Touch> touches;
-  std::vector<uint32_t> touched;
-  for (uint32_t b = 0; b < blocks.size(); ++b) {
-    const FlowBlock& block = blocks[b];
-    if (!block.reachable) continue;
-    touched.clear();
-    for (uint32_t i = block.end; i-- > block.begin;) {
-      const Instruction& inst = instructions[i];
-      for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
-        RegisterUse& use = uses[u];
-        Next& n = next[use.reg];
-        if (n.block != b) {
-          use.flags |= RegisterUse::last;
-          touched.push_back(use.reg);
-          n.block = b;
-          n.last_use = u;
-        } else {
-          use.next = n.instruction;
-          if (n.overwrites) use.flags |= RegisterUse::kill;
-        }
-        n.instruction = i;
-        n.overwrites = use.write_only();
-      }
-    }
-    for (const uint32_t reg : touched) {
-      const Touch touch{.reg = reg, .block = b, .last_use = next[reg].last_use, .reads_first = !next[reg].overwrites};
-      lives[reg].exposed |= touch.reads_first;
-      if (first[reg].block == kNoIndex) {
-        first[reg] = touch;
-      } else {
-        touches.push_back(touch);
-      }
-    }
-  }
+  for (const Touch& touch : touches_)
+    if (lives[touch.reg].exposed && blocks[touch.block].reachable) touches.push_back(touch);
   // By register.
   std::vector<uint32_t> place(lives.size() + 1);
-  for (const Touch& touch : touches) place[touch.reg + 1] += lives[touch.reg].exposed ? 1 : 0;
-  for (uint32_t reg = 0; reg < lives.size(); ++reg) place[reg + 1] += place[reg] + (lives[reg].exposed ? 1 : 0);
-  std::vector<Touch> sorted(place.back());
-  for (uint32_t reg = 0; reg < lives.size(); ++reg)
-    if (lives[reg].exposed) sorted[place[reg]++] = first[reg];
-  for (const Touch& touch : touches)
-    if (lives[touch.reg].exposed) sorted[place[touch.reg]++] = touch;
+  for (const Touch& touch : touches) ++place[touch.reg + 1];
+  for (uint32_t reg = 0; reg < lives.size(); ++reg) place[reg + 1] += place[reg];
+  std::vector<Touch> sorted(touches.size());
+  for (const Touch& touch : touches) sorted[place[touch.reg]++] = touch;
   return sorted;
 }
 
 void Lives::find_live_registers() {
-  const std::vector<Touch> touches = find_touches();
+  const std::vector<Touch> touches = exposed_touches();
   if (touches.empty()) return;
 
   // Predecessors, as lists one behind the other.

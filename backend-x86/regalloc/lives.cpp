@@ -1,6 +1,7 @@
 #include "backend-x86/regalloc/lives.h"
 
 #include <algorithm>
+#include <span>
 
 #include "backend-x86/lir/instruction_access.h"
 #include "backend-x86/regalloc/loop_depths.h"
@@ -16,6 +17,12 @@ using lir::Convention;
 using lir::Node;
 
 constexpr Error kUnknown = asmjit::kErrorInvalidState;
+
+// The bytes of a register, as bits.
+uint64_t byte_mask(const lir::VirtualRegister& reg) {
+  if (reg.is_variable) return 0;
+  return reg.bytes >= 64 ? ~uint64_t{0} : (uint64_t{1} << reg.bytes) - 1;
+}
 
 // Whether an instruction all of whose operands are one register gives it a value whatever it held, or leaves it alone.
 void apply_hint(asmjit::InstSameRegHint hint, RegisterUse& use) {
@@ -34,10 +41,11 @@ void apply_hint(asmjit::InstSameRegHint hint, RegisterUse& use) {
 
 Lives::Lives(lir::Function& function, const std::array<uint32_t, kGroups>& available)
     : function_(function), available_(available), life_by_virt_(function.registers.size(), kNoIndex) {
-  const size_t registers = function.registers.size();
+  const size_t registers = function.registers.size(), nodes = function.node_count();
   lives.reserve(registers);
-  instructions.reserve(registers);
-  uses.reserve(3 * registers);
+  touches_.reserve(registers);
+  instructions.reserve(nodes);
+  uses.reserve(3 * nodes);
 }
 
 Error Lives::run() {
@@ -59,8 +67,7 @@ uint32_t Lives::life_of(uint32_t virt_id) {
   if (life == kNoIndex) {
     life = static_cast<uint32_t>(lives.size());
     const lir::VirtualRegister& virt = function_.of(virt_id);
-    const uint64_t bytes = virt.is_variable ? 0 : virt.bytes >= 64 ? ~uint64_t{0} : (uint64_t{1} << virt.bytes) - 1;
-    lives.push_back({.virt = &virt, .virtual_id = virt_id, .bytes = bytes, .group = virt.group});
+    lives.push_back({.virt = &virt, .group = static_cast<uint8_t>(virt.group)});
   }
   return life;
 }
@@ -75,32 +82,31 @@ RegisterUse& Lives::add_use(uint32_t reg, uint16_t flags, uint32_t mask, uint32_
   const bool is_use = (flags & RegisterUse::use) != 0;
   if (use_id != kNoRegister) building_used_[group] |= 1u << use_id;
   if (out_id != kNoRegister) building_fixed_.clobbered[group] |= 1u << out_id;
-  size_t end = first_use_;
-  for (uint32_t g = 0; g <= group; ++g) end += use_count_[g];
-  for (size_t i = end - use_count_[group]; i < end; ++i) {
-    RegisterUse& known = uses[i];
+  const auto use_places = static_cast<uint16_t>(is_use ? bit : 0);
+  const auto out_places = static_cast<uint8_t>(is_use ? 0 : bit);
+  uint8_t& count = use_count_[group];
+  for (RegisterUse& known : std::span(building_[group]).first(count)) {
     if (known.reg != reg) continue;
     known.flags |= flags;
     if (use_id != kNoRegister) known.use_id = use_id;
     if (out_id != kNoRegister) known.out_id = out_id;
     known.use_mask &= mask;
     known.out_mask &= mask;
-    (is_use ? known.use_places : known.out_places) |= bit;
+    known.use_places |= use_places;
+    known.out_places |= out_places;
     return known;
   }
-  ++use_count_[group];
-  const RegisterUse fresh{.reg = reg,
-                          .flags = flags,
-                          .memory_size = 0,
-                          .use_id = use_id,
-                          .out_id = out_id,
-                          .use_mask = mask,
-                          .out_mask = mask,
-                          .use_places = is_use ? bit : 0,
-                          .out_places = is_use ? 0 : bit};
-  if (end != uses.size()) return *uses.insert(uses.begin() + static_cast<ptrdiff_t>(end), fresh);
-  uses.push_back(fresh);
-  return uses.back();
+  RegisterUse& fresh = building_[group][count++];
+  fresh = {.reg = reg,
+           .use_mask = mask,
+           .out_mask = mask,
+           .flags = flags,
+           .use_places = use_places,
+           .out_places = out_places,
+           .memory_size = 0,
+           .use_id = use_id,
+           .out_id = out_id};
+  return fresh;
 }
 
 Error Lives::add_operands(Node& node, InstControlFlow& flow) {
@@ -120,7 +126,7 @@ Error Lives::add_operands(Node& node, InstControlFlow& flow) {
         continue;
       }
       const uint32_t reg = life_of(op.id());
-      const uint64_t bytes = lives[reg].bytes;
+      const uint64_t bytes = byte_mask(*lives[reg].virt);
       uint16_t flags = how.flags;
       const bool whole = (bytes & ~(how.written | how.zeroed)) == 0;
       if ((flags & (RegisterUse::read | RegisterUse::write)) == RegisterUse::write && !whole)
@@ -159,8 +165,10 @@ Error Lives::add_operands(Node& node, InstControlFlow& flow) {
     if (node.mask.group() != asmjit::RegGroup::kX86_K) return kUnknown;
     add_use(life_of(node.mask.id()), RegisterUse::read | RegisterUse::use, ~0u, Place::kMask);
   }
-  if (uses.size() - first_use_ == 1 && registers_only && node.operand_count != 0)
-    apply_hint(access->same_register, uses.back());
+  if (access->same_register != asmjit::InstSameRegHint::kNone && building_count() == 1 && registers_only &&
+      node.operand_count != 0)
+    for (uint32_t group = 0; group < kGroups; ++group)
+      if (use_count_[group] != 0) apply_hint(access->same_register, building_[group][0]);
   return asmjit::kErrorOk;
 }
 
@@ -171,10 +179,10 @@ Error Lives::add_call(const Node& call) {
     const Operand& op = call.operands[i];
     if (!x86::Reg::isGp(op) || !op.isVirtReg()) return kUnknown;
     const uint8_t id = Convention::kArguments[i - 2];
-    const size_t before = uses.size();
+    const uint32_t before = building_count();
     RegisterUse& use = add_use(life_of(op.id()), RegisterUse::read | RegisterUse::use, ~0u, kNoIndex);
     building_used_[kGpGroup] |= 1u << id;
-    if (uses.size() == before) {
+    if (building_count() == before) {
       use.flags |= RegisterUse::duplicate;
       use.use_mask |= 1u << id;
     } else {
@@ -184,11 +192,11 @@ Error Lives::add_call(const Node& call) {
   }
   if (const Operand& op = call.operands[1]; !op.isNone()) {
     if (!x86::Reg::isGp(op) || !op.isVirtReg()) return kUnknown;
-    const size_t before = uses.size();
+    const uint32_t before = building_count();
     RegisterUse& use = add_use(life_of(op.id()), RegisterUse::write | RegisterUse::out, ~0u, kNoIndex);
     use.out_id = Convention::kResult;
     building_used_[kGpGroup] |= 1u << Convention::kResult;
-    if (uses.size() != before) {
+    if (building_count() != before) {
       use.use_mask = ~0u;
       use.out_mask = 1u << Convention::kResult;
     }
@@ -207,18 +215,40 @@ Error Lives::add_result(const Node& node) {
   return asmjit::kErrorOk;
 }
 
-void Lives::finish_instruction(Node& node) {
-  Instruction inst{.node = &node, .first_use = first_use_, .count = {use_count_[0], use_count_[1], use_count_[2]}};
-  inst.is_move = is_move_ && uses.size() != first_use_;
-  inst.transformable = transformable_;
-  RegisterUse* use = uses.data() + first_use_;
-  for (uint32_t group = 0; group < kGroups; ++group) {
-    for (const RegisterUse* const end = use + use_count_[group]; use != end; ++use) {
-      if (use->use_id != kNoRegister) building_fixed_.used[group] |= 1u << use->use_id;
-      if (!use->has(RegisterUse::duplicate)) use->use_mask &= ~building_used_[group];
-      if (forbid_memory_) use->flags &= static_cast<uint16_t>(~RegisterUse::use_memory);
-    }
+void Lives::note_touch(uint32_t number, uint32_t inst, uint32_t block) {
+  RegisterUse& use = uses[number];
+  uint32_t& last = lives[use.reg].touch;
+  use.flags |= RegisterUse::last;
+  if (last == kNoIndex || touches_[last].block != block) {
+    last = static_cast<uint32_t>(touches_.size());
+    touches_.push_back({.reg = use.reg, .block = block, .last_use = number, .reads_first = !use.write_only()});
+    return;
   }
+  RegisterUse& before = uses[touches_[last].last_use];
+  before.next = inst;
+  before.flags &= static_cast<uint16_t>(~RegisterUse::last);
+  if (use.write_only()) before.flags |= RegisterUse::kill;
+  touches_[last].last_use = number;
+}
+
+void Lives::finish_instruction(Node& node) {
+  const auto first = static_cast<uint32_t>(uses.size());
+  Instruction inst{.node = &node, .first_use = first, .count = {use_count_[0], use_count_[1], use_count_[2]}};
+  inst.is_move = is_move_ && building_count() != 0;
+  inst.transformable = transformable_;
+  const auto kept_flags = static_cast<uint16_t>(forbid_memory_ ? ~RegisterUse::use_memory : ~0);
+  for (uint32_t group = 0; group < kGroups; ++group) {
+    const std::span<RegisterUse> of_group = std::span(building_[group]).first(use_count_[group]);
+    if (of_group.empty()) continue;
+    for (RegisterUse& use : of_group) {
+      if (use.use_id != kNoRegister) building_fixed_.used[group] |= 1u << use.use_id;
+      if (!use.has(RegisterUse::duplicate)) use.use_mask &= ~building_used_[group];
+      use.flags &= kept_flags;
+    }
+    uses.insert(uses.end(), of_group.begin(), of_group.end());
+  }
+  const auto index = static_cast<uint32_t>(instructions.size()), block = static_cast<uint32_t>(blocks.size() - 1);
+  for (uint32_t u = first; u < first + inst.uses(); ++u) note_touch(u, index, block);
   const auto any = [](const std::array<uint32_t, kGroups>& masks) { return (masks[0] | masks[1] | masks[2]) != 0; };
   if (any(building_fixed_.used) || any(building_fixed_.clobbered)) {
     inst.special = static_cast<uint32_t>(fixed.size());
@@ -228,7 +258,6 @@ void Lives::finish_instruction(Node& node) {
 }
 
 Error Lives::add_instruction(Node& node, InstControlFlow& flow) {
-  first_use_ = static_cast<uint32_t>(uses.size());
   use_count_ = {};
   building_fixed_ = {};
   building_used_ = {};
@@ -413,7 +442,7 @@ void Lives::find_spans() {
       for (uint32_t u = inst.first_use; u < inst.first_use + inst.uses(); ++u) {
         RegisterUse& use = uses[u];
         Lifetime& life = lives[use.reg];
-        life.refs += block.weight;
+        life.frequency += block.weight;
         if ((use.flags & (RegisterUse::last | RegisterUse::lives_on)) == RegisterUse::last)
           use.flags |= RegisterUse::kill;
         const uint32_t from = position + (use.has(RegisterUse::read) ? 0 : 1);
@@ -435,7 +464,7 @@ void Lives::find_spans() {
       width += span.end - span.begin;
       return true;
     });
-    life.frequency = width == 0 ? 0 : life.refs / static_cast<float>(width);
+    life.frequency = width == 0 ? 0 : life.frequency / static_cast<float>(width);
   }
 }
 

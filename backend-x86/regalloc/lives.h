@@ -45,13 +45,14 @@ struct RegisterUse {
     done = 256,      // has its host register for the use
     lives_on = 512,  // the last in its block, but the register is alive behind the block
   };
-  uint32_t reg;  // index of the Lifetime
+  uint32_t reg;                 // index of the Lifetime
+  uint32_t use_mask, out_mask;  // host registers allowed
+  uint32_t next = kNoIndex;     // the next instruction in the block that uses or defines the register
   uint16_t flags;
-  uint8_t memory_size;              // of the memory operand that it could be
-  uint8_t use_id, out_id;           // host registers, fixed or chosen
-  uint32_t use_mask, out_mask;      // host registers allowed
-  uint32_t use_places, out_places;  // where the host register's number goes: bits of Place
-  uint32_t next = kNoIndex;         // the next instruction in the block that uses or defines the register
+  uint16_t use_places;     // where the host register's number goes: bits of Place
+  uint8_t out_places;      // the same for results, which are no masks
+  uint8_t memory_size;     // of the memory operand that it could be
+  uint8_t use_id, out_id;  // host registers, fixed or chosen
 
   [[nodiscard]] bool has(uint16_t flag) const { return (flags & flag) != 0; }
   [[nodiscard]] bool write_only() const { return (flags & (read | write)) == write; }
@@ -93,25 +94,24 @@ struct RegisterCopy {
   float weight;  // of its block
 };
 
-// A virtual register.
-struct Lifetime {
+// A virtual register. One cache line: all steps of the allocation look at each.
+struct alignas(64) Lifetime {
   const lir::VirtualRegister* virt;
-  uint32_t virtual_id;
-  uint64_t bytes;  // mask
-  uint32_t group;
   LiveSpan current{0, 0};       // the last span
   uint32_t earlier = kNoIndex;  // the spans before it: index of the previous one
-  float refs = 0;               // instructions that use or define it, weighted by their blocks
-  float frequency = 0;          // refs by the length of its life
-  uint32_t preferred = ~0u;     // host registers that all of its instructions allow
-  uint32_t clobbers = 0;        // host registers destroyed by instructions that read it and leave it alive
-  uint32_t entered = 0;         // host registers it is in where blocks begin
-  uint8_t hint = kNoRegister, home = kNoRegister;
-  bool exposed = false;                        // alive where some block begins
-  uint32_t first_run = 0, last_run = 0;        // the runs of such blocks: [first, last)
+  float frequency = 0;        // instructions that use or define it, weighted by their blocks, by the length of its life
+  uint32_t preferred = ~0u;   // host registers that all of its instructions allow
+  uint32_t clobbers = 0;      // host registers destroyed by instructions that read it and leave it alive
+  uint32_t entered = 0;       // host registers it is in where blocks begin
+  uint32_t touch = kNoIndex;  // the last block that names it: index of the Touch
+  uint32_t first_run = 0, last_run = 0;        // the runs of blocks at whose beginning it is alive: [first, last)
   mutable std::array<uint32_t, 2> near_run{};  // where live_in() has found an answer last, in hot and cold code
-  bool on_stack = false;                       // its place on the stack is an operand
+  uint8_t group = 0;
+  uint8_t hint = kNoRegister, home = kNoRegister;
+  bool exposed = false;   // alive where some block begins
+  bool on_stack = false;  // its place on the stack is an operand
 };
+static_assert(sizeof(Lifetime) == 64);
 
 class Lives {
  public:
@@ -136,6 +136,9 @@ class Lives {
   uint32_t life_of(uint32_t virt_id);
   // The same if there is one.
   [[nodiscard]] uint32_t find_life(uint32_t virt_id) const;
+  [[nodiscard]] uint32_t virtual_id(const Lifetime& life) const {
+    return asmjit::Operand::indexToVirtId(static_cast<uint32_t>(life.virt - function_.registers.data()));
+  }
   // Calls visit(span) for each, the last first, until it returns false.
   template <typename Visit>
   void for_each_span(const Lifetime& life, Visit&& visit) const {
@@ -149,7 +152,7 @@ class Lives {
   struct Touch {
     uint32_t reg, block;
     uint32_t last_use;
-    bool reads_first;
+    bool reads_first;  // before it is written there
   };
 
   asmjit::Error find_blocks();
@@ -157,15 +160,18 @@ class Lives {
   asmjit::Error add_operands(lir::Node& node, asmjit::InstControlFlow& flow);
   asmjit::Error add_call(const lir::Node& call);
   asmjit::Error add_result(const lir::Node& node);
-  // `reg`: the index of the Lifetime. The result is valid until the next call.
+  // `reg`: the index of the Lifetime. The result is valid until the instruction is finished.
   RegisterUse& add_use(uint32_t reg, uint16_t flags, uint32_t mask, uint32_t place, uint8_t use_id = kNoRegister,
                        uint8_t out_id = kNoRegister);
+  [[nodiscard]] uint32_t building_count() const { return uint32_t{use_count_[0]} + use_count_[1] + use_count_[2]; }
   void finish_instruction(lir::Node& node);
+  // Enters the use of a register into the chain of those in the block. `number`: its index; `inst`: that of its instruction.
+  void note_touch(uint32_t number, uint32_t inst, uint32_t block);
   void remove_unreachable();
   void weigh_blocks();
   void find_live_registers();
   // The touches of registers that are alive where some block begins, by register.
-  [[nodiscard]] std::vector<Touch> find_touches();
+  [[nodiscard]] std::vector<Touch> exposed_touches();
   void find_spans();
   void note_copy(const RegisterUse& a, const RegisterUse& b, float weight);
   bool open(Lifetime& life, uint32_t begin, uint32_t end);
@@ -182,11 +188,13 @@ class Lives {
   lir::Function& function_;
   const std::array<uint32_t, kGroups> available_;
   std::vector<uint32_t> life_by_virt_;
-  std::vector<Run> runs_;    // those of a register one after the other
-  uint32_t exit_block_ = 0;  // what stands behind it is cold
+  std::vector<Touch> touches_;  // in the order of the blocks
+  std::vector<Run> runs_;       // those of a register one after the other
+  uint32_t exit_block_ = 0;     // what stands behind it is cold
   std::vector<EarlierSpan> spans_;
-  // The instruction being built. Its uses are the last ones, by group.
-  uint32_t first_use_ = 0;
+  // The instruction being built, and its uses by group.
+  static constexpr size_t kMaxUses = 2 * lir::Node::kMaxOperands + 1;
+  std::array<std::array<RegisterUse, kMaxUses>, kGroups> building_;
   std::array<uint8_t, kGroups> use_count_{};
   FixedRegisters building_fixed_;
   std::array<uint32_t, kGroups> building_used_{};

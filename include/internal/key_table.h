@@ -1,6 +1,7 @@
 // A hash table from 64-bit keys to small values, for analyses that ask millions of times.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +14,10 @@ namespace wavejit {
 template <typename V>
 class KeyTable {
  public:
+  KeyTable() = default;
+  // With room for that many keys.
+  explicit KeyTable(size_t keys) : slots_(std::bit_ceil(std::max(2 * keys, kLeast))), shift_(shift()) {}
+
   // Null if there is none. Valid until the next insertion.
   [[nodiscard]] V* find(uint64_t key) {
     if (slots_.empty()) return nullptr;
@@ -61,14 +66,16 @@ class KeyTable {
     return slots_[i];
   }
 
+  [[nodiscard]] unsigned shift() const { return 64 - static_cast<unsigned>(std::countr_zero(slots_.size())); }
   void grow() {
-    std::vector<Slot> old(slots_.empty() ? 64 : 2 * slots_.size());
+    std::vector<Slot> old(std::max(2 * slots_.size(), kLeast));
     old.swap(slots_);
-    shift_ = 64 - static_cast<unsigned>(std::countr_zero(slots_.size()));
+    shift_ = shift();
     for (const Slot& slot : old)
       if (slot.time == time_) slot_of(slot.key) = slot;
   }
 
+  static constexpr size_t kLeast = 64;
   std::vector<Slot> slots_;  // a power of two of them
   unsigned shift_ = 0;       // 64 minus the logarithm of their number
   size_t count_ = 0;

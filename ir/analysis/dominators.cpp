@@ -1,11 +1,12 @@
 #include "ir/analysis/dominators.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace wavejit::ir {
 
-// Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm" (2001).
-Dominators::Dominators(const Function& function) : number_(function.num_block_ids(), -1) {
+std::vector<Block*> reverse_postorder(const Function& function) {
+  std::vector<Block*> order;
   std::vector<char> seen(function.num_block_ids(), 0);
   struct Visit {
     Block* block;
@@ -24,15 +25,25 @@ Dominators::Dominators(const Function& function) : number_(function.num_block_id
         seen[successor->id] = 1;
         stack.push_back({successor, 0});
       } else {
-        order_.push_back(visit.block);
+        order.push_back(visit.block);
         stack.pop_back();
       }
     }
   }
-  std::reverse(order_.begin(), order_.end());
-  const int count = static_cast<int>(order_.size());
-  for (int i = 0; i < count; ++i) number_[order_[i]->id] = i;
+  std::reverse(order.begin(), order.end());
+  return order;
+}
 
+Dominators::Dominators(const Function& function)
+    : order_(reverse_postorder(function)), number_(function.num_block_ids(), -1) {
+  for (size_t i = 0; i < order_.size(); ++i) number_[order_[i]->id] = static_cast<int>(i);
+  find_immediate(function);
+  number_tree();
+}
+
+// Cooper, Harvey, Kennedy: "A Simple, Fast Dominance Algorithm" (2001).
+void Dominators::find_immediate(const Function& function) {
+  const int count = static_cast<int>(order_.size());
   constexpr int kUnknown = -2;
   idom_.assign(order_.size(), kUnknown);
   std::vector<char> is_entry(order_.size(), 0);
@@ -63,23 +74,27 @@ Dominators::Dominators(const Function& function) : number_(function.num_block_id
       }
     }
   }
+}
 
-  std::vector<std::vector<int>> children(order_.size() + 1);
-  for (int i = 0; i < count; ++i) children[idom_[i] + 1].push_back(i);
-  enter_.assign(order_.size(), 0);
-  leave_.assign(order_.size(), 0);
+// Gives each block the interval of its subtree in a walk.
+void Dominators::number_tree() {
+  constexpr int kNone = -1;
+  const size_t count = order_.size();
+  std::vector<int> first(count + 1, kNone), sibling(count, kNone);  // children, those of the virtual root at 0
+  for (size_t i = count; i-- > 0;) sibling[i] = std::exchange(first[idom_[i] + 1], static_cast<int>(i));
+  enter_.assign(count, 0);
+  leave_.assign(count, 0);
   int clock = 0;
-  std::vector<std::pair<int, size_t>> walk{{-1, 0}};
-  while (!walk.empty()) {
-    const int node = walk.back().first;
-    const std::vector<int>& list = children[node + 1];
-    if (walk.back().second < list.size()) {
-      const int child = list[walk.back().second++];
+  std::vector<int> path{-1};
+  while (!path.empty()) {
+    const int node = path.back();
+    if (const int child = std::exchange(first[node + 1], kNone); child != kNone) {
+      first[node + 1] = sibling[child];
       enter_[child] = clock++;
-      walk.emplace_back(child, 0);
+      path.push_back(child);
     } else {
       if (node >= 0) leave_[node] = clock++;
-      walk.pop_back();
+      path.pop_back();
     }
   }
 }

@@ -7,11 +7,14 @@
 
 namespace wavejit::ir {
 
+// The blocks that an entry reaches, in reverse post-order.
+[[nodiscard]] std::vector<Block*> reverse_postorder(const Function& function);
+
 class Dominators {
  public:
   explicit Dominators(const Function& function);
 
-  // The blocks that an entry reaches, in reverse post-order.
+  // As reverse_postorder().
   [[nodiscard]] const std::vector<Block*>& order() const { return order_; }
   [[nodiscard]] bool reachable(const Block* block) const { return number_[block->id] >= 0; }
   // Position in order(); -1 when unreachable.
@@ -22,6 +25,9 @@ class Dominators {
   [[nodiscard]] bool dominates(const Block* a, const Block* b) const;
 
  private:
+  void find_immediate(const Function& function);
+  void number_tree();
+
   std::vector<Block*> order_;
   std::vector<int> number_;         // by block id
   std::vector<int> idom_;           // by position; -1 is the virtual root

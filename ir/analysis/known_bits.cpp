@@ -4,6 +4,7 @@
 #include <bit>
 #include <optional>
 
+#include "ir/analysis/pending_values.h"
 #include "ir/bits.h"
 
 namespace wavejit::ir {
@@ -291,15 +292,18 @@ KnownBits::KnownBits(const Function& function, const Dominators& dominators,
     facts_[inst->id].fill({.possible = bits, .maximum = bits});
     evaluated_[inst->id] = 1;
   }
+  evaluate(dominators, assumed);
+}
+
+void KnownBits::evaluate(const Dominators& dominators, const std::unordered_map<const Inst*, uint64_t>& assumed) {
   constexpr unsigned kExactRounds = 3;
-  unsigned round = 0;
-  for (bool changed = true; changed; ++round) {
-    changed = false;
+  PendingValues pending(facts_.size());
+  for (unsigned round = 0; pending.next_round(); ++round) {
     for (const Block* block : dominators.order()) {
       for (const Inst* inst : block->insts) {
-        if (inst->type == kNone || inst->type.is_tuple()) continue;
+        if (!pending.take(*inst) || inst->type == kNone || inst->type.is_tuple()) continue;
         if (!assumed.empty() && assumed.contains(inst)) continue;
-        changed |= update(*inst, round >= kExactRounds);
+        if (update(*inst, round >= kExactRounds)) pending.add_users(*inst);
       }
     }
   }

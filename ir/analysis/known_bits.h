@@ -37,6 +37,7 @@ class KnownBits {
 
  private:
   static constexpr unsigned kGroups = 5;
+  void evaluate(const Dominators& dominators, const std::unordered_map<const Inst*, uint64_t>& assumed);
   [[nodiscard]] bool update(const Inst& inst, bool widen);
   [[nodiscard]] BitFacts at(const Inst* inst, unsigned index) const;
 

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "ir/analysis/dominators.h"
+#include "ir/analysis/pending_values.h"
 
 namespace wavejit::ir {
 namespace {
@@ -60,11 +61,11 @@ LaneShapes::LaneShapes(const Function& function) : LaneShapes(function, Dominato
 // Optimistic: phis start as whatever their first evaluated operands say, and shapes only ever get weaker.
 LaneShapes::LaneShapes(const Function& function, const Dominators& dominators)
     : bits_(function, dominators), shapes_(function.num_values()), evaluated_(function.num_values(), 0) {
-  for (bool changed = true; changed;) {
-    changed = false;
+  PendingValues pending(shapes_.size());
+  while (pending.next_round()) {
     for (const Block* block : dominators.order()) {
       for (const Inst* inst : block->insts) {
-        if (inst->type == kNone || inst->type.is_scalar()) continue;
+        if (!pending.take(*inst) || inst->type == kNone || inst->type.is_scalar()) continue;
         LaneShape shape = transfer(*inst);
         if (evaluated_[inst->id]) {
           shape = common(shape, shapes_[inst->id]);
@@ -72,7 +73,7 @@ LaneShapes::LaneShapes(const Function& function, const Dominators& dominators)
         }
         evaluated_[inst->id] = 1;
         shapes_[inst->id] = shape;
-        changed = true;
+        pending.add_users(*inst);
       }
     }
   }

@@ -221,6 +221,8 @@ class Analysis {
     const Term added = widened(term, demand.width);
     if (demand.terms.size() < kMaxTerms && !added.everything()) {
       if (added != term && contained(added)) return false;
+      constexpr size_t kUsual = 4;
+      if (demand.terms.empty()) demand.terms.reserve(kUsual);
       demand.terms.push_back(added);
       return true;
     }

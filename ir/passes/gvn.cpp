@@ -1,7 +1,7 @@
 // Common subexpressions: a pure instruction gives way to an equal one that dominates it.
 #include <algorithm>
-#include <unordered_map>
 
+#include "internal/key_table.h"
 #include "ir/analysis/dominators.h"
 #include "ir/passes/passes.h"
 #include "ir/passes/reuse.h"
@@ -34,8 +34,8 @@ bool equal(const Inst& a, const Inst& b) {
 PassResult gvn(Function& function, const PassContext&) {
   bool changed = drop_unreachable(function);
   const Dominators dominators(function);
-  std::unordered_map<uint64_t, std::vector<Inst*>> table;
-  table.reserve(function.num_insts());
+  EarlierValues values;
+  KeyTable<EarlierValues::List> table(function.num_insts());  // by hash
   for (Block* block : dominators.order()) {
     bool removed = false;
     for (Inst* inst : block->insts) {
@@ -46,7 +46,7 @@ PassResult gvn(Function& function, const PassContext&) {
         function.count(Rule::operands_by_age);
         changed = true;
       }
-      removed |= replace_by_earlier(function, dominators, table[hash_of(*inst)], inst, Rule::same_value,
+      removed |= replace_by_earlier(function, dominators, values, table.at(hash_of(*inst)), inst, Rule::same_value,
                                     [&](const Inst& other) { return equal(other, *inst); });
     }
     if (removed) std::erase_if(block->insts, [](const Inst* inst) { return inst->parent == nullptr; });

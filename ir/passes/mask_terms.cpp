@@ -152,7 +152,8 @@ PassResult mask_terms(Function& function, const PassContext&) {
   const bool dropped = drop_unreachable(function);
   const Dominators dominators(function);
   Terms terms;
-  std::map<Literals, std::vector<Inst*>> known[2];  // conjunctions, unions
+  EarlierValues values;
+  std::map<Literals, EarlierValues::List> known[2];  // conjunctions, unions
   bool changed = false;
   for (Block* block : dominators.order()) {
     bool removed = false;
@@ -163,7 +164,7 @@ PassResult mask_terms(Function& function, const PassContext&) {
       const Literals literals = terms.of(inst, is_union);
       if (literals.empty() || terms.is_contradiction()) continue;
       removed |=
-          replace_by_earlier(function, dominators, known[is_union ? 1 : 0][literals], inst,
+          replace_by_earlier(function, dominators, values, known[is_union ? 1 : 0][literals], inst,
                              is_union ? Rule::same_union : Rule::same_conjunction, [](const Inst&) { return true; });
     }
     if (removed) std::erase_if(block->insts, [](const Inst* inst) { return inst->parent == nullptr; });

@@ -5,6 +5,7 @@
 // come from one instruction), nothing that lies between the accesses touches memory the other way, and stores of
 // different lanes do not overlap.
 #include <algorithm>
+#include <optional>
 
 #include "ir/analysis/lane_shape.h"
 #include "ir/passes/passes.h"
@@ -17,7 +18,7 @@ constexpr size_t kMaxOpen = 32;    // accesses to which another may be joined
 
 class Merger {
  public:
-  explicit Merger(Function& function) : function_(function), shapes_(function) {}
+  explicit Merger(Function& function) : function_(function) {}
 
   bool run() {
     bool changed = false;
@@ -111,8 +112,9 @@ class Merger {
   }
 
   // Whether no two lanes' stores of so many dwords overlap.
-  bool lanes_apart(const Inst& store, unsigned count) const {
-    const LaneShape shape = shapes_.of(store.operands[address_count(store) - 1]);
+  bool lanes_apart(const Inst& store, unsigned count) {
+    if (!shapes_) shapes_.emplace(function_);
+    const LaneShape shape = shapes_->of(store.operands[address_count(store) - 1]);
     return shape.group == kWaveSize && (shape.stride >= 4 * int64_t{count} || shape.stride <= -4 * int64_t{count});
   }
 
@@ -167,7 +169,7 @@ class Merger {
   static Block& block_of(const Inst* inst) { return *inst->parent; }
 
   Function& function_;
-  const LaneShapes shapes_;
+  std::optional<LaneShapes> shapes_;  // made for the first pair of stores; of the addresses, which no merge changes
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 // (Inst::imm), and the backend loads the bytes of a lane together only where they lie on one page: either all of them
 // fault there, and it is the first one that does, or none.
 #include <algorithm>
+#include <optional>
 
 #include "ir/analysis/lane_shape.h"
 #include "ir/passes/passes.h"
@@ -13,7 +14,7 @@ namespace {
 
 class ByteMerger {
  public:
-  explicit ByteMerger(Function& function) : function_(function), shapes_(function) {}
+  explicit ByteMerger(Function& function) : function_(function) {}
 
   bool run() {
     bool changed = false;
@@ -42,12 +43,13 @@ class ByteMerger {
     uint32_t constant = 0;  // added modulo 2^32
   };
 
-  bool eligible(const Inst& inst) const {
+  bool eligible(const Inst& inst) {
     if (inst.op != Op::load || inst.mem.bytes != 1 || inst.mem.count != 1 || inst.mem.glc) return false;
     if (inst.mem.space != Space::global || inst.guest_pc == 0) return false;
     if (inst.mem.form != AddressForm::base_offset && inst.mem.form != AddressForm::vector64) return false;
     // Close lanes are served as vectors.
-    const LaneShape shape = shapes_.of(inst.operands.back());
+    if (!shapes_) shapes_.emplace(function_);
+    const LaneShape shape = shapes_->of(inst.operands.back());
     constexpr int64_t kFar = 8;
     return shape.group < 4 || shape.stride >= kFar || shape.stride <= -kFar;
   }
@@ -116,7 +118,7 @@ class ByteMerger {
   }
 
   Function& function_;
-  const LaneShapes shapes_;
+  std::optional<LaneShapes> shapes_;  // made for the first load of a byte; of the addresses, which no merge changes
 };
 
 }  // namespace

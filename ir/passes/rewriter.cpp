@@ -9,7 +9,7 @@ namespace wavejit::ir::passes {
 
 std::vector<Block*> Rewriter::begin() {
   changed_ = drop_unreachable(function_);
-  return Dominators(function_).order();
+  return reverse_postorder(function_);
 }
 
 void Rewriter::enter(Block* block) {
@@ -39,7 +39,7 @@ bool Rewriter::clean() {
 
 Inst* Rewriter::constant(Type type, uint64_t bits) {
   bits = truncate_to(type, bits);
-  Inst*& known = constants_[static_cast<unsigned>(type.kind)][bits];
+  Inst*& known = constants_[static_cast<unsigned>(type.kind)].at(bits);
   if (known != nullptr && known->parent == block_) return known;
   known = function_.create(Op::const_, type);
   known->imm = bits;

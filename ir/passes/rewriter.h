@@ -2,9 +2,9 @@
 #pragma once
 
 #include <initializer_list>
-#include <unordered_map>
 #include <vector>
 
+#include "internal/key_table.h"
 #include "internal/stop_scope.h"
 #include "ir/function.h"
 #include "ir/pass.h"
@@ -76,8 +76,8 @@ class Rewriter {
   size_t created_ = 0;
   bool changed_ = false;  // by a replacement or in place
   bool touched_ = false;
-  std::vector<Inst*> after_phis_;                     // created while a phi was visited
-  std::unordered_map<uint64_t, Inst*> constants_[7];  // of the current block, by TypeKind
+  std::vector<Inst*> after_phis_;  // created while a phi was visited
+  KeyTable<Inst*> constants_[7];   // of the current block, by TypeKind and bits
 };
 
 template <typename Visitor>
@@ -97,7 +97,10 @@ bool Rewriter::run(Visitor&& visit) {
       const Replacement replacement = visit(inst);
       if (!replacement || replacement.value() == inst) {
         block->insts.push_back(inst);
-        if (inst->is_const()) constants_[static_cast<unsigned>(inst->type.kind)].emplace(inst->imm, inst);
+        if (inst->is_const()) {
+          Inst*& known = constants_[static_cast<unsigned>(inst->type.kind)].at(inst->imm);
+          if (known == nullptr) known = inst;
+        }
         continue;
       }
       note_change(replacement.rule());

@@ -14,26 +14,34 @@ constexpr unsigned kMaxPhiDepth = 8;
 
 class UniformPhis {
  public:
-  explicit UniformPhis(Function& function) : function_(function), dominators_(function), shapes_(function) {}
+  explicit UniformPhis(Function& function) : function_(function), dominators_(function) {}
 
   bool run() {
     for (const Block* block : dominators_.order()) {
       for (Inst* inst : block->insts) {
         if (inst->op != Op::phi) break;
-        if (inst->type.is_vector() && uniform(inst)) scalars_.emplace(inst, nullptr);
+        if (inst->type.is_vector()) scalars_.emplace(inst, nullptr);
       }
     }
+    keep_scalar_work();
+    // Most functions have no such phi, and do without the shapes.
+    if (scalars_.empty()) return false;
+    const LaneShapes shapes(function_);
+    std::erase_if(scalars_, [&](const auto& item) { return !shapes.of(item.first).is_uniform(); });
+    keep_scalar_work();
+    return !scalars_.empty() && materialise();
+  }
+
+ private:
+  // Drops phis with an operand that would not become a splat.
+  void keep_scalar_work() {
     for (bool changed = true; changed;) {
       changed = std::erase_if(scalars_, [&](const auto& item) {
                   return !std::all_of(item.first->operands.begin(), item.first->operands.end(),
                                       [&](const Inst* operand) { return scalar_work(operand, kMaxPhiDepth); });
                 }) > 0;
     }
-    return !scalars_.empty() && materialise();
   }
-
- private:
-  bool uniform(const Inst* inst) const { return shapes_.of(inst).is_uniform(); }
 
   // Whether the peephole rules turn the value into a splat once the phis are splats.
   bool scalar_work(const Inst* inst, unsigned depth) const {
@@ -88,7 +96,6 @@ class UniformPhis {
 
   Function& function_;
   Dominators dominators_;
-  LaneShapes shapes_;
   std::unordered_map<const Inst*, Inst*> scalars_;
 };
 

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "backend-x86/lir/passes/decisions.h"
 #include "tests/backend/lir_runner.h"
 
 namespace wavejit::backend {
@@ -17,7 +18,9 @@ std::string straightened(std::string_view body) {
   const auto parsed = lir::parse(text, function);
   EXPECT_TRUE(parsed) << (parsed ? "" : parsed.error().message);
   EXPECT_EQ(lir::verify(function), std::nullopt);
-  lir::straighten_jumps(function);
+  std::vector<lir::Node*> jumps = lir::jumps_of(function);
+  lir::straighten_jumps(function, jumps);
+  EXPECT_EQ(jumps, lir::jumps_of(function));
   EXPECT_EQ(lir::verify(function), std::nullopt);
   const std::string printed = lir::print(function);
   const size_t begin = printed.find("L0:\n") + 4;

@@ -30,21 +30,22 @@ Node* next_behind(const Node& node) {
   return next;
 }
 
-std::vector<Node*> labels_of(const Function& function) {
-  std::vector<Node*> labels(function.label_count());
-  for (Node* node = function.begin(); node != nullptr; node = node->next)
-    if (node->is_label()) labels[node->label_id()] = node;
-  return labels;
+Node* before(const Node& node) {
+  Node* previous = node.prev;
+  while (previous != nullptr && previous->kind == Node::Kind::comment) previous = previous->prev;
+  return previous;
 }
 
-asmjit::Label label_behind(Function& function, Node& node, std::vector<Node*>& labels) {
+std::vector<Node*> jumps_of(const Function& function) {
+  std::vector<Node*> jumps;
+  for (Node* node = function.begin(); node != nullptr; node = node->next)
+    if (goes_to_label(*node)) jumps.push_back(node);
+  return jumps;
+}
+
+asmjit::Label label_behind(Function& function, Node& node) {
   Node* behind = node.next;
-  if (behind == nullptr || !behind->is_label()) {
-    behind = function.insert(&node, Node::Kind::label);
-    behind->operands[0] = function.new_label();
-    behind->operand_count = 1;
-    labels.push_back(behind);
-  }
+  if (behind == nullptr || !behind->is_label()) behind = function.insert_label(&node, function.new_label());
   return behind->operands[0].as<asmjit::Label>();
 }
 
@@ -97,7 +98,7 @@ std::optional<bool> holds(CondCode condition, int64_t a, int64_t b, uint32_t byt
   }
 }
 
-bool flags_are_dead(const Node* node, const std::vector<Node*>& labels) {
+bool flags_are_dead(const Node* node, const Function& function) {
   using Flags = asmjit::CpuRWFlags;
   constexpr unsigned kMostNodes = 24;  // looked at
   constexpr auto kConditions = Flags::kX86_CF | Flags::kX86_OF | Flags::kX86_SF | Flags::kX86_ZF | Flags::kX86_PF;
@@ -107,7 +108,7 @@ bool flags_are_dead(const Node* node, const std::vector<Node*>& labels) {
     if (node->is_call() || node->is_result()) return true;
     if (!node->is_instruction()) return false;
     if (is_jump(*node)) {
-      node = labels[node->operands[0].id()];
+      node = function.node_of(node->operands[0]);
       if (node == nullptr) return false;
       continue;
     }

@@ -16,11 +16,13 @@ namespace wavejit::backend::lir {
 [[nodiscard]] Node* next_code(Node* node);
 // What follows a node, if only the node leads there.
 [[nodiscard]] Node* next_behind(const Node& node);
+// The node in front of another one, past comments; null: none.
+[[nodiscard]] Node* before(const Node& node);
 
-// The nodes of the function's labels, by number.
-[[nodiscard]] std::vector<Node*> labels_of(const Function& function);
-// The label in front of the node that is there, or a new one, which `labels` gets, too.
-[[nodiscard]] asmjit::Label label_behind(Function& function, Node& node, std::vector<Node*>& labels);
+// The function's jumps and branches to labels, in the order of the code.
+[[nodiscard]] std::vector<Node*> jumps_of(const Function& function);
+// The label directly behind the node, or a new one that is put there.
+[[nodiscard]] asmjit::Label label_behind(Function& function, Node& node);
 
 // A comparison of a register of 32 or 64 bits with a number, or its test, and the branch behind it.
 struct Decision {
@@ -35,6 +37,6 @@ struct Decision {
 [[nodiscard]] std::optional<bool> holds(x86::CondCode condition, int64_t a, int64_t b, uint32_t bytes);
 
 // Whether nothing that is executed from the node on reads flags before it writes all that conditions depend on.
-[[nodiscard]] bool flags_are_dead(const Node* node, const std::vector<Node*>& labels);
+[[nodiscard]] bool flags_are_dead(const Node* node, const Function& function);
 
 }  // namespace wavejit::backend::lir

@@ -11,15 +11,15 @@ namespace {
 using asmjit::BaseMem;
 using asmjit::Operand;
 
-constexpr uint32_t kMaxCounted = 2;  // more definitions or uses make no difference
+constexpr uint32_t kMaxCounted = 3;  // more make no difference
 constexpr size_t kMaxWaiting = 32;   // loads looked at together; bounds the time for long blocks
 
 class LoadFolder {
  public:
-  explicit LoadFolder(Function& function) : function_(function), uses_(function.registers.size()) {}
+  explicit LoadFolder(Function& function) : function_(function), mentions_(function.registers.size()) {}
 
   uint32_t run() {
-    if (!count()) return 0;
+    count();
     uint32_t folded = 0;
     for (Node* node = function_.begin(); node != nullptr;) {
       Node* const next = node->next;
@@ -34,45 +34,41 @@ class LoadFolder {
   }
 
  private:
-  struct Uses {
-    uint8_t definitions = 0, uses = 0;
-  };
   // A candidate whose use has not been reached.
   struct Waiting {
     Node* load;
     uint32_t reg;  // virtual id of what it loads
   };
 
-  void note(uint32_t virtual_id, bool definition) {
-    Uses& counts = uses_[Operand::virtIdToIndex(virtual_id)];
-    uint8_t& number = definition ? counts.definitions : counts.uses;
+  void note(uint32_t virtual_id) {
+    uint8_t& number = mentions_[Operand::virtIdToIndex(virtual_id)];
     number = static_cast<uint8_t>(std::min<uint32_t>(number + 1U, kMaxCounted));
   }
 
-  // False if there is an instruction without facts.
-  bool count() {
-    for (const Operand& argument : function_.arguments) note(argument.id(), true);
+  void count() {
+    for (const Operand& argument : function_.arguments) note(argument.id());
     for (const Node* node = function_.begin(); node != nullptr; node = node->next) {
       if (!node->is_code()) continue;
-      const InstructionAccess* access = node->is_instruction() ? instruction_access(*node) : nullptr;
-      if (node->is_instruction() && access == nullptr) return false;
       for (uint32_t i = 0; i < node->operand_count; ++i) {
         const Operand& op = node->operands[i];
         if (is_virtual(op)) {
-          // Operands of calls and results count as read and written.
-          constexpr uint16_t kBoth = OperandAccess::read | OperandAccess::write;
-          const uint16_t flags = access != nullptr ? access->operands[i].flags : kBoth;
-          if ((flags & OperandAccess::write) != 0) note(op.id(), true);
-          if ((flags & OperandAccess::read) != 0) note(op.id(), false);
+          note(op.id());
+          if (is_argument(op.id()) && may_write(*node, i)) written_arguments_.push_back(op.id());
         } else if (op.isMem()) {
           const auto& mem = op.as<BaseMem>();
-          if (mem.hasBaseReg() && Operand::isVirtId(mem.baseId())) note(mem.baseId(), false);
-          if (mem.hasIndexReg() && Operand::isVirtId(mem.indexId())) note(mem.indexId(), false);
+          if (mem.hasBaseReg() && Operand::isVirtId(mem.baseId())) note(mem.baseId());
+          if (mem.hasIndexReg() && Operand::isVirtId(mem.indexId())) note(mem.indexId());
         }
       }
-      if (node->has_mask() && Operand::isVirtId(node->mask.id())) note(node->mask.id(), false);
+      if (node->has_mask() && Operand::isVirtId(node->mask.id())) note(node->mask.id());
     }
-    return true;
+  }
+  [[nodiscard]] bool is_argument(uint32_t virtual_id) const {
+    return std::ranges::any_of(function_.arguments, [&](const Operand& op) { return op.id() == virtual_id; });
+  }
+  static bool may_write(const Node& node, uint32_t operand) {
+    const InstructionAccess* access = node.is_instruction() ? instruction_access(node) : nullptr;
+    return access == nullptr || (access->operands[operand].flags & OperandAccess::write) != 0;
   }
 
   // Whether a load has become one of the instruction's operands.
@@ -82,7 +78,7 @@ class LoadFolder {
       return false;
     }
     const InstructionAccess* access = instruction_access(node);
-    const bool folded = fold(node, *access);
+    const bool folded = access != nullptr && fold(node, *access);
     if (folded) access = instruction_access(node);
     const bool is_fence = node.id == x86::Inst::kIdMfence;
     if (access == nullptr || is_fence || access->flow != asmjit::InstControlFlow::kRegular) {
@@ -115,8 +111,8 @@ class LoadFolder {
     const Operand& to = node.operands[0];
     if (!is_virtual(to) || !node.operands[1].isMem() || node.options != asmjit::InstOptions::kNone) return false;
     if (to.signature() != function_.of(to.id()).signature) return false;
-    const Uses& uses = uses_[Operand::virtIdToIndex(to.id())];
-    return uses.definitions == 1 && uses.uses == 1;
+    constexpr uint8_t kBoth = 2;  // the load and one use
+    return mentions_[Operand::virtIdToIndex(to.id())] == kBoth;
   }
 
   bool fold(Node& node, const InstructionAccess& access) {
@@ -147,9 +143,8 @@ class LoadFolder {
 
   // Whether the base is an argument that never changes: such pointers lead outside of the frame.
   [[nodiscard]] bool is_elsewhere(const BaseMem& pointer) const {
-    return std::any_of(function_.arguments.begin(), function_.arguments.end(),
-                       [&](const Operand& argument) { return argument.id() == pointer.baseId(); }) &&
-           uses_[Operand::virtIdToIndex(pointer.baseId())].definitions == 1;
+    return is_argument(pointer.baseId()) &&
+           std::ranges::find(written_arguments_, pointer.baseId()) == written_arguments_.end();
   }
 
   // Data behind labels is never written. Otherwise places are known to be different if they have the same base, if they are in
@@ -167,7 +162,8 @@ class LoadFolder {
   }
 
   Function& function_;
-  std::vector<Uses> uses_;  // by register
+  std::vector<uint8_t> mentions_;  // by register: how many operands name it, and arguments
+  std::vector<uint32_t> written_arguments_;
   std::vector<Waiting> waiting_;
 };
 

@@ -28,8 +28,8 @@ constexpr uint32_t bit_of(uint32_t reg) {
 // Which general registers are read before they are written, by block. Calls read all that may hold arguments, and write nothing.
 class LiveRegisters {
  public:
-  LiveRegisters(const Function& function, const std::vector<Node*>& labels) {
-    std::vector<uint32_t> block_of(labels.size(), UINT32_MAX);
+  explicit LiveRegisters(const Function& function) {
+    std::vector<uint32_t> block_of(function.label_count(), UINT32_MAX);
     bool begins = true;
     for (Node* node = function.begin(); node != nullptr; node = node->next) {
       if (begins || node->is_label()) {
@@ -39,6 +39,13 @@ class LiveRegisters {
       if (node->is_label()) block_of[node->label_id()] = static_cast<uint32_t>(blocks_.size() - 1);
       blocks_.back().last = node;
       begins = goes_to_label(*node) || leaves(*node);
+    }
+    for (Block& block : blocks_) {
+      for (const Node* node = block.last;; node = node->prev) {
+        const Registers own = registers_of(*node);
+        block.own = {.read = (block.own.read & ~own.written) | own.read, .written = block.own.written | own.written};
+        if (node == block.first) break;
+      }
     }
     for (bool changed = true; changed;) {
       changed = false;
@@ -51,10 +58,7 @@ class LiveRegisters {
           const uint32_t target = block_of[block.last->operands[0].id()];
           live |= target == UINT32_MAX ? kAll : blocks_[target].live;
         }
-        for (const Node* node = block.last;; node = node->prev) {
-          live = in_front_of(*node, live);
-          if (node == block.first) break;
-        }
+        live = (live & ~block.own.written) | block.own.read;
         if (live == block.live) continue;
         block.live = live;
         changed = true;
@@ -69,24 +73,29 @@ class LiveRegisters {
   }
 
  private:
+  // General registers that code reads before it writes them, and that it writes.
+  struct Registers {
+    uint32_t read = 0, written = 0;
+  };
   struct Block {
     const Node* first = nullptr;
     const Node* last = nullptr;
+    Registers own;
     uint32_t live = 0;
   };
-  // The general registers that are live in front of the node, from those that are live behind it.
-  static uint32_t in_front_of(const Node& node, uint32_t behind) {
-    if (!node.is_code()) return behind;
+  static Registers registers_of(const Node& node) {
+    if (!node.is_code()) return {};
     if (node.is_call()) {
       uint32_t read = bit_of(x86::Gp::kIdSp) | bit_of(x86::Gp::kIdAx);
       for (const uint8_t argument : Convention::kArguments) read |= bit_of(argument);
       for (const Operand& op : node.ops()) read |= named(op);
-      return behind | read;
+      return {.read = read};
     }
-    if (!node.is_instruction()) return kAll;
-    if (node.id == I::kIdRet) return Convention::kPreserved[kGpGroup] | bit_of(Convention::kResult);
+    if (!node.is_instruction()) return {.read = kAll};
+    if (node.id == I::kIdRet)
+      return {.read = Convention::kPreserved[kGpGroup] | bit_of(Convention::kResult), .written = kAll};
     const InstructionAccess* access = instruction_access(node);
-    if (access == nullptr) return kAll;
+    if (access == nullptr) return {.read = kAll};
     uint32_t read = 0, written = 0;
     for (uint32_t i = 0; i < node.operand_count; ++i) {
       const Operand& op = node.operands[i];
@@ -99,7 +108,7 @@ class LiveRegisters {
       if ((flags & OperandAccess::read) != 0 || bytes_of(op) < kWhole) read |= named(op);
       if ((flags & OperandAccess::write) != 0 && bytes_of(op) >= kWhole) written |= named(op);
     }
-    return (behind & ~written) | read;
+    return {.read = read, .written = written};
   }
   // Where no code of the function follows, or any.
   static bool leaves(const Node& node) {
@@ -119,16 +128,17 @@ class LiveRegisters {
 
 class TableMaker {
  public:
-  explicit TableMaker(Function& function) : function_(function), labels_(labels_of(function)) {}
+  explicit TableMaker(Function& function) : function_(function) {}
 
-  uint32_t run() {
+  uint32_t run(std::span<Node* const> jumps) {
     std::vector<Tree> trees;
-    for (Node* node = function_.begin(); node != nullptr; node = node->next) {
-      if (in_trees_.contains(node)) continue;
-      if (auto tree = tree_at(node)) trees.push_back(std::move(*tree));
+    for (const Node* branch : jumps) {
+      Node* const compare = before(*branch);
+      if (in_trees_.contains(compare)) continue;
+      if (auto tree = tree_at(compare)) trees.push_back(std::move(*tree));
     }
     if (trees.empty()) return 0;
-    const LiveRegisters live(function_, labels_);
+    const LiveRegisters live(function_);
     uint32_t made = 0;
     for (const Tree& tree : trees) made += make_table(tree, live) ? 1 : 0;
     return made;
@@ -160,7 +170,7 @@ class TableMaker {
     Tree tree{.root = node, .reg = first->compare->operands[0], .steps = {}, .ways = {}};
     grow(tree, *first, 1);
     const bool dead =
-        std::ranges::all_of(tree.ways, [&](const Way& way) { return flags_are_dead(way.begin, labels_); });
+        std::ranges::all_of(tree.ways, [&](const Way& way) { return flags_are_dead(way.begin, function_); });
     if (tree.ways.size() < kLeastWays || !dead) return std::nullopt;
     for (const Step& step : tree.steps) in_trees_.insert(step.decision.compare);
     return tree;
@@ -170,7 +180,7 @@ class TableMaker {
            holds(decision.condition, 0, decision.number, 4).has_value();
   }
   [[nodiscard]] const Node* begin_of(const Way& way) const {
-    return way.taken ? labels_[way.branch->operands[0].id()] : way.branch->next;
+    return way.taken ? function_.node_of(way.branch->operands[0]) : way.branch->next;
   }
 
   size_t grow(Tree& tree, const Decision& decision, unsigned level) {
@@ -215,15 +225,14 @@ class TableMaker {
     const auto table = static_cast<uint32_t>(std::countr_zero(unused & (unused - 1)));
 
     JumpTable made{.label = function_.new_label(), .targets = {}};
-    labels_.push_back(nullptr);
     const auto count = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(tree.most + 2)));
     for (int64_t value = 0; value < count; ++value) {
       const Way& way = way_of(tree, value);
       made.targets.push_back(way.taken ? way.branch->operands[0].as<asmjit::Label>()
-                                       : label_behind(function_, *way.branch, labels_));
+                                       : label_behind(function_, *way.branch));
     }
     Node* const in_front = tree.root->prev;
-    const asmjit::Label rest = label_behind(function_, *in_front, labels_);
+    const asmjit::Label rest = label_behind(function_, *in_front);
     cursor_ = in_front;
     const x86::Gp index = x86::gpq(number), base = x86::gpq(table);
     add(I::kIdMov, {x86::gpd(number), tree.reg});
@@ -243,15 +252,14 @@ class TableMaker {
   }
 
   Function& function_;
-  std::vector<Node*> labels_;
   std::unordered_set<const Node*> in_trees_;  // comparisons
   Node* cursor_ = nullptr;
 };
 
 }  // namespace
 
-uint32_t make_jump_tables(Function& function) {
-  return TableMaker(function).run();
+uint32_t make_jump_tables(Function& function, std::span<Node* const> jumps) {
+  return TableMaker(function).run(jumps);
 }
 
 }  // namespace wavejit::backend::lir

@@ -33,9 +33,9 @@ enum class Form : uint8_t {
   make,  // operand 0, whose 128 bits come from the same instruction on 128 bits
 };
 Form form_of(const Node& node) {
-  if (!node.is_instruction() || node.has_mask() || node.mark != 0) return Form::other;
   const auto& ops = node.operands;
-  if (is_plain_move(node.id) && node.operand_count == 2 && is_whole(ops[0])) {
+  if (!is_whole(ops[0]) || !node.is_instruction() || node.has_mask() || node.mark != 0) return Form::other;
+  if (is_plain_move(node.id) && node.operand_count == 2) {
     if (is_whole(ops[1])) return Form::copy;
     if (ops[1].isMem()) return Form::make;
   }
@@ -43,7 +43,7 @@ Form form_of(const Node& node) {
   const bool broadcast = is_broadcast(node.id) && node.operand_count == 2 && node.id != I::kIdVbroadcastsd;
   const bool zero =
       is_xor(node.id) && node.operand_count == 3 && ops[0].id() == ops[1].id() && ops[1].id() == ops[2].id();
-  return (broadcast || zero) && is_whole(ops[0]) ? Form::make : Form::other;
+  return broadcast || zero ? Form::make : Form::other;
 }
 
 class Narrower {
@@ -57,7 +57,7 @@ class Narrower {
       wide_[i] = one.group != kVecGroup || one.is_variable || one.bytes <= kBytes;
       united_[i] = i;
     }
-    for (const Node* node = function_.begin(); node != nullptr; node = node->next)
+    for (Node* node = function_.begin(); node != nullptr; node = node->next)
       if (node->is_code()) look_at(*node);
     for (uint32_t i = 0; i < wide_.size(); ++i)
       if (wide_[i]) wide_[root(i)] = true;
@@ -72,8 +72,9 @@ class Narrower {
     return index;
   }
 
-  void look_at(const Node& node) {
+  void look_at(Node& node) {
     const Form form = form_of(node);
+    if (form != Form::other) movers_.push_back(&node);
     if (form == Form::make) return;
     if (form == Form::copy) {
       united_[root(index_of(node.operands[0]))] = root(index_of(node.operands[1]));
@@ -98,8 +99,8 @@ class Narrower {
       one.bytes = one.alignment = kBytes;
     }
     if (changed == 0) return 0;
-    for (Node* node = function_.begin(); node != nullptr; node = node->next) {
-      if (form_of(*node) == Form::other || wide_[root(index_of(node->operands[0]))]) continue;
+    for (Node* node : movers_) {
+      if (wide_[root(index_of(node->operands[0]))]) continue;
       for (Operand& op : node->ops()) {
         if (x86::Reg::isVec(op)) op = op.as<x86::Vec>().xmm();
         if (op.isMem() && bytes_of(op) > kBytes) op.as<x86::Mem>().setSize(kBytes);
@@ -111,6 +112,7 @@ class Narrower {
   Function& function_;
   std::vector<char> wide_;        // by register; for all that are united, in the end, at their root
   std::vector<uint32_t> united_;  // by register: another one of its class, or itself
+  std::vector<Node*> movers_;     // instructions that copy or make all of a register
 };
 
 }  // namespace

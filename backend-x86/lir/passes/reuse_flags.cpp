@@ -47,12 +47,9 @@ Conditional conditional(asmjit::InstId id) {
 
 class FlagUser {
  public:
-  explicit FlagUser(Function& function)
-      : function_(function), labels_(labels_of(function)), mentions_(function.registers.size()) {}
+  explicit FlagUser(Function& function) : function_(function) {}
 
   uint32_t run() {
-    for (const Operand& argument : function_.arguments) ++mentions(argument.id());
-    for (Node* node = function_.begin(); node != nullptr; node = node->next) count(*node);
     uint32_t left_out = 0;
     for (Node* node = function_.begin(); node != nullptr;) {
       Node* const next = node->next;
@@ -74,6 +71,13 @@ class FlagUser {
   };
 
   uint32_t& mentions(uint32_t virtual_id) { return mentions_[Operand::virtIdToIndex(virtual_id)]; }
+  // Most functions have no test to leave out.
+  void count_once() {
+    if (!mentions_.empty()) return;
+    mentions_.resize(function_.registers.size());
+    for (const Operand& argument : function_.arguments) ++mentions(argument.id());
+    for (Node* node = function_.begin(); node != nullptr; node = node->next) count(*node);
+  }
   void count(const Node& node) {
     for (const Operand& op : node.ops()) {
       if (is_virtual(op)) ++mentions(op.id());
@@ -124,14 +128,15 @@ class FlagUser {
     std::vector<Node*> found;
     Node* node = test.next;
     for (unsigned i = 0; i < kMostNodes; ++i, node = node->next) {
-      if (flags_are_dead(node, labels_)) return found;
+      if (flags_are_dead(node, function_)) return found;
       if (node == nullptr) return std::nullopt;
       if (node->kind == Node::Kind::comment) continue;
       if (!node->is_instruction() || is_jump(*node)) return std::nullopt;
       const Conditional reader = conditional(node->id);
       if (reader.kind != Conditional::Kind::none) {
         if (reader.condition != CondCode::kE && reader.condition != CondCode::kNE) return std::nullopt;
-        if (goes_to_label(*node) && !flags_are_dead(labels_[node->operands[0].id()], labels_)) return std::nullopt;
+        if (goes_to_label(*node) && !flags_are_dead(function_.node_of(node->operands[0]), function_))
+          return std::nullopt;
         found.push_back(node);
         continue;
       }
@@ -147,6 +152,7 @@ class FlagUser {
   bool leave_out(Node& test, const Known& number) {
     const auto found = readers(test);
     if (!found) return false;
+    count_once();
     for (Node* reader : *found) {
       const Conditional old = conditional(reader->id);
       reader->id = old.with(old.condition == CondCode::kNE ? number.condition : x86::negateCond(number.condition));
@@ -168,8 +174,7 @@ class FlagUser {
   }
 
   Function& function_;
-  const std::vector<Node*> labels_;
-  std::vector<uint32_t> mentions_;  // by register: how many operands name it
+  std::vector<uint32_t> mentions_;  // by register: how many operands name it; empty: not counted yet
   std::vector<Known> known_;        // where the walk is
 };
 

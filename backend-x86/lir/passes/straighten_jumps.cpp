@@ -1,5 +1,6 @@
 #include "backend-x86/lir/passes/straighten_jumps.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -31,12 +32,8 @@ std::optional<int64_t> number_behind(const Node* node, const asmjit::Operand& re
 
 }  // namespace
 
-uint32_t straighten_jumps(Function& function) {
+uint32_t straighten_jumps(Function& function, std::vector<Node*>& jumps) {
   constexpr unsigned kMostSteps = 4;
-  std::vector<Node*> labels = labels_of(function);
-  std::vector<Node*> jumps;
-  for (Node* node = function.begin(); node != nullptr; node = node->next)
-    if (goes_to_label(*node)) jumps.push_back(node);
   uint32_t changed = 0;
   const auto go_to = [&](Node& jump, const asmjit::Operand& target) {
     jump.operands[0] = target;
@@ -44,7 +41,7 @@ uint32_t straighten_jumps(Function& function) {
   };
   for (Node* jump : jumps) {
     for (unsigned step = 0; step < kMostSteps; ++step) {
-      Node* const label = labels[jump->operands[0].id()];
+      Node* const label = function.node_of(jump->operands[0]);
       const Node* const next = label != nullptr ? next_code(label) : nullptr;
       if (next == nullptr || next == jump || !is_jump(*next) || next->operands[0].id() == jump->operands[0].id()) break;
       go_to(*jump, next->operands[0]);
@@ -53,7 +50,7 @@ uint32_t straighten_jumps(Function& function) {
   // Past a comparison whose outcome is known on this way.
   for (Node* jump : jumps) {
     if (!is_jump(*jump)) continue;
-    const auto decision = decision_of(next_code(labels[jump->operands[0].id()]));
+    const auto decision = decision_of(next_code(function.node_of(jump->operands[0])));
     if (!decision) continue;
     const asmjit::Operand& reg = decision->compare->operands[0];
     const auto value = number_behind(jump->prev, reg);
@@ -61,12 +58,12 @@ uint32_t straighten_jumps(Function& function) {
     const auto taken = holds(decision->condition, *value, decision->number, bytes_of(reg));
     if (!taken) continue;
     if (*taken) {
-      if (flags_are_dead(labels[decision->branch->operands[0].id()], labels))
+      if (flags_are_dead(function.node_of(decision->branch->operands[0]), function))
         go_to(*jump, decision->branch->operands[0]);
       continue;
     }
-    if (!flags_are_dead(decision->branch->next, labels)) continue;
-    go_to(*jump, label_behind(function, *decision->branch, labels));
+    if (!flags_are_dead(decision->branch->next, function)) continue;
+    go_to(*jump, label_behind(function, *decision->branch));
   }
   // From the end: a jump may be removed together with the branch around it.
   for (auto it = jumps.rbegin(); it != jumps.rend(); ++it) {
@@ -77,13 +74,18 @@ uint32_t straighten_jumps(Function& function) {
         jump.id = x86::Inst::jccFromCond(x86::negateCond(*condition));
         go_to(jump, around->operands[0]);
         function.remove(around);
+        auto place = it;  // one of the next that are left
+        while (*place != around) --place;
+        *place = nullptr;
       }
     }
     if (leads_to(jump.next, jump.operands[0].id())) {
       function.remove(&jump);
+      *it = nullptr;
       ++changed;
     }
   }
+  std::erase(jumps, nullptr);
   return changed;
 }
 
