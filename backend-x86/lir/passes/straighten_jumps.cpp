@@ -1,6 +1,5 @@
 #include "backend-x86/lir/passes/straighten_jumps.h"
 
-#include <algorithm>
 #include <optional>
 #include <vector>
 
