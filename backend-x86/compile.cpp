@@ -6,7 +6,6 @@
 #include "backend-x86/encode/code_memory.h"
 #include "backend-x86/encode/encode.h"
 #include "backend-x86/helpers/helpers.h"
-#include "backend-x86/lir/passes/decisions.h"
 #include "backend-x86/lir/passes/fold_loads.h"
 #include "backend-x86/lir/passes/jump_tables.h"
 #include "backend-x86/lir/passes/narrow_registers.h"
@@ -130,9 +129,8 @@ Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& functi
   if (const asmjit::Error error = allocate_registers(lir)) return failed(asmjit::DebugUtils::errorAsString(error));
   if (checker)
     if (const auto wrong = checker->check()) return failed(*wrong);
-  std::vector<lir::Node*> jumps = lir::jumps_of(lir);
-  if (options.optimisations.has(Optimisation::straight_jumps)) lir::straighten_jumps(lir, jumps);
-  if (options.optimisations.has(Optimisation::jump_tables)) lir::make_jump_tables(lir, jumps);
+  if (options.optimisations.has(Optimisation::straight_jumps)) lir::straighten_jumps(lir);
+  if (options.optimisations.has(Optimisation::jump_tables)) lir::make_jump_tables(lir);
   finished("allocate");
   x86::Assembler assembler;
   attach(code, assembler);

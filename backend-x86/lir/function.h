@@ -145,6 +145,8 @@ class Function {
   bool avx512 = false;                     // may use what AVX-512 adds: 32 vector registers, masks
   // Where all results lead to; the epilogue goes behind it. Code behind the exit is executed rarely.
   Node* exit = nullptr;
+  // Once registers are allocated, for the passes behind it: the nodes of goes_to_label() in the order of the code.
+  std::vector<Node*> jumps;
   std::vector<JumpTable> jump_tables;
   std::vector<std::string> comments;
   std::deque<std::string> names;  // those of registers that are no literals

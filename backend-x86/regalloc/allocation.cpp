@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 #include "backend-x86/regalloc/error.h"
 #include "backend-x86/regalloc/frame.h"
@@ -61,8 +63,22 @@ class Allocator {
     entries_.resize(lives_.blocks.size());
     allocated_.assign(lives_.blocks.size(), false);
     WAVEJIT_TRY(allocate_blocks());
-    for (Node* result : results_) rewrite_result(builder_, *result);
+    for (auto& [block, node] : results_) node = rewrite_result(builder_, *node);
+    function_.jumps = jumps();
     return frame_->finish(clobbered_[kGpGroup], std::move(arguments_));
+  }
+
+  // Those of the function and those that the allocator has made, in the order of the code.
+  [[nodiscard]] std::vector<Node*> jumps() const {
+    std::vector<std::pair<uint32_t, Node*>> of_blocks = lives_.jumps;
+    std::ranges::copy_if(results_, std::back_inserter(of_blocks), [](const auto& result) { return result.second; });
+    std::ranges::stable_sort(of_blocks, {}, &std::pair<uint32_t, Node*>::first);
+    std::vector<Node*> jumps;
+    jumps.reserve(of_blocks.size() + ways_.size());
+    for (const auto& [block, node] : of_blocks)
+      if (lives_.blocks[block].reachable) jumps.push_back(node);
+    jumps.insert(jumps.end(), ways_.begin(), ways_.end());
+    return jumps;
   }
 
  private:
@@ -601,6 +617,7 @@ class Allocator {
       to = way;
       inst.node->options &= ~asmjit::InstOptions::kShortForm;
       builder_.jmp(label);
+      ways_.push_back(builder_.cursor());
       builder_.set_cursor(behind);
       builder_.bind(way);
     }
@@ -619,6 +636,15 @@ class Allocator {
     }
   }
 
+  // Nodes are not in the caches any more when their turn comes to be rewritten.
+  static constexpr uint32_t kFetchedAhead = 12;
+  void fetch_node(uint32_t instruction) const {
+    if (instruction >= lives_.instructions.size()) return;
+    const Node* const node = lives_.instructions[instruction].node;
+    __builtin_prefetch(node, 1);
+    __builtin_prefetch(&node->operands, 1);
+  }
+
   Error allocate_block(uint32_t index) {
     const FlowBlock block = lives_.blocks[index];
     allocated_[index] = true;
@@ -629,6 +655,7 @@ class Allocator {
     Node* const behind = block.last->next;
     for (uint32_t i = block.begin; i < block.end; ++i) {
       Instruction& inst = lives_.instructions[i];
+      fetch_node(i + kFetchedAhead);
       memory_used_ = false;
       instruction_ = i;
       if (block.ends_with_branch && i + 1 == block.end) {
@@ -647,7 +674,7 @@ class Allocator {
         }
       }
       if (inst.node->is_result()) {
-        results_.push_back(inst.node);
+        results_.emplace_back(index, inst.node);
       } else {
         WAVEJIT_TRY(rewrite(function_, lives_, inst));
       }
@@ -695,14 +722,15 @@ class Allocator {
   std::array<uint32_t, kGroups> clobbered_{};
 
   Assignment now_;
-  std::vector<uint8_t> host_of_;           // by register, as in now_
-  std::vector<uint8_t> target_host_of_;    // the same for the block that is switched to
-  std::vector<StoredAssignment> entries_;  // by block: what is where at its beginning
-  std::vector<uint32_t> stored_;           // registers of entries_
-  std::vector<bool> allocated_;            // by block
-  std::vector<Node*> results_;
-  bool memory_used_ = false;     // by the current instruction
-  Node* in_front_of_ = nullptr;  // the current instruction, while its registers are allocated
+  std::vector<uint8_t> host_of_;                     // by register, as in now_
+  std::vector<uint8_t> target_host_of_;              // the same for the block that is switched to
+  std::vector<StoredAssignment> entries_;            // by block: what is where at its beginning
+  std::vector<uint32_t> stored_;                     // registers of entries_
+  std::vector<bool> allocated_;                      // by block
+  std::vector<std::pair<uint32_t, Node*>> results_;  // by block; in the end the jumps in their places, or null
+  std::vector<Node*> ways_;                          // jumps of code behind the function that leads to blocks
+  bool memory_used_ = false;                         // by the current instruction
+  Node* in_front_of_ = nullptr;                      // the current instruction, while its registers are allocated
 
   // The next instruction in the block that speaks of a register, if the block is the current one.
   struct NextUse {

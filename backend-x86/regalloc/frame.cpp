@@ -279,13 +279,16 @@ Error rewrite(lir::Function& function, const Lives& lives, const Instruction& in
   return asmjit::kErrorOk;
 }
 
-void rewrite_result(lir::Builder& builder, Node& result) {
+Node* rewrite_result(lir::Builder& builder, Node& result) {
   lir::Function& function = builder.function();
+  Node* jump = nullptr;
   if (!next_is_exit(function, &result)) {
     builder.set_cursor(result.prev);
     builder.jmp(function.exit->operands[0].as<asmjit::Label>());
+    jump = builder.cursor();
   }
   function.remove(&result);
+  return jump;
 }
 
 }  // namespace wavejit::backend

@@ -53,7 +53,8 @@ class StackFrame {
 
 // Replaces an instruction's virtual registers with their assigned host registers and deletes a move that became a no-op.
 [[nodiscard]] asmjit::Error rewrite(lir::Function& function, const Lives& lives, const Instruction& inst);
-// Replaces the function's result, whose value is in its host register, by what leads to the exit.
-void rewrite_result(lir::Builder& builder, lir::Node& result);
+// Replaces the function's result, whose value is in its host register, by a jump to the exit, which it returns. Null if the
+// exit follows: then no jump is needed.
+lir::Node* rewrite_result(lir::Builder& builder, lir::Node& result);
 
 }  // namespace wavejit::backend

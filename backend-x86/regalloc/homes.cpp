@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -148,6 +149,23 @@ class Homes {
 
 }  // namespace
 
+// Sorts numbers whose lower halves ascend, in time proportional to their count.
+void sort_by_upper_half(std::vector<uint64_t>& keys) {
+  constexpr size_t kFew = 256;
+  if (keys.size() < kFew) return std::sort(keys.begin(), keys.end());
+  constexpr uint32_t kBits = 11, kDigits = 3;
+  std::array<std::array<uint32_t, 1u << kBits>, kDigits> place{};
+  const auto digit = [](uint64_t key, uint32_t d) { return key >> (32 + d * kBits) & ((1u << kBits) - 1); };
+  for (const uint64_t key : keys)
+    for (uint32_t d = 0; d < kDigits; ++d) ++place[d][digit(key, d)];
+  std::vector<uint64_t> sorted(keys.size());
+  for (uint32_t d = 0; d < kDigits; ++d) {
+    std::exclusive_scan(place[d].begin(), place[d].end(), place[d].begin(), 0u);
+    for (const uint64_t key : keys) sorted[place[d][digit(key, d)]++] = key;
+    keys.swap(sorted);
+  }
+}
+
 std::array<bool, kGroups> assign_homes(Lives& lives, CopyClasses& classes,
                                        const std::array<uint32_t, kGroups>& available) {
   // The most frequent first; floats that are not negative compare like their bits.
@@ -160,7 +178,7 @@ std::array<bool, kGroups> assign_homes(Lives& lives, CopyClasses& classes,
   std::vector<uint32_t> order;
   for (uint32_t group = 0; group < kGroups; ++group) {
     if (keys[group].empty()) continue;
-    std::sort(keys[group].begin(), keys[group].end());
+    sort_by_upper_half(keys[group]);
     order.clear();
     for (const uint64_t key : keys[group]) order.push_back(static_cast<uint32_t>(key));
     scarce[group] = !Homes(lives, classes, order, available[group]).run();

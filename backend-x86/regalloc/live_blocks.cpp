@@ -179,9 +179,7 @@ void Lives::find_live_registers() {
   }
 }
 
-bool Lives::live_in(uint32_t block, uint32_t reg) const {
-  const Lifetime& life = lives[reg];
-  if (!life.exposed) return false;
+bool Lives::lives_on_into(uint32_t block, const Lifetime& life) const {
   // The last run that begins at the block or before it is most often that of the previous question.
   const auto holds = [&](uint32_t run) { return runs_[run].first <= block && block <= runs_[run].last; };
   uint32_t& near = life.near_run[block > exit_block_ ? 1 : 0];

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "backend-x86/lir/instruction_access.h"
+#include "backend-x86/lir/passes/decisions.h"
 #include "backend-x86/regalloc/loop_depths.h"
 #include "internal/stop_scope.h"
 
@@ -62,13 +63,11 @@ uint32_t Lives::find_life(uint32_t virt_id) const {
   return index < life_by_virt_.size() ? life_by_virt_[index] : kNoIndex;
 }
 
-uint32_t Lives::life_of(uint32_t virt_id) {
-  uint32_t& life = life_by_virt_[Operand::virtIdToIndex(virt_id)];
-  if (life == kNoIndex) {
-    life = static_cast<uint32_t>(lives.size());
-    const lir::VirtualRegister& virt = function_.of(virt_id);
-    lives.push_back({.virt = &virt, .group = static_cast<uint8_t>(virt.group)});
-  }
+uint32_t Lives::make_life(uint32_t virt_id) {
+  const auto life = static_cast<uint32_t>(lives.size());
+  const lir::VirtualRegister& virt = function_.of(virt_id);
+  lives.push_back({.virt = &virt, .group = static_cast<uint8_t>(virt.group)});
+  life_by_virt_[Operand::virtIdToIndex(virt_id)] = life;
   return life;
 }
 
@@ -315,6 +314,7 @@ Error Lives::find_blocks() {
       } else {
         InstControlFlow flow;
         if (const Error error = add_instruction(*node, flow)) return error;
+        if (lir::goes_to_label(*node)) jumps.emplace_back(current, node);
         FlowBlock& block = blocks[current];
         block.last = node;
         block.end = static_cast<uint32_t>(instructions.size());

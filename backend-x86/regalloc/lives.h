@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "backend-x86/lir/function.h"
@@ -125,15 +126,21 @@ class Lives {
   std::vector<RegisterUse> uses;
   std::vector<FixedRegisters> fixed;
   std::vector<Lifetime> lives;
-  std::vector<RegisterCopy> copies;  // those that are no instructions if both registers have one home
-  std::vector<lir::Node*> on_stack;  // instructions with variables on the stack as operands
+  std::vector<RegisterCopy> copies;                    // those that are no instructions if both registers have one home
+  std::vector<lir::Node*> on_stack;                    // instructions with variables on the stack as operands
+  std::vector<std::pair<uint32_t, lir::Node*>> jumps;  // their blocks, and instructions that name a label alone
   uint32_t positions = 0;
   bool has_calls = false;
 
   // Whether the register is alive where the block begins.
-  [[nodiscard]] bool live_in(uint32_t block, uint32_t reg) const;
+  [[nodiscard]] bool live_in(uint32_t block, uint32_t reg) const {
+    return lives[reg].exposed && lives_on_into(block, lives[reg]);
+  }
   // The Lifetime of a virtual register, made if there is none.
-  uint32_t life_of(uint32_t virt_id);
+  uint32_t life_of(uint32_t virt_id) {
+    const uint32_t life = life_by_virt_[asmjit::Operand::virtIdToIndex(virt_id)];
+    return life != kNoIndex ? life : make_life(virt_id);
+  }
   // The same if there is one.
   [[nodiscard]] uint32_t find_life(uint32_t virt_id) const;
   [[nodiscard]] uint32_t virtual_id(const Lifetime& life) const {
@@ -155,6 +162,8 @@ class Lives {
     bool reads_first;  // before it is written there
   };
 
+  uint32_t make_life(uint32_t virt_id);
+  [[nodiscard]] bool lives_on_into(uint32_t block, const Lifetime& life) const;
   asmjit::Error find_blocks();
   asmjit::Error add_instruction(lir::Node& node, asmjit::InstControlFlow& flow);
   asmjit::Error add_operands(lir::Node& node, asmjit::InstControlFlow& flow);

@@ -5,7 +5,6 @@
 
 #include <array>
 
-#include "backend-x86/lir/passes/decisions.h"
 #include "tests/backend/lir_runner.h"
 
 namespace wavejit::backend {
@@ -38,7 +37,7 @@ size_t tables_in(const std::string& text) {
   size_t tables = 0;
   const auto plain = place_lir(text);
   const auto with_tables = place_lir(text, {}, [&](lir::Function& function) {
-    lir::make_jump_tables(function, lir::jumps_of(function));
+    lir::make_jump_tables(function);
     tables = function.jump_tables.size();
   });
   EXPECT_TRUE(plain && with_tables) << (plain ? with_tables.error().message : plain.error().message);

@@ -36,13 +36,6 @@ Node* before(const Node& node) {
   return previous;
 }
 
-std::vector<Node*> jumps_of(const Function& function) {
-  std::vector<Node*> jumps;
-  for (Node* node = function.begin(); node != nullptr; node = node->next)
-    if (goes_to_label(*node)) jumps.push_back(node);
-  return jumps;
-}
-
 asmjit::Label label_behind(Function& function, Node& node) {
   Node* behind = node.next;
   if (behind == nullptr || !behind->is_label()) behind = function.insert_label(&node, function.new_label());

@@ -9,7 +9,7 @@
 namespace wavejit::backend::lir {
 
 [[nodiscard]] bool is_jump(const Node& node);  // to a label
-// Whether the node is a jump or a branch to a label.
+// Whether the node is a jump, a branch or a call whose target is a label.
 [[nodiscard]] bool goes_to_label(const Node& node);
 [[nodiscard]] std::optional<x86::CondCode> condition_of(const Node& node);  // of a branch
 // The first node from here on that is code; null: none.
@@ -19,8 +19,6 @@ namespace wavejit::backend::lir {
 // The node in front of another one, past comments; null: none.
 [[nodiscard]] Node* before(const Node& node);
 
-// The function's jumps and branches to labels, in the order of the code.
-[[nodiscard]] std::vector<Node*> jumps_of(const Function& function);
 // The label directly behind the node, or a new one that is put there.
 [[nodiscard]] asmjit::Label label_behind(Function& function, Node& node);
 

@@ -130,9 +130,9 @@ class TableMaker {
  public:
   explicit TableMaker(Function& function) : function_(function) {}
 
-  uint32_t run(std::span<Node* const> jumps) {
+  uint32_t run() {
     std::vector<Tree> trees;
-    for (const Node* branch : jumps) {
+    for (const Node* branch : function_.jumps) {
       Node* const compare = before(*branch);
       if (in_trees_.contains(compare)) continue;
       if (auto tree = tree_at(compare)) trees.push_back(std::move(*tree));
@@ -168,6 +168,10 @@ class TableMaker {
     const auto first = decision_of(node);
     if (!first || bytes_of(first->compare->operands[0]) != 4 || !fits(*first)) return std::nullopt;
     Tree tree{.root = node, .reg = first->compare->operands[0], .steps = {}, .ways = {}};
+    // Most comparisons are not followed by another one.
+    const Node* const behind[] = {first->branch->next, function_.node_of(first->branch->operands[0])};
+    if (std::ranges::none_of(behind, [&](const Node* begin) { return step_at(tree, begin).has_value(); }))
+      return std::nullopt;
     grow(tree, *first, 1);
     const bool dead =
         std::ranges::all_of(tree.ways, [&](const Way& way) { return flags_are_dead(way.begin, function_); });
@@ -190,10 +194,8 @@ class TableMaker {
     for (const bool taken : {false, true}) {
       Way way{.branch = decision.branch, .taken = taken};
       way.begin = begin_of(way);
-      const auto next = decision_of(next_code(const_cast<Node*>(way.begin)));
-      const bool inner = next && level < kMostLevels && next->compare->operands[0] == tree.reg && fits(*next) &&
-                         !in_trees_.contains(next->compare) && !is_step(tree, next->compare);
-      if (inner) {
+      const auto next = step_at(tree, way.begin);
+      if (next && level < kMostLevels && !in_trees_.contains(next->compare) && !is_step(tree, next->compare)) {
         way.decision = grow(tree, *next, level + 1);
       } else {
         tree.ways.push_back(way);
@@ -201,6 +203,12 @@ class TableMaker {
       tree.steps[index].ways[taken] = way;
     }
     return index;
+  }
+  // The comparison of the tree's register that comes first behind the node, if it may be one of the tree.
+  static std::optional<Decision> step_at(const Tree& tree, const Node* begin) {
+    auto next = decision_of(next_code(const_cast<Node*>(begin)));
+    if (next && (next->compare->operands[0] != tree.reg || !fits(*next))) next.reset();
+    return next;
   }
   static bool is_step(const Tree& tree, const Node* compare) {
     return std::ranges::any_of(tree.steps, [&](const Step& step) { return step.decision.compare == compare; });
@@ -258,8 +266,8 @@ class TableMaker {
 
 }  // namespace
 
-uint32_t make_jump_tables(Function& function, std::span<Node* const> jumps) {
-  return TableMaker(function).run(jumps);
+uint32_t make_jump_tables(Function& function) {
+  return TableMaker(function).run();
 }
 
 }  // namespace wavejit::backend::lir

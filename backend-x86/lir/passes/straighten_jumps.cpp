@@ -1,6 +1,5 @@
 #include "backend-x86/lir/passes/straighten_jumps.h"
 
-#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -32,8 +31,9 @@ std::optional<int64_t> number_behind(const Node* node, const asmjit::Operand& re
 
 }  // namespace
 
-uint32_t straighten_jumps(Function& function, std::vector<Node*>& jumps) {
+uint32_t straighten_jumps(Function& function) {
   constexpr unsigned kMostSteps = 4;
+  std::vector<Node*>& jumps = function.jumps;
   uint32_t changed = 0;
   const auto go_to = [&](Node& jump, const asmjit::Operand& target) {
     jump.operands[0] = target;
