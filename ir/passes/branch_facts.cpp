@@ -127,6 +127,7 @@ class BranchFacts {
       if (const auto it = copies.find(inst); it != copies.end()) return it->second;
       if (std::ranges::find(computed, inst) == computed.end()) return inst;
       std::vector<Inst*> operands;
+      operands.reserve(inst->operands.size());
       for (Inst* operand : inst->operands) operands.push_back(self(self, operand));
       Inst* copy = function_.create(inst->op, inst->type, std::move(operands));
       copy->attr = inst->attr;
