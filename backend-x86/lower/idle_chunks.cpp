@@ -1,12 +1,31 @@
 // Lanes that nobody asks for. Where a mask is a constant, as behind `if (local_id < 16)` or in the last wave of a
 // work-group, stores and loads leave out the chunks without a lane, and what is computed for them alone goes, too. So does
 // one register of the two that a 64-bit value has in a chunk.
+#include <algorithm>
+#include <cstddef>
+
 #include "backend-x86/lower/emitter.h"
 #include "ir/matrix.h"
 
 namespace wavejit::backend {
+namespace {
 
 static_assert(kWaveSize / 8 <= 8, "two bits for each chunk");
+
+// Whether an access may take the value for that of the chunk's first lane, on or off.
+bool is_address_of(const ir::Inst& value, const ir::Inst& user) {
+  if (user.op != ir::Op::load && user.op != ir::Op::store) return false;
+  const size_t data = user.op == ir::Op::store ? user.mem.count : 0;
+  const auto end = user.operands.end() - static_cast<ptrdiff_t>(data);
+  return std::find(user.operands.begin(), end, &value) != end;
+}
+uint16_t whole_chunks(uint16_t halves) {
+  constexpr unsigned kFirst = 0x5555;
+  const unsigned some = (halves | halves >> 1) & kFirst;
+  return static_cast<uint16_t>(some | some << 1);
+}
+
+}  // namespace
 
 // The halves of chunks in which a constant mask has a lane.
 uint16_t Emitter::halves_of(const Inst* mask) const {
@@ -50,8 +69,14 @@ void Emitter::plan_idle_chunks() {
       const Inst& inst = **it;
       if (!may_be_idle(inst)) continue;
       uint16_t wanted = 0;
-      for (const Inst* user : inst.users)
-        wanted |= user->parent != block.get() || user->op == Op::phi ? kAllHalves : halves_read_by(*user);
+      for (const Inst* user : inst.users) {
+        if (user->parent != block.get() || user->op == Op::phi) {
+          wanted = kAllHalves;
+        } else {
+          const uint16_t read = halves_read_by(*user);
+          wanted |= is_address_of(inst, *user) ? whole_chunks(read) : read;
+        }
+      }
       wanted_halves_[inst.id] = wanted;
     }
   }

@@ -239,6 +239,9 @@ void MemoryAccess::prepare_served() {
   known_stride_ = fact.stride;
   kind_ = fact.stride == 0 ? Kind::uniform : Kind::strided;
   add_immediate(mem_.imm + advance);
+  // The cold path may need a mask, which is to be there before the branches to it.
+  const bool guarded = !clamps.empty() || !extensions.empty();
+  if (guarded && !active_.mask.isValid()) make_mask();
   if (!clamps.empty()) {
     const Gp failed = e_.clamp_test(clamps, chunk_);
     cc_.test(failed, failed);

@@ -2,7 +2,11 @@
 // constants in the blocks that only one way of the branch leads to. Work-items' ids make many conditions the same for a
 // whole wave; the accesses they guard then need no mask.
 #include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <unordered_map>
 
+#include "internal/wave_state.h"
 #include "ir/analysis/dominators.h"
 #include "ir/analysis/skipped_way.h"
 #include "ir/passes/passes.h"
@@ -48,8 +52,95 @@ class BranchFacts {
     if (condition->op == Op::not_) assume(condition->operands[0], !value, from, depth - 1);
     if (condition->op == (value ? Op::and_ : Op::or_))
       for (Inst* operand : std::vector<Inst*>(condition->operands)) assume(operand, value, from, depth - 1);
+    if (condition->op == Op::mask_any && value) assume_some(*condition->operands[0], from, depth - 1);
+    if (condition->op == Op::icmp && value) bound_wave(*condition, from);
     if (condition->op == Op::mask_any && !value) replace(Rule::mask_known, condition->operands[0], 0, from);
     if (condition->op == Op::mask_all && value) replace(Rule::mask_known, condition->operands[0], ~uint64_t{0}, from);
+  }
+
+  // The mask has a lane: conditions of the whole wave in it hold.
+  void assume_some(const Inst& mask, Block* from, unsigned depth) {
+    const auto holds = [&](const Inst* part) {
+      if (part->op == Op::splat_mask) assume(part->operands[0], true, from, depth);
+    };
+    holds(&mask);
+    if (mask.op != Op::and_) return;
+    for (const Inst* part : std::vector<Inst*>(mask.operands)) holds(part);
+  }
+
+  // A comparison of a wave's number in its work-group, or of a multiple of it, holds. That bounds what is computed from
+  // the number: `if (local_id < 16)` is about the first wave alone.
+  void bound_wave(const Inst& comparison, Block* from) {
+    const auto relation = static_cast<ICmp>(comparison.attr);
+    Inst* wave = comparison.operands[0];
+    const Inst* limit = comparison.operands[1];
+    if (!limit->is_const() || (relation != ICmp::ult && (relation != ICmp::eq || limit->imm != 0))) return;
+    uint64_t waves = relation == ICmp::eq ? 1 : limit->imm, shift = 0;
+    if (wave->op == Op::shl && wave->operands[1]->is_const()) {
+      shift = wave->operands[1]->imm;
+      wave = wave->operands[0];
+    }
+    const std::optional<uint64_t> last = last_wave(*wave);
+    if (!last || waves == 0 || shift >= 32 || *last << shift > UINT32_MAX) return;
+    waves = ((waves - 1) >> shift) + 1;
+    if (const uint64_t bits = std::bit_ceil(waves) - 1; bits < *last) replace_with_copies(wave, bits, from);
+  }
+  // The highest number that it may be, if it is the number of a wave.
+  static std::optional<uint64_t> last_wave(const Inst& inst) {
+    if ((inst.op != Op::and_ && inst.op != Op::umin) || !inst.operands[1]->is_const()) return std::nullopt;
+    const Inst* field = inst.operands[0];
+    const bool is_number = field->op == Op::get_field && field->imm == offsetof(WaveState, wave_in_group);
+    return is_number ? std::optional(inst.operands[1]->imm) : std::nullopt;
+  }
+
+  // `number` has no other bits than `bits` in the blocks that `from` dominates. They get copies of what is computed from
+  // it in front of them.
+  void replace_with_copies(Inst* number, uint64_t bits, Block* from) {
+    constexpr size_t kMost = 64;
+    std::vector<Inst*> computed{number};
+    std::vector<std::pair<Inst*, unsigned>> uses;
+    for (size_t i = 0; i < computed.size(); ++i) {
+      if (computed.size() > kMost) return;
+      for (Inst* user : computed[i]->users) {
+        for (unsigned k = 0; k < user->operands.size(); ++k) {
+          if (user->operands[k] != computed[i]) continue;
+          const Block* where = user->op == Op::phi ? user->parent->predecessors[k] : user->parent;
+          if (dominators_.dominates(from, where)) uses.emplace_back(user, k);
+        }
+        const bool in_front = user->parent != from && dominators_.dominates(user->parent, from);
+        if (in_front && is_pure(user->op) && std::ranges::find(computed, user) == computed.end())
+          computed.push_back(user);
+      }
+    }
+    if (uses.empty()) return;
+    Inst* const position = first_behind_phis(from);
+    const auto insert = [&](Inst* inst) {
+      inst->guest_pc = from->guest_pc;
+      function_.insert_before(position, inst);
+      return inst;
+    };
+    Inst* known = insert(function_.create(Op::const_, kI32));
+    known->imm = bits;
+    if (bits != 0) known = insert(function_.create(Op::and_, kI32, {number, known}));
+    std::unordered_map<const Inst*, Inst*> copies{{number, known}};
+    const auto copy_of = [&](const auto& self, Inst* inst) -> Inst* {
+      if (const auto it = copies.find(inst); it != copies.end()) return it->second;
+      if (std::ranges::find(computed, inst) == computed.end()) return inst;
+      std::vector<Inst*> operands;
+      operands.reserve(inst->operands.size());
+      for (Inst* operand : inst->operands) operands.push_back(self(self, operand));
+      Inst* copy = function_.create(inst->op, inst->type, std::move(operands));
+      copy->attr = inst->attr;
+      copy->imm = inst->imm;
+      copy->imm2 = inst->imm2;
+      copies.emplace(inst, copy);
+      return insert(copy);
+    };
+    for (const auto& [user, k] : uses) {
+      function_.set_operand(user, k, copy_of(copy_of, user->operands[k]));
+      function_.count(Rule::wave_bounded);
+    }
+    changed_ = true;
   }
 
   // Where several ways meet: phis that take the condition itself from this one.

@@ -288,7 +288,7 @@ LockstepCase ways_with_shared_registers(bool overlap, bool in_a_loop) {
 }
 
 // Numbers of 64 bits in the LDS of lanes that constants say: the first ones of each sixteen, which fit short registers, the
-// last ones of each eight, and so on. Other lanes keep what they have.
+// last ones of each eight, and so on. Other lanes keep what they have. The first lane's neighbour in memory is clamped.
 LockstepCase sums_of_few_lanes() {
   return {.name = "sums_of_few_lanes",
           .body = std::string(kLoadOwn) + R"(
@@ -309,6 +309,15 @@ LockstepCase sums_of_few_lanes() {
   addc v13, 0, v13
   v_lshrrev_b64 v[18:19], 3, v[12:13]
   v_xor_b32_e32 v19, v19, v9
+  addu v14, -1, v1
+  v_max_i32_e32 v14, 0, v14
+  v_mov_b32_e32 v15, 0
+  v_lshlrev_b64 v[14:15], 2, v[14:15]
+  v_mov_b32_e32 v23, s5
+  add_co v22, s4, v14
+  addc v23, v23, v15
+  gget 14, 22
+  v_xor_b32_e32 v18, v18, v14
   ds_write_b64 v16, v[18:19] offset:512
   ds_write_b32 v2, v18
   s_mov_b64 exec, s[8:9]
