@@ -151,8 +151,10 @@ void MemoryAccess::load_if_in_halves() {
       isa_.set_mask_const(lanes, 0xffu << (i * kHalfLanes));
       if (!active_.full) lanes = e_.both(lanes, active_.mask);
       parts[i] = isa_.vec();
+      // The displacement may be the least one already: 2^31 is taken off for indices that are signed.
+      if (i > 0) cc_.sub(pointers[i], imm(kHalfLanes * lane_stride_));
       e_.faults_.mark(part);
-      isa_.load(parts[i], x86::ptr(pointers[i], disp - static_cast<int32_t>(i * kHalfLanes * lane_stride_)), &lanes);
+      isa_.load(parts[i], x86::ptr(pointers[i], disp), &lanes);
     }
     cc_.emit(I::kIdVpord, result(0), parts[0], parts[1]);
   }
