@@ -9,6 +9,7 @@
 #include "internal/wave_state.h"
 #include "ir/analysis/dominators.h"
 #include "ir/analysis/skipped_way.h"
+#include "ir/clone.h"
 #include "ir/passes/passes.h"
 
 namespace wavejit::ir::passes {
@@ -94,7 +95,7 @@ class BranchFacts {
   }
 
   // `number` has no other bits than `bits` in the blocks that `from` dominates. They get copies of what is computed from
-  // it in front of them.
+  // it in front of them, without what has gone through a phi.
   void replace_with_copies(Inst* number, uint64_t bits, Block* from) {
     constexpr size_t kMost = 64;
     std::vector<Inst*> computed{number};
@@ -108,7 +109,7 @@ class BranchFacts {
           if (dominators_.dominates(from, where)) uses.emplace_back(user, k);
         }
         const bool in_front = user->parent != from && dominators_.dominates(user->parent, from);
-        if (in_front && is_pure(user->op) && std::ranges::find(computed, user) == computed.end())
+        if (in_front && user->op != Op::phi && is_pure(user->op) && std::ranges::find(computed, user) == computed.end())
           computed.push_back(user);
       }
     }
@@ -129,10 +130,7 @@ class BranchFacts {
       std::vector<Inst*> operands;
       operands.reserve(inst->operands.size());
       for (Inst* operand : inst->operands) operands.push_back(self(self, operand));
-      Inst* copy = function_.create(inst->op, inst->type, std::move(operands));
-      copy->attr = inst->attr;
-      copy->imm = inst->imm;
-      copy->imm2 = inst->imm2;
+      Inst* copy = clone(function_, *inst, std::move(operands));
       copies.emplace(inst, copy);
       return insert(copy);
     };
