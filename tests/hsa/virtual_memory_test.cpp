@@ -177,7 +177,8 @@ TEST_F(VirtualMemoryTest, RightsOfEachAgent) {
   base[0] = 1;  // pages have the union
   HSA(allow(base, kBytes, HSA_ACCESS_PERMISSION_NONE, cpu_));
 
-  // A kernel's store to read-only pages is an error of its queue, and a load is not.
+  // A kernel's store to read-only pages is an error of its queue, if a handler takes it, and a load is none.
+  HSA(hsa_amd_register_system_event_handler([](const hsa_amd_event_t*, void*) { return HSA_STATUS_SUCCESS; }, nullptr));
   hsa_queue_t* queue = make_queue();
   const hsa_signal_t done = signal(1);
   testing::internal::CaptureStderr();
