@@ -547,9 +547,11 @@ TEST_P(Faults, InterruptionsWhileThreadsFault) {
       --running;
       while (!done) std::this_thread::yield();  // the id stays this thread's while signals are sent to it
     });
+  // With pauses: clone() begins again as long as a signal is pending, so that a thread that always has one starts no other.
   while (running != 0) {
     for (const std::atomic<pid_t>& id : ids)
       if (const pid_t thread = id; thread != 0) syscall(SYS_tgkill, getpid(), thread, SIGRTMIN + 7);
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
   done = true;
   for (std::thread& thread : threads) thread.join();
