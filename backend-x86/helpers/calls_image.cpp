@@ -222,12 +222,10 @@ uint64_t image_store(CallArgs* args) {
   const unsigned data_rows = a.shape.d16 && a.shape.packed ? (enabled + 1) / 2 : enabled;
   const uint64_t lanes = stage_texels(a, data_rows, true);
   if (!a.raw() && !a.shape.d16) {
-    // As format::select_back(): the first register that DST_SEL has a component for.
-    const uint32_t* rows[4] = {};
-    for (unsigned i = 4, next = enabled; i-- > 0;) {
-      const uint32_t* row = (a.shape.count >> i & 1) != 0 ? args->in[--next] : nullptr;
-      if (const uint32_t from = a.image.selects >> (3 * i) & 7; from >= 4) rows[from - 4] = row;
-    }
+    const uint32_t *registers[4] = {}, *rows[4];
+    for (unsigned i = 0, next = 0; i < 4; ++i)
+      if ((a.shape.count >> i & 1) != 0) registers[i] = args->in[next++];
+    format::select_back(registers, a.image.selects, rows);
     a.about.texels.store(args->addresses, lanes, rows);
     return 1;
   }

@@ -286,7 +286,8 @@ template <unsigned kStride, typename Places>
 [[gnu::always_inline]] WAVEJIT_AVX2 inline const uint8_t* fetch(const Places& places, unsigned first, unsigned lanes,
                                                                 unsigned bytes, uint8_t* raw) {
   const uint64_t begin = places.of(first);
-  // Several accesses would not be in the order of the lanes.
+  // Texels on two pages are read lane by lane, so that the first lane that faults is the one that is reported, unless the fault's
+  // address tells the lane.
   const bool at_once = (bytes <= 4 && Places::kFindsLanes) || in_one_page(begin, bytes);
   if (lanes != 0xff || !at_once || !places.consecutive(first) || (bytes != kStride && bytes > 2)) {
     fetch_lanes<kStride>(places, first, lanes, bytes, raw);

@@ -288,9 +288,10 @@ constexpr uint32_t select(const uint32_t components[4], unsigned select, Number 
 }
 
 // The components that a store through DST_SEL `selects` writes: each is the register that a load would put it in, the
-// first one of several, and 0 if there is none.
-constexpr void select_back(const uint32_t registers[4], uint32_t selects, uint32_t components[4]) {
-  for (unsigned i = 0; i < 4; ++i) components[i] = 0;
+// first one of several, and T{} if there is none. T: the registers' values, or where rows of them are.
+template <typename T>
+constexpr void select_back(const T (&registers)[4], uint32_t selects, T (&components)[4]) {
+  for (unsigned i = 0; i < 4; ++i) components[i] = T{};
   for (unsigned i = 4; i-- > 0;)
     if (const uint32_t from = selects >> (3 * i) & 7; from >= 4) components[from - 4] = registers[i];
 }

@@ -115,7 +115,7 @@ struct Image {
     select(texel, out);
   }
   // A texel of the registers' components.
-  void write(void* texel, const uint32_t registers[4]) const {
+  void write(void* texel, const uint32_t (&registers)[4]) const {
     uint32_t components[4];
     format::select_back(registers, selects, components);
     format::write_element(texel, layout, number, components, 4);
