@@ -73,6 +73,7 @@ class Homes {
     bool all = true;
     for (const uint32_t reg : order_)
       if (life(reg).home == kNoRegister) all &= try_hosts(reg, allowed(life(reg)));
+    for (const uint32_t reg : order_) settle_class(reg);
     for (const uint32_t reg : order_) move_to_class(reg);
     return all;
   }
@@ -101,12 +102,14 @@ class Homes {
   }
 
   // The one of `hosts` that spares most copies of the class, if its other members get it where it is free for them.
-  uint8_t choose(const CopyClasses::Class& one, uint32_t hosts) {
+  // Members that have a home keep it unless they may move.
+  uint8_t choose(const CopyClasses::Class& one, uint32_t hosts, bool may_move) {
     std::array<float, 32> spared{};
     classes_.for_each_member(one, [&](uint32_t reg) {
       const Lifetime& member = life(reg);
-      uint32_t possible =
-          member.home == kNoRegister ? free_hosts(member, hosts & allowed(member)) : hosts & 1u << member.home;
+      const bool moves = member.home == kNoRegister || (may_move && member.home != member.hint);
+      uint32_t possible = moves ? free_hosts(member, hosts & allowed(member)) : 0;
+      if (member.home != kNoRegister) possible |= hosts & 1u << member.home;
       for (; possible != 0; possible &= possible - 1) spared[std::countr_zero(possible)] += classes_.weight(reg);
     });
     auto best = static_cast<uint8_t>(std::countr_zero(hosts));
@@ -125,12 +128,24 @@ class Homes {
       return true;
     }
     if ((hosts & one.clobbers) != 0) hosts &= one.clobbers;
-    const uint8_t host = copies == nullptr ? static_cast<uint8_t>(std::countr_zero(hosts)) : choose(*copies, hosts);
+    const uint8_t host =
+        copies == nullptr ? static_cast<uint8_t>(std::countr_zero(hosts)) : choose(*copies, hosts, false);
     if (copies != nullptr && copies->home == kNoRegister) copies->home = host;
     take(one, host);
     return true;
   }
 
+  // The first register of a class gets its home when those of the others are unknown. Now the class gets the one among the
+  // homes of its members that spares most copies once all members go there for which it is free.
+  void settle_class(uint32_t reg) {
+    CopyClasses::Class* const copies = classes_.of(reg);
+    if (copies == nullptr || copies->first != reg) return;
+    uint32_t homes = 0;
+    classes_.for_each_member(*copies, [&](uint32_t member) {
+      if (life(member).home != kNoRegister) homes |= 1u << life(member).home;
+    });
+    if (!std::has_single_bit(homes) && homes != 0) copies->home = choose(*copies, homes, true);
+  }
   // A register that did not get the home of its class, because others were there, goes to one that members have, if that
   // is free. Its old home stays taken.
   void move_to_class(uint32_t reg) {

@@ -8,9 +8,10 @@
 
 #include "internal/wave_state.h"
 #include "ir/analysis/dominators.h"
-#include "ir/analysis/skipped_way.h"
 #include "ir/clone.h"
 #include "ir/passes/passes.h"
+#include "ir/passes/phi_editor.h"
+#include "ir/passes/way_choices.h"
 
 namespace wavejit::ir::passes {
 namespace {
@@ -21,8 +22,7 @@ class BranchFacts {
 
   bool run() {
     for (Block* block : std::vector<Block*>(dominators_.order().begin(), dominators_.order().end())) {
-      choose_by_edge(block);
-      choose_by_mask(block);
+      changed_ |= move_choices(function_, dominators_, block);
       const Inst* last = block->terminator();
       if (last->op != Op::cond_br || last->operands[0]->is_const()) continue;
       if (block->successors[0] == block->successors[1]) continue;
@@ -37,6 +37,8 @@ class BranchFacts {
     }
     return changed_;
   }
+
+  [[nodiscard]] const Dominators& dominators() const { return dominators_; }
 
  private:
   static constexpr unsigned kMaxDepth = 3;
@@ -114,7 +116,7 @@ class BranchFacts {
       }
     }
     if (uses.empty()) return;
-    Inst* const position = first_behind_phis(from);
+    Inst* const position = first_behind_phis(*from);
     const auto insert = [&](Inst* inst) {
       inst->guest_pc = from->guest_pc;
       function_.insert_before(position, inst);
@@ -155,7 +157,7 @@ class BranchFacts {
       bool always = true;
       for (unsigned i = 0; i < phi->operands.size(); ++i)
         always &= i == edge || phi->operands[i] == phi || phi->operands[i]->is_const(constant->imm);
-      function_.insert_before(always ? first_behind_phis(to) : from->terminator(), constant);
+      function_.insert_before(always ? first_behind_phis(*to) : from->terminator(), constant);
       if (always) {
         function_.replace_all_uses(phi, constant);
       } else {
@@ -167,88 +169,6 @@ class BranchFacts {
   }
   static bool is_not_of(const Inst* value, const Inst* other) {
     return value->op == Op::not_ && value->operands[0] == other;
-  }
-
-  // Where each way brings a condition as a constant: what is chosen by it in the same block is chosen by the ways.
-  void choose_by_edge(Block* block) {
-    for (Inst* phi : std::vector<Inst*>(block->insts)) {
-      if (phi->op != Op::phi) break;
-      if (phi->type != kI1 || !std::ranges::all_of(phi->operands, [](const Inst* i) { return i->is_const(); }))
-        continue;
-      for (Inst* user : std::vector<Inst*>(phi->users)) {
-        if (user->parent == block && user->operands[0] == phi) choose_by_edge(block, phi, user);
-      }
-    }
-  }
-  void choose_by_edge(Block* block, const Inst* condition, Inst* user) {
-    std::vector<Inst*> operands;
-    for (unsigned edge = 0; edge < block->predecessors.size(); ++edge) {
-      Inst* chosen = chosen_by(*user, condition->operands[edge]);
-      if (chosen == nullptr) return;
-      if (chosen->parent == block) {
-        if (chosen->op != Op::phi) return;
-        chosen = chosen->operands[edge];
-      }
-      operands.push_back(chosen);
-    }
-    Inst* phi = function_.create(Op::phi, user->type, std::move(operands));
-    phi->guest_pc = user->guest_pc;
-    function_.insert_before(block->insts.front(), phi);
-    function_.replace_all_uses(user, phi);
-    function_.count(Rule::chosen_by_edge);
-    changed_ = true;
-  }
-  // Where the way of lanes in a mask and the way of a wave without such lanes meet: a value that the former has chosen by the
-  // mask, and the latter has not changed, is chosen by the mask here. Without such a lane the choice is the value. The mask and
-  // both values are those of the branch, which is on every way to this block.
-  void choose_by_mask(Block* block) {
-    if (block->predecessors.size() != 2) return;
-    for (unsigned edge = 0; edge < 2; ++edge) {
-      const Block *branch = block->predecessors[edge], *end = block->predecessors[1 - edge];
-      const std::optional<LaneBranch> lanes = lane_branch(*branch);
-      if (!lanes || branch->successors[1 - lanes->some] != block || branch->successors[lanes->some] == block) continue;
-      if (!dominators_.dominates(branch, end) || dominators_.dominates(block, end)) continue;
-      for (Inst* phi : std::vector<Inst*>(block->insts)) {
-        if (phi->op != Op::phi) break;
-        Inst *unchanged = phi->operands[edge], *choice = phi->operands[1 - edge];
-        if (choice->op != Op::select || choice->operands[0] != lanes->mask || choice->operands[2] != unchanged)
-          continue;
-        Inst *chosen = choice->operands[1], *const position = first_behind_phis(block);
-        if (!dominators_.dominates(chosen->parent, branch)) {
-          if (!chosen->is_const()) continue;
-          const uint64_t value = chosen->imm;
-          chosen = function_.create(Op::const_, choice->type);
-          chosen->imm = value;
-          chosen->guest_pc = choice->guest_pc;
-          function_.insert_before(position, chosen);
-        }
-        Inst* here = function_.create(Op::select, choice->type, {lanes->mask, chosen, unchanged});
-        here->guest_pc = choice->guest_pc;
-        function_.insert_before(position, here);
-        function_.replace_all_uses(phi, here);
-        function_.count(Rule::chosen_by_mask);
-        changed_ = true;
-      }
-    }
-  }
-
-  // Of select, and, or with a constant condition as their first operand; null: none of its operands.
-  static Inst* chosen_by(const Inst& inst, Inst* condition) {
-    const bool value = condition->imm != 0;
-    switch (inst.op) {
-      case Op::select:
-        return inst.operands[value ? 1 : 2];
-      case Op::and_:
-        return value ? inst.operands[1] : condition;
-      case Op::or_:
-        return value ? condition : inst.operands[1];
-      default:
-        return nullptr;
-    }
-  }
-
-  static Inst* first_behind_phis(Block* block) {
-    return *std::ranges::find_if(block->insts, [](const Inst* inst) { return inst->op != Op::phi; });
   }
 
   void replace(Rule rule, Inst* inst, uint64_t value, Block* from) {
@@ -263,10 +183,7 @@ class BranchFacts {
           constant = function_.create(Op::const_, inst->type);
           constant->imm = value;
           constant->guest_pc = from->guest_pc;
-          const auto first = std::find_if(from->insts.begin(), from->insts.end(),
-                                          [](const Inst* other) { return other->op != Op::phi; });
-          constant->parent = from;
-          from->insts.insert(first, constant);
+          function_.insert_before(first_behind_phis(*from), constant);
         }
         function_.set_operand(user, i, constant);
         function_.count(rule);
@@ -284,7 +201,10 @@ class BranchFacts {
 
 PassResult branch_facts(Function& function, const PassContext&) {
   const bool dropped = drop_unreachable(function);
-  return {.changed = BranchFacts(function).run() || dropped};
+  BranchFacts facts(function);
+  const bool known = facts.run();
+  const bool moved = move_choices_to_ways(function, facts.dominators());
+  return {.changed = known || moved || dropped};
 }
 
 }  // namespace wavejit::ir::passes

@@ -9,6 +9,10 @@
 
 namespace wavejit::ir::passes {
 
+[[nodiscard]] inline Inst* first_behind_phis(const Block& block) {
+  return *std::ranges::find_if(block.insts, [](const Inst* inst) { return inst->op != Op::phi; });
+}
+
 class PhiEditor {
  public:
   explicit PhiEditor(Function& function) : function_(function) {}

@@ -14,6 +14,7 @@
 #include <unordered_set>
 
 #include "ir/analysis/dominators.h"
+#include "ir/passes/edges.h"
 #include "ir/passes/passes.h"
 
 namespace wavejit::ir::passes {
@@ -389,24 +390,7 @@ class StateWrites {
     for (const auto& [edge, stores] : stores_) {
       Block* to = dominators_.order()[edge.first];
       const unsigned index = edge.second;
-      Block* from = to->predecessors[index];
-      Block* place = from;
-      if (from->successors.size() != 1) {
-        place = function_.add_block(to->guest_pc);
-        unsigned successor = 0;
-        while (from->successors[successor] != to || edge_index(from, successor) != index) ++successor;
-        from->successors[successor] = place;
-        place->predecessors.push_back(from);
-        place->successors.push_back(to);
-        to->predecessors[index] = place;
-        Inst* branch = function_.create(Op::br, kNone);
-        branch->guest_pc = to->guest_pc;
-        function_.append(place, branch);
-        const auto position = std::find_if(function_.blocks.begin(), function_.blocks.end(),
-                                           [&](const auto& owned) { return owned.get() == to; });
-        std::rotate(position, function_.blocks.end() - 1, function_.blocks.end());
-      }
-      write(place, stores);
+      write(block_on_edge(function_, to, index, EdgePlace::in_front_of_block), stores);
       note(Rule::write_on_edge);
     }
   }

@@ -503,6 +503,54 @@ TEST(AllocationCopies, AreNoInstructionsInLoops) {
   EXPECT_EQ(run(4, 5), expected[0] + expected[1] + expected[2]);
 }
 
+// Moves between registers in a loop whose counter has three registers, which copies join, beside `terms` values that live on one way.
+unsigned copies_in_loop(unsigned terms, unsigned readers) {
+  lir::Function function;
+  Builder cc(function);
+  const Gp start = cc.new_gp64(), sum = cc.new_gp64(), counter = cc.new_gp64(), next = cc.new_gp64(),
+           joined = cc.new_gp64(), bit = cc.new_gp64();
+  function.arguments = {start};
+  const asmjit::Label head = cc.new_label(), other = cc.new_label(), join = cc.new_label(), out = cc.new_label();
+  cc.mov(counter, x86::qword_ptr(start));
+  cc.xor_(sum, sum);
+  cc.bind(head);
+  cc.mov(bit, x86::qword_ptr(start, 8));
+  cc.test(bit, counter);
+  cc.jnz(other);
+  cc.lea(joined, x86::ptr(counter, -1));
+  cc.jmp(join);
+  cc.bind(other);
+  cc.lea(next, x86::ptr(counter, -2));
+  std::vector<Gp> values(terms);
+  for (unsigned i = 0; i < terms; ++i) cc.lea(values[i] = cc.new_gp64(), x86::ptr(bit, static_cast<int32_t>(i)));
+  for (unsigned i = 0; i < readers; ++i)
+    for (const Gp& value : values) cc.add(sum, value);
+  cc.mov(joined, next);
+  cc.bind(join);
+  cc.test(joined, joined);
+  cc.js(out);
+  cc.mov(counter, joined);
+  cc.jmp(head);
+  cc.bind(out);
+  cc.ret(sum);
+  cc.finish();
+  std::optional<CodeBlock> block;
+  place(function, block);
+  bool inside = false;
+  unsigned copies = 0;
+  for (const lir::Node* node = function.begin(); node != nullptr; node = node->next) {
+    if (node->is_label()) inside = node->label_id() != out.id() && (inside || node->label_id() == head.id());
+    if (inside && node->id == x86::Inst::kIdMov && node->operands[0].isReg() && node->operands[1].isReg()) ++copies;
+  }
+  return copies;
+}
+
+TEST(AllocationCopies, WaysOfALoopShareAHome) {
+  for (unsigned terms = 1; terms < 9; ++terms)
+    for (unsigned readers = 1; readers < 5; ++readers)
+      EXPECT_EQ(copies_in_loop(terms, readers), 0u) << terms << " values, " << readers << " readers of each";
+}
+
 // Registers that are alive at the same time are in no class, however they are copied.
 TEST(AllocationCopies, ClassesDoNotOverlap) {
   lir::Function function;
