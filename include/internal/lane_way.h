@@ -9,7 +9,7 @@
 
 namespace wavejit {
 
-inline constexpr unsigned kLaneWays = 256;
+inline constexpr unsigned kLaneWays = 1024;
 
 // The record of a loop, or of several ones that happen to have the same number.
 struct LaneWay {

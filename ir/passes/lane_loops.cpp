@@ -1,5 +1,7 @@
 // Pass lane-loops: copies of loops whose lanes part, for one lane after the other (lane_copier.h), where that may be faster.
 #include <algorithm>
+#include <functional>
+#include <string_view>
 #include <unordered_set>
 
 #include "internal/lane_way.h"
@@ -90,6 +92,11 @@ void clean_copies(Function& function, const PassContext& context) {
   }
 }
 
+// The record of the loop's times. Of the address only what is within a page counts, which is the same wherever the code is loaded.
+uint64_t record_of(const Function& function, const Block& header) {
+  return (std::hash<std::string_view>()(function.name) ^ header.guest_pc >> 2) % kLaneWays;
+}
+
 }  // namespace
 
 PassResult lane_loops(Function& function, const PassContext& context) {
@@ -116,8 +123,7 @@ PassResult lane_loops(Function& function, const PassContext& context) {
   }
   bool copied = false;
   for (const LaneLoop& one : found) {
-    const uint64_t record = (one.loop->header->guest_pc >> 2 ^ one.loop->body.size()) % kLaneWays;
-    copied |= LaneCopier(function, dominators, one, record).run();
+    copied |= LaneCopier(function, dominators, one, record_of(function, *one.loop->header)).run();
   }
   if (copied) clean_copies(function, context);
   return {.changed = copied || dropped};

@@ -4,7 +4,8 @@
 //
 // Compilers for lanes that part make such code of `if (c) { a } else { b }`, since some lanes may have to execute both. In the
 // copies of loops for one lane (lane-loops) it is a branch executed twice, in trees of cases at each level, with values that
-// phis merge for both ways although only one of them needs each.
+// phis merge for both ways although only one of them needs each. The condition may also be a phi of the branch's block to which
+// some ways bring a constant: a loop that has one exit in lockstep, and leaves it for several reasons, ends so.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -45,19 +46,21 @@ class ThreadedBranches {
   }
 
  private:
-  // Collects the conditions that more than one branch tests. Returns false if there are none, or no block is for one lane alone.
+  // Collects the conditions that more than one branch tests. Returns false if no branch can be threaded, or no block is for one
+  // lane alone.
   bool find_conditions() {
     std::unordered_map<const Inst*, unsigned> branches;
-    bool lane_by_lane = false;
+    bool lane_by_lane = false, phis = false;
     for (const auto& block : function_.blocks) {
       const Inst* last = block->terminator();
       if (last->op == Op::cond_br && !last->operands[0]->is_const()) ++branches[last->operands[0]];
+      phis |= chosen_by_phi(block.get()) != nullptr;
       lane_by_lane |= std::ranges::any_of(block->insts, [](const Inst* inst) { return inst->op == Op::set_lanes; });
     }
     if (!lane_by_lane || function_.blocks.size() > kMaxBlocks) return false;
     for (const auto& [condition, count] : branches)
       if (count > 1) conditions_.insert(condition);
-    return !conditions_.empty();
+    return phis || !conditions_.empty();
   }
   // The condition of the block's branch, if it is one of several branches.
   [[nodiscard]] const Inst* condition_of(const Block* block) const {
@@ -65,6 +68,16 @@ class ThreadedBranches {
     const bool is_one = last->op == Op::cond_br && block->successors[0] != block->successors[1] &&
                         conditions_.contains(last->operands[0]);
     return is_one ? last->operands[0] : nullptr;
+  }
+
+  // The phi of the block that is the condition of its branch, if some way brings a constant to it.
+  [[nodiscard]] static const Inst* chosen_by_phi(const Block* block) {
+    const Inst* const last = block->terminator();
+    if (last->op != Op::cond_br || block->successors[0] == block->successors[1]) return nullptr;
+    const Inst* const condition = last->operands[0];
+    const bool is_one = condition->op == Op::phi && condition->parent == block &&
+                        std::ranges::any_of(condition->operands, [](const Inst* inst) { return inst->is_const(); });
+    return is_one ? condition : nullptr;
   }
 
   [[nodiscard]] Facts facts_on_edge(const Block* from, const Block* to) const {
@@ -95,19 +108,26 @@ class ThreadedBranches {
   }
 
   void visit(Block* block) {
-    const Inst* condition = condition_of(block);
-    if (condition == nullptr || condition->parent == block || steps_ > kMaxSteps) return;
+    const Inst *condition = condition_of(block), *const phi = chosen_by_phi(block);
+    if (phi == nullptr && (condition == nullptr || condition->parent == block)) return;
+    if (steps_ > kMaxSteps) return;
     if (block->predecessors.size() < 2 || !can_be_copied(block)) return;
     std::array<std::vector<Block*>, 2> known;  // the ways by what they know: false, true
     for (Block* from : block->predecessors) {
       if (!behind_.contains(from)) return;  // a loop begins here
       if (std::ranges::count(from->successors, block) != 1) return;
+      if (phi != nullptr) {
+        const Inst* const chosen = phi->operands[place_of(from, block)];
+        if (chosen->is_const()) known[chosen->imm != 0].push_back(from);
+        continue;
+      }
       const Facts facts = facts_on_edge(from, block);
       if (const auto it = facts.find(condition->id); it != facts.end()) known[it->second].push_back(from);
     }
-    // No way of its own back to the start of a loop.
-    if (std::ranges::any_of(block->successors, [&](const Block* to) { return behind_.contains(to); })) return;
     if (known[0].empty() && known[1].empty()) return;
+    // No way of its own back to the start of a loop.
+    for (const bool value : {false, true})
+      if (!known[value].empty() && behind_.contains(block->successors[value ? 0 : 1])) return;
     thread(block, known);
   }
   static bool can_be_copied(const Block* block) {
