@@ -62,16 +62,27 @@ TEST(JumpTables, KeepWhatIsReadBehind) {
             1u);
 }
 
-TEST(JumpTables, NotWithoutFreeRegisters) {
+// The tree with so many values that all of its ways read, and code behind it.
+std::string crowded_tree(int values, std::string_view behind) {
   std::string declared, loads, sums;
-  for (int i = 6; i < 17; ++i) {
+  for (int i = 6; i < 6 + values; ++i) {
     declared += fmt::format(" v{}:r64", i);
     loads += fmt::format("  mov v{}, [v0 + {}]:8\n", i, i % 8 * 8);
     sums += fmt::format("  add v3, v{}\n", i);
   }
-  std::string text = tree_of(loads, "", sums, kSigned);
+  std::string text = tree_of(loads, "", sums + std::string(behind), kSigned);
   text.insert(text.find(" v5:r64") + 7, declared);
-  EXPECT_EQ(tables_in(text), 0u);
+  return text;
+}
+
+// A table takes two registers that no way reads: the number's may be one of them. Registers that the function does not use
+// otherwise are its caller's.
+TEST(JumpTables, NotWithoutFreeRegisters) {
+  constexpr const char* kReadsTheNumber = "  add v3.r32, v2\n";
+  EXPECT_EQ(tables_in(crowded_tree(8, kReadsTheNumber)), 1u);
+  EXPECT_EQ(tables_in(crowded_tree(9, kReadsTheNumber)), 0u);
+  EXPECT_EQ(tables_in(crowded_tree(9, "")), 1u);
+  EXPECT_EQ(tables_in(crowded_tree(11, "")), 0u);
 }
 
 // The tree ends where something else is in between; what is left is too small.

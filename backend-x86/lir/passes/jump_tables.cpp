@@ -224,13 +224,16 @@ class TableMaker {
   }
 
   bool make_table(const Tree& tree, const LiveRegisters& live) {
-    // The comparison may be in the middle of a block: what its ways read is what matters, and the register.
-    uint32_t used = bit_of(tree.reg.id()) | bit_of(x86::Gp::kIdSp);
+    // The comparison may be in the middle of a block: what its ways read is what matters, and the register. If no way reads that,
+    // it may hold what is loaded from the table; numbers beyond the table have gone their way by then.
+    uint32_t used = bit_of(x86::Gp::kIdSp);
     for (const Way& way : tree.ways) used |= live.at(way.begin);
-    const uint32_t unused = kAll & ~used;
-    if (std::popcount(unused) < 2) return false;
-    const auto number = static_cast<uint32_t>(std::countr_zero(unused));
-    const auto table = static_cast<uint32_t>(std::countr_zero(unused & (unused - 1)));
+    const uint32_t own = bit_of(tree.reg.id());
+    const bool is_dead = (used & own) == 0;
+    const uint32_t unused = kAll & ~used & ~own;
+    if (std::popcount(unused) < (is_dead ? 1 : 2)) return false;
+    const auto table = static_cast<uint32_t>(std::countr_zero(unused));
+    const auto number = is_dead ? tree.reg.id() : static_cast<uint32_t>(std::countr_zero(unused & (unused - 1)));
 
     JumpTable made{.label = function_.new_label(), .targets = {}};
     const auto count = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(tree.most + 2)));
