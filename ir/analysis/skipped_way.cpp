@@ -24,20 +24,91 @@ SkippedWay::SkippedWay(const Block* branch, const LaneBranch& lanes, const Loop&
       last_(last),
       staying_(staying) {
   if (always != nullptr) given_[always] = kAllLanes;
+  if (always != nullptr && staying != nullptr) assume_carried();
+}
+
+// Lanes in the loop have stayed in it: other masks that the iteration begins with are what they have to be for that. Only if the loop
+// begins with the same.
+void SkippedWay::assume_carried() {
+  const auto value_from = [&](const Inst* phi, bool inside) -> const Inst* {
+    const Inst* value = nullptr;
+    for (size_t i = 0; i < phi->operands.size(); ++i) {
+      if (loop_.body.contains(phi->parent->predecessors[i]) != inside) continue;
+      if (value != nullptr && value != phi->operands[i]) return nullptr;
+      value = phi->operands[i];
+    }
+    return value;
+  };
+  if (always_->op != Op::phi || always_->parent != loop_.header || value_from(always_, true) != staying_) return;
+  SkippedWay before(branch_, {.mask = mask_, .some = some_}, loop_, nullptr, last_);
+  before.skips_ = false;  // in the iteration before they may have been on the way
+  before.assume(staying_, kAllLanes, kMaxDepth);
+  if (!before.conclude()) return;
+  for (const Inst* phi : loop_.header->insts) {
+    if (phi->op != Op::phi) break;
+    const Inst *const first = value_from(phi, false), *const later = value_from(phi, true);
+    if (!phi->type.is_mask() || first == nullptr || later == nullptr || !first->is_const()) continue;
+    const auto it = before.given_.find(later);
+    if (it != before.given_.end() && it->second == of(first)) given_[phi] = it->second;
+  }
 }
 
 bool SkippedWay::changes_nothing(std::string_view& why) {
-  return is_proven(why) || is_proven_in_two_cases(why);
+  return is_proven(why) || is_proven_by_cases(why);
 }
 
-// A lane outside `a and b` is outside a, or it is in a and outside b.
-bool SkippedWay::is_proven_in_two_cases(std::string_view& why) const {
-  if (again_ || (mask_->op != Op::and_ && mask_->op != Op::andn)) return false;
-  return std::ranges::all_of(std::array{kNoLane, kAllLanes}, [&](const LaneFact& fact) {
-    SkippedWay one(branch_, {.mask = mask_, .some = some_}, loop_, always_, last_, staying_);
-    one.assume(mask_->operands[0], fact, kMaxDepth);
-    return one.is_proven(why);
-  });
+// A lane outside `a and b` is outside a, or it is in a and outside b: more may be known in each case than in both together. So may be
+// where the wave branches behind the way: the lane is in that branch's mask or not.
+bool SkippedWay::is_proven_by_cases(std::string_view& why) const {
+  unsigned left = kMaxCases;
+  return !again_ && is_proven_in_each(Assumptions(), left, why);
+}
+bool SkippedWay::is_proven_in_each(const Assumptions& assumptions, unsigned& left, std::string_view& why) const {
+  if (left == 0) return false;
+  --left;
+  SkippedWay one(branch_, {.mask = mask_, .some = some_}, loop_, always_, last_, staying_);
+  one.assume(mask_, kNoLane, kMaxDepth);
+  for (const auto& [mask, fact] : assumptions) one.assume(mask, fact, kMaxDepth);
+  if (!one.conclude()) return true;  // there is no such lane
+  if (!assumptions.empty() && one.is_proven(why)) return true;
+  const Inst* open = one.undecided(mask_, kMaxDepth);
+  if (open == nullptr && assumptions.empty()) (void)one.is_proven(why);
+  if (open == nullptr) open = one.open_;
+  return open != nullptr && std::ranges::all_of(std::array{kAllLanes, kNoLane}, [&](const LaneFact& fact) {
+           Assumptions more = assumptions;
+           more.emplace_back(open, fact);
+           return is_proven_in_each(more, left, why);
+         });
+}
+// Derives from all that is given what else must hold. Returns false if it contradicts itself.
+bool SkippedWay::conclude() {
+  for (size_t known = 0; known != given_.size();) {
+    known = given_.size();
+    const Assumptions given(given_.begin(), given_.end());
+    for (const auto& [mask, fact] : given) {
+      assume_operands(mask, fact, 2);
+      const LaneFact result = combined(*mask, [&](size_t i) {
+        const auto it = given_.find(mask->operands[i]);
+        return it == given_.end() ? kUnknownLanes : it->second;
+      });
+      if (result != kUnknownLanes && result != fact) return false;
+    }
+  }
+  return true;
+}
+// A mask that together with another one decides that the lanes that skip are outside of `mask`, if it is not known whether they are
+// in it; null: none.
+const Inst* SkippedWay::undecided(const Inst* mask, unsigned depth) const {
+  if (depth == 0 || (mask->op != Op::and_ && mask->op != Op::andn)) return nullptr;
+  for (size_t i = 0; i < 2; ++i) {
+    const Inst* const operand = mask->operands[i];
+    const auto it = given_.find(operand);
+    if (it == given_.end()) return operand->is_const() ? nullptr : operand;
+    const bool negated = mask->op == Op::andn && i == 1;
+    if (negated || it->second != kNoLane) continue;
+    if (const Inst* const inside = undecided(operand, depth - 1)) return inside;
+  }
+  return nullptr;
 }
 
 bool SkippedWay::is_proven(std::string_view& why) {
@@ -98,6 +169,9 @@ const Inst* SkippedWay::carried_by(const Inst* value) {
 // What follows from a mask's having none or all of the lanes that skip.
 void SkippedWay::assume(const Inst* mask, const LaneFact& fact, unsigned depth) {
   if (depth == 0 || way_.contains(mask->parent) || !given_.try_emplace(mask, fact).second) return;
+  assume_operands(mask, fact, depth);
+}
+void SkippedWay::assume_operands(const Inst* mask, const LaneFact& fact, unsigned depth) {
   const auto operand = [&](size_t i) { return of(mask->operands[i]); };
   switch (mask->op) {
     case Op::and_:
@@ -252,6 +326,40 @@ void SkippedWay::collect_rest() {
   }
 }
 
+// Returns true if the block is executed several times in an iteration.
+bool SkippedWay::is_repeated(const Block* block) const {
+  std::unordered_set<const Block*> seen;
+  std::vector<const Block*> work{block};
+  while (!work.empty()) {
+    const Block* from = work.back();
+    work.pop_back();
+    for (const Block* to : from->successors) {
+      if (to == block) return true;
+      if (to != loop_.header && loop_.body.contains(to) && seen.insert(to).second) work.push_back(to);
+    }
+  }
+  return false;
+}
+
+// Returns false if the user, behind the way, has another of its operands in lanes that skip the way.
+bool SkippedWay::depends_on(const Inst& user, const Inst* value) {
+  const auto takes = [&](size_t i) { return user.operands[i] == value; };
+  if (user.op == Op::phi) {
+    for (size_t i = 0; i < user.operands.size(); ++i) {
+      const Block* const from = user.parent->predecessors[i];
+      if (!takes(i) || is_never_taken(*from, *user.parent)) continue;
+      const std::optional<LaneBranch> lanes = lane_branch(*from);
+      if (open_ == nullptr && lanes && rest_.contains(from) && of(lanes->mask) == kUnknownLanes && !is_repeated(from))
+        open_ = lanes->mask;
+      return true;
+    }
+    return false;
+  }
+  if (user.op != Op::select || !user.operands[0]->type.is_mask() || takes(0)) return true;
+  const LaneFact lanes = of(user.operands[0]);
+  return (lanes != kNoLane && takes(1)) || (lanes != kAllLanes && takes(2));
+}
+
 // Lanes that skip the way do not look at what is different: they make no access with it and take no branch by it, nobody uses it
 // behind the loop, and if the next iteration begins with it, they are not in it.
 bool SkippedWay::differences_stay_unseen() {
@@ -272,12 +380,14 @@ bool SkippedWay::differences_stay_unseen() {
         continue;
       }
       if (!rest_.contains(user->parent)) return false;
+      if (given_.contains(user))
+        return false;  // an assumption for the lane, whatever the wave does, cannot depend on that
       if (user->op == Op::load || user->op == Op::store) {
         if (value == user->operands[0] || of(user->operands[0]) != kNoLane) return false;
         if (user->op == Op::store) continue;
       } else if (user->op == Op::cond_br || user->op == Op::mask_any || user->op == Op::load_scalar) {
         return false;
-      } else if (of(user) != kUnknownLanes) {
+      } else if (of(user) != kUnknownLanes || !depends_on(*user, value)) {
         continue;
       }
       if (seen.insert(user).second) work.push_back(user);
@@ -321,13 +431,29 @@ LaneFact SkippedWay::of(const Inst* value) {
   if (value->type.is_mask() && value->is_const(0)) return kNoLane;
   if (value->type.is_mask() && value->is_const(~uint64_t{0})) return kAllLanes;
   if (const auto it = given_.find(value); it != given_.end()) return it->second;
-  if (value->type.is_mask() && !again_ && !way_.contains(value->parent) && is_within(value, mask_)) return kNoLane;
+  if (value->type.is_mask() && skips_ && !again_ && !way_.contains(value->parent) && is_within(value, mask_))
+    return kNoLane;
   if (value->type.is_mask() && rest_.contains(value->parent) && has_no_lane(value)) return kNoLane;
-  if (!way_.contains(value->parent) && !rest_.contains(value->parent)) return {LaneFact::Kind::same, value};
+  if (!way_.contains(value->parent) && !rest_.contains(value->parent)) return in_front(value, kMaxDepth);
   const auto [it, inserted] = facts_.try_emplace(value);
   if (!inserted) return it->second;  // unknown while it is being looked at
   const LaneFact fact = evaluate(*value);
   return facts_[value] = fact;
+}
+
+// Of values in front of the branch: masks, and what they choose, follow from what is given in the same iteration.
+LaneFact SkippedWay::in_front(const Inst* value, unsigned depth) const {
+  const LaneFact same{LaneFact::Kind::same, value};
+  if (value->type.is_mask()) {
+    if (value->is_const(0)) return kNoLane;
+    if (value->is_const(~uint64_t{0})) return kAllLanes;
+    if (const auto it = given_.find(value); it != given_.end()) return it->second;
+  }
+  if (depth == 0 || again_ || !loop_.body.contains(value->parent)) return same;
+  if (!value->type.is_mask() && (value->op != Op::select || !value->operands[0]->type.is_mask())) return same;
+  const LaneFact fact = combined(*value, [&](size_t i) { return in_front(value->operands[i], depth - 1); });
+  if (value->type.is_mask()) return fact == kNoLane || fact == kAllLanes ? fact : same;
+  return fact == kUnknownLanes ? same : fact;
 }
 
 LaneFact SkippedWay::phi(const Inst& inst) {
@@ -351,18 +477,47 @@ LaneFact SkippedWay::phi(const Inst& inst) {
 }
 
 LaneFact SkippedWay::merged_behind(const Inst& phi) {
-  const LaneFact first = of(phi.operands[0]);
-  const bool same =
-      std::all_of(phi.operands.begin(), phi.operands.end(), [&](const Inst* x) { return of(x) == first; });
-  return same ? first : kUnknownLanes;
+  std::optional<LaneFact> first;
+  for (size_t i = 0; i < phi.operands.size(); ++i) {
+    if (is_never_taken(*phi.parent->predecessors[i], *phi.parent)) continue;
+    const LaneFact fact = of(phi.operands[i]);
+    if (first && fact != *first) return kUnknownLanes;
+    first = fact;
+  }
+  return first.value_or(kUnknownLanes);
+}
+// Returns true if a wave with the lane does not go from one block to the other behind the branch: no way from the branch leads there in
+// this iteration, or the lane is in the mask that decides, and the wave goes where that is not empty.
+bool SkippedWay::is_never_taken(const Block& from, const Block& to) {
+  if (behind_.empty()) behind_ = blocks_behind();
+  if (!behind_.contains(&from)) return true;
+  const std::optional<LaneBranch> lanes = lane_branch(from);
+  return lanes && &from != branch_ && rest_.contains(&from) && from.successors[lanes->some] != &to &&
+         of(lanes->mask) == kAllLanes;
+}
+// Blocks of the loop that are reached from the branch in the same iteration, the branch's included.
+std::unordered_set<const Block*> SkippedWay::blocks_behind() const {
+  std::unordered_set<const Block*> behind{branch_};
+  std::vector<const Block*> work{branch_};
+  while (!work.empty()) {
+    const Block* block = work.back();
+    work.pop_back();
+    for (const Block* to : block->successors)
+      if (to != loop_.header && loop_.body.contains(to) && behind.insert(to).second) work.push_back(to);
+  }
+  return behind;
 }
 
 LaneFact SkippedWay::evaluate(const Inst& inst) {
-  const auto operand = [&](size_t i) { return of(inst.operands[i]); };
+  if (inst.op == Op::phi) return rest_.contains(inst.parent) ? merged_behind(inst) : phi(inst);
+  return combined(inst, [&](size_t i) { return of(inst.operands[i]); });
+}
+
+// What follows for the result from operand(number).
+template <typename Operand>
+LaneFact SkippedWay::combined(const Inst& inst, const Operand& operand) {
   const bool mask = inst.type.is_mask();
   switch (inst.op) {
-    case Op::phi:
-      return rest_.contains(inst.parent) ? merged_behind(inst) : phi(inst);
     case Op::select: {
       const LaneFact a = operand(1), b = operand(2);
       if (a == b) return a;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "ir/analysis/loops.h"
@@ -58,10 +59,17 @@ class SkippedWay {
 
  private:
   static constexpr unsigned kMaxDepth = 6;
+  static constexpr unsigned kMaxCases = 48;  // that a proof looks at
 
   [[nodiscard]] bool is_proven(std::string_view& why);
-  [[nodiscard]] bool is_proven_in_two_cases(std::string_view& why) const;
+  [[nodiscard]] bool is_proven_by_cases(std::string_view& why) const;
+  using Assumptions = std::vector<std::pair<const Inst*, LaneFact>>;
+  [[nodiscard]] bool is_proven_in_each(const Assumptions& assumptions, unsigned& left, std::string_view& why) const;
+  [[nodiscard]] const Inst* undecided(const Inst* mask, unsigned depth) const;
+  void assume_carried();
   void assume(const Inst* mask, const LaneFact& fact, unsigned depth);
+  void assume_operands(const Inst* mask, const LaneFact& fact, unsigned depth);
+  bool conclude();
   [[nodiscard]] bool stays(const Inst* phi);
   [[nodiscard]] bool collect(std::string_view& why);
   void assume_phis();
@@ -69,15 +77,22 @@ class SkippedWay {
   [[nodiscard]] bool leaves_as_it_was(const Inst& inst);
   void find_differences();
   [[nodiscard]] bool differences_stay_unseen();
+  [[nodiscard]] bool is_repeated(const Block* block) const;
+  [[nodiscard]] bool depends_on(const Inst& user, const Inst* value);
   [[nodiscard]] std::unordered_set<const Block*> blocks_before() const;
   void collect_rest();
   [[nodiscard]] bool has_no_lane(const Inst* mask, std::unordered_set<const Inst*>& phis, bool& refuted,
                                  unsigned depth) const;
   [[nodiscard]] bool has_no_lane(const Inst* mask) const;
   LaneFact of(const Inst* value);
+  LaneFact in_front(const Inst* value, unsigned depth) const;
   LaneFact phi(const Inst& inst);
   LaneFact merged_behind(const Inst& phi);
+  bool is_never_taken(const Block& from, const Block& to);
+  [[nodiscard]] std::unordered_set<const Block*> blocks_behind() const;
   LaneFact evaluate(const Inst& inst);
+  template <typename Operand>
+  static LaneFact combined(const Inst& inst, const Operand& operand);
 
   const Block* branch_;
   Inst* mask_;
@@ -89,9 +104,12 @@ class SkippedWay {
   const bool last_;
   const Inst* const staying_;
   std::unordered_set<const Block*> way_;
-  std::unordered_set<const Block*> rest_;  // behind the way: what is reached by it and by the other way alone
-  std::vector<const Inst*> different_;     // phis where the ways meet that are not what they would be without the way
-  bool again_ = false;                     // the way comes back to the branch
+  std::unordered_set<const Block*> rest_;    // behind the way: what is reached by it and by the other way alone
+  std::unordered_set<const Block*> behind_;  // blocks_behind(), when somebody has asked
+  std::vector<const Inst*> different_;       // phis where the ways meet that are not what they would be without the way
+  const Inst* open_ = nullptr;               // a mask behind the way by which something different may be seen or not
+  bool skips_ = true;                        // false: of lanes that may be in the mask
+  bool again_ = false;                       // the way comes back to the branch
   bool refuted_ = false;
   std::vector<const Inst*> loop_phis_, empty_;
   std::unordered_set<const Inst*> unknown_, not_empty_;

@@ -20,8 +20,9 @@ namespace {
 class LoopMaker {
  public:
   // `storing`: lanes write arrays in memory, and read there; `walking`: in loops of their own, too.
-  explicit LoopMaker(uint64_t seed, bool storing = false, bool walking = false)
-      : random_(seed), storing_(storing), walking_(walking) {}
+  // switching: loops of nothing but two ways that note who goes on.
+  explicit LoopMaker(uint64_t seed, bool storing = false, bool walking = false, bool switching = false)
+      : random_(seed), storing_(storing), walking_(walking), switching_(switching) {}
 
   std::unique_ptr<Function> make() {
     function_ = std::make_unique<Function>("f");
@@ -265,8 +266,8 @@ class LoopMaker {
   }
 
   void statements(unsigned depth) {
-    for (unsigned i = 0, count = 1 + below(6); i < count; ++i) {
-      const unsigned kind = depth < 3 ? below(10) : 9;
+    for (unsigned i = 0, count = 1 + below(switching_ && depth > 0 ? 2 : 6); i < count; ++i) {
+      const unsigned kind = switching_ && depth > 0 ? 9 : depth < 3 ? below(10) : 9;
       if (kind == 0) {
         branch(depth);
       } else if (kind == 1 && depth < 2) {
@@ -424,6 +425,69 @@ class LoopMaker {
     return all;
   }
 
+  // A case and its default, as later compilers make a switch that leaves the loop: each way notes which lanes go on, in bits of its own
+  // of a mask that others keep or that the iteration before has left. Returns the lanes that leave.
+  Inst* flagged_ways(unsigned depth, Inst* carried) {
+    Inst* const own = exec();
+    Inst* going = comparison();
+    Inst* lanes = builder_->op(Op::and_, {own, going});
+    Inst* others = builder_->op(Op::andn, {own, going});
+    if (chance(30)) others = builder_->op(Op::and_, {others, comparison()});  // some go neither way
+    Inst* flags = way_with_flags(depth, lanes, carried, [&](Inst* noted) {
+      return chance(odd_ ? 40 : 5) ? noted : builder_->op(Op::and_, {going, noted});
+    });
+    values_.m[0] = own;
+    const Inst* const before = flags;
+    flags = way_with_flags(depth, others, flags, [&](Inst* noted) {
+      if (chance(odd_ ? 40 : 5)) return noted;
+      Inst* kept = builder_->op(Op::andn, {const_cast<Inst*>(before), others});
+      return builder_->op(Op::or_, {kept, builder_->op(Op::and_, {noted, others})});
+    });
+    values_.m[0] = own;
+    return chance(70) ? builder_->op(Op::not_, {flags}) : flags;
+  }
+  // The way of `lanes`, and the flags behind it: those before, or what `finish` makes of those that it notes.
+  template <typename Finish>
+  Inst* way_with_flags(unsigned depth, Inst* lanes, Inst* flags, const Finish& finish) {
+    Block* then = function_->add_block();
+    Block* join = function_->add_block();
+    builder_->cond_br(builder_->op(Op::mask_any, {lanes}), then, join);
+    const Values before = values_;
+    builder_->set_block(then);
+    values_.m[0] = lanes;
+    if (chance(60)) statements(depth + 1);
+    Inst* noted = chance(50) ? builder_->mask(0) : chance(50) ? builder_->mask(~uint64_t{0}) : flags;
+    if (chance(60)) noted = inner_case(depth, lanes, noted);
+    noted = finish(noted);
+    const Values behind = values_;
+    builder_->br(join);
+    add_phis(join, before, behind);
+    Inst* all = builder_->op_typed(Op::phi, kMask, {flags, noted});
+    if (join->predecessors[0] == then) swap_ways(join);
+    return all;
+  }
+  // Some of the lanes note that they go on, and others perhaps that they do not.
+  Inst* inner_case(unsigned depth, Inst* lanes, Inst* noted) {
+    Inst* some = comparison();
+    Inst* here = builder_->op(Op::and_, {some, lanes});
+    Inst* rest = builder_->op(Op::andn, {lanes, some});
+    Block* then = function_->add_block();
+    Block* join = function_->add_block();
+    builder_->cond_br(builder_->op(Op::mask_any, {here}), then, join);
+    const Values before = values_;
+    builder_->set_block(then);
+    values_.m[0] = here;
+    statements(depth + 2);
+    values_.m[0] = before.m[0];
+    const Values behind = values_;
+    Inst* all_lanes = builder_->mask(~uint64_t{0});
+    builder_->br(join);
+    add_phis(join, before, behind);
+    Inst* all = builder_->op_typed(Op::phi, kMask, {noted, all_lanes});
+    if (join->predecessors[0] == then) swap_ways(join);
+    return chance(50) ? builder_->op(chance(50) ? Op::andn : Op::or_, {all, rest}) : all;
+  }
+
   void uniform_branch(unsigned depth) {
     Block* then = function_->add_block();
     Block* join = function_->add_block();
@@ -441,12 +505,13 @@ class LoopMaker {
   // do { ... } while (some lane stays); or as often as a scalar says.
   void loop(unsigned depth) {
     odd_ = chance(40);
-    const bool uniform = depth > 0 && chance(25);
+    const bool uniform = !switching_ && depth > 0 && chance(25);
     Block* header = function_->add_block();
     Block* behind = function_->add_block();
     const Values outside = values_;
     Inst* zero = builder_->v32(0);
     Inst* none = builder_->i32(0);
+    Inst* no_lane = builder_->mask(0);
     builder_->br(header);
     builder_->set_block(header);
     std::vector<Inst*> phis;
@@ -458,10 +523,12 @@ class LoopMaker {
     enter(values_.m);
     Inst* counter = builder_->op_typed(Op::phi, kV32, {zero});
     Inst* rounds = builder_->op_typed(Op::phi, kI32, {none});
+    Inst* flags = builder_->op_typed(Op::phi, kMask, {no_lane});
     const Values begun = values_;
     const Inst* const own = exec();
-    statements(depth);
-    Inst* leaving = !uniform && chance(35) ? breaking_branch(depth) : nullptr;
+    if (!switching_) statements(depth);
+    Inst* leaving = !switching_ && !uniform && chance(35) ? breaking_branch(depth) : nullptr;
+    if (switching_ || (!uniform && chance(35))) leaving = flagged_ways(depth, chance(60) ? flags : builder_->mask(0));
     if (!chance(odd_ ? 5 : 1)) values_.m[0] = const_cast<Inst*>(own);
     Inst* next_round = builder_->op(Op::add, {rounds, builder_->i32(1)});
     // Lanes stay a few iterations.
@@ -487,6 +554,7 @@ class LoopMaker {
       for (Inst* value : *list) close(phis[i++], value);
     close(counter, next);
     close(rounds, next_round);
+    close(flags, leaving != nullptr && chance(80) ? leaving : flags);
     EXPECT_EQ(header->predecessors[1], latch);
     builder_->set_block(behind);
     values_.m[0] = outside.m[0];
@@ -495,7 +563,7 @@ class LoopMaker {
   }
 
   std::mt19937_64 random_;
-  const bool storing_, walking_;
+  const bool storing_, walking_, switching_;
   bool odd_ = false;
   std::unique_ptr<Function> function_;
   std::unique_ptr<Builder> builder_;
@@ -503,12 +571,15 @@ class LoopMaker {
   Inst* base_ = nullptr;
 };
 
-TEST(LaneLoops, LeaveTheRegistersOfTheLoop) {
+uint64_t seeds(uint64_t usual) {
   const char* text = std::getenv("WAVEJIT_LANE_LOOP_SEEDS");
-  const uint64_t count = text != nullptr ? std::strtoull(text, nullptr, 0) : 1200;
+  return text != nullptr ? std::strtoull(text, nullptr, 0) : usual;
+}
+
+void compare_registers(uint64_t count, bool switching) {
   size_t copied = 0, refused = 0, threaded = 0;
   for (uint64_t seed = 1; seed <= count; ++seed) {
-    const auto function = LoopMaker(seed).make();
+    const auto function = LoopMaker(seed, false, false, switching).make();
     ASSERT_EQ(verify(*function), "") << "seed " << seed;
     constexpr uint64_t kRuns = 4;
     std::vector<std::vector<std::string>> expected;
@@ -527,8 +598,17 @@ TEST(LaneLoops, LeaveTheRegistersOfTheLoop) {
                                                                        << before << print(*function);
   }
   EXPECT_GT(copied, count / 5);
-  EXPECT_GT(threaded, count / 50);
+  EXPECT_GT(threaded, switching ? 0 : count / 50);
   EXPECT_GT(refused, count / 20);
+}
+
+TEST(LaneLoops, LeaveTheRegistersOfTheLoop) {
+  compare_registers(seeds(1200), false);
+}
+
+// Lanes that leave are noted in masks of which each way keeps the others' bits.
+TEST(LaneLoops, LeaveTheRegistersWhereWaysNoteWhoGoesOn) {
+  compare_registers(seeds(1200), true);
 }
 
 // How often a rule has changed the functions.
@@ -559,21 +639,16 @@ size_t compare_memory(uint64_t count, bool walking, RuleCounts& counts) {
   return copied;
 }
 
-uint64_t storing_seeds() {
-  const char* text = std::getenv("WAVEJIT_LANE_LOOP_SEEDS");
-  return text != nullptr ? std::strtoull(text, nullptr, 0) : 600;
-}
-
 TEST(LaneLoops, LeaveTheMemoryOfTheLoop) {
   RuleCounts none;
-  const uint64_t count = storing_seeds();
+  const uint64_t count = seeds(600);
   EXPECT_GT(compare_memory(count, false, none), count / 10);
 }
 
 // Loops inside in which lanes walk through memory, so that checks go in front of them. They are executed for long.
 TEST(StreamChecks, LeaveTheMemoryOfTheLoop) {
   RuleCounts counts{{Rule::check_in_front, 0}, {Rule::load_decided, 0}, {Rule::counter_dropped, 0}};
-  const uint64_t count = storing_seeds() / 2;
+  const uint64_t count = seeds(600) / 2;
   EXPECT_GT(compare_memory(count, true, counts), count / 10);
   for (const auto& [rule, times] : counts)
     EXPECT_GT(times, count / 150) << rules()[static_cast<size_t>(rule)].name << " in " << count << " functions";
@@ -581,8 +656,7 @@ TEST(StreamChecks, LeaveTheMemoryOfTheLoop) {
 
 // The same functions: what nobody looks at may change, registers must not.
 TEST(DemandedLanes, LeaveTheRegistersOfTheLoop) {
-  const char* text = std::getenv("WAVEJIT_LANE_LOOP_SEEDS");
-  const uint64_t count = text != nullptr ? std::strtoull(text, nullptr, 0) : 1200;
+  const uint64_t count = seeds(1200);
   const auto passes = pipeline();
   const auto pass = std::ranges::find(passes, "demanded-lanes", &Pass::name);
   ASSERT_NE(pass, passes.end());

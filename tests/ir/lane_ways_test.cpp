@@ -30,6 +30,7 @@ block b0
   %9:v32 = and %8, %5
   %10:v32 = get_vgpr #2
   %11:mask = const #0
+  %60:mask = const #0xffffffffffffffff
   %12:v32 = lane_id
   %13:v32 = const #64
   %14:v32 = mul %12, %13
@@ -167,6 +168,54 @@ TEST(LaneLoops, DoNotLoadScratchForTheWholeWave) {
   store [scratch scratch_base 4x1] %20, %1, %28
 )",
                     kStays, "  set_vgpr #4 %28\n"));
+}
+
+// Lanes stay whatever they have noted, so that the note of the iteration before is not known.
+TEST(LaneLoops, DoNotTakeNotesOfTheIterationBeforeForKnown) {
+  expect_alike(loop(3, R"(  %22:mask = phi %11, %41
+  %23:v32 = phi %3, %40
+  %24:mask = icmp.eq %9, %21
+  %25:mask = and %20, %24
+  %26:i1 = mask_any %25
+  cond_br %26, b2, b3
+block b2 preds b1
+  br b3
+block b3 preds b1 b2
+  %30:mask = phi %22, %11
+  %37:v32 = add %23, %23
+  %38:v32 = add %37, %4
+  %39:v32 = select %30, %38, %37
+  %40:v32 = select %20, %39, %23
+  store [scratch scratch_base 4x1] %20, %1, %40
+  %63:v32 = and %10, %5
+  %41:mask = icmp.ne %63, %21
+)",
+                    kStays));
+}
+
+// In the iteration before, the lanes that skip the way now may have been on it, and stay for that reason.
+TEST(LaneLoops, DoNotTakeLanesForThoseThatSkippedBefore) {
+  expect_alike(loop(
+      3, R"(  %22:mask = phi %60, %41
+  %23:v32 = phi %3, %40
+  %62:v32 = and %10, %5
+  %24:mask = icmp.ule %21, %62
+  %25:mask = and %20, %24
+  %26:i1 = mask_any %25
+  cond_br %26, b2, b3
+block b2 preds b1
+  br b3
+block b3 preds b1 b2
+  %30:mask = phi %22, %60
+  %37:v32 = add %23, %23
+  %38:v32 = add %37, %4
+  %39:v32 = select %30, %38, %37
+  %40:v32 = select %20, %39, %23
+  store [scratch scratch_base 4x1] %20, %1, %40
+  %63:v32 = and %10, %5
+  %41:mask = icmp.ne %63, %21
+)",
+      "  %42:mask = and %20, %47\n  %43:mask = and %41, %42\n  %44:mask = and %25, %42\n  %50:mask = or %43, %44\n"));
 }
 
 // A lane stores twice to one place, so that the loop is executed in lockstep from its beginning: nothing may have gone to scratch.
