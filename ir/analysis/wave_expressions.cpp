@@ -10,7 +10,7 @@
 namespace wavejit::ir {
 namespace {
 
-constexpr uint64_t kAll32 = 0xffffffff;
+constexpr unsigned kMostCost = 1'000'000;  // of expressions that cost more, too
 
 bool invariant_field(uint64_t offset) {
   return offset == offsetof(WaveState, wave_in_group) || offset == offsetof(WaveState, lds_size) ||
@@ -94,16 +94,26 @@ WaveExpressions::WaveExpressions() : nodes_(2) {
 WaveExpressions::Id WaveExpressions::intern(Node node) {
   const auto it = index_.find(node);
   if (it != index_.end()) return it->second;
-  const auto own = [](Type type) { return type.is_scalar() ? 1u : 4u; };
-  if (!node.operands.empty() && !is_sum(node)) node.cost = own(node.type);
-  for (size_t i = 0; i < node.operands.size(); ++i) {
-    const Node& operand = nodes_[node.operands[i]];
-    node.cost += operand.cost + (is_sum(node) ? (1 + (node.coefficients[i] != 1)) * own(operand.type) : 0);
+  node.cost = cost_of(node);
+  if (node.type.bits() == 32) {
+    node.maximum = maximum_of(node);
+    node.possible_bits = possible_bits_of(node);
+    node.in_lane_0 = in_lane_0_of(node);
   }
   const auto id = static_cast<Id>(nodes_.size());
   nodes_.push_back(node);
   index_.emplace(std::move(node), id);
   return id;
+}
+
+unsigned WaveExpressions::cost_of(const Node& node) const {
+  const auto own = [](Type type) { return type.is_scalar() ? 1u : 4u; };
+  uint64_t cost = node.operands.empty() || is_sum(node) ? 0 : own(node.type);
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    const Node& operand = nodes_[node.operands[i]];
+    cost += operand.cost + (is_sum(node) ? (1 + (node.coefficients[i] != 1)) * own(operand.type) : 0);
+  }
+  return static_cast<unsigned>(std::min<uint64_t>(cost, kMostCost));
 }
 
 WaveExpressions::Id WaveExpressions::leaf(Op op, Type type, uint64_t imm) {
@@ -119,8 +129,7 @@ WaveExpressions::Id WaveExpressions::computed_once(const Inst& inst) {
   return leaf(kComputedOnce, kI32, inst.id);
 }
 
-bool WaveExpressions::is_constant(Id id) const {
-  const Node& node = nodes_[id];
+bool WaveExpressions::is_constant(const Node& node) const {
   return node.op == Op::const_ || (is_sum(node) && node.operands.empty());
 }
 
@@ -195,23 +204,19 @@ std::optional<std::pair<WaveExpressions::Id, unsigned>> WaveExpressions::below_s
   return std::pair(rest, zeros);
 }
 
-std::optional<uint32_t> WaveExpressions::in_lane_0(Id id) const {
-  const Node& node = nodes_[id];
+std::optional<uint32_t> WaveExpressions::in_lane_0_of(const Node& node) const {
   if (node.op == Op::lane_id) return 0;
   if (node.op == Op::const_) return static_cast<uint32_t>(node.imm);
-  std::vector<uint32_t> operands;
-  for (const Id operand : node.operands) {
-    const std::optional<uint32_t> value = in_lane_0(operand);
-    if (!value) return std::nullopt;
-    operands.push_back(*value);
-  }
+  const auto operand = [&](size_t i) { return nodes_[node.operands[i]].in_lane_0; };
+  for (size_t i = 0; i < node.operands.size(); ++i)
+    if (!operand(i)) return std::nullopt;
   if (is_sum(node)) {
     auto sum = static_cast<uint32_t>(node.imm);
-    for (size_t i = 0; i < operands.size(); ++i) sum += operands[i] * node.coefficients[i];
+    for (size_t i = 0; i < node.operands.size(); ++i) sum += *operand(i) * node.coefficients[i];
     return sum;
   }
-  if (node.op == Op::and_ && node.type == kV32) return operands[0] & operands[1];
-  if (node.op == Op::lshr && node.type == kV32) return operands[0] >> (operands[1] % 32);
+  if (node.op == Op::and_ && node.type == kV32) return *operand(0) & *operand(1);
+  if (node.op == Op::lshr && node.type == kV32) return *operand(0) >> (*operand(1) % 32);
   return std::nullopt;
 }
 
@@ -362,9 +367,8 @@ WaveExpressions::Id WaveExpressions::make_sum(Type type, Sum sum) {
   return intern(std::move(node));
 }
 
-uint64_t WaveExpressions::maximum(Id id) const {
-  const Node& node = nodes_[id];
-  const auto operand = [&](unsigned i) { return maximum(node.operands[i]); };
+uint64_t WaveExpressions::maximum_of(const Node& node) const {
+  const auto operand = [&](size_t i) { return maximum(node.operands[i]); };
   const auto constant = [&](unsigned i) { return is_constant(node.operands[i]); };
   const auto value = [&](unsigned i) { return nodes_[node.operands[i]].imm; };
   switch (node.op) {
@@ -373,7 +377,7 @@ uint64_t WaveExpressions::maximum(Id id) const {
     case Op::add: {
       uint64_t bound = node.imm;
       for (size_t i = 0; i < node.operands.size(); ++i) {
-        const uint64_t term = operand(static_cast<unsigned>(i));
+        const uint64_t term = operand(i);
         if (term != 0 && node.coefficients[i] > kAll32 / term) return kAll32;
         bound += term * node.coefficients[i];
         if (bound > kAll32) return kAll32;
@@ -392,13 +396,11 @@ uint64_t WaveExpressions::maximum(Id id) const {
   }
 }
 
-// Of 32-bit values.
-uint64_t WaveExpressions::possible_bits(Id id) const {
-  const Node& node = nodes_[id];
-  if (is_constant(id)) return node.imm;
+uint64_t WaveExpressions::possible_bits_of(const Node& node) const {
+  if (is_constant(node)) return node.imm;
   if (is_some_number(node)) return kAll32 << node.imm & kAll32;
   if (node.op == Op::and_) return possible_bits(node.operands[0]) & possible_bits(node.operands[1]);
-  const uint64_t bits = bits_up_to(maximum(id));
+  const uint64_t bits = bits_up_to(node.maximum);
   if (!is_sum(node)) return bits;
   const auto zeros = [](uint64_t value) { return value == 0 ? 32 : std::countr_zero(value); };
   int low = zeros(node.imm);

@@ -44,13 +44,13 @@ class WaveExpressions {
   // For the sum of something that is the same in all lanes ("some number", scalars) and e: e; and the value of e in lane 0 if
   // it is constant.
   [[nodiscard]] std::optional<Id> beside_uniform_part(Id id);
-  [[nodiscard]] std::optional<uint32_t> in_lane_0(Id id) const;
+  [[nodiscard]] std::optional<uint32_t> in_lane_0(Id id) const { return nodes_[id].in_lane_0; }
   // For "some number, plus e" where e is below 2^zeros and the number is a multiple of that: e, and zeros. So the bits above
   // are the number's in all lanes.
   [[nodiscard]] std::optional<std::pair<Id, unsigned>> below_some_number(Id id);
 
   [[nodiscard]] Type type(Id id) const { return nodes_[id].type; }
-  [[nodiscard]] bool is_constant(Id id) const;
+  [[nodiscard]] bool is_constant(Id id) const { return is_constant(nodes_[id]); }
   [[nodiscard]] bool is_zero(Id id) const { return is_constant(id) && nodes_[id].imm == 0; }
   // Returns true if the value is `factor` times `term`.
   [[nodiscard]] bool is_multiple(Id id, Id term, uint32_t factor) const;
@@ -68,6 +68,7 @@ class WaveExpressions {
   Inst* materialise(Id id, const Held& held, const Read& read, const Make& make) const;
 
  private:
+  static constexpr uint64_t kAll32 = 0xffffffff;
   struct Node {
     Op op = Op::undef;  // add: `constant` plus the terms, for 32-bit types
     Type type = kNone;
@@ -75,7 +76,11 @@ class WaveExpressions {
     uint32_t attr = 0;
     std::vector<Id> operands;
     std::vector<uint32_t> coefficients;  // of the operands, when this is a sum
+    // What follows from the operands. Interning computes it once for each node, as an expression may use another one
+    // twice, which uses a third one twice, and so on.
     unsigned cost = 0;
+    uint64_t maximum = kAll32, possible_bits = kAll32;  // of 32-bit values, as is the next one
+    std::optional<uint32_t> in_lane_0{};
     bool operator<(const Node& other) const;
   };
   static constexpr Op kComputedOnce = Op::extract;  // `imm` is the instruction
@@ -91,8 +96,13 @@ class WaveExpressions {
   Id make_sum(Type type, Sum sum);
   Id masked(Type type, Id value, uint32_t mask);
   void without_differences(Sum& sum);
-  [[nodiscard]] uint64_t possible_bits(Id id) const;
-  [[nodiscard]] uint64_t maximum(Id id) const;
+  [[nodiscard]] uint64_t possible_bits(Id id) const { return nodes_[id].possible_bits; }
+  [[nodiscard]] uint64_t maximum(Id id) const { return nodes_[id].maximum; }
+  [[nodiscard]] unsigned cost_of(const Node& node) const;
+  [[nodiscard]] uint64_t maximum_of(const Node& node) const;
+  [[nodiscard]] uint64_t possible_bits_of(const Node& node) const;
+  [[nodiscard]] std::optional<uint32_t> in_lane_0_of(const Node& node) const;
+  [[nodiscard]] bool is_constant(const Node& node) const;
   [[nodiscard]] bool is_sum(const Node& node) const { return node.op == Op::add && node.type.bits() == 32; }
   [[nodiscard]] bool is_scalar_leaf(const Node& node) const {
     return node.op == Op::get_sgpr || node.op == kComputedOnce || is_some_number(node);
