@@ -75,6 +75,7 @@ constexpr Pass kPipeline[] = {
     rows::resident_rows,
     rows::matrix_order,
     rows::joined_sums,
+    rows::lane_reads,
     rows::dce,
 };
 

@@ -16,6 +16,7 @@
 
 #include "ir/analysis/dominators.h"
 #include "ir/analysis/known_bits.h"
+#include "ir/passes/frame_rows.h"
 #include "ir/passes/passes.h"
 
 namespace wavejit::ir::passes {
@@ -449,7 +450,7 @@ class RegisterArrays {
   }
 
   void rewrite() {
-    const uint64_t row = free_row();
+    const uint64_t row = free_frame_row(function_);
     const auto get = [&](Inst* index, Inst* before) { return make(Op::get_lane, kI32, {index}, row, 0, before); };
     const auto get_element = [&](Inst* element, Inst* before) {
       return get(number(members_.at(element), before), before);
@@ -495,15 +496,6 @@ class RegisterArrays {
     for (const auto& [key, select] : write.elements)
       if (const auto it = first_writes_.find(select); it != first_writes_.end() && it->second == &write) return select;
     return write.elements.begin()->second;
-  }
-  [[nodiscard]] uint64_t free_row() const {
-    uint64_t most = 0;
-    for (const auto& block : function_.blocks)
-      for (const Inst* inst : block->insts) {
-        if (inst->op == Op::set_lanes || inst->op == Op::set_lane) most = std::max(most, inst->imm / 2 + 1);
-        if (inst->op == Op::begin_streams) most = std::max(most, inst->imm / 2 + 3);
-      }
-    return 2 * most;
   }
 
   Function& function_;
