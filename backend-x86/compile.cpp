@@ -1,4 +1,4 @@
-// compile(): emitter, register allocation, machine code, fault table.
+// compile(): lowering, register allocation, machine code, fault table.
 #include <algorithm>
 #include <new>
 

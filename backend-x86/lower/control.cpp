@@ -6,6 +6,7 @@
 
 #include "backend-x86/lower/environment.h"
 #include "backend-x86/lower/memory/lane_address_code.h"
+#include "backend-x86/lower/memory/memory_access.h"
 #include "backend-x86/lower/memory/prefetch.h"
 #include "backend-x86/lower/plans/row_homes.h"
 #include "backend-x86/lower/row_homes.h"
@@ -147,7 +148,6 @@ CondCode test_mask(Lowering& ctx, const Inst& test) {
   return test.op == Op::mask_any ? ctx.isa->test_any(masks) : ctx.isa->test_all(masks);
 }
 
-// Whether the flags are still those of comparing the two, or of testing one; or the zero flag alone, if nothing else is looked at.
 bool flags_are_of(const Lowering& ctx, const Gp& a, const Operand& b, bool zero_alone) {
   constexpr unsigned kMostNodes = 12;  // looked at
   const bool tests = b.isReg() && b.id() == a.id();

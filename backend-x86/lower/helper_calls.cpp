@@ -18,9 +18,7 @@
 namespace wavejit::backend {
 
 using ir::ICmp;
-using x86::CondCode;
 
-// Spills the operands to rows, calls, and loads the result.
 void call_helper(Lowering& ctx, const Inst& inst, HelperFn function, std::span<Inst* const> operands,
                  unsigned first_chunk, unsigned chunks) {
   if (function == nullptr) return ctx.fail(inst);

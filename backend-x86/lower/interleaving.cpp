@@ -16,8 +16,7 @@ struct Cost {
   unsigned work, latency;
 };
 
-Cost cost_of(const ir::Inst& inst) {
-  using ir::Op;
+Cost cost_of(const Inst& inst) {
   const unsigned parts = inst.type.kind == ir::TypeKind::v64 ? 2 : 1;
   switch (inst.op) {
     case Op::fexp_f32:

@@ -9,11 +9,10 @@ using ir::Space;
 namespace {
 
 // What the offset is below in all lanes of the mask.
-uint64_t guard_of(const ir::Inst* mask, const ir::Inst* offset) {
-  if (mask->op == ir::Op::and_)
-    return std::min(guard_of(mask->operands[0], offset), guard_of(mask->operands[1], offset));
+uint64_t guard_of(const Inst* mask, const Inst* offset) {
+  if (mask->op == Op::and_) return std::min(guard_of(mask->operands[0], offset), guard_of(mask->operands[1], offset));
   const bool below =
-      mask->op == ir::Op::icmp && static_cast<ir::ICmp>(mask->attr) == ir::ICmp::ult && mask->operands[0] == offset;
+      mask->op == Op::icmp && static_cast<ir::ICmp>(mask->attr) == ir::ICmp::ult && mask->operands[0] == offset;
   return below && mask->operands[1]->is_const() ? mask->operands[1]->imm : uint64_t{1} << 32;
 }
 

@@ -5,9 +5,8 @@
 // which are emitted chunk by chunk, so that intermediate values die within a chunk. All other instructions are emitted
 // between segments, for all chunks at once.
 //
-// Functions that lower operations take the context as `ctx`. Plans (plans/) are made by lower() before the first
-// instruction and do not change afterwards; what changes while code is emitted has types of its own (segment.h,
-// stack_rows.h, rolled_segment.h, matrix/, scalar_values.h).
+// Plans (plans/) are made by lower() before the first instruction and do not change afterwards. What changes while code is
+// emitted has types of its own.
 #pragma once
 
 #include <functional>
@@ -39,15 +38,11 @@ struct Lowering {
   // tile: lanes that the function handles at once.
   Lowering(const ir::Function& function, lir::Builder& cc, const CompileOptions& options, unsigned tile = kWaveSize);
   ~Lowering();
-  Lowering(const Lowering&) = delete;
-  Lowering& operator=(const Lowering&) = delete;
 
   [[nodiscard]] bool on(Optimisation o) const { return options.optimisations.has(o); }
-  // The operation is not supported. The first one ends the lowering.
-  void fail(const Inst& inst, const std::string& why = {});
-  void annotate(const Inst& inst);  // in listings: the code that follows is the instruction's
-  // Emits the code of `body` in the cold section at the end of the function.
-  void cold(const std::function<void()>& body);
+  void fail(const Inst& inst, const std::string& why = {});  // the operation is not supported; the first one ends it
+  void annotate(const Inst& inst);                           // in listings: the code that follows is the instruction's
+  void cold(const std::function<void()>& body);  // its code goes to the cold section at the end of the function
 
   // --- facts about values ---
   [[nodiscard]] bool is_fused(const Inst* inst) const { return fusions.has(inst); }
@@ -64,8 +59,6 @@ struct Lowering {
     return inst->type.kind == ir::TypeKind::v64 && !lane_addresses.is_scalar(inst) ? 2 : 1;
   }
   [[nodiscard]] Place resolve(const Inst* inst) const;
-  Storage& storage(const Inst* inst);
-  x86::Reg new_register(const Inst* inst);
   x86::Reg reg(const Inst* inst, unsigned element, unsigned chunk, unsigned part);
   Vec v32(const Inst* inst, unsigned chunk);              // constants are materialised
   Operand v32_operand(const Inst* inst, unsigned chunk);  // constants as broadcast memory operands (32-bit elements)
@@ -73,8 +66,7 @@ struct Lowering {
   Vec64 v64(const Inst* inst, unsigned chunk);
   Operand v64_operand(const Inst* inst, unsigned chunk, unsigned part);
   MaskReg mask(const Inst* inst, unsigned chunk);
-  // Null if the mask is known to be full.
-  const MaskReg* mask_or_full(const Inst* inst, unsigned chunk, MaskReg& holder);
+  const MaskReg* mask_or_full(const Inst* inst, unsigned chunk, MaskReg& holder);  // null if known to be full
   Gp gp(const Inst* inst);               // constants are materialised; the caller must not write it
   Operand gp_operand(const Inst* inst);  // immediate when it fits 32 bits sign-extended
   Gp new_gp(unsigned bits) { return bits == 64 ? Gp(cc.new_gp64()) : Gp(cc.new_gp32()); }
@@ -149,10 +141,5 @@ struct Lowering {
   const std::unique_ptr<struct MatrixRows> matrix_rows;
   const std::unique_ptr<struct MatrixAccumulators> accumulators;
 };
-
-// Whether the mask is known to have all lanes.
-[[nodiscard]] inline bool is_full(const Inst* mask) {
-  return mask->is_const(~uint64_t{0});
-}
 
 }  // namespace wavejit::backend

@@ -1,6 +1,7 @@
 #include "backend-x86/lower/operations.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "backend-x86/lower/helper_calls.h"
 #include "backend-x86/lower/lane_loops.h"
@@ -22,6 +23,29 @@ namespace wavejit::backend {
 
 using ir::Effect;
 
+namespace {
+
+// A function for each kind of operation, in the order in which they are asked: false for operations of another kind.
+constexpr bool (*kChunkKinds[])(Lowering&, const Inst&, unsigned chunk) = {emit_ternary,
+                                                                           emit_simple,
+                                                                           emit_state,
+                                                                           emit_int32,
+                                                                           emit_int64,
+                                                                           emit_mask,
+                                                                           emit_float,
+                                                                           emit_float16,
+                                                                           emit_transcendental,
+                                                                           emit_convert,
+                                                                           emit_memory,
+                                                                           emit_division,
+                                                                           emit_out_of_line_chunk};
+constexpr bool (*kScalarKinds[])(Lowering&, const Inst&) = {emit_scalar_state, emit_scalar_arithmetic,
+                                                            emit_load_scalar};
+constexpr bool (*kBarrierKinds[])(Lowering&, const Inst&) = {emit_lane_loop, emit_mask_number,   emit_cross_lane,
+                                                             emit_atomic,    emit_store_of_wave, emit_out_of_line};
+
+}  // namespace
+
 Shape shape_of(const Inst& inst) {
   const ir::OpInfo& info = ir::op_info(inst.op);
   if (info.effect == Effect::control) return Shape::terminator;
@@ -40,12 +64,8 @@ void emit_chunk(Lowering& ctx, const Inst& inst, unsigned chunk) {
   ctx.cc.set_narrow(ctx.is_narrow(&inst));
   const bool loaded = inst.op == Op::splat && ctx.is_fused(inst.operands[0]);
   if (loaded) emit_load_for_all_lanes(ctx, inst, chunk);
-  const bool done = loaded || emit_ternary(ctx, inst, chunk) || emit_simple(ctx, inst, chunk) ||
-                    emit_state(ctx, inst, chunk) || emit_int32(ctx, inst, chunk) || emit_int64(ctx, inst, chunk) ||
-                    emit_mask(ctx, inst, chunk) || emit_float(ctx, inst, chunk) || emit_float16(ctx, inst, chunk) ||
-                    emit_transcendental(ctx, inst, chunk) || emit_convert(ctx, inst, chunk) ||
-                    emit_memory(ctx, inst, chunk) || emit_division(ctx, inst, chunk) ||
-                    emit_out_of_line_chunk(ctx, inst, chunk);
+  const bool done = loaded || std::any_of(std::begin(kChunkKinds), std::end(kChunkKinds),
+                                          [&](auto* kind) { return kind(ctx, inst, chunk); });
   ctx.cc.set_narrow(false);
   if (!done) ctx.fail(inst);
 }
@@ -53,13 +73,12 @@ void emit_chunk(Lowering& ctx, const Inst& inst, unsigned chunk) {
 void emit_scalar(Lowering& ctx, const Inst& inst) {
   if (inst.op == Op::const_ || inst.op == Op::undef) return;
   if (inst.op == Op::extract && !ctx.classes.is_shared(&inst)) return;
-  if (!(emit_scalar_state(ctx, inst) || emit_scalar_arithmetic(ctx, inst) || emit_load_scalar(ctx, inst)))
+  if (std::none_of(std::begin(kScalarKinds), std::end(kScalarKinds), [&](auto* kind) { return kind(ctx, inst); }))
     ctx.fail(inst);
 }
 
 void emit_barrier(Lowering& ctx, const Inst& inst) {
-  if (!(emit_lane_loop(ctx, inst) || emit_mask_number(ctx, inst) || emit_cross_lane(ctx, inst) ||
-        emit_atomic(ctx, inst) || emit_store_of_wave(ctx, inst) || emit_out_of_line(ctx, inst)))
+  if (std::none_of(std::begin(kBarrierKinds), std::end(kBarrierKinds), [&](auto* kind) { return kind(ctx, inst); }))
     ctx.fail(inst);
 }
 

@@ -87,7 +87,6 @@ bool is_rollable(const Lowering& ctx, const Inst& inst) {
 
 }  // namespace
 
-// From the LDS, by all lanes, at addresses a known distance apart: no guard, no fault, no code that knows the chunk.
 bool is_rollable_load(const Lowering& ctx, const Inst& load) {
   const ir::MemAttr& mem = load.mem;
   if (mem.form != ir::AddressForm::lds_offset || mem.bytes != 4) return false;
@@ -102,7 +101,6 @@ bool is_rollable_load(const Lowering& ctx, const Inst& load) {
          ctx.on(Optimisation::interleaved);
 }
 
-// The distance from lane to lane inside each chunk, if it is known and no address wraps around there.
 std::optional<int64_t> chunk_stride(const Lowering& ctx, const Inst& load) {
   const Inst* address = lane_operand(load);
   const unsigned wrap_free = ctx.shapes.extended(address, false).group;
@@ -197,7 +195,6 @@ void find_shared_loads(const Lowering& ctx, RolledParts& parts) {
 
 }  // namespace
 
-// Takes the instructions of the segment apart. None if the loop would be too small.
 std::optional<RolledParts> rolled_parts(const Lowering& ctx, std::span<const schedule::Node> nodes,
                                         std::span<const uint32_t> order) {
   if (ctx.pass != nullptr || !ctx.on(Optimisation::rolled_segments)) return std::nullopt;
@@ -470,7 +467,7 @@ void emit_rolled(Lowering& ctx, const RolledParts& parts) {
     });
   }
   ctx.rolled = nullptr;
-  (*ctx.halves) = {};
+  *ctx.halves = {};
   ctx.isa->keep_tables(nullptr);
   ctx.reused->uniform_pointers.clear();
   ctx.cc.add(rolled.offset, ctx.isa->bytes());
@@ -488,7 +485,6 @@ void emit_rolled(Lowering& ctx, const RolledParts& parts) {
   emit_chunks(ctx, parts.behind);
 }
 
-// The pointer of the chunk of this iteration, and what the load adds to it.
 std::pair<Gp, int32_t> rolled_pointer(Lowering& ctx, const Inst& load) {
   const RolledAddress& address = ctx.rolled->addresses.at(lane_operand(load));
   const auto [entry, inserted] = ctx.rolled->loaded_pointers.try_emplace(address.base);

@@ -20,8 +20,8 @@ constexpr uint64_t kWild = 1 << 20;
 struct KnownField {
   unsigned offset, width;
 };
-std::optional<KnownField> known_field(const ir::Inst& inst) {
-  const ir::Inst *offset = inst.operands[1], *width = inst.operands[2];
+std::optional<KnownField> known_field(const Inst& inst) {
+  const Inst *offset = inst.operands[1], *width = inst.operands[2];
   if (inst.type != ir::kI32 || !offset->is_const() || !width->is_const()) return std::nullopt;
   return KnownField{.offset = static_cast<unsigned>(offset->imm & 31), .width = static_cast<unsigned>(width->imm & 31)};
 }

@@ -67,7 +67,6 @@ bool is_zero_extended(Lowering& ctx, const Inst* value) {
 
 }  // namespace
 
-// A 64-bit register with the number, as part of an address. For code that is always executed with its block.
 Gp as_index(Lowering& ctx, const Inst* value) {
   if (const auto known = ctx.scalars->indices.find(value); known != ctx.scalars->indices.end()) return known->second;
   const Gp number = ctx.gp(value);

@@ -48,15 +48,15 @@ unsigned space_bits(Space space) {
 struct StateRange {
   uint64_t first, count;
 };
-StateRange state_range(const ir::Inst& inst) {
+StateRange state_range(const Inst& inst) {
   switch (inst.op) {
-    case ir::Op::get_sgpr:
-    case ir::Op::set_sgpr:
+    case Op::get_sgpr:
+    case Op::set_sgpr:
       return {inst.imm, 1};
-    case ir::Op::get_sgpr64:
-    case ir::Op::set_sgpr64:
-    case ir::Op::get_mask:
-    case ir::Op::set_mask:
+    case Op::get_sgpr64:
+    case Op::set_sgpr64:
+    case Op::get_mask:
+    case Op::set_mask:
       return {inst.imm, 2};
     default:
       return {0, 0};
@@ -178,7 +178,7 @@ void flush_segment(Lowering& ctx) {
   const bool matrix = !ctx.segment->insts.empty() && ir::is_matrix_op(ctx.segment->insts[0]->op);
   if (matrix) emit_matrix_segment(ctx);
   if (!matrix) emit_segment(ctx);
-  (*ctx.halves) = {};
+  *ctx.halves = {};
   for (const Inst* inst : ctx.segment->insts) {
     if (ctx.error || matrix || !is_deferred(ctx, *inst) || !ir::is_pure(inst->op)) continue;
     ctx.annotate(*inst);
@@ -222,9 +222,6 @@ void emit_chunks_in_any_order(Lowering& ctx, std::span<const Inst* const> insts)
 
 }  // namespace
 
-// Chunk after chunk. Accesses to the same bytes of the LDS stay in order: instructions in front of the second are emitted
-// for all chunks first. Accesses to different bytes have no order, as nobody but the waves of the work-group sees the
-// LDS, and these do not run meanwhile.
 void emit_chunks(Lowering& ctx, std::span<const Inst* const> insts) {
   std::vector<LdsAccess> accesses;
   for (size_t i = 0; i < insts.size(); ++i) {

@@ -18,14 +18,12 @@ namespace {
 // What instructions read and write besides values: numbers behind those of the function's values.
 enum OtherPlace : uint32_t { kMemory, kState, kRows };
 
-bool is_access(const ir::Inst& inst) {
-  using ir::Op;
+bool is_access(const Inst& inst) {
   return inst.op == Op::load || inst.op == Op::load_edges || inst.op == Op::store || inst.op == Op::store_edges;
 }
 
 }  // namespace
 
-// Calls visit(place) for each value whose registers the instruction reads, or one that is emitted with it.
 void for_each_read(const Lowering& ctx, const Inst& inst, const std::function<void(const Inst*)>& visit) {
   for (const Inst* operand : inst.operands) {
     const bool of_load = operand->op == Op::pack64 && ctx.wide->absorbed[operand->id];
@@ -39,7 +37,6 @@ void for_each_read(const Lowering& ctx, const Inst& inst, const std::function<vo
     visit(ctx.resolve(ctx.wide->values[inst.id].pairs[0]).inst);
 }
 
-// Calls visit(value) for each value that the emitted instruction makes: itself, or 64-bit values that a load takes as wholes.
 void for_each_result(const Lowering& ctx, const Inst& inst, const std::function<void(const Inst*)>& visit) {
   if (inst.op == Op::load && ctx.wide->values[inst.id].any()) {
     for (const Inst* whole : ctx.wide->values[inst.id].pairs)
@@ -49,9 +46,7 @@ void for_each_result(const Lowering& ctx, const Inst& inst, const std::function<
   }
 }
 
-// The same instructions, with reads of VGPRs in front of their first users: a value that waits does so in its row of the wave
-// state, not in a spill slot.
-std::vector<const ir::Inst*> with_late_reads(const Lowering& ctx, std::span<const Inst* const> insts) {
+std::vector<const Inst*> with_late_reads(const Lowering& ctx, std::span<const Inst* const> insts) {
   std::vector<const Inst*> order;
   std::map<uint64_t, std::vector<const Inst*>> waiting;  // by row
   order.reserve(insts.size());
@@ -81,7 +76,7 @@ std::vector<const ir::Inst*> with_late_reads(const Lowering& ctx, std::span<cons
 namespace {
 
 // The operand to which the instruction adds a term in place, or none.
-const ir::Inst* sum_operand(const Lowering& ctx, const Inst& inst) {
+const Inst* sum_operand(const Lowering& ctx, const Inst& inst) {
   const auto in_place = [&](const Inst* operand) {
     return operand->users.size() == 1 && operand->type == inst.type && !operand->is_const() && !ctx.is_fused(operand) &&
            !ctx.is_invariant(operand) && !ctx.lane_addresses.is_scalar(operand);

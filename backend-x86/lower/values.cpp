@@ -16,6 +16,47 @@ namespace wavejit::backend {
 
 using ir::TypeKind;
 
+namespace {
+
+Storage& storage(Lowering& ctx, const Inst* inst) {
+  if (ctx.rolled != nullptr && ctx.rolled->local.contains(inst->id)) {
+    Storage& s = ctx.rolled->values[inst->id];
+    if (s.regs.empty()) {
+      s.invariant = true;  // one chunk at a time
+      s.regs.resize(inst->type.count * ctx.parts(inst));
+    }
+    return s;
+  }
+  const bool local = ctx.pass != nullptr && (ctx.pass->local[inst->id] || ctx.pass->region->contains(inst->parent));
+  Storage& s = local ? ctx.pass->values[inst->id] : ctx.values[inst->id];
+  if (!s.regs.empty()) return s;
+  s.invariant = inst->type.is_scalar() || ctx.invariant[inst->id];
+  s.regs.resize(inst->type.count * ctx.parts(inst) * (s.invariant ? 1 : ctx.chunks));
+  return s;
+}
+
+x86::Reg new_register(Lowering& ctx, const Inst* inst) {
+  if (ctx.lane_addresses.is_scalar(inst)) return ctx.new_gp(inst->type.bits());
+  switch (inst->type.kind) {
+    case TypeKind::i1:
+    case TypeKind::i32:
+      return ctx.cc.new_gp32();
+    case TypeKind::i64:
+      return ctx.cc.new_gp64();
+    case TypeKind::mask:
+      return ctx.isa->mask();
+    case TypeKind::v32:
+    case TypeKind::v64:
+      return ctx.isa->vec();
+    case TypeKind::none:
+      break;
+  }
+  WAVEJIT_CHECK(false, "a value without a type");
+  return {};
+}
+
+}  // namespace
+
 // `extract` has no registers of its own unless it shares those of a phi: it names an element of the tuple.
 Place Lowering::resolve(const Inst* inst) const {
   if (inst->op == Op::extract && !classes.is_shared(inst)) {
@@ -30,48 +71,11 @@ bool Lowering::is_invariant(const Inst* inst) const {
   return backend::is_invariant(*this, invariant, inst);
 }
 
-Storage& Lowering::storage(const Inst* inst) {
-  if (rolled != nullptr && rolled->local.contains(inst->id)) {
-    Storage& s = rolled->values[inst->id];
-    if (s.regs.empty()) {
-      s.invariant = true;  // one chunk at a time
-      s.regs.resize(inst->type.count * parts(inst));
-    }
-    return s;
-  }
-  const bool local = pass != nullptr && (pass->local[inst->id] || pass->region->contains(inst->parent));
-  Storage& s = local ? pass->values[inst->id] : values[inst->id];
-  if (!s.regs.empty()) return s;
-  s.invariant = inst->type.is_scalar() || invariant[inst->id];
-  s.regs.resize(inst->type.count * parts(inst) * (s.invariant ? 1 : chunks));
-  return s;
-}
-
-x86::Reg Lowering::new_register(const Inst* inst) {
-  if (lane_addresses.is_scalar(inst)) return new_gp(inst->type.bits());
-  switch (inst->type.kind) {
-    case TypeKind::i1:
-    case TypeKind::i32:
-      return cc.new_gp32();
-    case TypeKind::i64:
-      return cc.new_gp64();
-    case TypeKind::mask:
-      return isa->mask();
-    case TypeKind::v32:
-    case TypeKind::v64:
-      return isa->vec();
-    case TypeKind::none:
-      break;
-  }
-  WAVEJIT_CHECK(false, "a value without a type");
-  return {};
-}
-
 x86::Reg Lowering::reg(const Inst* inst, unsigned element, unsigned chunk, unsigned part) {
-  Storage& s = storage(inst);
+  Storage& s = storage(*this, inst);
   const unsigned index = (element * (s.invariant ? 1 : chunks) + (s.invariant ? 0 : chunk)) * parts(inst) + part;
   WAVEJIT_CHECK(index < s.regs.size(), "%{} has no register {}", inst->id, index);
-  if (!s.regs[index].isValid()) s.regs[index] = new_register(inst);
+  if (!s.regs[index].isValid()) s.regs[index] = new_register(*this, inst);
   return s.regs[index];
 }
 
@@ -83,14 +87,14 @@ void Lowering::take_over(const Inst& inst, const Inst* operand, unsigned chunk) 
   if (classes.is_shared(operand) || classes.is_shared(&inst) || is_fused(operand) || is_fused(&inst)) return;
   // A load that makes two values may be emitted again for the other one.
   if (operand->op == Op::pack64 && wide->absorbed[operand->id]) return;
-  const Storage &from = storage(operand), &to = storage(&inst);
+  const Storage &from = storage(*this, operand), &to = storage(*this, &inst);
   if (from.invariant != to.invariant || from.regs.size() != to.regs.size()) return;
   const unsigned index = (from.invariant ? 0 : chunk) * parts(&inst);
   if (parts(&inst) == 2 && from.regs[index] == from.regs[index + 1]) return;  // alike64()
   for (unsigned part = 0; part < parts(&inst); ++part) {
     if (to.regs[index + part].isValid() || !from.regs[index + part].isValid()) return;
   }
-  Storage& mine = storage(&inst);
+  Storage& mine = storage(*this, &inst);
   for (unsigned part = 0; part < parts(&inst); ++part) mine.regs[index + part] = from.regs[index + part];
 }
 
@@ -207,9 +211,9 @@ Vec64 Lowering::dst64(const Inst& inst, unsigned chunk) {
 // For a value that all lanes of the chunk share: one register for both parts, unless they have registers already.
 Vec64 Lowering::alike64(const Inst& inst, unsigned chunk) {
   if (!classes.is_shared(&inst)) {
-    Storage& s = storage(&inst);
+    Storage& s = storage(*this, &inst);
     x86::Reg* const parts = &s.regs[(s.invariant ? 0 : chunk) * 2];
-    if (!parts[0].isValid() && !parts[1].isValid()) parts[0] = parts[1] = new_register(&inst);
+    if (!parts[0].isValid() && !parts[1].isValid()) parts[0] = parts[1] = new_register(*this, &inst);
   }
   return dst64(inst, chunk);
 }

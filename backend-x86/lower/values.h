@@ -1,6 +1,7 @@
 // Where IR values live while a function is lowered.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "backend-x86/lower/host_code.h"
@@ -8,6 +9,11 @@
 #include "ir/function.h"
 
 namespace wavejit::backend {
+
+// Whether the mask is known to have all lanes.
+[[nodiscard]] inline bool is_full(const ir::Inst* mask) {
+  return mask->is_const(~uint64_t{0});
+}
 
 struct Storage {
   std::vector<x86::Reg> regs;  // made when they are first used

@@ -42,7 +42,7 @@ std::vector<MatrixProduct> matrix_products(const Lowering& ctx, std::span<const 
   const auto in_one_place = [&](const Inst* a, const Inst* b) {
     const auto first = ctx.homes->resident_sums.find(a), second = ctx.homes->resident_sums.find(b);
     if (first == ctx.homes->resident_sums.end() || second == ctx.homes->resident_sums.end()) return first == second;
-    return ctx.homes->homes.at(a).block.offset() == ctx.homes->homes.at(b).block.offset();
+    return ctx.homes->all.at(a).block.offset() == ctx.homes->all.at(b).block.offset();
   };
   std::vector<MatrixProduct> products;
   for (const Inst* inst : insts) {

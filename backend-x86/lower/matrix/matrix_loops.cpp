@@ -13,8 +13,6 @@
 
 namespace wavejit::backend {
 
-using ir::MatrixForm;
-
 namespace {
 
 constexpr size_t kMaxTiles = 64;   // as many distances as the pool takes

@@ -44,7 +44,7 @@ std::vector<MatrixBatch> matrix_batches(const Lowering& ctx, const ir::Block& bl
 
 // Rows that the same chains of products read, in the order in which they read them: chains then differ by a constant
 // distance, whatever the order of their products in the guest's code, and can be worked through in one loop.
-std::vector<const ir::Inst*> matrix_row_order(const Lowering& ctx, const MatrixBatch& batch) {
+std::vector<const Inst*> matrix_row_order(const Lowering& ctx, const MatrixBatch& batch) {
   const std::vector<MatrixProduct> products = matrix_products(ctx, batch.products);
   const MatrixChains chains = matrix_chains(ctx, products);
   std::map<const Inst*, std::set<std::pair<size_t, bool>>> readers;  // chains, and whether as B
@@ -73,7 +73,7 @@ std::vector<const ir::Inst*> matrix_row_order(const Lowering& ctx, const MatrixB
 
 // The instruction behind which all of a chunk of the row is in its registers; null if that is not the moment to store
 // it.
-const ir::Inst* maker_of_row(const Lowering& ctx, const Inst& row) {
+const Inst* maker_of_row(const Lowering& ctx, const Inst& row) {
   if (!ctx.on(Optimisation::matrix_rows)) return nullptr;
   if (row.is_const() || row.op == Op::undef || row.op == Op::lane_id || row.op == Op::phi) return nullptr;
   const Inst* maker = &row;
@@ -152,7 +152,6 @@ void store_matrix_row(Lowering& ctx, const Mem& place, const Inst& row, unsigned
 
 }  // namespace
 
-// In front of the products, which do not change the rows.
 void store_matrix_rows(Lowering& ctx, const Inst& inst) {
   if (ctx.tile != kWaveSize) return ctx.fail(inst, "needs all lanes");
   MatrixBatch& batch = ctx.matrix_rows->batches[ctx.matrix_rows->batch_of.at(&inst)];

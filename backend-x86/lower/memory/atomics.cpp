@@ -14,27 +14,17 @@ using ir::AtomicOp;
 using ir::Space;
 using x86::CondCode;
 
-AtomicAccess::AtomicAccess(Lowering& ctx, const ir::Inst& inst)
-    : ctx_(ctx),
-      isa_(*ctx.isa),
-      cc_(ctx.cc),
-      inst_(inst),
-      mem_(inst.mem),
-      wide_(inst.mem.bytes == 8),
-      two_(ir::has_two_operands(inst.mem.atomic_op)) {}
+AtomicAccess::AtomicAccess(Lowering& lowering, const Inst& atomic)
+    : ctx(lowering),
+      isa(*ctx.isa),
+      cc(ctx.cc),
+      inst(atomic),
+      mem(inst.mem),
+      wide(mem.bytes == 8),
+      two(ir::has_two_operands(mem.atomic_op)) {}
 
-void AtomicAccess::emit() {
-  if (mem_.bytes != 4 && !wide_) return ctx_.fail(inst_, "element size");
-  if (mem_.space == Space::scratch) return ctx_.fail(inst_, "scratch");
-  if (is_uniform()) {
-    uniform();
-  } else {
-    each_lane();
-  }
-}
-
-bool AtomicAccess::is_compare() const {
-  switch (mem_.atomic_op) {
+bool is_compare(const AtomicAccess& atomic) {
+  switch (atomic.mem.atomic_op) {
     case AtomicOp::smin:
     case AtomicOp::smax:
     case AtomicOp::umin:
@@ -45,329 +35,344 @@ bool AtomicAccess::is_compare() const {
   }
 }
 
-std::vector<MaskReg> AtomicAccess::masks() {
+std::vector<MaskReg> lane_masks(AtomicAccess& atomic) {
   std::vector<MaskReg> all;
-  all.reserve(ctx_.chunks);
-  for (unsigned c = 0; c < ctx_.chunks; ++c) all.push_back(ctx_.mask(lanes(), c));
+  all.reserve(atomic.ctx.chunks);
+  for (unsigned c = 0; c < atomic.ctx.chunks; ++c) all.push_back(atomic.ctx.mask(atomic.lanes(), c));
   return all;
 }
 
-Gp AtomicAccess::scalar(const ir::Inst* value) {
-  if (value->is_const() || value->op == ir::Op::undef) {
-    const Gp d = gp();
+Gp scalar_operand(AtomicAccess& atomic, const Inst* value) {
+  if (value->is_const() || value->op == Op::undef) {
+    const Gp d = atomic.gp();
     const uint64_t bits = value->is_const() ? value->imm : 0;
-    if (wide_) {
-      cc_.mov(d, bits);
+    if (atomic.wide) {
+      atomic.cc.mov(d, bits);
     } else {
-      cc_.mov(d, static_cast<uint32_t>(bits));
+      atomic.cc.mov(d, static_cast<uint32_t>(bits));
     }
     return d;
   }
-  const bool splat = value->op == ir::Op::splat || value->op == ir::Op::splat64;
-  if (splat && !ctx_.classes.is_shared(value->operands[0])) return ctx_.gp(value->operands[0]);
-  const Gp d = gp();
-  if (wide_) {
-    isa_.low64(d, ctx_.v64(value, 0).part[0]);
+  const bool splat = value->op == Op::splat || value->op == Op::splat64;
+  if (splat && !atomic.ctx.classes.is_shared(value->operands[0])) return atomic.ctx.gp(value->operands[0]);
+  const Gp d = atomic.gp();
+  if (atomic.wide) {
+    atomic.isa.low64(d, atomic.ctx.v64(value, 0).part[0]);
   } else {
-    isa_.low32(d, ctx_.v32(value, 0));
+    atomic.isa.low32(d, atomic.ctx.v32(value, 0));
   }
   return d;
 }
 
-void AtomicAccess::mark(bool misaligned) {
-  ctx_.faults.mark({.guest_pc = inst_.guest_pc,
-                    .first_lane = 0,
-                    .lanes = kWaveSize,
-                    .element_bytes = mem_.bytes,
-                    .write = true,
-                    .lane_in_state = !in_lds(),
-                    .misaligned = misaligned});
+void mark_fault(AtomicAccess& atomic, bool misaligned) {
+  atomic.ctx.faults.mark({.guest_pc = atomic.inst.guest_pc,
+                          .first_lane = 0,
+                          .lanes = kWaveSize,
+                          .element_bytes = atomic.mem.bytes,
+                          .write = true,
+                          .lane_in_state = !atomic.in_lds(),
+                          .misaligned = misaligned});
 }
 
 // x86 would do what the hardware does not; an address with the wrong bit 63 makes it fault.
-void AtomicAccess::check_alignment(const Gp& address, unsigned bytes) {
-  const Label misaligned = cc_.new_label(), go_on = cc_.new_label();
-  cc_.test(address.r8(), bytes - 1);
-  cc_.jnz(misaligned);
-  cc_.bind(go_on);
-  ctx_.cold([this, address, misaligned, go_on] {
-    cc_.bind(misaligned);
-    const Gp wrong = cc_.new_gp64(), value = cc_.new_gp32();
-    cc_.mov(wrong, address);
-    cc_.btc(wrong, 63);
-    mark(true);
-    cc_.mov(value, x86::ptr(wrong, 0, 4));
-    cc_.jmp(go_on);
+void check_alignment(AtomicAccess& atomic, const Gp& address, unsigned bytes) {
+  const Label misaligned = atomic.cc.new_label(), go_on = atomic.cc.new_label();
+  atomic.cc.test(address.r8(), bytes - 1);
+  atomic.cc.jnz(misaligned);
+  atomic.cc.bind(go_on);
+  atomic.ctx.cold([&] {
+    atomic.cc.bind(misaligned);
+    const Gp wrong = atomic.cc.new_gp64(), value = atomic.cc.new_gp32();
+    atomic.cc.mov(wrong, address);
+    atomic.cc.btc(wrong, 63);
+    mark_fault(atomic, true);
+    atomic.cc.mov(value, x86::ptr(wrong, 0, 4));
+    atomic.cc.jmp(go_on);
   });
 }
 
-void AtomicAccess::check_alignment() {
-  if (!mem_.aligned) return;
-  const Gp address = cc_.new_gp64();
-  Mem at = memory_;
+void check_alignment(AtomicAccess& atomic) {
+  if (!atomic.mem.aligned) return;
+  const Gp address = atomic.cc.new_gp64();
+  Mem at = atomic.memory;
   at.setSize(0);
-  cc_.lea(address, at);
-  check_alignment(address, mem_.bytes);
+  atomic.cc.lea(address, at);
+  check_alignment(atomic, address, atomic.mem.bytes);
 }
 
-void AtomicAccess::set_fault_lane(const Gp& lane) {
+void set_fault_lane(AtomicAccess& atomic, const Gp& lane) {
   // LDS accesses beyond its size are not in the mask.
-  if (!in_lds()) cc_.mov(ctx_.wave_field(offsetof(WaveState, fault_lane), 4), lane.r32());
+  if (!atomic.in_lds()) atomic.cc.mov(atomic.ctx.wave_field(offsetof(WaveState, fault_lane), 4), lane.r32());
 }
 
 // --- rows ---
 
-AtomicAccess::Source AtomicAccess::stage(const ir::Inst* value, std::optional<Mem>& slot) {
-  if (value->is_const() || value->op == ir::Op::undef || ctx_.is_uniform(value)) return {scalar(value), {}};
-  const Mem row = ctx_.scratch_row(slot, ctx_.tile * 8);
-  for (unsigned c = 0; c < ctx_.chunks; ++c) {
-    const Mem at = row.cloneAdjusted(c * isa_.bytes() * (wide_ ? 2 : 1));
-    if (wide_) {
-      isa_.store_row64(at, ctx_.v64(value, c));
+AtomicSource stage_operand(AtomicAccess& atomic, const Inst* value, std::optional<Mem>& slot) {
+  if (value->is_const() || value->op == Op::undef || atomic.ctx.is_uniform(value))
+    return {scalar_operand(atomic, value), {}};
+  const Mem row = atomic.ctx.scratch_row(slot, atomic.ctx.tile * 8);
+  for (unsigned c = 0; c < atomic.ctx.chunks; ++c) {
+    const Mem at = row.cloneAdjusted(c * atomic.isa.bytes() * (atomic.wide ? 2 : 1));
+    if (atomic.wide) {
+      atomic.isa.store_row64(at, atomic.ctx.v64(value, c));
     } else {
-      isa_.store_row32(at, ctx_.v32(value, c));
+      atomic.isa.store_row32(at, atomic.ctx.v32(value, c));
     }
   }
   return {std::nullopt, row};
 }
 
-Gp AtomicAccess::stage_addresses() {
-  addresses_ = ctx_.scratch_row(ctx_.rows->atomic_addresses, ctx_.tile * 8);
-  int64_t disp = mem_.imm;
-  narrow_addresses_ = mem_.form != AddressForm::vector64;
-  if (narrow_addresses_) {
-    const bool lds = mem_.form == AddressForm::lds_offset;
-    const ir::Inst* offset = mem_.form == AddressForm::base_only ? nullptr : inst_.operands[lds ? 1 : 2];
+namespace {
+
+Gp stage_atomic_addresses(AtomicAccess& atomic) {
+  atomic.addresses = atomic.ctx.scratch_row(atomic.ctx.rows->atomic_addresses, atomic.ctx.tile * 8);
+  int64_t disp = atomic.mem.imm;
+  atomic.narrow_addresses = atomic.mem.form != AddressForm::vector64;
+  if (atomic.narrow_addresses) {
+    const bool lds = atomic.mem.form == AddressForm::lds_offset;
+    const Inst* offset = atomic.mem.form == AddressForm::base_only ? nullptr : atomic.inst.operands[lds ? 1 : 2];
     if (lds) {
-      base_ = cc_.new_gp64();
-      cc_.mov(base_, ctx_.wave_field(offsetof(WaveState, lds_base), 8));
+      atomic.base = atomic.cc.new_gp64();
+      atomic.cc.mov(atomic.base, atomic.ctx.wave_field(offsetof(WaveState, lds_base), 8));
     } else {
-      base_ = ctx_.gp(inst_.operands[1]);
+      atomic.base = atomic.ctx.gp(atomic.inst.operands[1]);
     }
     if (disp != static_cast<int32_t>(disp)) {
-      const Gp sum = cc_.new_gp64();
-      cc_.mov(sum, disp);
-      cc_.add(sum, base_);
-      base_ = sum;
+      const Gp sum = atomic.cc.new_gp64();
+      atomic.cc.mov(sum, disp);
+      atomic.cc.add(sum, atomic.base);
+      atomic.base = sum;
       disp = 0;
     }
-    disp_ = static_cast<int32_t>(disp);
-    for (unsigned c = 0; c < ctx_.chunks; ++c) {
-      isa_.store_row32(addresses_.cloneAdjusted(c * isa_.bytes()), offset ? ctx_.v32(offset, c) : isa_.const32(0));
+    atomic.disp = static_cast<int32_t>(disp);
+    for (unsigned c = 0; c < atomic.ctx.chunks; ++c) {
+      atomic.isa.store_row32(atomic.addresses.cloneAdjusted(c * atomic.isa.bytes()),
+                             offset ? atomic.ctx.v32(offset, c) : atomic.isa.const32(0));
     }
     return {};
   }
-  const bool flat = mem_.space == Space::flat;
+  const bool flat = atomic.mem.space == Space::flat;
   const bool add = flat || disp != static_cast<int32_t>(disp);
   Gp delta, number;
   if (add) {
-    delta = cc_.new_gp64();
-    cc_.mov(delta, disp);
+    delta = atomic.cc.new_gp64();
+    atomic.cc.mov(delta, disp);
     disp = 0;
   }
-  disp_ = static_cast<int32_t>(disp);
-  for (unsigned c = 0; c < ctx_.chunks; ++c) {
-    Vec64 address = ctx_.v64(inst_.operands[1], c);
+  atomic.disp = static_cast<int32_t>(disp);
+  for (unsigned c = 0; c < atomic.ctx.chunks; ++c) {
+    Vec64 address = atomic.ctx.v64(atomic.inst.operands[1], c);
     if (add) {
-      Vec splat = isa_.vec();
-      isa_.splat64(splat, delta);
+      Vec splat = atomic.isa.vec();
+      atomic.isa.splat64(splat, delta);
       // Not as one braced assignment: gcc 12 builds the new parts in place, on top of the operands.
-      const Vec low = isa_.make(I::kIdVpaddq, address.part[0], splat),
-                high = isa_.make(I::kIdVpaddq, address.part[1], splat);
+      const Vec low = atomic.isa.make(I::kIdVpaddq, address.part[0], splat),
+                high = atomic.isa.make(I::kIdVpaddq, address.part[1], splat);
       address = {{low, high}};
     }
     if (flat) {
-      MaskReg active = isa_.mask();
-      isa_.mov_mask(active, ctx_.mask(lanes(), c));
-      if (wide_) {
-        Vec high = isa_.vec();
-        isa_.hi32(high, address);
-        const Gp part = cc_.new_gp64();
-        cc_.mov(part.r32(), isa_.mask_bits(cmp(ctx_, ir::ICmp::eq, high, isa_.c32(kPrivateApertureHi))));
+      MaskReg active = atomic.isa.mask();
+      atomic.isa.mov_mask(active, atomic.ctx.mask(atomic.lanes(), c));
+      if (atomic.wide) {
+        Vec high = atomic.isa.vec();
+        atomic.isa.hi32(high, address);
+        const Gp part = atomic.cc.new_gp64();
+        atomic.cc.mov(part.r32(),
+                      atomic.isa.mask_bits(cmp(atomic.ctx, ir::ICmp::eq, high, atomic.isa.c32(kPrivateApertureHi))));
         if (c == 0) {
-          private_ = part;
+          atomic.scratch_lanes = part;
         } else {
-          cc_.shl(part, c * isa_.lanes);
-          cc_.or_(private_, part);
+          atomic.cc.shl(part, c * atomic.isa.lanes);
+          atomic.cc.or_(atomic.scratch_lanes, part);
         }
       }
-      address = resolve_flat(ctx_, address, mem_.bytes, c * isa_.lanes, active);
-      const Gp part = cc_.new_gp64();
-      cc_.mov(part.r32(), isa_.mask_bits(active));
+      address = resolve_flat(atomic.ctx, address, atomic.mem.bytes, c * atomic.isa.lanes, active);
+      const Gp part = atomic.cc.new_gp64();
+      atomic.cc.mov(part.r32(), atomic.isa.mask_bits(active));
       if (c == 0) {
         number = part;
       } else {
-        cc_.shl(part, c * isa_.lanes);
-        cc_.or_(number, part);
+        atomic.cc.shl(part, c * atomic.isa.lanes);
+        atomic.cc.or_(number, part);
       }
     }
-    isa_.store_row64(addresses_.cloneAdjusted(c * isa_.bytes() * 2), address);
+    atomic.isa.store_row64(atomic.addresses.cloneAdjusted(c * atomic.isa.bytes() * 2), address);
   }
-  if (private_.isValid()) {
-    cc_.and_(private_, number);
-    cc_.xor_(number, private_);
+  if (atomic.scratch_lanes.isValid()) {
+    atomic.cc.and_(atomic.scratch_lanes, number);
+    atomic.cc.xor_(number, atomic.scratch_lanes);
   }
   return number;
 }
 
 // In scratch the halves of 64 bits are in rows of their own. Nobody else sees them.
-void AtomicAccess::private_lanes() {
-  if (!private_.isValid()) return;
-  const Label some = cc_.new_label(), join = cc_.new_label();
-  cc_.test(private_, private_);
-  cc_.jnz(some);
-  cc_.bind(join);
-  ctx_.cold([&] {
-    cc_.bind(some);
-    loop_over(private_, [&](const Gp& index, unsigned more) {
-      set_fault_lane(index);
-      const Gp at = cc_.new_gp64(), old = gp(), high = gp();
-      cc_.mov(at, cell(addresses_, index, more, 8));
-      if (mem_.aligned) check_alignment(at, 4);
+void private_lanes(AtomicAccess& atomic) {
+  if (!atomic.scratch_lanes.isValid()) return;
+  const Label some = atomic.cc.new_label(), join = atomic.cc.new_label();
+  atomic.cc.test(atomic.scratch_lanes, atomic.scratch_lanes);
+  atomic.cc.jnz(some);
+  atomic.cc.bind(join);
+  atomic.ctx.cold([&] {
+    atomic.cc.bind(some);
+    loop_over(atomic, atomic.scratch_lanes, [&](const Gp& index, unsigned more) {
+      set_fault_lane(atomic, index);
+      const Gp at = atomic.cc.new_gp64(), old = atomic.gp(), high = atomic.gp();
+      atomic.cc.mov(at, cell_of(atomic.addresses, index, more, 8));
+      if (atomic.mem.aligned) check_alignment(atomic, at, 4);
       const Mem low_half = x86::ptr(at, 0, 4), high_half = x86::ptr(at, sizeof(uint32_t[kWaveSize]), 4);
-      mark();
-      cc_.mov(old.r32(), low_half);
-      mark();
-      cc_.mov(high.r32(), high_half);
-      cc_.shl(high, 32);
-      cc_.or_(old, high);
-      const Gp value = value_of(first_, index, more);
-      const Gp updated = combine(old, value, two_ ? value_of(second_, index, more) : Gp());
-      mark();
-      cc_.mov(low_half, updated.r32());
-      cc_.mov(high, updated);
-      cc_.shr(high, 32);
-      mark();
-      cc_.mov(high_half, high.r32());
-      if (wants_result()) cc_.mov(cell(results_, index, more, 8), old);
+      mark_fault(atomic);
+      atomic.cc.mov(old.r32(), low_half);
+      mark_fault(atomic);
+      atomic.cc.mov(high.r32(), high_half);
+      atomic.cc.shl(high, 32);
+      atomic.cc.or_(old, high);
+      const Gp value = value_of(atomic, atomic.first, index, more);
+      const Gp updated =
+          combine_values(atomic, old, value, atomic.two ? value_of(atomic, atomic.second, index, more) : Gp());
+      mark_fault(atomic);
+      atomic.cc.mov(low_half, updated.r32());
+      atomic.cc.mov(high, updated);
+      atomic.cc.shr(high, 32);
+      mark_fault(atomic);
+      atomic.cc.mov(high_half, high.r32());
+      if (atomic.wants_result()) atomic.cc.mov(cell_of(atomic.results, index, more, 8), old);
     });
-    cc_.jmp(join);
+    atomic.cc.jmp(join);
   });
 }
 
-void AtomicAccess::zero_results() {
-  if (!wants_result()) return;
-  const unsigned bytes = ctx_.tile * mem_.bytes;
-  for (unsigned at = 0; at < bytes; at += isa_.bytes())
-    isa_.store(results_.cloneAdjusted(at), isa_.const32(0), nullptr);
+}  // namespace
+
+void zero_atomic_results(AtomicAccess& atomic) {
+  if (!atomic.wants_result()) return;
+  const unsigned bytes = atomic.ctx.tile * atomic.mem.bytes;
+  for (unsigned at = 0; at < bytes; at += atomic.isa.bytes())
+    atomic.isa.store(atomic.results.cloneAdjusted(at), atomic.isa.const32(0), nullptr);
 }
 
-void AtomicAccess::load_results() {
-  if (!wants_result()) return;
-  for (unsigned c = 0; c < ctx_.chunks; ++c) {
-    if (wide_) {
-      isa_.load_row64(ctx_.dst64(inst_, c), results_.cloneAdjusted(c * isa_.bytes() * 2));
+void load_results(AtomicAccess& atomic) {
+  if (!atomic.wants_result()) return;
+  for (unsigned c = 0; c < atomic.ctx.chunks; ++c) {
+    if (atomic.wide) {
+      atomic.isa.load_row64(atomic.ctx.dst64(atomic.inst, c), atomic.results.cloneAdjusted(c * atomic.isa.bytes() * 2));
     } else {
-      isa_.load(ctx_.dst(inst_, c), results_.cloneAdjusted(c * isa_.bytes()), nullptr);
+      atomic.isa.load(atomic.ctx.dst(atomic.inst, c), atomic.results.cloneAdjusted(c * atomic.isa.bytes()), nullptr);
     }
   }
 }
 
-Mem AtomicAccess::cell(const Mem& row, const Gp& index, unsigned more, unsigned bytes) const {
+Mem cell_of(const Mem& row, const Gp& index, unsigned more, unsigned bytes) {
   Mem m = row.cloneAdjusted(more * bytes);
   m.setIndex(index, bytes == 8 ? 3 : 2);
   m.setSize(bytes);
   return m;
 }
 
-Gp AtomicAccess::value_of(const Source& source, const Gp& index, unsigned more) {
+Gp value_of(AtomicAccess& atomic, const AtomicSource& source, const Gp& index, unsigned more) {
   if (source.scalar) return *source.scalar;
-  const Gp d = gp();
-  cc_.mov(d, cell(source.row, index, more, mem_.bytes));
+  const Gp d = atomic.gp();
+  atomic.cc.mov(d, cell_of(source.row, index, more, atomic.mem.bytes));
   return d;
 }
 
 // --- loops ---
 
-void AtomicAccess::each_lane() {
-  const Gp resolved = stage_addresses();
-  first_ = stage(data_operand(0), ctx_.rows->atomic_data);
-  if (two_) second_ = stage(data_operand(1), ctx_.rows->atomic_second);
-  if (wants_result()) results_ = ctx_.scratch_row(ctx_.rows->atomic_results, ctx_.tile * 8);
-  const auto some = [&](const Gp& number) {
-    zero_results();
-    loop_over(number, [&](const Gp& index, unsigned more) {
-      set_fault_lane(index);
-      one_lane(index, more);
-    });
-  };
-  if (!in_lds()) {
-    some(resolved.isValid() ? resolved : mask_to_number(ctx_, lanes()));
-    private_lanes();
-    return load_results();
-  }
-  const auto all = [&] { loop_over_all([&](const Gp& index, unsigned more) { one_lane(index, more); }); };
-  if (is_full(lanes())) {
-    all();
-    return load_results();
-  }
-  const Label partial = cc_.new_label(), join = cc_.new_label();
-  cc_.j(x86::negateCond(isa_.test_all(masks())), partial);
-  all();
-  cc_.bind(join);
-  ctx_.cold([&] {
-    cc_.bind(partial);
-    some(mask_to_number(ctx_, lanes()));
-    cc_.jmp(join);
-  });
-  load_results();
-}
+namespace {
 
-void AtomicAccess::one_lane(const Gp& index, unsigned more) {
-  const Gp at = cc_.new_gp64();
-  if (narrow_addresses_) {
-    cc_.mov(at.r32(), cell(addresses_, index, more, 4));
-    memory_ = x86::ptr(base_, at, 0, disp_, mem_.bytes);
-    check_alignment();
+void one_lane(AtomicAccess& atomic, const Gp& index, unsigned more) {
+  const Gp at = atomic.cc.new_gp64();
+  if (atomic.narrow_addresses) {
+    atomic.cc.mov(at.r32(), cell_of(atomic.addresses, index, more, 4));
+    atomic.memory = x86::ptr(atomic.base, at, 0, atomic.disp, atomic.mem.bytes);
+    check_alignment(atomic);
   } else {
-    cc_.mov(at, cell(addresses_, index, more, 8));
-    memory_ = x86::ptr(at, disp_, mem_.bytes);
-    if (mem_.aligned && disp_ % mem_.bytes == 0) {
-      check_alignment(at, mem_.bytes);
+    atomic.cc.mov(at, cell_of(atomic.addresses, index, more, 8));
+    atomic.memory = x86::ptr(at, atomic.disp, atomic.mem.bytes);
+    if (atomic.mem.aligned && atomic.disp % atomic.mem.bytes == 0) {
+      check_alignment(atomic, at, atomic.mem.bytes);
     } else {
-      check_alignment();
+      check_alignment(atomic);
     }
   }
-  const Gp value = value_of(first_, index, more);
-  if (!wants_result() && without_result(value)) return;
+  const Gp value = value_of(atomic, atomic.first, index, more);
+  if (!atomic.wants_result() && without_result(atomic, value)) return;
   Gp other;
-  if (two_) other = value_of(second_, index, more);
-  const Gp old = in_lds() ? plain(value, other) : locked(value, other);
-  if (wants_result()) cc_.mov(cell(results_, index, more, mem_.bytes), old);
+  if (atomic.two) other = value_of(atomic, atomic.second, index, more);
+  const Gp old = atomic.in_lds() ? plain_update(atomic, value, other) : locked_update(atomic, value, other);
+  if (atomic.wants_result()) atomic.cc.mov(cell_of(atomic.results, index, more, atomic.mem.bytes), old);
+}
+
+void loop_over_all(AtomicAccess& atomic, const LaneBody& body) {
+  constexpr unsigned kUnroll = 8;
+  const Gp index = atomic.cc.new_gp64();
+  const Label top = atomic.cc.new_label();
+  atomic.cc.xor_(index.r32(), index.r32());
+  atomic.cc.bind(top);
+  for (unsigned i = 0; i < kUnroll; ++i) body(index, i);
+  atomic.cc.add(index.r32(), kUnroll);
+  atomic.cc.cmp(index.r32(), atomic.ctx.tile);
+  atomic.cc.jb(top);
+}
+
+}  // namespace
+
+void each_lane(AtomicAccess& atomic) {
+  const Gp resolved = stage_atomic_addresses(atomic);
+  atomic.first = stage_operand(atomic, atomic.data_operand(0), atomic.ctx.rows->atomic_data);
+  if (atomic.two) atomic.second = stage_operand(atomic, atomic.data_operand(1), atomic.ctx.rows->atomic_second);
+  if (atomic.wants_result())
+    atomic.results = atomic.ctx.scratch_row(atomic.ctx.rows->atomic_results, atomic.ctx.tile * 8);
+  const auto some = [&](const Gp& number) {
+    zero_atomic_results(atomic);
+    loop_over(atomic, number, [&](const Gp& index, unsigned more) {
+      set_fault_lane(atomic, index);
+      one_lane(atomic, index, more);
+    });
+  };
+  if (!atomic.in_lds()) {
+    some(resolved.isValid() ? resolved : mask_to_number(atomic.ctx, atomic.lanes()));
+    private_lanes(atomic);
+    return load_results(atomic);
+  }
+  const auto all = [&] {
+    loop_over_all(atomic, [&](const Gp& index, unsigned more) { one_lane(atomic, index, more); });
+  };
+  if (is_full(atomic.lanes())) {
+    all();
+    return load_results(atomic);
+  }
+  const Label partial = atomic.cc.new_label(), join = atomic.cc.new_label();
+  atomic.cc.j(x86::negateCond(atomic.isa.test_all(lane_masks(atomic))), partial);
+  all();
+  atomic.cc.bind(join);
+  atomic.ctx.cold([&] {
+    atomic.cc.bind(partial);
+    some(mask_to_number(atomic.ctx, atomic.lanes()));
+    atomic.cc.jmp(join);
+  });
+  load_results(atomic);
 }
 
 // The lanes in `number`, in ascending order.
-void AtomicAccess::loop_over(const Gp& number, const LaneBody& body) {
-  const Gp left = cc_.new_gp64(), lane = cc_.new_gp64();
-  const Label top = cc_.new_label(), done = cc_.new_label();
-  cc_.mov(left, number);
-  cc_.test(left, left);
-  cc_.jz(done);
-  cc_.bind(top);
-  cc_.tzcnt(lane, left);
+void loop_over(AtomicAccess& atomic, const Gp& number, const LaneBody& body) {
+  const Gp left = atomic.cc.new_gp64(), lane = atomic.cc.new_gp64();
+  const Label top = atomic.cc.new_label(), done = atomic.cc.new_label();
+  atomic.cc.mov(left, number);
+  atomic.cc.test(left, left);
+  atomic.cc.jz(done);
+  atomic.cc.bind(top);
+  atomic.cc.tzcnt(lane, left);
   body(lane, 0);
-  cc_.blsr(left, left);
-  cc_.jnz(top);
-  cc_.bind(done);
-}
-
-void AtomicAccess::loop_over_all(const LaneBody& body) {
-  constexpr unsigned kUnroll = 8;
-  const Gp index = cc_.new_gp64();
-  const Label top = cc_.new_label();
-  cc_.xor_(index.r32(), index.r32());
-  cc_.bind(top);
-  for (unsigned i = 0; i < kUnroll; ++i) body(index, i);
-  cc_.add(index.r32(), kUnroll);
-  cc_.cmp(index.r32(), ctx_.tile);
-  cc_.jb(top);
+  atomic.cc.blsr(left, left);
+  atomic.cc.jnz(top);
+  atomic.cc.bind(done);
 }
 
 // --- one lane ---
 
-bool AtomicAccess::without_result(const Gp& value) {
+bool without_result(AtomicAccess& atomic, const Gp& value) {
   InstId id;
-  switch (mem_.atomic_op) {
+  switch (atomic.mem.atomic_op) {
     case AtomicOp::add:
       id = I::kIdAdd;
       break;
@@ -386,98 +391,98 @@ bool AtomicAccess::without_result(const Gp& value) {
     default:
       return false;
   }
-  mark();
-  if (!in_lds()) cc_.lock();
-  cc_.emit(id, memory_, value);
+  mark_fault(atomic);
+  if (!atomic.in_lds()) atomic.cc.lock();
+  atomic.cc.emit(id, atomic.memory, value);
   return true;
 }
 
-Gp AtomicAccess::plain(const Gp& value, const Gp& other) {
-  const Gp old = gp();
-  mark();
-  cc_.mov(old, memory_);
-  const Gp updated = combine(old, value, other);
-  mark();
-  cc_.mov(memory_, updated);
+Gp plain_update(AtomicAccess& atomic, const Gp& value, const Gp& other) {
+  const Gp old = atomic.gp();
+  mark_fault(atomic);
+  atomic.cc.mov(old, atomic.memory);
+  const Gp updated = combine_values(atomic, old, value, other);
+  mark_fault(atomic);
+  atomic.cc.mov(atomic.memory, updated);
   return old;
 }
 
-Gp AtomicAccess::locked(const Gp& value, const Gp& other) {
-  const Gp t = gp();
-  switch (mem_.atomic_op) {
+Gp locked_update(AtomicAccess& atomic, const Gp& value, const Gp& other) {
+  const Gp t = atomic.gp();
+  switch (atomic.mem.atomic_op) {
     case AtomicOp::swap:
-      cc_.mov(t, value);
-      mark();
-      cc_.xchg(memory_, t);
+      atomic.cc.mov(t, value);
+      mark_fault(atomic);
+      atomic.cc.xchg(atomic.memory, t);
       return t;
     case AtomicOp::add:
     case AtomicOp::sub:
-      cc_.mov(t, value);
-      if (mem_.atomic_op == AtomicOp::sub) cc_.neg(t);
-      mark();
-      cc_.lock().xadd(memory_, t);
+      atomic.cc.mov(t, value);
+      if (atomic.mem.atomic_op == AtomicOp::sub) atomic.cc.neg(t);
+      mark_fault(atomic);
+      atomic.cc.lock().xadd(atomic.memory, t);
       return t;
     case AtomicOp::cmpswap: {
       // One that fails is a load.
-      const Label fails = cc_.new_label();
-      mark();
-      cc_.mov(t, memory_);
-      cc_.cmp(t, other);
-      cc_.jne(fails);
-      mark();
-      cc_.lock().cmpxchg(memory_, value, t);
-      cc_.bind(fails);
+      const Label fails = atomic.cc.new_label();
+      mark_fault(atomic);
+      atomic.cc.mov(t, atomic.memory);
+      atomic.cc.cmp(t, other);
+      atomic.cc.jne(fails);
+      mark_fault(atomic);
+      atomic.cc.lock().cmpxchg(atomic.memory, value, t);
+      atomic.cc.bind(fails);
       return t;
     }
     default:
       break;
   }
-  const Label retry = cc_.new_label(), done = cc_.new_label();
-  mark();
-  cc_.mov(t, memory_);
-  cc_.bind(retry);
-  const Gp updated = combine(t, value, other);
-  if (is_compare()) {  // often nothing to do, as for a minimum that is known
-    cc_.cmp(updated, t);
-    cc_.je(done);
+  const Label retry = atomic.cc.new_label(), done = atomic.cc.new_label();
+  mark_fault(atomic);
+  atomic.cc.mov(t, atomic.memory);
+  atomic.cc.bind(retry);
+  const Gp updated = combine_values(atomic, t, value, other);
+  if (is_compare(atomic)) {  // often nothing to do, as for a minimum that is known
+    atomic.cc.cmp(updated, t);
+    atomic.cc.je(done);
   }
-  mark();
-  cc_.lock().cmpxchg(memory_, updated, t);
-  cc_.jnz(retry);
-  cc_.bind(done);
+  mark_fault(atomic);
+  atomic.cc.lock().cmpxchg(atomic.memory, updated, t);
+  atomic.cc.jnz(retry);
+  atomic.cc.bind(done);
   return t;
 }
 
 // What memory becomes. (GCN3 and Vega ISA manuals, atomic instructions.)
-Gp AtomicAccess::combine(const Gp& old, const Gp& value, const Gp& other) {
-  Gp t = gp();
+Gp combine_values(AtomicAccess& atomic, const Gp& old, const Gp& value, const Gp& other) {
+  Gp t = atomic.gp();
   const auto choose = [&](CondCode keep_value) {  // value if `value ? old`, else old
-    cc_.mov(t, old);
-    cc_.cmp(value, old);
-    cc_.emit(x86::Inst::cmovccFromCond(keep_value), t, value);
+    atomic.cc.mov(t, old);
+    atomic.cc.cmp(value, old);
+    atomic.cc.emit(x86::Inst::cmovccFromCond(keep_value), t, value);
     return t;
   };
   const auto simple = [&](InstId id) {
-    cc_.mov(t, old);
-    cc_.emit(id, t, value);
+    atomic.cc.mov(t, old);
+    atomic.cc.emit(id, t, value);
     return t;
   };
-  switch (mem_.atomic_op) {
+  switch (atomic.mem.atomic_op) {
     case AtomicOp::swap:
-      cc_.mov(t, value);
+      atomic.cc.mov(t, value);
       return t;
     case AtomicOp::cmpswap:
-      cc_.mov(t, old);
-      cc_.cmp(old, other);
-      cc_.emit(x86::Inst::cmovccFromCond(CondCode::kE), t, value);
+      atomic.cc.mov(t, old);
+      atomic.cc.cmp(old, other);
+      atomic.cc.emit(x86::Inst::cmovccFromCond(CondCode::kE), t, value);
       return t;
     case AtomicOp::add:
       return simple(I::kIdAdd);
     case AtomicOp::sub:
       return simple(I::kIdSub);
     case AtomicOp::rsub:
-      cc_.mov(t, value);
-      cc_.sub(t, old);
+      atomic.cc.mov(t, value);
+      atomic.cc.sub(t, old);
       return t;
     case AtomicOp::and_:
       return simple(I::kIdAnd);
@@ -494,115 +499,134 @@ Gp AtomicAccess::combine(const Gp& old, const Gp& value, const Gp& other) {
     case AtomicOp::umax:
       return choose(CondCode::kA);
     case AtomicOp::inc: {  // old >= value ? 0 : old + 1
-      const Gp zero = gp();
-      cc_.xor_(zero.r32(), zero.r32());
-      cc_.lea(t, wide_ ? x86::ptr(old, 1) : x86::ptr(old.r64(), 1));
-      cc_.cmp(old, value);
-      cc_.emit(x86::Inst::cmovccFromCond(CondCode::kAE), t, zero);
+      const Gp zero = atomic.gp();
+      atomic.cc.xor_(zero.r32(), zero.r32());
+      atomic.cc.lea(t, atomic.wide ? x86::ptr(old, 1) : x86::ptr(old.r64(), 1));
+      atomic.cc.cmp(old, value);
+      atomic.cc.emit(x86::Inst::cmovccFromCond(CondCode::kAE), t, zero);
       return t;
     }
     case AtomicOp::dec: {  // old == 0 || old > value ? value : old - 1
-      cc_.mov(t, old);
-      cc_.sub(t, 1);  // borrows for 0
-      cc_.emit(x86::Inst::cmovccFromCond(CondCode::kC), t, value);
-      cc_.cmp(old, value);
-      cc_.emit(x86::Inst::cmovccFromCond(CondCode::kA), t, value);
+      atomic.cc.mov(t, old);
+      atomic.cc.sub(t, 1);  // borrows for 0
+      atomic.cc.emit(x86::Inst::cmovccFromCond(CondCode::kC), t, value);
+      atomic.cc.cmp(old, value);
+      atomic.cc.emit(x86::Inst::cmovccFromCond(CondCode::kA), t, value);
       return t;
     }
     case AtomicOp::mskor:  // (old & ~value) | other
-      cc_.andn(t, value, old);
-      cc_.or_(t, other);
+      atomic.cc.andn(t, value, old);
+      atomic.cc.or_(t, other);
       return t;
     case AtomicOp::wrap: {  // old >= value ? old - value : old + other
-      const Gp sum = gp();
-      cc_.mov(sum, old);
-      cc_.add(sum, other);
-      cc_.mov(t, old);
-      cc_.sub(t, value);
-      cc_.emit(x86::Inst::cmovccFromCond(CondCode::kC), t, sum);
+      const Gp sum = atomic.gp();
+      atomic.cc.mov(sum, old);
+      atomic.cc.add(sum, other);
+      atomic.cc.mov(t, old);
+      atomic.cc.sub(t, value);
+      atomic.cc.emit(x86::Inst::cmovccFromCond(CondCode::kC), t, sum);
       return t;
     }
     case AtomicOp::fcmpswap_f32:
     case AtomicOp::fcmpswap_f64: {  // a NaN equals nothing
-      const Vec a = vector_of(old), b = vector_of(other);
-      cc_.mov(t, value);
-      cc_.emit(wide_ ? I::kIdVucomisd : I::kIdVucomiss, a.xmm(), b.xmm());
-      cc_.emit(x86::Inst::cmovccFromCond(CondCode::kNE), t, old);
-      cc_.emit(x86::Inst::cmovccFromCond(CondCode::kPE), t, old);
+      const Vec a = vector_of(atomic, old), b = vector_of(atomic, other);
+      atomic.cc.mov(t, value);
+      atomic.cc.emit(atomic.wide ? I::kIdVucomisd : I::kIdVucomiss, a.xmm(), b.xmm());
+      atomic.cc.emit(x86::Inst::cmovccFromCond(CondCode::kNE), t, old);
+      atomic.cc.emit(x86::Inst::cmovccFromCond(CondCode::kPE), t, old);
       return t;
     }
     case AtomicOp::fadd_f32:
     case AtomicOp::fadd_f64: {
-      const Vec a = vector_of(old), b = vector_of(value);
-      cc_.emit(wide_ ? I::kIdVaddsd : I::kIdVaddss, a.xmm(), a.xmm(), b.xmm());
-      return scalar_of(a);
+      const Vec a = vector_of(atomic, old), b = vector_of(atomic, value);
+      atomic.cc.emit(atomic.wide ? I::kIdVaddsd : I::kIdVaddss, a.xmm(), a.xmm(), b.xmm());
+      return scalar_of(atomic, a);
     }
     case AtomicOp::fmin_f32:
     case AtomicOp::fmin_f64:
     case AtomicOp::fmax_f32:
     case AtomicOp::fmax_f64: {  // value < old ? value : old; a NaN leaves memory alone
-      const bool less = mem_.atomic_op == AtomicOp::fmin_f32 || mem_.atomic_op == AtomicOp::fmin_f64;
-      const Vec a = vector_of(old), b = vector_of(value);
+      const bool less = atomic.mem.atomic_op == AtomicOp::fmin_f32 || atomic.mem.atomic_op == AtomicOp::fmin_f64;
+      const Vec a = vector_of(atomic, old), b = vector_of(atomic, value);
       // vmin(x, y) is x < y ? x : y, and y when unordered.
-      const InstId id = less ? (wide_ ? I::kIdVminsd : I::kIdVminss) : (wide_ ? I::kIdVmaxsd : I::kIdVmaxss);
-      cc_.emit(id, a.xmm(), b.xmm(), a.xmm());
-      return scalar_of(a);
+      const InstId id =
+          less ? (atomic.wide ? I::kIdVminsd : I::kIdVminss) : (atomic.wide ? I::kIdVmaxsd : I::kIdVmaxss);
+      atomic.cc.emit(id, a.xmm(), b.xmm(), a.xmm());
+      return scalar_of(atomic, a);
     }
     case AtomicOp::pk_fadd_f16: {
       constexpr uint32_t kKeep = ir::fpenv::kKeepInputDenorm | ir::fpenv::kKeepOutputDenorm;
-      const Vec a = vector_of(old), b = vector_of(value);
-      const Vec low = to_f16(ctx_, isa_.make(I::kIdVaddps, to_f32(ctx_, a, kKeep), to_f32(ctx_, b, kKeep)), kKeep);
-      const Vec high = to_f16(
-          ctx_, isa_.make(I::kIdVaddps, to_f32(ctx_, isa_.shr32(a, 16), kKeep), to_f32(ctx_, isa_.shr32(b, 16), kKeep)),
-          kKeep);
-      return scalar_of(isa_.or_(low, isa_.shl32(high, 16)));
+      const Vec a = vector_of(atomic, old), b = vector_of(atomic, value);
+      const Vec low = to_f16(
+          atomic.ctx, atomic.isa.make(I::kIdVaddps, to_f32(atomic.ctx, a, kKeep), to_f32(atomic.ctx, b, kKeep)), kKeep);
+      const Vec high = to_f16(atomic.ctx,
+                              atomic.isa.make(I::kIdVaddps, to_f32(atomic.ctx, atomic.isa.shr32(a, 16), kKeep),
+                                              to_f32(atomic.ctx, atomic.isa.shr32(b, 16), kKeep)),
+                              kKeep);
+      return scalar_of(atomic, atomic.isa.or_(low, atomic.isa.shl32(high, 16)));
     }
     case AtomicOp::pk_fadd_bf16: {
       // Sums of f32, rounded to their upper halves, ties to even. The lower half of a NaN is 0, so that it stays one.
-      const Vec a = vector_of(old), b = vector_of(value);
-      const Gp low = scalar_of(isa_.make(I::kIdVaddps, isa_.shl32(a, 16), isa_.shl32(b, 16)));
-      const Vec high_a = isa_.shl32(isa_.shr32(a, 16), 16), high_b = isa_.shl32(isa_.shr32(b, 16), 16);
-      const Gp high = scalar_of(isa_.make(I::kIdVaddps, high_a, high_b));
+      const Vec a = vector_of(atomic, old), b = vector_of(atomic, value);
+      const Gp low = scalar_of(atomic, atomic.isa.make(I::kIdVaddps, atomic.isa.shl32(a, 16), atomic.isa.shl32(b, 16)));
+      const Vec high_a = atomic.isa.shl32(atomic.isa.shr32(a, 16), 16),
+                high_b = atomic.isa.shl32(atomic.isa.shr32(b, 16), 16);
+      const Gp high = scalar_of(atomic, atomic.isa.make(I::kIdVaddps, high_a, high_b));
       const auto round = [&](const Gp& sum) {
-        cc_.mov(t.r32(), sum.r32());
-        cc_.shr(t.r32(), 16);
-        cc_.and_(t.r32(), 1);
-        cc_.lea(sum.r32(), x86::ptr(sum.r64(), t.r64(), 0, 0x7fff));
+        atomic.cc.mov(t.r32(), sum.r32());
+        atomic.cc.shr(t.r32(), 16);
+        atomic.cc.and_(t.r32(), 1);
+        atomic.cc.lea(sum.r32(), x86::ptr(sum.r64(), t.r64(), 0, 0x7fff));
       };
       round(low);
       round(high);
-      cc_.shr(low.r32(), 16);
-      cc_.and_(high.r32(), 0xffff0000u);
-      cc_.or_(low.r32(), high.r32());
+      atomic.cc.shr(low.r32(), 16);
+      atomic.cc.and_(high.r32(), 0xffff0000u);
+      atomic.cc.or_(low.r32(), high.r32());
       return low;
     }
   }
   return t;
 }
 
-Vec AtomicAccess::vector_of(const Gp& g) {
-  Vec v = isa_.vec();
-  if (wide_) {
-    cc_.vmovq(v.xmm(), g);
+Vec vector_of(AtomicAccess& atomic, const Gp& g) {
+  Vec v = atomic.isa.vec();
+  if (atomic.wide) {
+    atomic.cc.vmovq(v.xmm(), g);
   } else {
-    cc_.vmovd(v.xmm(), g);
+    atomic.cc.vmovd(v.xmm(), g);
   }
   return v;
 }
 
-Gp AtomicAccess::scalar_of(const Vec& v) {
-  Gp g = gp();
-  if (wide_) {
-    isa_.low64(g, v);
+Gp scalar_of(AtomicAccess& atomic, const Vec& v) {
+  Gp g = atomic.gp();
+  if (atomic.wide) {
+    atomic.isa.low64(g, v);
   } else {
-    isa_.low32(g, v);
+    atomic.isa.low32(g, v);
   }
   return g;
 }
 
+namespace {
+
+void emit_atomic_access(AtomicAccess& atomic) {
+  if (atomic.mem.bytes != 4 && !atomic.wide) return atomic.ctx.fail(atomic.inst, "element size");
+  if (atomic.mem.space == Space::scratch) return atomic.ctx.fail(atomic.inst, "scratch");
+  if (is_uniform(atomic)) {
+    at_one_address(atomic);
+  } else {
+    each_lane(atomic);
+  }
+}
+
+}  // namespace
+
 bool emit_atomic(Lowering& ctx, const Inst& inst) {
   if (inst.op != Op::atomic) return false;
-  AtomicAccess(ctx, inst).emit();
+  AtomicAccess atomic(ctx, inst);
+  emit_atomic_access(atomic);
   return true;
 }
 

@@ -64,7 +64,7 @@ Operand lane_base(Lowering& ctx, const Inst* value, unsigned chunk, bool wave) {
 namespace {
 
 // A shift by up to three that the sum, its only user, does on the way.
-const ir::Inst* scaled_operand(const Lowering& ctx, const Inst& sum) {
+const Inst* scaled_operand(const Lowering& ctx, const Inst& sum) {
   if (sum.op != Op::add || sum.type != ir::kV64 || sum.operands[0] == sum.operands[1]) return nullptr;
   for (const Inst* shift : sum.operands) {
     if (shift->op != Op::shl || !ctx.lane_addresses.is_scalar(shift) || !shift->operands[1]->is_const()) continue;

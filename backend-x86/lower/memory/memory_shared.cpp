@@ -1,85 +1,97 @@
-// Lanes at any addresses, and under masks, by a function that all accesses of a size share (helpers/chunk_access.h). Cold paths are
+// ChunkLanes at any addresses, and under masks, by a function that all accesses of a size share (helpers/chunk_access.h). Cold paths are
 // emitted for each chunk of each access, and most are never executed: what they cost is their translation.
+#include "backend-x86/lower/memory/memory_shared.h"
+
 #include <utility>
 
 #include "backend-x86/helpers/chunk_access.h"
 #include "backend-x86/lower/lowering.h"
 #include "backend-x86/lower/memory/memory_access.h"
+#include "backend-x86/lower/memory/prefetch.h"
 #include "backend-x86/lower/stack_rows.h"
 
 namespace wavejit::backend {
 
 // Prefetches for the next work-group are in code of the access's own. What loops do is mostly done often.
-bool MemoryAccess::is_shared() const {
-  if (ctx_.blocks_of_loops.contains(inst_.parent)) return false;
-  if (isa_.lanes != ChunkAccess::kLanes || !ctx_.on(Optimisation::shared_accesses) || scratch_swizzled_) return false;
-  if (mem_.bytes == 4 ? mem_.count > ChunkAccess::kMaxCount : mem_.count != 1) return false;
-  return chunk_access_stub(load_, mem_.bytes * mem_.count) != 0 && next_group().isNone();
+bool is_shared(const MemoryAccess& access) {
+  if (access.ctx.blocks_of_loops.contains(access.inst.parent)) return false;
+  if (access.isa.lanes != ChunkAccess::kLanes || !access.ctx.on(Optimisation::shared_accesses) ||
+      access.scratch_swizzled)
+    return false;
+  if (access.mem.bytes == 4 ? access.mem.count > ChunkAccess::kMaxCount : access.mem.count != 1) return false;
+  return chunk_access_stub(access.load, access.mem.bytes * access.mem.count) != 0 && next_group(access).isNone();
 }
 
+namespace {
+
 // form: all of it but the mask.
-void MemoryAccess::call_shared(uint32_t form) {
-  const Mem access = ctx_.scratch_row(ctx_.rows->chunk_access, sizeof(ChunkAccess));
+void call_shared(MemoryAccess& access, uint32_t form) {
+  const Mem record = access.ctx.scratch_row(access.ctx.rows->chunk_access, sizeof(ChunkAccess));
   const auto field = [&](size_t offset, uint32_t size) {
-    Mem m = access.cloneAdjusted(static_cast<int64_t>(offset));
+    Mem m = record.cloneAdjusted(static_cast<int64_t>(offset));
     m.setSize(size);
     return m;
   };
   const auto values = [&](unsigned element) {
-    return field(offsetof(ChunkAccess, values) + element * sizeof(ChunkAccess::values[0]), isa_.bytes());
+    return field(offsetof(ChunkAccess, values) + element * sizeof(ChunkAccess::values[0]), access.isa.bytes());
   };
-  if (active_.full) {
+  if (access.active.full) {
     form |= ChunkAccess::all_lanes;
   } else {
-    isa_.store(field(offsetof(ChunkAccess, mask), isa_.bytes()), isa_.mask_vec(active_.mask), nullptr);
+    access.isa.store(field(offsetof(ChunkAccess, mask), access.isa.bytes()), access.isa.mask_vec(access.active.mask),
+                     nullptr);
   }
-  if ((form & ChunkAccess::wide) == 0) cc_.mov(field(offsetof(ChunkAccess, base), 8), base_);
-  cc_.mov(field(offsetof(ChunkAccess, displacement), 8), static_cast<int32_t>(disp_));
-  for (unsigned element = 0; !load_ && element < mem_.count; ++element)
-    isa_.store(values(element), data(element), nullptr);
-  cc_.push(ctx_.address_of(access.cloneAdjusted(form)));
-  ctx_.faults.mark({.guest_pc = guest_pc_,
-                    .first_lane = static_cast<uint8_t>(first_lane()),
-                    .lanes = static_cast<uint8_t>(isa_.lanes),
-                    .element_bytes = static_cast<uint8_t>(mem_.bytes * mem_.count),
-                    .write = !load_});
-  cc_.emit(I::kIdCall, ctx_.pool.function(chunk_access_stub(load_, mem_.bytes * mem_.count)));
-  if (load_ && mem_.bytes < 4) {
-    const InstId widen = mem_.bytes == 1 ? (mem_.sign_extend ? I::kIdVpmovsxbd : I::kIdVpmovzxbd)
-                                         : (mem_.sign_extend ? I::kIdVpmovsxwd : I::kIdVpmovzxwd);
-    cc_.emit(widen, result(0), field(offsetof(ChunkAccess, values), mem_.bytes * isa_.lanes));
+  if ((form & ChunkAccess::wide) == 0) access.cc.mov(field(offsetof(ChunkAccess, base), 8), access.base);
+  access.cc.mov(field(offsetof(ChunkAccess, displacement), 8), static_cast<int32_t>(access.disp));
+  for (unsigned element = 0; !access.load && element < access.mem.count; ++element)
+    access.isa.store(values(element), data_of(access, element), nullptr);
+  access.cc.push(access.ctx.address_of(record.cloneAdjusted(form)));
+  access.ctx.faults.mark({.guest_pc = access.guest_pc,
+                          .first_lane = static_cast<uint8_t>(access.first_lane()),
+                          .lanes = static_cast<uint8_t>(access.isa.lanes),
+                          .element_bytes = static_cast<uint8_t>(access.mem.bytes * access.mem.count),
+                          .write = !access.load});
+  access.cc.emit(I::kIdCall,
+                 access.ctx.pool.function(chunk_access_stub(access.load, access.mem.bytes * access.mem.count)));
+  if (access.load && access.mem.bytes < 4) {
+    const InstId widen = access.mem.bytes == 1 ? (access.mem.sign_extend ? I::kIdVpmovsxbd : I::kIdVpmovzxbd)
+                                               : (access.mem.sign_extend ? I::kIdVpmovsxwd : I::kIdVpmovzxwd);
+    access.cc.emit(widen, result_of(access, 0),
+                   field(offsetof(ChunkAccess, values), access.mem.bytes * access.isa.lanes));
     return;
   }
-  for (unsigned element = 0; load_ && element < mem_.count; ++element)
-    isa_.load(result(element), values(element), nullptr);
+  for (unsigned element = 0; access.load && element < access.mem.count; ++element)
+    access.isa.load(result_of(access, element), values(element), nullptr);
 }
 
-void MemoryAccess::shared_any() {
-  const Mem access = ctx_.scratch_row(ctx_.rows->chunk_access, sizeof(ChunkAccess));
-  if (kind_ == Kind::address64) {
+}  // namespace
+
+void shared_any(MemoryAccess& access) {
+  const Mem record = access.ctx.scratch_row(access.ctx.rows->chunk_access, sizeof(ChunkAccess));
+  if (access.kind == AddressKind::address64) {
     for (unsigned part = 0; part < 2; ++part)
-      isa_.store(access.cloneAdjusted(offsetof(ChunkAccess, parts) + part * isa_.bytes()), address_.part[part],
-                 nullptr);
-    return call_shared(ChunkAccess::wide);
+      access.isa.store(record.cloneAdjusted(offsetof(ChunkAccess, parts) + part * access.isa.bytes()),
+                       access.address.part[part], nullptr);
+    return call_shared(access, ChunkAccess::wide);
   }
-  const bool is_signed = kind_ == Kind::indexed && index_.is_signed;
-  const unsigned shift = kind_ == Kind::indexed ? index_.shift : 0;
-  isa_.store(access.cloneAdjusted(offsetof(ChunkAccess, index)),
-             kind_ == Kind::indexed ? index_.index : isa_.const32(0), nullptr);
-  call_shared((is_signed ? ChunkAccess::signed_index : 0U) | shift);
+  const bool is_signed = access.kind == AddressKind::indexed && access.index.is_signed;
+  const unsigned shift = access.kind == AddressKind::indexed ? access.index.shift : 0;
+  access.isa.store(record.cloneAdjusted(offsetof(ChunkAccess, index)),
+                   access.kind == AddressKind::indexed ? access.index.index : access.isa.const32(0), nullptr);
+  call_shared(access, (is_signed ? ChunkAccess::signed_index : 0U) | shift);
 }
 
 // Out of line, at `masked`: the lanes are neighbours, and not all of them are on. Hot code goes on behind this.
-void MemoryAccess::shared_contiguous(const Gp& pointer, const Label& masked) {
-  const Label done = cc_.new_label();
-  cc_.bind(done);
-  ctx_.cold([&] {
-    cc_.bind(masked);
-    const Gp base = std::exchange(base_, pointer);
-    call_shared(ChunkAccess::contiguous);
-    base_ = base;
-    finish_wide();
-    cc_.jmp(done);
+void shared_contiguous(MemoryAccess& access, const Gp& pointer, const Label& masked) {
+  const Label done = access.cc.new_label();
+  access.cc.bind(done);
+  access.ctx.cold([&] {
+    access.cc.bind(masked);
+    const Gp base = std::exchange(access.base, pointer);
+    call_shared(access, ChunkAccess::contiguous);
+    access.base = base;
+    finish_wide(access);
+    access.cc.jmp(done);
   });
 }
 

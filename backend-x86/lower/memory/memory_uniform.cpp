@@ -14,8 +14,8 @@
 namespace wavejit::backend {
 namespace {
 
-bool same_in_all_lanes(const ir::Inst* data) {
-  return data->is_const() || data->op == ir::Op::splat;
+bool same_in_all_lanes(const Inst* data) {
+  return data->is_const() || data->op == Op::splat;
 }
 
 }  // namespace

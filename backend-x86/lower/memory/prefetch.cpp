@@ -1,5 +1,6 @@
 #include "backend-x86/lower/memory/prefetch.h"
 
+#include "backend-x86/lower/memory/memory_access.h"
 #include "backend-x86/lower/plans/prefetches.h"
 #include "backend-x86/lower/segment_values.h"
 #include "backend-x86/lower/stack_rows.h"
@@ -63,6 +64,32 @@ void emit_prefetches(Lowering& ctx, const ir::Block& block) {
       }
     }
   }
+}
+
+void prefetch_next(MemoryAccess& access, const Gp& pointer) {
+  const auto bytes = static_cast<int32_t>(access.isa.lanes * access.lane_stride);
+  if (access.chunk * access.isa.lanes * access.lane_stride % 64 != 0) return;  // in the line of the chunk before
+  const auto disp = static_cast<int32_t>(access.disp);
+  std::optional<Mem> next;
+  if (const Operand distance = next_group(access); distance.isImm()) {
+    next = x86::ptr(pointer, disp + distance.as<asmjit::Imm>().valueAs<int32_t>());
+  } else if (distance.isReg()) {
+    next = x86::ptr(pointer, distance.as<Gp>(), 0, disp);
+  } else if (const Gp step = stream_distance(access.ctx, access.inst); step.isValid()) {
+    next = x86::ptr(pointer, step, 0, disp);
+  }
+  for (int32_t line = 0; next && line < bytes; line += 64) prefetch_line(access, next->cloneAdjusted(line));
+}
+
+Operand next_group(const MemoryAccess& access) {
+  constexpr int64_t kFar = 1 << 30;
+  return access.disp < kFar && access.disp > -kFar ? advance_distance(access.ctx, access.inst) : Operand();
+}
+
+// Lines that are to be written are taken away from other caches at once. Processors without the instruction, which are
+// older than AVX-512, do nothing.
+void prefetch_line(MemoryAccess& access, const Mem& at) {
+  access.load ? access.cc.prefetcht0(at) : access.cc.prefetchw(at);
 }
 
 }  // namespace wavejit::backend

@@ -11,4 +11,11 @@ Gp stream_distance(Lowering& ctx, const Inst& access);
 // From what is accessed to what the next work-group or round does, in bytes: a number, or a register. None: no idea.
 Operand advance_distance(Lowering& ctx, const Inst& access);
 
+struct MemoryAccess;
+// What the next iteration of the loop accesses, or the next work-group.
+void prefetch_next(MemoryAccess& access, const Gp& pointer);
+// From here to what the next work-group accesses; none where that is not known, or no displacement.
+[[nodiscard]] Operand next_group(const MemoryAccess& access);
+void prefetch_line(MemoryAccess& access, const Mem& at);
+
 }  // namespace wavejit::backend

@@ -4,6 +4,8 @@
 // The processor does not order these stores, neither among each other nor with later ones. So only a kernel with a single
 // store outside of loops can have them: a wave executes it at most once, and others see nothing else of the wave. The runtime
 // executes a fence before others see that the launch has ended.
+#include "backend-x86/lower/memory/streaming_stores.h"
+
 #include "backend-x86/lower/lowering.h"
 #include "backend-x86/lower/memory/memory_access.h"
 
@@ -15,31 +17,30 @@ namespace {
 constexpr uint32_t kManyBytes = 32u << 20;
 }  // namespace
 
-// Emits the access of a chunk whose lanes are all on. The launch decides between two copies of a store.
-void MemoryAccess::all_lanes(const Gp& pointer, const std::function<void()>& access) {
-  if (&inst_ != ctx_.streaming_store) return access();
-  const Label streaming = cc_.new_label(), plain = cc_.new_label(), done = cc_.new_label();
-  const uint32_t items = kManyBytes / (mem_.bytes * mem_.count);
-  cc_.cmp(ctx_.wave_field(offsetof(WaveState, streamed_items), 4), asmjit::imm(items));
-  cc_.j(x86::CondCode::kAE, streaming);
-  cc_.bind(plain);
-  access();
-  cc_.bind(done);
-  ctx_.cold([&] {
-    cc_.bind(streaming);
-    const Gp address = cc_.new_gp64();
-    cc_.lea(address, x86::ptr(pointer, static_cast<int32_t>(disp_)));
-    cc_.test(address.r32(), asmjit::imm(isa_.bytes() - 1));
-    cc_.j(x86::CondCode::kNE, plain);
-    streaming_ = true;
-    access();
-    streaming_ = false;
-    cc_.jmp(done);
+void all_lanes(MemoryAccess& access, const Gp& pointer, const std::function<void()>& body) {
+  if (&access.inst != access.ctx.streaming_store) return body();
+  const Label streaming = access.cc.new_label(), plain = access.cc.new_label(), done = access.cc.new_label();
+  const uint32_t items = kManyBytes / (access.mem.bytes * access.mem.count);
+  access.cc.cmp(access.ctx.wave_field(offsetof(WaveState, streamed_items), 4), asmjit::imm(items));
+  access.cc.j(x86::CondCode::kAE, streaming);
+  access.cc.bind(plain);
+  body();
+  access.cc.bind(done);
+  access.ctx.cold([&] {
+    access.cc.bind(streaming);
+    const Gp address = access.cc.new_gp64();
+    access.cc.lea(address, x86::ptr(pointer, static_cast<int32_t>(access.disp)));
+    access.cc.test(address.r32(), asmjit::imm(access.isa.bytes() - 1));
+    access.cc.j(x86::CondCode::kNE, plain);
+    access.streaming = true;
+    body();
+    access.streaming = false;
+    access.cc.jmp(done);
   });
 }
 
-void MemoryAccess::store_all_lanes(const Mem& at, const Vec& v) {
-  streaming_ ? isa_.stream(at, v) : isa_.store(at, v, nullptr);
+void store_all_lanes(MemoryAccess& access, const Mem& at, const Vec& v) {
+  access.streaming ? access.isa.stream(at, v) : access.isa.store(at, v, nullptr);
 }
 
 }  // namespace wavejit::backend

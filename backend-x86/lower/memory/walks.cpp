@@ -7,13 +7,16 @@
 // the lane's block ends with the page of that dword. Data are read earlier than the guest reads them, as a GPU's cache
 // line does. Therefore only loads that are not coherent (glc) are served like this, in loops without stores, atomics
 // and fences.
-#include "backend-x86/lower/plans/walks.h"
+#include "backend-x86/lower/memory/walks.h"
 
 #include <algorithm>
 
 #include "backend-x86/lower/lowering.h"
 #include "backend-x86/lower/memory/memory.h"
 #include "backend-x86/lower/memory/memory_access.h"
+#include "backend-x86/lower/memory/memory_lanes.h"
+#include "backend-x86/lower/memory/memory_slow.h"
+#include "backend-x86/lower/plans/walks.h"
 #include "backend-x86/lower/stack_rows.h"
 #include "backend-x86/lower/vector/building_blocks.h"
 #include "internal/pages.h"
@@ -46,143 +49,149 @@ void start_walks(Lowering& ctx, const Pass& pass) {
   }
 }
 
-// The cursor is the negative distance from the row that is next to the end of those that are valid; 0 when there is
-// none left.
-void MemoryAccess::walk(const Mem& rows, const Gp& cursor) {
-  const auto row_bytes = static_cast<int32_t>(isa_.bytes());
-  const Label refill = cc_.new_label(), refilled = cc_.new_label();
-  Mem row = rows.cloneAdjusted(int64_t{kSteps} * row_bytes);
-  row.setIndex(cursor);
-  cc_.test(cursor, cursor);
-  cc_.jz(refill);
-  cc_.bind(refilled);
-  isa_.load(result(0), row, active_.get());
-  cc_.add(cursor, row_bytes);
-  cc_.bind(join_);
-  ctx_.cold([&] {
-    const Label near_the_end = cc_.new_label(), loaded = cc_.new_label(), gather = cc_.new_label();
-    cc_.bind(refill);
-    const Mem lines = ctx_.scratch_row(ctx_.rows->walk_lines, isa_.lanes * kLineBytes);
-    Vec64 address = address_;
-    if (disp_ != 0)
-      for (Vec& part : address.part) part = isa_.make(I::kIdVpaddq, part, isa_.c64(static_cast<uint64_t>(disp_)));
-    Mask64 crossing;
-    for (unsigned i = 0; i < 2; ++i) {
-      const Vec in_page = isa_.and_(address.part[i], isa_.const64(kPage - 1));
-      crossing.part[i] = isa_.cmp64_half(ICmp::sgt, in_page, isa_.const64(kPage - kLineBytes));
-    }
-    MaskReg any = isa_.mask();
-    isa_.join(any, crossing);
-    if (!active_.full) any = both(ctx_, any, active_.mask);
-    const Mem addresses = stage_addresses(address, 0, active_);
-    cc_.j(isa_.test_any({&any, 1}), near_the_end);
-    // In the order of the lanes, so that the first one that faults is the first one accessed.
-    for (unsigned lane = 0; lane < isa_.lanes; ++lane)
-      copy_line(lines.cloneAdjusted(lane * kLineBytes), lane_at({.row = addresses, .first = {}}, lane, 16));
-    cc_.mov(cursor, -static_cast<int32_t>(kSteps) * row_bytes);
-    cc_.bind(loaded);
-    transpose_lines(lines, row);
-    cc_.jmp(refilled);
-    cc_.bind(near_the_end);
-    load_to_page_ends(lines, addresses, cursor);
-    // An address that is no multiple of four has not even one dword in the page.
-    cc_.test(cursor, cursor);
-    cc_.jnz(loaded);
-    cc_.bind(gather);
-    slow();
-    cc_.jmp(join_);
-  });
-}
+namespace {
 
 // A line from `from`, which is the first access to it, to the stack.
-void MemoryAccess::copy_line(const Mem& to, const Mem& from) {
-  const unsigned step = isa_.bytes();
+void copy_line(MemoryAccess& access, const Mem& to, const Mem& from) {
+  const unsigned step = access.isa.bytes();
   for (unsigned byte = 0; byte < kLineBytes; byte += step) {
-    const Vec part = isa_.vec();
+    const Vec part = access.isa.vec();
     const auto sized = [&](const Mem& m) {
       Mem at = m.cloneAdjusted(byte);
       at.setSize(step);
       return at;
     };
-    cc_.emit(isa_.f.load, part, sized(from));
-    cc_.emit(isa_.f.store, sized(to), part);
+    access.cc.emit(access.isa.f.load, part, sized(from));
+    access.cc.emit(access.isa.f.store, sized(to), part);
   }
 }
 
-// Lanes one by one, each to the end of its line or of its page; as many steps as the shortest part has.
-void MemoryAccess::load_to_page_ends(const Mem& lines, const Mem& addresses, const Gp& cursor) {
-  const Gp steps = cc_.new_gp64(), first = ctx_.address_of(lines), source = ctx_.address_of(addresses);
-  cc_.mov(steps, kSteps);
-  for_each_lane(ctx_, active_.get(), first_lane(), [&](const Gp& lane) {
-    const Gp pointer = cc_.new_gp64(), own = cc_.new_gp64(), left = cc_.new_gp64(), line = cc_.new_gp64(),
-             word = cc_.new_gp64();
-    const Label whole = cc_.new_label(), word_by_word = cc_.new_label(), done = cc_.new_label();
-    const FaultRange access{.guest_pc = inst_.guest_pc,
-                            .first_lane = static_cast<uint8_t>(first_lane()),
-                            .lanes = static_cast<uint8_t>(isa_.lanes),
-                            .element_bytes = 4,
-                            .lane_in_state = true};
-    cc_.mov(pointer, x86::ptr(source, lane, 3));
-    cc_.mov(line, lane);
-    cc_.shl(line, 6);
-    static_assert(kLineBytes == 1 << 6);
-    cc_.add(line, first);
-    cc_.mov(left.r32(), pointer.r32());
-    cc_.and_(left.r32(), kPage - 1);
-    cc_.neg(left.r32());
-    cc_.add(left.r32(), kPage);
-    cc_.shr(left.r32(), 2);
-    cc_.cmp(left.r32(), kSteps);
-    cc_.jae(whole);
-    cc_.cmp(steps, left);
-    cc_.cmova(steps, left);
-    cc_.xor_(own.r32(), own.r32());
-    cc_.test(left, left);
-    cc_.jz(done);
-    cc_.bind(word_by_word);
-    ctx_.faults.mark(access);
-    cc_.mov(word.r32(), x86::dword_ptr(pointer, own, 2));
-    cc_.mov(x86::dword_ptr(line, own, 2), word.r32());
-    cc_.add(own, 1);
-    cc_.cmp(own, left);
-    cc_.jb(word_by_word);
-    cc_.jmp(done);
-    cc_.bind(whole);
-    ctx_.faults.mark(access);
-    copy_line(x86::ptr(line), x86::ptr(pointer));
-    cc_.bind(done);
-  });
-  cc_.mov(cursor, steps);
-  cc_.shl(cursor, isa_.lanes == 16 ? 6 : 5);
-  cc_.neg(cursor);
-}
-
 // `row` is where the first step of all lanes goes, the others follow; rows behind those that were loaded do no harm.
-void MemoryAccess::transpose_lines(const Mem& lines, const Mem& row) {
+void transpose_lines(MemoryAccess& access, const Mem& lines, const Mem& row) {
   for (unsigned four = 0; four < kSteps / 4; ++four) {
     // Group g of the i-th has four steps of lane 4g + i.
     Vec lanes[4];
     for (unsigned i = 0; i < 4; ++i) {
-      lanes[i] = isa_.vec();
-      for (unsigned g = 0; g < isa_.lanes / 4; ++g) {
+      lanes[i] = access.isa.vec();
+      for (unsigned g = 0; g < access.isa.lanes / 4; ++g) {
         Mem at = lines.cloneAdjusted((4 * g + i) * kLineBytes + four * 16);
         at.setSize(16);
         if (g == 0) {
-          cc_.emit(I::kIdVmovdqu, lanes[i].xmm(), at);
+          access.cc.emit(I::kIdVmovdqu, lanes[i].xmm(), at);
         } else {
-          isa_.insert_group(lanes[i], at, g);
+          access.isa.insert_group(lanes[i], at, g);
         }
       }
     }
-    const Vec low01 = isa_.make(I::kIdVpunpckldq, lanes[0], lanes[1]),
-              high01 = isa_.make(I::kIdVpunpckhdq, lanes[0], lanes[1]);
-    const Vec low23 = isa_.make(I::kIdVpunpckldq, lanes[2], lanes[3]),
-              high23 = isa_.make(I::kIdVpunpckhdq, lanes[2], lanes[3]);
-    const Vec steps[4] = {isa_.make(I::kIdVpunpcklqdq, low01, low23), isa_.make(I::kIdVpunpckhqdq, low01, low23),
-                          isa_.make(I::kIdVpunpcklqdq, high01, high23), isa_.make(I::kIdVpunpckhqdq, high01, high23)};
+    const Vec low01 = access.isa.make(I::kIdVpunpckldq, lanes[0], lanes[1]),
+              high01 = access.isa.make(I::kIdVpunpckhdq, lanes[0], lanes[1]);
+    const Vec low23 = access.isa.make(I::kIdVpunpckldq, lanes[2], lanes[3]),
+              high23 = access.isa.make(I::kIdVpunpckhdq, lanes[2], lanes[3]);
+    const Vec steps[4] = {
+        access.isa.make(I::kIdVpunpcklqdq, low01, low23), access.isa.make(I::kIdVpunpckhqdq, low01, low23),
+        access.isa.make(I::kIdVpunpcklqdq, high01, high23), access.isa.make(I::kIdVpunpckhqdq, high01, high23)};
     for (unsigned i = 0; i < 4; ++i)
-      isa_.store(row.cloneAdjusted((4 * four + i) * int64_t{isa_.bytes()}), steps[i], nullptr);
+      access.isa.store(row.cloneAdjusted((4 * four + i) * int64_t{access.isa.bytes()}), steps[i], nullptr);
   }
+}
+
+// ChunkLanes one by one, each to the end of its line or of its page; as many steps as the shortest part has.
+void load_to_page_ends(MemoryAccess& access, const Mem& lines, const Mem& addresses, const Gp& cursor) {
+  const Gp steps = access.cc.new_gp64(), first = access.ctx.address_of(lines),
+           source = access.ctx.address_of(addresses);
+  access.cc.mov(steps, kSteps);
+  for_each_lane(access.ctx, access.active.get(), access.first_lane(), [&](const Gp& lane) {
+    const Gp pointer = access.cc.new_gp64(), own = access.cc.new_gp64(), left = access.cc.new_gp64(),
+             line = access.cc.new_gp64(), word = access.cc.new_gp64();
+    const Label whole = access.cc.new_label(), word_by_word = access.cc.new_label(), done = access.cc.new_label();
+    const FaultRange fault{.guest_pc = access.inst.guest_pc,
+                           .first_lane = static_cast<uint8_t>(access.first_lane()),
+                           .lanes = static_cast<uint8_t>(access.isa.lanes),
+                           .element_bytes = 4,
+                           .lane_in_state = true};
+    access.cc.mov(pointer, x86::ptr(source, lane, 3));
+    access.cc.mov(line, lane);
+    access.cc.shl(line, 6);
+    static_assert(kLineBytes == 1 << 6);
+    access.cc.add(line, first);
+    access.cc.mov(left.r32(), pointer.r32());
+    access.cc.and_(left.r32(), kPage - 1);
+    access.cc.neg(left.r32());
+    access.cc.add(left.r32(), kPage);
+    access.cc.shr(left.r32(), 2);
+    access.cc.cmp(left.r32(), kSteps);
+    access.cc.jae(whole);
+    access.cc.cmp(steps, left);
+    access.cc.cmova(steps, left);
+    access.cc.xor_(own.r32(), own.r32());
+    access.cc.test(left, left);
+    access.cc.jz(done);
+    access.cc.bind(word_by_word);
+    access.ctx.faults.mark(fault);
+    access.cc.mov(word.r32(), x86::dword_ptr(pointer, own, 2));
+    access.cc.mov(x86::dword_ptr(line, own, 2), word.r32());
+    access.cc.add(own, 1);
+    access.cc.cmp(own, left);
+    access.cc.jb(word_by_word);
+    access.cc.jmp(done);
+    access.cc.bind(whole);
+    access.ctx.faults.mark(fault);
+    copy_line(access, x86::ptr(line), x86::ptr(pointer));
+    access.cc.bind(done);
+  });
+  access.cc.mov(cursor, steps);
+  access.cc.shl(cursor, access.isa.lanes == 16 ? 6 : 5);
+  access.cc.neg(cursor);
+}
+
+}  // namespace
+
+void serve_by_walk(MemoryAccess& access, const Mem& rows, const Gp& cursor) {
+  const auto row_bytes = static_cast<int32_t>(access.isa.bytes());
+  const Label refill = access.cc.new_label(), refilled = access.cc.new_label();
+  Mem row = rows.cloneAdjusted(int64_t{kSteps} * row_bytes);
+  row.setIndex(cursor);
+  access.cc.test(cursor, cursor);
+  access.cc.jz(refill);
+  access.cc.bind(refilled);
+  access.isa.load(result_of(access, 0), row, access.active.get());
+  access.cc.add(cursor, row_bytes);
+  access.cc.bind(access.join);
+  access.ctx.cold([&] {
+    const Label near_the_end = access.cc.new_label(), loaded = access.cc.new_label(), gather = access.cc.new_label();
+    access.cc.bind(refill);
+    const Mem lines = access.ctx.scratch_row(access.ctx.rows->walk_lines, access.isa.lanes * kLineBytes);
+    Vec64 address = access.address;
+    if (access.disp != 0)
+      for (Vec& part : address.part)
+        part = access.isa.make(I::kIdVpaddq, part, access.isa.c64(static_cast<uint64_t>(access.disp)));
+    Mask64 crossing;
+    for (unsigned i = 0; i < 2; ++i) {
+      const Vec in_page = access.isa.and_(address.part[i], access.isa.const64(kPage - 1));
+      crossing.part[i] = access.isa.cmp64_half(ICmp::sgt, in_page, access.isa.const64(kPage - kLineBytes));
+    }
+    MaskReg any = access.isa.mask();
+    access.isa.join(any, crossing);
+    if (!access.active.full) any = both(access.ctx, any, access.active.mask);
+    const Mem addresses = stage_addresses(access, address, 0, access.active);
+    access.cc.j(access.isa.test_any({&any, 1}), near_the_end);
+    // In the order of the lanes, so that the first one that faults is the first one accessed.
+    for (unsigned lane = 0; lane < access.isa.lanes; ++lane)
+      copy_line(access, lines.cloneAdjusted(lane * kLineBytes),
+                lane_at(access, {.row = addresses, .first = {}}, lane, 16));
+    access.cc.mov(cursor, -static_cast<int32_t>(kSteps) * row_bytes);
+    access.cc.bind(loaded);
+    transpose_lines(access, lines, row);
+    access.cc.jmp(refilled);
+    access.cc.bind(near_the_end);
+    load_to_page_ends(access, lines, addresses, cursor);
+    // An address that is no multiple of four has not even one dword in the page.
+    access.cc.test(cursor, cursor);
+    access.cc.jnz(loaded);
+    access.cc.bind(gather);
+    slow_path(access);
+    access.cc.jmp(access.join);
+  });
 }
 
 }  // namespace wavejit::backend

@@ -1,9 +1,9 @@
-#include "backend-x86/lower/plans/conditions.h"
-
+// Compares of scalars as parts of their readers.
 #include <algorithm>
 #include <vector>
 
 #include "backend-x86/lower/lowering.h"
+#include "backend-x86/lower/plans/fusions.h"
 
 namespace wavejit::backend {
 

@@ -16,9 +16,9 @@ namespace {
 static_assert(kWaveSize / 8 <= 8, "two bits for each chunk");
 
 // Whether an access may take the value for that of the chunk's first lane, on or off.
-bool is_address_of(const ir::Inst& value, const ir::Inst& user) {
-  if (user.op != ir::Op::load && user.op != ir::Op::store) return false;
-  const size_t data = user.op == ir::Op::store ? user.mem.count : 0;
+bool is_address_of(const Inst& value, const Inst& user) {
+  if (user.op != Op::load && user.op != Op::store) return false;
+  const size_t data = user.op == Op::store ? user.mem.count : 0;
   const auto end = user.operands.end() - static_cast<ptrdiff_t>(data);
   return std::find(user.operands.begin(), end, &value) != end;
 }

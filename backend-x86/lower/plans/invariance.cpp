@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend-x86/lower/lowering.h"
+#include "backend-x86/lower/memory/memory_broadcast.h"
 #include "backend-x86/lower/operations.h"
 #include "ir/matrix.h"
 

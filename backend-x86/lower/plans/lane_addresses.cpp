@@ -10,7 +10,7 @@ namespace {
 using ir::Inst;
 using ir::Op;
 
-// Operations that Emitter::emit_lane_address does in general registers.
+// Operations that emit_lane_address() does in general registers.
 bool is_computable(const Inst& inst) {
   if (!inst.type.is_vector() || inst.type.is_tuple()) return false;
   switch (inst.op) {

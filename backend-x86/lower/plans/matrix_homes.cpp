@@ -59,12 +59,12 @@ void plan_homes_in_blocks(Lowering& ctx, RowHomes& homes) {
     for (unsigned row = 0; row < group.results.size(); ++row) {
       const RowHome home{.block = memory.cloneAdjusted(group.offset), .row = row, .row_bytes = group.row_bytes};
       const Inst* sum = group.results[row];
-      homes.homes[sum] = home;
+      homes.all[sum] = home;
       while (ir::is_matrix_op(sum->op)) sum = sum->operands[0];
       const bool made_here = sum->op == Op::pack64 || sum->op == Op::get_vgpr;
       if (made_here && sum->parent == group.results[row]->parent && sum->users.size() == 1 &&
           has_own_registers(ctx, homes, sum) && !ctx.is_left_out(*sum) && !homes.in_state[sum->id])
-        homes.homes[sum] = home;
+        homes.all[sum] = home;
     }
   }
 }
@@ -106,13 +106,13 @@ void plan_matrix_homes(Lowering& ctx, RowHomes& homes) {
         const Inst* inst = insts[i + row];
         if (inst->op != insts[i]->op || MatrixForm::decode(inst->imm).index != row) break;
         const Inst* phi = ctx.classes.representative(inst);
-        if (!candidates.contains(phi) || others.contains(phi) || homes.homes.contains(phi)) break;
+        if (!candidates.contains(phi) || others.contains(phi) || homes.all.contains(phi)) break;
         if (!rows.insert(phi).second) break;
         phis.push_back(phi);
       }
       if (phis.size() != form.result_rows()) continue;
       const unsigned row_bytes = ctx.tile * 4 * ctx.parts(insts[i]);
-      for (const Inst* phi : phis) homes.homes[phi] = {.block = {}, .row = 0, .row_bytes = row_bytes};
+      for (const Inst* phi : phis) homes.all[phi] = {.block = {}, .row = 0, .row_bytes = row_bytes};
       bytes += static_cast<unsigned>(phis.size()) * row_bytes;
       groups.push_back(std::move(phis));
     }
@@ -123,11 +123,11 @@ void plan_matrix_homes(Lowering& ctx, RowHomes& homes) {
   unsigned offset = 0;
   for (const auto& group : groups) {
     for (unsigned row = 0; row < group.size(); ++row) {
-      RowHome& home = homes.homes[group[row]];
+      RowHome& home = homes.all[group[row]];
       home.block = memory.cloneAdjusted(offset);
       home.row = row;
     }
-    offset += static_cast<unsigned>(group.size()) * homes.homes[group[0]].row_bytes;
+    offset += static_cast<unsigned>(group.size()) * homes.all[group[0]].row_bytes;
   }
 }
 

@@ -1,5 +1,4 @@
-#include "backend-x86/lower/plans/negations.h"
-
+// Sign changes as parts of multiply-adds.
 #include <algorithm>
 
 #include "backend-x86/lower/lowering.h"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backend-x86/lower/control.h"
+#include "backend-x86/lower/memory/memory_shared.h"
 
 namespace wavejit::backend {
 Liveness::Liveness(const ir::Function& function)

@@ -38,28 +38,27 @@ using RegisterWrites = std::map<std::pair<bool, uint64_t>, std::vector<const Ins
 std::optional<Advance> advance_of(const Lowering& ctx, const Inst* value, AdvanceMemo& memo, bool through_phis);
 
 // The lanes' number in a loop that they leave one by one: compared with a bound, and advanced by the same everywhere.
-bool counts_lanes(const ir::Inst& phi, const ir::Inst& next) {
-  const auto compared = [](const ir::Inst& value) {
-    return std::any_of(value.users.begin(), value.users.end(),
-                       [](const ir::Inst* user) { return user->op == ir::Op::icmp; });
+bool counts_lanes(const Inst& phi, const Inst& next) {
+  const auto compared = [](const Inst& value) {
+    return std::any_of(value.users.begin(), value.users.end(), [](const Inst* user) { return user->op == Op::icmp; });
   };
   return compared(phi) || compared(next);
 }
 
 // By how many bytes an address grows with an iteration of a loop of one block; 0 if that is not known.
-uint64_t step_of(const ir::Block& loop, const ir::Inst& address, unsigned depth = 6) {
+uint64_t step_of(const ir::Block& loop, const Inst& address, unsigned depth = 6) {
   if (address.parent != &loop || depth == 0) return 0;
   switch (address.op) {
-    case ir::Op::phi: {
+    case Op::phi: {
       const auto& from = loop.predecessors;
       const auto latch = static_cast<size_t>(std::find(from.begin(), from.end(), &loop) - from.begin());
-      const ir::Inst* next = address.operands[latch];
-      const bool steps = next->op == ir::Op::add && next->operands[0] == &address && next->operands[1]->is_const();
+      const Inst* next = address.operands[latch];
+      const bool steps = next->op == Op::add && next->operands[0] == &address && next->operands[1]->is_const();
       return steps ? next->operands[1]->imm : 0;
     }
-    case ir::Op::add:
+    case Op::add:
       return step_of(loop, *address.operands[0], depth - 1) + step_of(loop, *address.operands[1], depth - 1);
-    case ir::Op::splat64:
+    case Op::splat64:
       return step_of(loop, *address.operands[0], depth - 1);
     default:
       return 0;

@@ -18,37 +18,36 @@ namespace {
 
 // What a block does with a row of the wave state.
 struct RowAccess {
-  const ir::Inst *read = nullptr, *write = nullptr;
+  const Inst *read = nullptr, *write = nullptr;
   bool several = false;  // reads or writes
 };
 using RowAccesses = std::unordered_map<uint64_t, RowAccess>;
 
 // The row that a result goes to, by one write or by those of its halves; the first of two that follow each other. None if anybody
 // else has use of the result.
-std::optional<uint64_t> row_written(const ir::Inst& result) {
-  using ir::Op;
-  const auto write_of = [&](const ir::Inst* value) -> const ir::Inst* {
+std::optional<uint64_t> row_written(const Inst& result) {
+  const auto write_of = [&](const Inst* value) -> const Inst* {
     if (value->users.size() != 1 || value->parent != result.parent) return nullptr;
-    const ir::Inst* user = value->users[0];
+    const Inst* user = value->users[0];
     return user->op == Op::set_vgpr && user->parent == result.parent ? user : nullptr;
   };
   if (result.type.kind == ir::TypeKind::v32) {
-    const ir::Inst* write = write_of(&result);
+    const Inst* write = write_of(&result);
     return write != nullptr ? std::optional(write->imm) : std::nullopt;
   }
   if (result.users.size() != 2) return std::nullopt;
-  const ir::Inst *low = result.users[0], *high = result.users[1];
+  const Inst *low = result.users[0], *high = result.users[1];
   if (low->op == Op::hi32) std::swap(low, high);
   if (low->op != Op::lo32 || high->op != Op::hi32) return std::nullopt;
-  const ir::Inst *low_write = write_of(low), *high_write = write_of(high);
+  const Inst *low_write = write_of(low), *high_write = write_of(high);
   if (low_write == nullptr || high_write == nullptr || high_write->imm != low_write->imm + 1) return std::nullopt;
   return low_write->imm;
 }
 
 // The results of each product of the block that has all of them side by side.
-std::vector<std::span<const ir::Inst* const>> results_of_products(const ir::Block& block) {
-  std::vector<std::span<const ir::Inst* const>> products;
-  const std::span<const ir::Inst* const> insts(block.insts.data(), block.insts.size());
+std::vector<std::span<const Inst* const>> results_of_products(const ir::Block& block) {
+  std::vector<std::span<const Inst* const>> products;
+  const std::span<const Inst* const> insts(block.insts.data(), block.insts.size());
   for (size_t i = 0; i < insts.size(); ++i) {
     if (!ir::is_matrix_op(insts[i]->op) || MatrixForm::decode(insts[i]->imm).index != 0) continue;
     const size_t count = MatrixForm::decode(insts[i]->imm).result_rows();
@@ -102,7 +101,7 @@ void keep_in_state(Lowering& ctx, RowHomes& homes, std::span<const Inst* const> 
                        .row = i,
                        .row_bytes = ctx.tile * 4 * registers,
                        .halves = registers == 2};
-    homes.homes[result] = home;
+    homes.all[result] = home;
     homes.resident_sums[result] = own;
     for (const Inst* user : result->users) {
       if (ir::is_matrix_op(user->op)) continue;
@@ -111,12 +110,12 @@ void keep_in_state(Lowering& ctx, RowHomes& homes, std::span<const Inst* const> 
     }
     const Inst* sum = result->operands[0];
     if (registers == 1 && is_read(sum, own)) {
-      homes.homes[sum] = home;
+      homes.all[sum] = home;
       homes.in_state[sum->id] = true;
     } else if (registers == 2 && sum->op == Op::pack64 && sum->parent == result->parent && sum->users.size() == 1 &&
                has_own_registers(ctx, homes, sum) && is_read(sum->operands[0], own) &&
                is_read(sum->operands[1], own + 1)) {
-      homes.homes[sum] = home;
+      homes.all[sum] = home;
       for (const Inst* inst :
            {sum, static_cast<const Inst*>(sum->operands[0]), static_cast<const Inst*>(sum->operands[1])})
         homes.in_state[inst->id] = true;

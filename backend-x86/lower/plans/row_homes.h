@@ -25,7 +25,7 @@ struct RowHome {
 struct RowHomes {
   explicit RowHomes(size_t values) : in_state(values) {}
 
-  std::map<const ir::Inst*, RowHome> homes;  // by the value that lives there
+  std::map<const ir::Inst*, RowHome> all;  // by the value that lives there
   std::unordered_map<const ir::Inst*, uint64_t>
       resident_sums;  // by result: its row of the wave state, the first of two
   // By instruction id: reads and writes of the wave state, and what is between them and sums that live there. They have
@@ -34,8 +34,8 @@ struct RowHomes {
 
   // The home of a value that has registers of its own; null if it has none.
   [[nodiscard]] const RowHome* of(const ir::Inst* representative) const {
-    const auto it = homes.find(representative);
-    return it == homes.end() ? nullptr : &it->second;
+    const auto it = all.find(representative);
+    return it == all.end() ? nullptr : &it->second;
   }
 };
 

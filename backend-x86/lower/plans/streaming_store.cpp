@@ -9,7 +9,7 @@ namespace wavejit::backend {
 
 namespace {
 
-bool writes_memory(const ir::Inst& inst) {
+bool writes_memory(const Inst& inst) {
   const ir::Effect effect = ir::op_info(inst.op).effect;
   return effect == ir::Effect::writes || effect == ir::Effect::atomic;
 }

@@ -17,8 +17,8 @@ namespace {
 constexpr size_t kLongBlock = 400;
 
 // Between 64-bit values and their halves.
-bool is_half_form(ir::Op op) {
-  return op == ir::Op::pack64 || op == ir::Op::lo32 || op == ir::Op::hi32;
+bool is_half_form(Op op) {
+  return op == Op::pack64 || op == Op::lo32 || op == Op::hi32;
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ void plan_sum_homes(Lowering& ctx, RowHomes& homes) {
   std::sort(places.begin(), places.end(), [](const Inst* a, const Inst* b) { return a->id < b->id; });
   for (const Inst* place : places) {
     const unsigned bytes = ctx.tile * 4 * ctx.parts(place);
-    homes.homes[place] = {.block = ctx.stack_row(bytes), .row = 0, .row_bytes = bytes};
+    homes.all[place] = {.block = ctx.stack_row(bytes), .row = 0, .row_bytes = bytes};
   }
 }
 

@@ -10,9 +10,6 @@
 namespace wavejit::backend {
 namespace {
 
-using ir::Inst;
-using ir::Op;
-
 constexpr size_t kMaxNodes = 8;  // of one tree
 
 bool is_bitwise(const Inst& inst) {

@@ -11,7 +11,7 @@ namespace {
 
 bool writes_memory(const TileRegion& region) {
   return std::any_of(region.blocks.begin(), region.blocks.end(), [](const ir::Block* block) {
-    return std::any_of(block->insts.begin(), block->insts.end(), [](const ir::Inst* inst) {
+    return std::any_of(block->insts.begin(), block->insts.end(), [](const Inst* inst) {
       const ir::Effect effect = ir::op_info(inst->op).effect;
       return effect == ir::Effect::writes || effect == ir::Effect::atomic;
     });

@@ -5,8 +5,6 @@
 
 namespace wavejit::backend {
 
-using asmjit::imm;
-
 namespace {
 constexpr unsigned kOrdered = 7, kAtLeast = 0x1d;  // quiet vcmpps predicates
 // Toward zero, saturating, NaN -> 0.

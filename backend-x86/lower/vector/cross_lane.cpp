@@ -92,15 +92,15 @@ std::optional<LaneMap> permute_lanes(const ir::LaneTable* address, uint64_t offs
 }
 
 // Whether the lanes where it holds all have a source that `dpp` may read; `exist` are those that have a source.
-bool implies_valid(const ir::Inst* condition, const ir::Inst& dpp, uint64_t exist, unsigned depth = 4) {
+bool implies_valid(const Inst* condition, const Inst& dpp, uint64_t exist, unsigned depth = 4) {
   if (condition->is_const()) return dpp.operands[1]->is_const(~uint64_t{0}) && (condition->imm & ~exist) == 0;
   const auto implied_by = [&](unsigned i) { return implies_valid(condition->operands[i], dpp, exist, depth - 1); };
   switch (condition->op) {
-    case ir::Op::dpp_valid:
+    case Op::dpp_valid:
       return condition->attr == dpp.attr && condition->operands[0] == dpp.operands[1];
-    case ir::Op::and_:
+    case Op::and_:
       return depth > 0 && (implied_by(0) || implied_by(1));
-    case ir::Op::andn:
+    case Op::andn:
       return depth > 0 && implied_by(0);
     default:
       return false;
@@ -108,11 +108,11 @@ bool implies_valid(const ir::Inst* condition, const ir::Inst& dpp, uint64_t exis
 }
 
 // Whether whatever the other lanes hold is merged away by all who use it.
-bool only_valid_lanes_matter(const ir::Inst& dpp, const LaneMap& map) {
+bool only_valid_lanes_matter(const Inst& dpp, const LaneMap& map) {
   uint64_t exist = 0;
   for (unsigned l = 0; l < kWaveSize; ++l) exist |= uint64_t{map[l] >= 0} << l;
-  return std::all_of(dpp.users.begin(), dpp.users.end(), [&](const ir::Inst* user) {
-    return user->op == ir::Op::select && user->operands[0]->type == ir::kMask && user->operands[0] != &dpp &&
+  return std::all_of(dpp.users.begin(), dpp.users.end(), [&](const Inst* user) {
+    return user->op == Op::select && user->operands[0]->type == ir::kMask && user->operands[0] != &dpp &&
            user->operands[1] == &dpp && user->operands[2] != &dpp && implies_valid(user->operands[0], dpp, exist);
   });
 }

@@ -14,21 +14,19 @@
 namespace wavejit::backend {
 
 using ir::ICmp;
-using ir::Inst;
-using ir::Op;
 
 namespace {
 
-bool is_division_step(ir::Op op) {
+bool is_division_step(Op op) {
   switch (op) {
-    case ir::Op::div_scale_f32:
-    case ir::Op::div_scale_vcc_f32:
-    case ir::Op::div_scale_f64:
-    case ir::Op::div_scale_vcc_f64:
-    case ir::Op::div_fmas_f32:
-    case ir::Op::div_fmas_f64:
-    case ir::Op::div_fixup_f32:
-    case ir::Op::div_fixup_f64:
+    case Op::div_scale_f32:
+    case Op::div_scale_vcc_f32:
+    case Op::div_scale_f64:
+    case Op::div_scale_vcc_f64:
+    case Op::div_fmas_f32:
+    case Op::div_fmas_f64:
+    case Op::div_fixup_f32:
+    case Op::div_fixup_f64:
       return true;
     default:
       return false;

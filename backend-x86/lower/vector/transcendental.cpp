@@ -9,7 +9,6 @@
 
 namespace wavejit::backend {
 
-using asmjit::imm;
 using ir::ICmp;
 namespace t = transcendental;
 

@@ -100,7 +100,6 @@ void unless_any(Lowering& ctx, const MaskReg& odd, const std::function<void()>& 
 
 }  // namespace
 
-// v_min/v_max on one register of f32 or f64 lanes. signalling: operands may be signalling NaNs.
 void fminmax(Lowering& ctx, uint32_t attr, const Vec& d, const Vec& a_in, const Vec& b_in, unsigned bits, bool want_max,
              bool signalling) {
   const bool ieee = (attr & fpenv::kIeee) != 0;
@@ -206,7 +205,6 @@ void emit_ldexp(Lowering& ctx, const Inst& inst, unsigned chunk) {
 
 }  // namespace
 
-// v_cmp_class from the facts about a magnitude: bit numbers as in the ISA manual (0 signalling NaN .. 9 +inf).
 void class_test(Lowering& ctx, const MaskReg& d, const Vec& wanted, const ClassFacts& f) {
   // 0 zero, 1 denormal, 2 normal, 3 infinity.
   const auto minus = [&](const Vec& x, const MaskReg& m) {

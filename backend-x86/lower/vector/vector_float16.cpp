@@ -55,10 +55,10 @@ Vec fma_f16_to_odd(Lowering& ctx, const Vec& a, const Vec& b, const Vec& c, uint
 std::array<Vec, 2> halves_in_f32(Lowering& ctx, const Inst* pairs, unsigned chunk) {
   if (!ctx.on(Optimisation::shared_halves) || pairs->is_const()) return ctx.isa->halves_to_f32(ctx.v32(pairs, chunk));
   const std::pair<const Inst*, unsigned> key{pairs, ctx.is_invariant(pairs) ? 0 : chunk};
-  const auto [entry, is_new] = (*ctx.halves).singles.try_emplace(key);
+  const auto [entry, is_new] = ctx.halves->singles.try_emplace(key);
   if (!is_new) return entry->second;
-  const auto words = (*ctx.halves).words.find(key);
-  if (words == (*ctx.halves).words.end()) return entry->second = ctx.isa->halves_to_f32(ctx.v32(pairs, chunk));
+  const auto words = ctx.halves->words.find(key);
+  if (words == ctx.halves->words.end()) return entry->second = ctx.isa->halves_to_f32(ctx.v32(pairs, chunk));
   return entry->second = {ctx.isa->words_to_f32(words->second[0]), ctx.isa->words_to_f32(words->second[1])};
 }
 
@@ -71,10 +71,8 @@ bool computes_halves(const Lowering& ctx, uint32_t env) {
 
 }  // namespace
 
-// In front of instructions that are emitted in a row, for each chunk. A sum that only another one of them adds to is kept as its
-// words.
 void begin_shared_halves(Lowering& ctx, std::span<const Inst* const> insts) {
-  (*ctx.halves) = {};
+  *ctx.halves = {};
   if (!ctx.on(Optimisation::shared_halves)) return;
   std::unordered_set<const Inst*> sums;
   for (const Inst* inst : insts)
@@ -84,7 +82,7 @@ void begin_shared_halves(Lowering& ctx, std::span<const Inst* const> insts) {
     const Inst* sum = inst->operands[2];
     if (sums.contains(sum) && sum->users.size() == 1 && !ctx.classes.is_shared(sum) &&
         ctx.is_invariant(sum) == ctx.is_invariant(inst))
-      (*ctx.halves).only_added_to.insert(sum);
+      ctx.halves->only_added_to.insert(sum);
   }
 }
 
@@ -124,8 +122,8 @@ void emit_pk_fma_f16(Lowering& ctx, const Inst& inst, unsigned chunk) {
     if (!plain) sum = ctx.isa->f16_to_f32(to_f16(ctx, sum, env));  // the second conversion is exact
     words[i] = ctx.isa->f32_to_words(sum, rounding::on_host(env & fpenv::kRoundMask));
   }
-  if ((*ctx.halves).only_added_to.contains(&inst))
-    (*ctx.halves).words[{&inst, ctx.is_invariant(&inst) ? 0 : chunk}] = words;
+  if (ctx.halves->only_added_to.contains(&inst))
+    ctx.halves->words[{&inst, ctx.is_invariant(&inst) ? 0 : chunk}] = words;
   else
     ctx.isa->mov(ctx.dst(inst, chunk), ctx.isa->join_words(words));
 }

@@ -3,20 +3,22 @@
 
 #include <bit>
 
+#include "backend-x86/lower/memory/memory_access.h"
+
 namespace wavejit::backend {
 
-Mem VectorIsa::cf(float value) {
+Mem VectorArithmetic::cf(float value) {
   return c32(std::bit_cast<uint32_t>(value));
 }
-Mem VectorIsa::cd(double value) {
+Mem VectorArithmetic::cd(double value) {
   return c64(std::bit_cast<uint64_t>(value));
 }
 
-Mem VectorIsa::full32(uint32_t bits) {
+Mem VectorArithmetic::full32(uint32_t bits) {
   return lane_table(bits, 0);
 }
 
-Mem VectorIsa::full_bytes(const uint8_t (&sixteen)[16]) {
+Mem VectorArithmetic::full_bytes(const uint8_t (&sixteen)[16]) {
   uint8_t data[64];
   for (unsigned i = 0; i < 64; ++i) data[i] = sixteen[i % 16];
   return pool_.get(data, bytes());
@@ -46,19 +48,19 @@ void VectorIsa::store_first(const Mem& m, const Vec& v, unsigned count) {
   cc_.emit(first.move, first.place, first.lanes);
 }
 
-Mem VectorIsa::lane_table(uint32_t first, uint32_t stride) {
+Mem VectorArithmetic::lane_table(uint32_t first, uint32_t stride) {
   uint32_t data[16];
   for (unsigned i = 0; i < lanes; ++i) data[i] = first + i * stride;
   return pool_.get(data, bytes());
 }
 
-Mem VectorIsa::lane_table64(unsigned part, uint64_t stride) {
+Mem VectorArithmetic::lane_table64(unsigned part, uint64_t stride) {
   uint64_t data[8];
   for (unsigned i = 0; i < lanes / 2; ++i) data[i] = lane_of64(part, i) * stride;
   return pool_.get(data, bytes());
 }
 
-void VectorIsa::set_const32(const Vec& d, uint32_t bits) {
+void VectorArithmetic::set_const32(const Vec& d, uint32_t bits) {
   if (bits == 0) {
     cc_.emit(f.xor_, d, d, d);
   } else {
@@ -66,7 +68,7 @@ void VectorIsa::set_const32(const Vec& d, uint32_t bits) {
   }
 }
 
-void VectorIsa::set_const64(const Vec& d, uint64_t bits) {
+void VectorArithmetic::set_const64(const Vec& d, uint64_t bits) {
   if (bits == 0) {
     cc_.emit(f.xor_, d, d, d);
   } else {
@@ -82,13 +84,13 @@ VectorIsa::SignedIndex VectorIsa::make_signed(const Gp& base, const GatherIndex&
   return {moved, xor_(index.index, full32(0x80000000u))};
 }
 
-Vec VectorIsa::const32(uint32_t bits) {
+Vec VectorArithmetic::const32(uint32_t bits) {
   Vec d = vec();
   set_const32(d, bits);
   return d;
 }
 
-Vec VectorIsa::const64(uint64_t bits) {
+Vec VectorArithmetic::const64(uint64_t bits) {
   Vec d = vec();
   set_const64(d, bits);
   return d;

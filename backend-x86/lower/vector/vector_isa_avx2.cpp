@@ -434,7 +434,7 @@ class Avx2 final : public VectorIsa {
     faults_.mark(range);
     cc_.emit(I::kIdVmovdqu, sized(m, 32), merged);
   }
-  // The emitter only asks for it when some lane is active.
+  // It is only asked for when some lane is active.
   void load_broadcast(const Vec& d, const Mem& m, const MaskReg* k) override {
     if (k == nullptr) {
       cc_.emit(I::kIdVpbroadcastd, d, sized(m, 4));
