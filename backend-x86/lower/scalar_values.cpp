@@ -9,6 +9,7 @@ namespace {
 
 using Extension = ScalarValues::Extension;
 
+// Whether the register of an i32 has zeros above it, so that its 64-bit register is the same number.
 // A phi is such a number if all that it may be are. A copy between registers of 32 bits may be no instruction; the ops
 // below end with an instruction of 32 bits.
 bool is_zero_extended(Lowering& ctx, const Inst* value) {

@@ -124,6 +124,7 @@ AtomicSource stage_operand(AtomicAccess& atomic, const Inst* value, std::optiona
 
 namespace {
 
+// Returns the active lanes; sets `base` and `disp`.
 Gp stage_atomic_addresses(AtomicAccess& atomic) {
   atomic.addresses = atomic.ctx.scratch_row(atomic.ctx.rows->atomic_addresses, atomic.ctx.tile * 8);
   int64_t disp = atomic.mem.imm;

@@ -42,6 +42,7 @@ bool in_disorder(const MemoryAccess& access) {
   return address != nullptr && is_found_on_a_walk(*access.ctx.walks, address);
 }
 
+// may_be_equal: lanes may share an address
 void join_cold_path(MemoryAccess& access, bool may_be_equal) {
   if (!access.slow_used) return;
   access.cc.bind(access.join);

@@ -196,7 +196,7 @@ void prepare_address(MemoryAccess& access) {
       access.first_data = 2;
       break;
     case AddressForm::lds_offset:
-      // ChunkLanes beyond the end of the LDS are not in the mask; the memory behind it is not accessible.
+      // Lanes beyond the end of the LDS are not in the mask; the memory behind it is not accessible.
       access.first_data = 2;
       use_offset(nullptr, operand(1));
       break;

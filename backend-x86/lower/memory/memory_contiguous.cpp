@@ -141,7 +141,7 @@ void contiguous_narrow(MemoryAccess& access, const Gp& pointer, const MaskReg* l
 void access_contiguous(MemoryAccess& access, const Gp& pointer) {
   if (access.lane_stride != access.element_stride && !access.scratch_swizzled)
     return contiguous_interleaved(access, pointer);
-  // The rows of scratch that active lanes move_elements are there for lanes that are off, too, and nobody else's. Without an active
+  // The rows of scratch that active lanes access are there for lanes that are off, too, and nobody else's. Without an active
   // lane there is no such row: the offset is whatever the registers hold.
   const bool merges =
       access.scratch_swizzled && (access.isa.has_masked_narrow() || access.ctx.on(Optimisation::merged_scratch));
@@ -191,7 +191,7 @@ void access_contiguous(MemoryAccess& access, const Gp& pointer) {
   }
   if ((access.scratch_swizzled && access.load) || merges || fixed_lanes(access))
     return move_elements(access.active.get());
-  // The plain move_elements when all lanes are on; the masked one is out of line.
+  // The plain access when all lanes are on; the masked one is out of line.
   const Label masked = access.cc.new_label(), done = access.cc.new_label();
   access.cc.j(x86::negateCond(access.isa.test_all({&access.active.mask, 1})), masked);
   access_all();

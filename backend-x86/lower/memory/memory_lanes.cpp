@@ -67,7 +67,7 @@ Mem lane_at(MemoryAccess& access, const LanePlaces& at, unsigned lane, unsigned 
 
 namespace {
 
-// ChunkLanes in ascending order: of lanes that store to the same address, the last wins.
+// Lanes in ascending order: of lanes that store to the same address, the last wins.
 void store_pairs(MemoryAccess& access, const LanePlaces& at) {
   const Vec a = data_of(access, 0), b = data_of(access, 1);
   const Vec halves[2] = {access.isa.make(I::kIdVpunpckldq, a, b), access.isa.make(I::kIdVpunpckhdq, a, b)};
@@ -213,7 +213,7 @@ void strided_lanes(MemoryAccess& access, const Gp& pointer) {
   access.active = active;
 }
 
-// ChunkLanes in ascending order, so that the first one that faults is the first one accessed.
+// Lanes in ascending order, so that the first one that faults is the first one accessed.
 Vec singles_at(MemoryAccess& access, const LanePlaces& at) {
   const Vec all = access.isa.vec();
   for (unsigned g = 0; g < access.isa.lanes / 4; ++g) {

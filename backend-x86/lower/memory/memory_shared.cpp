@@ -1,4 +1,4 @@
-// ChunkLanes at any addresses, and under masks, by a function that all accesses of a size share (helpers/chunk_access.h). Cold paths are
+// Lanes at any addresses, and under masks, by a function that all accesses of a size share (helpers/chunk_access.h). Cold paths are
 // emitted for each chunk of each access, and most are never executed: what they cost is their translation.
 #include "backend-x86/lower/memory/memory_shared.h"
 

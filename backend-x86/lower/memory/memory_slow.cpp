@@ -170,7 +170,7 @@ void call_for_flat_lanes(MemoryAccess& access) {
     return record.cloneAdjusted(offsetof(FlatLanes, values) + element * sizeof(FlatLanes::values[0]));
   };
   if (access.mem.count > (access.mem.bytes == 4 ? FlatLanes::kMaxCount : 1))
-    return access.ctx.fail(access.inst, "elements of a flat record");
+    return access.ctx.fail(access.inst, "elements of a flat access");
   access.isa.store_row64(record.cloneAdjusted(offsetof(FlatLanes, addresses)), access.address);
   for (unsigned element = 0; !access.load && element < access.mem.count; ++element)
     access.isa.store(row(element), data_of(access, element), nullptr);

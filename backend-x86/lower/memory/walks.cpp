@@ -95,7 +95,7 @@ void transpose_lines(MemoryAccess& access, const Mem& lines, const Mem& row) {
   }
 }
 
-// ChunkLanes one by one, each to the end of its line or of its page; as many steps as the shortest part has.
+// Lanes one by one, each to the end of its line or of its page; as many steps as the shortest part has.
 void load_to_page_ends(MemoryAccess& access, const Mem& lines, const Mem& addresses, const Gp& cursor) {
   const Gp steps = access.cc.new_gp64(), first = access.ctx.address_of(lines),
            source = access.ctx.address_of(addresses);

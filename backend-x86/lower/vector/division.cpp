@@ -33,6 +33,7 @@ bool is_division_step(Op op) {
   }
 }
 
+// Lanes whose quotient may need the scaling of the division sequence; null if no lane can.
 const MaskReg* odd_division(Lowering& ctx, const Inst* denominator, const Inst* numerator, unsigned chunk) {
   const auto [entry, inserted] = ctx.reused->odd_divisions.try_emplace({denominator, numerator, chunk});
   std::optional<MaskReg>& found = entry->second;

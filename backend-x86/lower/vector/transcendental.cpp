@@ -18,6 +18,7 @@ constexpr unsigned kLess = 0x11, kNotLess = 0x15, kGreaterEqual = 0x1d, kGreater
                    kNotEqual = 0x04;  // quiet vcmpps predicates
 constexpr uint32_t kDaz = 1u << 6, kFtz = 1u << 15;
 // Denormal operands and results are zeros whatever MODE says; MXCSR does it when it is set to.
+// Denormals -> zeros unless the current environment does it.
 Vec flush_input(Lowering& ctx, const Vec& x) {
   return ctx.env & kDaz ? x : ctx.isa->flush_denormals(x);
 }
@@ -26,6 +27,7 @@ Vec flush_output(Lowering& ctx, const Vec& x) {
   return ctx.env & kFtz ? x : ctx.isa->flush_denormals(x);
 }
 
+// sum = sum * x + c
 void fma_step(Lowering& ctx, const Vec& sum, const Vec& x, const Operand_& c) {
   ctx.cc.emit(I::kIdVfmadd213ps, sum, x, c);
 }
