@@ -1,4 +1,4 @@
-// compile(): emitter, register allocation, machine code, fault table.
+// compile(): lowering, register allocation, machine code, fault table.
 #include <algorithm>
 #include <new>
 
@@ -13,7 +13,7 @@
 #include "backend-x86/lir/passes/straighten_jumps.h"
 #include "backend-x86/lir/text.h"
 #include "backend-x86/lir/verify.h"
-#include "backend-x86/lower/emitter.h"
+#include "backend-x86/lower/lower.h"
 #include "backend-x86/regalloc/allocation.h"
 #include "backend-x86/regalloc/checker.h"
 
@@ -110,11 +110,11 @@ Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& functi
 
   lir::Function lir;
   lir::Builder builder(lir);
-  Emitter emitter(function, builder, options);
+  Lowering lowering(function, builder, options);
   const auto finished = [&](std::string_view stage) {
     if (options.finished) options.finished(stage);
   };
-  if (auto done = emitter.run(); !done) return tl::make_unexpected(done.error());
+  if (auto done = lower(lowering); !done) return tl::make_unexpected(done.error());
   if (options.optimisations.has(Optimisation::narrow_values)) lir::narrow_registers(lir);
   if (options.optimisations.has(Optimisation::reused_flags)) lir::reuse_flags(lir);
   if (options.optimisations.has(Optimisation::folded_loads)) lir::fold_loads(lir);
@@ -135,24 +135,24 @@ Expected<std::shared_ptr<const CompiledCode>> compile(const ir::Function& functi
   x86::Assembler assembler;
   attach(code, assembler);
   const EncodedFunction encoded = encode(lir, assembler);
-  emitter.pool().emit(assembler);
+  lowering.pool.emit(assembler);
   if (!errors.first().empty()) return failed(errors.first());
   finished("assemble");
   bool movable = options.movable_within.has_value();
   if (movable) {
     AddressAudit audit(*options.movable_within);
     look_at(lir, audit);
-    for (const auto& [bytes, label] : emitter.pool().entries()) audit.look_at_data(bytes.data(), bytes.size());
+    for (const auto& [bytes, label] : lowering.pool.entries()) audit.look_at_data(bytes.data(), bytes.size());
     // Everything inside is relative to itself, unless asmjit has noted something else.
     movable = !audit.found() && code.relocEntries().empty();
   }
   auto block = CodeBlock::create(code);
   if (!block) return tl::make_unexpected(block.error());
-  std::vector<FaultRange> faults = emitter.faults().placed(encoded.marked);
+  std::vector<FaultRange> faults = lowering.faults.placed(encoded.marked);
   if (options.listing == ListingKind::x86) listing.assign(logger.data(), logger.dataSize());
   finished("place");
   std::optional<std::vector<FunctionSlot>> slots;
-  if (movable) slots = slots_of(emitter.pool(), code);
+  if (movable) slots = slots_of(lowering.pool, code);
   return std::make_shared<const Code>(std::move(*block), std::move(faults), std::move(slots), std::move(listing),
                                       encoded.instructions);
 }

@@ -1,5 +1,5 @@
 // Flat loads and stores of a chunk that mixes scratch with other memory, or has narrow or unaligned elements in scratch, from
-// the cold path of translated code (lower/memory_slow.cpp). Faults are described in the wave state, as those of calls.h are.
+// the cold path of translated code (lower/memory/memory_slow.cpp). Faults are described in the wave state, as those of calls.h are.
 #pragma once
 
 #include <cstdint>

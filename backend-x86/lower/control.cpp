@@ -1,9 +1,16 @@
-// Entries, branches, phi copies and exits.
+#include "backend-x86/lower/control.h"
+
 #include <algorithm>
 #include <functional>
 #include <set>
 
-#include "backend-x86/lower/emitter.h"
+#include "backend-x86/lower/environment.h"
+#include "backend-x86/lower/memory/lane_address_code.h"
+#include "backend-x86/lower/memory/memory_access.h"
+#include "backend-x86/lower/memory/prefetch.h"
+#include "backend-x86/lower/plans/row_homes.h"
+#include "backend-x86/lower/row_homes.h"
+#include "backend-x86/lower/segment.h"
 
 namespace wavejit::backend {
 
@@ -93,56 +100,59 @@ std::optional<FloatCondition> float_condition(uint32_t relations) {
   }
 }
 
-void Emitter::emit_entry_dispatch() {
-  const auto& entries = function_.entries;
+void emit_entry_dispatch(Lowering& ctx) {
+  const auto& entries = ctx.function.entries;
   // Binary search over the entry number; the leaves jump.
   const std::function<void(size_t, size_t)> search = [&](size_t low, size_t high) {
     if (high - low == 1) {
-      cc_.jmp(labels_[entries[low].block->id]);
+      ctx.cc.jmp(ctx.labels[entries[low].block->id]);
       return;
     }
     const size_t middle = low + (high - low) / 2;
-    const Label upper = cc_.new_label();
-    cc_.cmp(entry_index_, static_cast<uint32_t>(middle));
-    cc_.jae(upper);
+    const Label upper = ctx.cc.new_label();
+    ctx.cc.cmp(ctx.entry_index, static_cast<uint32_t>(middle));
+    ctx.cc.jae(upper);
     search(low, middle);
-    cc_.bind(upper);
+    ctx.cc.bind(upper);
     search(middle, high);
   };
   if (!entries.empty()) search(0, entries.size());
 }
 
+namespace {
+
 // Compares lane 0 of narrow values.
-CondCode Emitter::compare_narrow(const Inst& compare) {
+CondCode compare_narrow(Lowering& ctx, const Inst& compare) {
   const std::optional<FloatCondition> how = float_condition(compare.attr >> ir::fpenv::kFCmpShift);
   WAVEJIT_CHECK(how.has_value(), "%{} needs more than one condition", compare.id);
   const Inst* const a = compare.operands[how->swapped ? 1 : 0];
   const Inst* const b = compare.operands[how->swapped ? 0 : 1];
-  const Vec first = v32(a, first_chunk());
+  const Vec first = ctx.v32(a, ctx.first_chunk());
   if (b->is_const()) {
     const auto bits = static_cast<uint32_t>(b->imm);
-    cc_.emit(I::kIdVucomiss, first.xmm(), pool_.get(&bits, 4));
+    ctx.cc.emit(I::kIdVucomiss, first.xmm(), ctx.pool.get(&bits, 4));
   } else {
-    cc_.emit(I::kIdVucomiss, first.xmm(), v32(b, first_chunk()).xmm());
+    ctx.cc.emit(I::kIdVucomiss, first.xmm(), ctx.v32(b, ctx.first_chunk()).xmm());
   }
   return how->condition;
 }
 
+}  // namespace
+
 // A mask that all chunks share is looked at once.
-CondCode Emitter::test_mask(const Inst& test) {
-  if (const Inst& compare = *test.operands[0]; is_fused(&compare)) return compare_narrow(compare);
+CondCode test_mask(Lowering& ctx, const Inst& test) {
+  if (const Inst& compare = *test.operands[0]; ctx.is_fused(&compare)) return compare_narrow(ctx, compare);
   std::vector<MaskReg> masks;
-  const unsigned end = is_invariant(test.operands[0]) ? first_chunk() + 1 : end_chunk();
-  for (unsigned c = first_chunk(); c < end; ++c) masks.push_back(mask(test.operands[0], c));
-  return test.op == Op::mask_any ? isa_->test_any(masks) : isa_->test_all(masks);
+  const unsigned end = ctx.is_invariant(test.operands[0]) ? ctx.first_chunk() + 1 : ctx.end_chunk();
+  for (unsigned c = ctx.first_chunk(); c < end; ++c) masks.push_back(ctx.mask(test.operands[0], c));
+  return test.op == Op::mask_any ? ctx.isa->test_any(masks) : ctx.isa->test_all(masks);
 }
 
-// Whether the flags are still those of comparing the two, or of testing one; or the zero flag alone, if nothing else is looked at.
-bool Emitter::flags_are_of(const Gp& a, const Operand& b, bool zero_alone) const {
+bool flags_are_of(const Lowering& ctx, const Gp& a, const Operand& b, bool zero_alone) {
   constexpr unsigned kMostNodes = 12;  // looked at
   const bool tests = b.isReg() && b.id() == a.id();
   unsigned looked_at = 0;
-  for (const lir::Node* node = cc_.cursor(); node != nullptr && looked_at < kMostNodes;
+  for (const lir::Node* node = ctx.cc.cursor(); node != nullptr && looked_at < kMostNodes;
        node = node->prev, ++looked_at) {
     if (node->kind == lir::Node::Kind::comment) continue;
     if (!node->is_instruction()) return false;
@@ -160,49 +170,51 @@ bool Emitter::flags_are_of(const Gp& a, const Operand& b, bool zero_alone) const
   return false;
 }
 
-CondCode Emitter::emit_condition(const Inst* condition) {
-  if (is_fused(condition)) {
+CondCode emit_condition(Lowering& ctx, const Inst* condition) {
+  if (ctx.is_fused(condition)) {
     switch (condition->op) {
       case Op::not_:
-        return x86::negateCond(emit_condition(condition->operands[0]));
+        return x86::negateCond(emit_condition(ctx, condition->operands[0]));
       case Op::icmp: {
         const auto predicate = static_cast<ir::ICmp>(condition->attr);
         const Inst* a = condition->operands[0];
         if (a->is_const() && !condition->operands[1]->is_const()) {
-          const Gp r = gp(condition->operands[1]);
-          const Operand constant = gp_operand(a);
-          if (!flags_are_of(r, constant)) cc_.emit(I::kIdCmp, r, constant);
+          const Gp r = ctx.gp(condition->operands[1]);
+          const Operand constant = ctx.gp_operand(a);
+          if (!flags_are_of(ctx, r, constant)) ctx.cc.emit(I::kIdCmp, r, constant);
           return x86::reverseCond(scalar_condition(predicate));
         }
-        const Operand b = gp_operand(condition->operands[1]);
+        const Operand b = ctx.gp_operand(condition->operands[1]);
         if (b.isImm() && b.as<asmjit::Imm>().value() == 0 && !a->is_const()) {
-          const Gp r = gp(a);
-          if (!flags_are_of(r, r, predicate == ir::ICmp::eq || predicate == ir::ICmp::ne)) cc_.test(r, r);
+          const Gp r = ctx.gp(a);
+          if (!flags_are_of(ctx, r, r, predicate == ir::ICmp::eq || predicate == ir::ICmp::ne)) ctx.cc.test(r, r);
         } else {
-          const Gp r = gp(a);
-          if (!flags_are_of(r, b)) cc_.emit(I::kIdCmp, r, b);
+          const Gp r = ctx.gp(a);
+          if (!flags_are_of(ctx, r, b)) ctx.cc.emit(I::kIdCmp, r, b);
         }
         return scalar_condition(predicate);
       }
       case Op::mask_any:
       case Op::mask_all: {
-        if (!is_fused(condition->operands[0])) return test_mask(*condition);
+        if (!ctx.is_fused(condition->operands[0])) return test_mask(ctx, *condition);
         // At the block's end: the environment is the usual one, which may not be the comparison's.
-        if (const auto need = env_with_fused(*condition)) set_env(*need);
-        const CondCode result = test_mask(*condition);
-        set_env({canonical_env_, kEnvAll});
+        if (const auto need = env_with_fused(ctx, *condition)) set_env(ctx, *need);
+        const CondCode result = test_mask(ctx, *condition);
+        set_env(ctx, {ctx.canonical_env, kEnvAll});
         return result;
       }
       default:
         break;
     }
   }
-  const Gp r = gp(condition);
-  if (!flags_are_of(r, r)) cc_.test(r, r);
+  const Gp r = ctx.gp(condition);
+  if (!flags_are_of(ctx, r, r)) ctx.cc.test(r, r);
   return CondCode::kNZ;
 }
 
-std::vector<Emitter::Copy> Emitter::edge_copies(const ir::Block& from, unsigned successor) {
+namespace {
+
+std::vector<Copy> edge_copies(Lowering& ctx, const ir::Block& from, unsigned successor) {
   const ir::Block& to = *from.successors[successor];
   // A block may be the predecessor twice (both edges of one branch); the edges are listed in order.
   unsigned skip = 0;
@@ -213,15 +225,15 @@ std::vector<Emitter::Copy> Emitter::edge_copies(const ir::Block& from, unsigned 
   }
   WAVEJIT_CHECK(index < to.predecessors.size(), "edge {} -> {} is not in the predecessor list", from.id, to.id);
 
-  const TileRegion* source = regions_.of(&from);
-  const TileRegion* destination = regions_.of(&to);
+  const TileRegion* source = ctx.regions.of(&from);
+  const TileRegion* destination = ctx.regions.of(&to);
   std::vector<Copy> copies;
   if (source == destination) {
     for (const Inst* phi : to.insts) {
       if (phi->op != Op::phi) break;
       const Inst* value = phi->operands[index];
-      if (phi->users.empty() || classes_.representative(value) == phi) continue;
-      add_copies(copies, phi, pass_, value, pass_);
+      if (phi->users.empty() || ctx.classes.representative(value) == phi) continue;
+      add_copies(ctx, copies, phi, ctx.pass, value, ctx.pass);
     }
     return copies;
   }
@@ -231,18 +243,19 @@ std::vector<Emitter::Copy> Emitter::edge_copies(const ir::Block& from, unsigned 
   std::set<const Inst*> moved;
   const auto move_value = [&](const Inst* value) {
     if (value->is_const() || value->op == Op::undef || value->op == Op::lane_id) return;
-    const Inst* place = resolve(value).inst;
-    if (source->contains(place->parent) && moved.insert(place).second) add_copies(copies, place, nullptr, place, pass_);
+    const Inst* place = ctx.resolve(value).inst;
+    if (source->contains(place->parent) && moved.insert(place).second)
+      add_copies(ctx, copies, place, nullptr, place, ctx.pass);
   };
   const auto move = [&](const Inst* value) {
     // Who uses a splat may take the scalar instead.
     const bool splat = value->op == Op::splat || value->op == Op::splat64;
-    if (splat && !classes_.is_shared(value->operands[0])) move_value(value->operands[0]);
+    if (splat && !ctx.classes.is_shared(value->operands[0])) move_value(value->operands[0]);
     move_value(value);
   };
   for (const ir::Block* block : source->blocks) {
     for (const Inst* inst : block->insts) {
-      if (inst->type.kind != TypeKind::none && liveness_.live_in(to, *inst)) move(inst);
+      if (inst->type.kind != TypeKind::none && ctx.liveness.live_in(to, *inst)) move(inst);
     }
   }
   for (const Inst* phi : to.insts) {
@@ -251,85 +264,92 @@ std::vector<Emitter::Copy> Emitter::edge_copies(const ir::Block& from, unsigned 
     if (destination != nullptr) {
       move(phi->operands[index]);
     } else {
-      add_copies(copies, phi, nullptr, phi->operands[index], pass_);
+      add_copies(ctx, copies, phi, nullptr, phi->operands[index], ctx.pass);
     }
   }
   return copies;
 }
 
+}  // namespace
+
 // Copies between the registers of a pass and those outside it, or within one of them: the chunks of the pass; what all
 // chunks share leaves a region with the last pass only, as the earlier ones have not ended with it.
-void Emitter::add_copies(std::vector<Copy>& copies, const Inst* destination, Pass* to, const Inst* value, Pass* from) {
+void add_copies(Lowering& ctx, std::vector<Copy>& copies, const Inst* destination, Pass* to, const Inst* value,
+                Pass* from) {
   if (value->op == Op::undef) return;
   const Pass* pass = to ? to : from;
-  const bool shared = is_invariant(destination);
+  const bool shared = ctx.is_invariant(destination);
   if (shared && pass != nullptr && to == nullptr && !pass->final) return;
   const unsigned begin = pass == nullptr ? 0 : pass->begin;
-  const unsigned end = shared ? begin + 1 : pass == nullptr ? chunks_ : pass->end;
+  const unsigned end = shared ? begin + 1 : pass == nullptr ? ctx.chunks : pass->end;
   const bool constant = value->is_const() || value->op == Op::lane_id;
-  const Place place = constant ? Place{value, 0} : resolve(value);
-  const bool first_lanes = lane_addresses_.is_scalar(destination) && !value->is_const() &&
-                           !lane_addresses_.is_scalar(place.inst);  // of a vector, into general registers
-  Pass* const current = pass_;
+  const Place place = constant ? Place{value, 0} : ctx.resolve(value);
+  const bool first_lanes = ctx.lane_addresses.is_scalar(destination) && !value->is_const() &&
+                           !ctx.lane_addresses.is_scalar(place.inst);  // of a vector, into general registers
+  Pass* const current = ctx.pass;
   for (unsigned element = 0; element < destination->type.count; ++element) {
     for (unsigned chunk = begin; chunk < end; ++chunk) {
-      for (unsigned part = 0; part < parts(destination); ++part) {
+      for (unsigned part = 0; part < ctx.parts(destination); ++part) {
         Copy copy;
-        pass_ = to;
-        if (const RowHome* home = row_home(destination)) {
-          copy.to = place_of(*home, chunk, part);
+        ctx.pass = to;
+        if (const RowHome* home = row_home(ctx, destination)) {
+          copy.to = place_of(ctx, *home, chunk, part);
         } else {
-          copy.to = reg(destination, element, chunk, part);
+          copy.to = ctx.reg(destination, element, chunk, part);
         }
         copy.chunk = chunk;
         copy.part = part;
-        pass_ = from;
+        ctx.pass = from;
         if (first_lanes) {
-          const Gp t = new_gp(destination->type.bits());
-          cc_.emit(I::kIdMov, t, lane_base(value, chunk, lane_addresses_.of(destination).wave));
+          const Gp t = ctx.new_gp(destination->type.bits());
+          ctx.cc.emit(I::kIdMov, t, lane_base(ctx, value, chunk, ctx.lane_addresses.of(destination).wave));
           copy.from = t;
         } else if (constant) {
           copy.constant = value;
-        } else if (const RowHome* home = row_home(place.inst)) {
-          copy.from = place_of(*home, chunk, part);
+        } else if (const RowHome* home = row_home(ctx, place.inst)) {
+          copy.from = place_of(ctx, *home, chunk, part);
         } else {
-          copy.from = reg(place.inst, place.element + element, chunk, part);
+          copy.from = ctx.reg(place.inst, place.element + element, chunk, part);
         }
         copies.push_back(copy);
       }
     }
   }
-  pass_ = current;
+  ctx.pass = current;
 }
+
+namespace {
 
 // Where an edge leads: within a pass to the pass's copy of the block; out of a pass that is not the last to the next.
-Label Emitter::target(const ir::Block& from, unsigned successor) const {
+Label target(const Lowering& ctx, const ir::Block& from, unsigned successor) {
   const ir::Block* to = from.successors[successor];
-  if (pass_ != nullptr) {
-    if (pass_->region->contains(to)) return pass_->labels[to->id];
-    if (!pass_->final) return pass_->next;
+  if (ctx.pass != nullptr) {
+    if (ctx.pass->region->contains(to)) return ctx.pass->labels[to->id];
+    if (!ctx.pass->final) return ctx.pass->next;
   }
-  return labels_[to->id];
+  return ctx.labels[to->id];
 }
 
-void Emitter::emit_copy(const Operand& to, const Operand& from) {
+void emit_copy(Lowering& ctx, const Operand& to, const Operand& from) {
   const auto& r = to.as<x86::Reg>();
   if (r.isGp()) {
-    cc_.emit(I::kIdMov, to, from);
+    ctx.cc.emit(I::kIdMov, to, from);
   } else if (r.isKReg()) {
-    isa_->mov_mask(r, from.as<x86::Reg>());
+    ctx.isa->mov_mask(r, from.as<x86::Reg>());
   } else {
-    isa_->mov(r.as<Vec>(), from);
+    ctx.isa->mov(r.as<Vec>(), from);
   }
 }
 
+}  // namespace
+
 // A parallel copy: a register is written only when no pending copy reads it any more; a cycle is cut with a temporary.
-void Emitter::emit_copies(std::vector<Copy> copies) {
+void emit_copies(Lowering& ctx, std::vector<Copy> copies) {
   // What comes from memory first, then what goes there: nothing else is written before.
   for (Copy& copy : copies) {
     if (copy.constant != nullptr || !copy.from.isMem()) continue;
-    const Vec loaded = isa_->vec();
-    isa_->load(loaded, copy.from.as<Mem>(), nullptr);
+    const Vec loaded = ctx.isa->vec();
+    ctx.isa->load(loaded, copy.from.as<Mem>(), nullptr);
     copy.from = loaded;
   }
   for (const Copy& copy : copies) {
@@ -338,11 +358,11 @@ void Emitter::emit_copies(std::vector<Copy> copies) {
     if (copy.constant == nullptr) {
       value = copy.from.as<Vec>();
     } else if (copy.constant->type.kind == TypeKind::v64) {
-      value = isa_->const64(copy.constant->imm);
+      value = ctx.isa->const64(copy.constant->imm);
     } else {
-      value = v32(copy.constant, copy.chunk);
+      value = ctx.v32(copy.constant, copy.chunk);
     }
-    isa_->store(copy.to.as<Mem>(), value, nullptr);
+    ctx.isa->store(copy.to.as<Mem>(), value, nullptr);
   }
   std::erase_if(copies, [](const Copy& copy) { return copy.to.isMem(); });
   std::erase_if(copies, [](const Copy& c) { return c.constant == nullptr && c.to.id() == c.from.id(); });
@@ -355,7 +375,7 @@ void Emitter::emit_copies(std::vector<Copy> copies) {
                           [&](const Copy& other) { return other.from.id() == c.to.id(); });
     });
     if (ready != copies.end()) {
-      emit_copy(ready->to, ready->from);
+      emit_copy(ctx, ready->to, ready->from);
       copies.erase(ready);
       continue;
     }
@@ -363,13 +383,13 @@ void Emitter::emit_copies(std::vector<Copy> copies) {
     const auto& r = from.as<x86::Reg>();
     Operand temporary;
     if (r.isGp()) {
-      temporary = new_gp(r.size() * 8);
+      temporary = ctx.new_gp(r.size() * 8);
     } else if (r.isKReg()) {
-      temporary = isa_->mask();
+      temporary = ctx.isa->mask();
     } else {
-      temporary = isa_->vec();
+      temporary = ctx.isa->vec();
     }
-    emit_copy(temporary, from);
+    emit_copy(ctx, temporary, from);
     for (Copy& c : copies) {
       if (c.from.id() == from.id()) c.from = temporary;
     }
@@ -379,25 +399,25 @@ void Emitter::emit_copies(std::vector<Copy> copies) {
     const uint64_t bits = c.constant->imm;
     if (c.to.as<x86::Reg>().isGp()) {
       if (bits >> 32 == 0) {
-        cc_.mov(c.to.as<Gp>().r32(), static_cast<uint32_t>(bits));
+        ctx.cc.mov(c.to.as<Gp>().r32(), static_cast<uint32_t>(bits));
       } else {
-        cc_.mov(c.to.as<Gp>(), bits);
+        ctx.cc.mov(c.to.as<Gp>(), bits);
       }
       continue;
     }
     switch (type.kind) {
       case TypeKind::v32:
         if (c.constant->op == Op::lane_id) {
-          isa_->mov(c.to.as<Vec>(), isa_->lane_table(c.chunk * isa_->lanes, 1));
+          ctx.isa->mov(c.to.as<Vec>(), ctx.isa->lane_table(c.chunk * ctx.isa->lanes, 1));
         } else {
-          isa_->set_const32(c.to.as<Vec>(), static_cast<uint32_t>(bits));
+          ctx.isa->set_const32(c.to.as<Vec>(), static_cast<uint32_t>(bits));
         }
         break;
       case TypeKind::v64:
-        isa_->set_const64(c.to.as<Vec>(), bits);
+        ctx.isa->set_const64(c.to.as<Vec>(), bits);
         break;
       case TypeKind::mask:
-        isa_->set_mask_const(c.to.as<x86::Reg>(), static_cast<uint32_t>(bits >> (c.chunk * isa_->lanes)));
+        ctx.isa->set_mask_const(c.to.as<x86::Reg>(), static_cast<uint32_t>(bits >> (c.chunk * ctx.isa->lanes)));
         break;
       default:
         WAVEJIT_CHECK(false, "a constant for a register of another kind");
@@ -405,74 +425,74 @@ void Emitter::emit_copies(std::vector<Copy> copies) {
   }
 }
 
-void Emitter::leave(ExitReason reason) {
+void leave(Lowering& ctx, ExitReason reason) {
   const auto value = static_cast<uint32_t>(reason);
-  cc_.mov(wave_field(offsetof(WaveState, exit_reason), 4), value);
-  Gp r = cc_.new_gp32();
-  cc_.mov(r, value);
-  cc_.ret(r);
+  ctx.cc.mov(ctx.wave_field(offsetof(WaveState, exit_reason), 4), value);
+  Gp r = ctx.cc.new_gp32();
+  ctx.cc.mov(r, value);
+  ctx.cc.ret(r);
 }
 
-void Emitter::emit_terminator(const ir::Block& block, const Label& next) {
-  flush_segment();
-  set_env({canonical_env_, kEnvAll});
-  if (error_) return;
+void emit_terminator(Lowering& ctx, const ir::Block& block, const Label& next) {
+  flush_segment(ctx);
+  set_env(ctx, {ctx.canonical_env, kEnvAll});
+  if (ctx.error) return;
   const Inst& inst = *block.terminator();
-  annotate(inst);
+  ctx.annotate(inst);
   const auto jump = [&](const Label& to) {
-    if (to.id() != next.id()) cc_.jmp(to);
+    if (to.id() != next.id()) ctx.cc.jmp(to);
   };
   switch (inst.op) {
     case Op::br:
-      emit_prefetches(block);
-      emit_copies(edge_copies(block, 0));
-      jump(target(block, 0));
+      emit_prefetches(ctx, block);
+      emit_copies(ctx, edge_copies(ctx, block, 0));
+      jump(target(ctx, block, 0));
       break;
     case Op::cond_br: {
       if (inst.operands[0]->is_const()) {
         const unsigned taken = inst.operands[0]->imm != 0 ? 0 : 1;
-        emit_copies(edge_copies(block, taken));
-        jump(target(block, taken));
+        emit_copies(ctx, edge_copies(ctx, block, taken));
+        jump(target(ctx, block, taken));
         break;
       }
-      const CondCode condition = emit_condition(inst.operands[0]);
-      const auto if_true = edge_copies(block, 0), if_false = edge_copies(block, 1);
-      const Label true_label = target(block, 0), false_label = target(block, 1);
+      const CondCode condition = emit_condition(ctx, inst.operands[0]);
+      const auto if_true = edge_copies(ctx, block, 0), if_false = edge_copies(ctx, block, 1);
+      const Label true_label = target(ctx, block, 0), false_label = target(ctx, block, 1);
       if (if_true.empty() && (true_label.id() != next.id() || !if_false.empty())) {
-        cc_.j(condition, true_label);
-        emit_copies(if_false);
+        ctx.cc.j(condition, true_label);
+        emit_copies(ctx, if_false);
         jump(false_label);
       } else if (if_false.empty()) {
-        cc_.j(x86::negateCond(condition), false_label);
-        emit_copies(if_true);
+        ctx.cc.j(x86::negateCond(condition), false_label);
+        emit_copies(ctx, if_true);
         jump(true_label);
       } else {
-        const Label other = cc_.new_label();
-        cc_.j(x86::negateCond(condition), other);
-        emit_copies(if_true);
-        cc_.jmp(true_label);
-        cc_.bind(other);
-        emit_copies(if_false);
+        const Label other = ctx.cc.new_label();
+        ctx.cc.j(x86::negateCond(condition), other);
+        emit_copies(ctx, if_true);
+        ctx.cc.jmp(true_label);
+        ctx.cc.bind(other);
+        emit_copies(ctx, if_false);
         jump(false_label);
       }
       break;
     }
     case Op::exit: {
-      Gp pc = cc_.new_gp64();
-      cc_.mov(pc, inst.imm);
-      cc_.mov(wave_field(offsetof(WaveState, pc), 8), pc);
+      Gp pc = ctx.cc.new_gp64();
+      ctx.cc.mov(pc, inst.imm);
+      ctx.cc.mov(ctx.wave_field(offsetof(WaveState, pc), 8), pc);
       const auto reason = static_cast<ExitReason>(inst.attr);
       if (reason == ExitReason::kTrap)
-        cc_.mov(wave_field(offsetof(WaveState, trap_id), 4), static_cast<uint32_t>(inst.imm2));
-      leave(reason);
+        ctx.cc.mov(ctx.wave_field(offsetof(WaveState, trap_id), 4), static_cast<uint32_t>(inst.imm2));
+      leave(ctx, reason);
       break;
     }
     case Op::exit_jump:
-      cc_.mov(wave_field(offsetof(WaveState, pc), 8), gp(inst.operands[0]));
-      leave(ExitReason::kJump);
+      ctx.cc.mov(ctx.wave_field(offsetof(WaveState, pc), 8), ctx.gp(inst.operands[0]));
+      leave(ctx, ExitReason::kJump);
       break;
     default:
-      fail(inst);
+      ctx.fail(inst);
       break;
   }
 }

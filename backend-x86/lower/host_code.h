@@ -1,4 +1,4 @@
-// Vocabulary of the emitters: register kinds, the constant pool, and the log of instructions that may fault.
+// Vocabulary of lowering: register kinds, the constant pool, and the log of instructions that may fault.
 #pragma once
 
 #include <asmjit/x86.h>

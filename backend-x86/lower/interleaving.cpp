@@ -3,10 +3,10 @@
 // Chunk after chunk, intermediate values stay in registers, and the processor overlaps the chunks as far as it looks
 // ahead. Long chains of divisions, roots and polynomials fill that window with a single chunk, whose instructions wait
 // for each other. Side by side there is always something to do, at the price of more values that are live at once.
+#include "backend-x86/lower/interleaving.h"
+
 #include <algorithm>
 #include <unordered_map>
-
-#include "backend-x86/lower/emitter.h"
 
 namespace wavejit::backend {
 namespace {
@@ -16,8 +16,7 @@ struct Cost {
   unsigned work, latency;
 };
 
-Cost cost_of(const ir::Inst& inst) {
-  using ir::Op;
+Cost cost_of(const Inst& inst) {
   const unsigned parts = inst.type.kind == ir::TypeKind::v64 ? 2 : 1;
   switch (inst.op) {
     case Op::fexp_f32:
@@ -58,16 +57,16 @@ Cost cost_of(const ir::Inst& inst) {
 
 }  // namespace
 
-unsigned Emitter::chunks_side_by_side(std::span<const Inst* const> insts) const {
-  const unsigned all = end_chunk() - first_chunk();
+unsigned chunks_side_by_side(const Lowering& ctx, std::span<const Inst* const> insts) {
+  const unsigned all = ctx.end_chunk() - ctx.first_chunk();
   // Shorter chains, and those next to enough other work, do not keep the processor waiting.
   constexpr unsigned kMinLatency = 150;
   std::unordered_map<const Inst*, unsigned> ready;  // cycles
   std::unordered_map<const Inst*, size_t> last;     // position of the last reader
   unsigned work = 0, latency = 0;
   const auto in_registers = [&](const Inst* inst) {
-    return (inst->type.is_vector() || (inst->type.is_mask() && isa_->budget().masks == 0)) && !inst->is_const() &&
-           !is_invariant(inst) && !lane_addresses_.is_scalar(inst);
+    return (inst->type.is_vector() || (inst->type.is_mask() && ctx.isa->budget().masks == 0)) && !inst->is_const() &&
+           !ctx.is_invariant(inst) && !ctx.lane_addresses.is_scalar(inst);
   };
   for (size_t i = 0; i < insts.size(); ++i) {
     const Inst& inst = *insts[i];
@@ -78,13 +77,13 @@ unsigned Emitter::chunks_side_by_side(std::span<const Inst* const> insts) const 
         if (it != ready.end()) {
           start = std::max(start, it->second);
           last[operand] = i;
-        } else if (is_fused(operand)) {
+        } else if (ctx.is_fused(operand)) {
           self(*operand, self);
         }
       }
     };
     reads(inst, reads);
-    if (is_invariant(&inst) || lane_addresses_.is_scalar(&inst)) continue;
+    if (ctx.is_invariant(&inst) || ctx.lane_addresses.is_scalar(&inst)) continue;
     const Cost cost = cost_of(inst);
     work += cost.work;
     ready[&inst] = start + cost.latency;
@@ -97,7 +96,7 @@ unsigned Emitter::chunks_side_by_side(std::span<const Inst* const> insts) const 
     const Inst* inst = insts[i];
     const auto it = last.find(inst);
     if (it == last.end() || !in_registers(inst)) continue;
-    const unsigned registers = inst->type.count * parts(inst);
+    const unsigned registers = inst->type.count * ctx.parts(inst);
     live += registers;
     ends[it->second] += registers;
     most = std::max(most, live);
@@ -105,7 +104,7 @@ unsigned Emitter::chunks_side_by_side(std::span<const Inst* const> insts) const 
   if (latency < kMinLatency || 4 * latency < 3 * work) return 1;
   // Twice the registers: what does not fit waits in memory less long than results do.
   unsigned together = 1;
-  while (2 * together <= all && 2 * together * most <= 2 * isa_->budget().vectors) together *= 2;
+  while (2 * together <= all && 2 * together * most <= 2 * ctx.isa->budget().vectors) together *= 2;
   return together;
 }
 

@@ -1,10 +1,15 @@
 // The order in which a segment's instructions are emitted for a chunk: the graph of what depends on what, for the
 // schedulers of backend-x86/schedule/.
+#include "backend-x86/lower/segment_order.h"
+
 #include <algorithm>
 #include <map>
 #include <unordered_map>
 
-#include "backend-x86/lower/emitter.h"
+#include "backend-x86/lower/lds_ranges.h"
+#include "backend-x86/lower/plans/wide_accesses.h"
+#include "backend-x86/lower/rolled_segment.h"
+#include "backend-x86/lower/segment.h"
 #include "backend-x86/schedule/sums.h"
 
 namespace wavejit::backend {
@@ -13,39 +18,35 @@ namespace {
 // What instructions read and write besides values: numbers behind those of the function's values.
 enum OtherPlace : uint32_t { kMemory, kState, kRows };
 
-bool is_access(const ir::Inst& inst) {
-  using ir::Op;
+bool is_access(const Inst& inst) {
   return inst.op == Op::load || inst.op == Op::load_edges || inst.op == Op::store || inst.op == Op::store_edges;
 }
 
 }  // namespace
 
-// Calls visit(place) for each value whose registers the instruction reads, or one that is emitted with it.
-void Emitter::for_each_read(const Inst& inst, const std::function<void(const Inst*)>& visit) const {
+void for_each_read(const Lowering& ctx, const Inst& inst, const std::function<void(const Inst*)>& visit) {
   for (const Inst* operand : inst.operands) {
-    const bool of_load = operand->op == Op::pack64 && with_access_[operand->id];
-    if (operand->op != Op::phi && is_left_out(*operand) && !of_load) {
-      for_each_read(*operand, visit);
-      if (is_fused(operand)) continue;
+    const bool of_load = operand->op == Op::pack64 && ctx.wide->absorbed[operand->id];
+    if (operand->op != Op::phi && ctx.is_left_out(*operand) && !of_load) {
+      for_each_read(ctx, *operand, visit);
+      if (ctx.is_fused(operand)) continue;
     }
-    visit(resolve(operand).inst);
+    visit(ctx.resolve(operand).inst);
   }
-  if (inst.op == Op::store && wide_[inst.id].any()) visit(resolve(wide_[inst.id].pairs[0]).inst);
+  if (inst.op == Op::store && ctx.wide->values[inst.id].any())
+    visit(ctx.resolve(ctx.wide->values[inst.id].pairs[0]).inst);
 }
 
-// Calls visit(value) for each value that the emitted instruction makes: itself, or 64-bit values that a load takes as wholes.
-void Emitter::for_each_result(const Inst& inst, const std::function<void(const Inst*)>& visit) const {
-  if (inst.op == Op::load && wide_[inst.id].any()) {
-    for (const Inst* whole : wide_[inst.id].pairs)
+void for_each_result(const Lowering& ctx, const Inst& inst, const std::function<void(const Inst*)>& visit) {
+  if (inst.op == Op::load && ctx.wide->values[inst.id].any()) {
+    for (const Inst* whole : ctx.wide->values[inst.id].pairs)
       if (whole != nullptr) visit(whole);
   } else if (inst.type.kind != ir::TypeKind::none) {
     visit(&inst);
   }
 }
 
-// The same instructions, with reads of VGPRs in front of their first users: a value that waits does so in its row of the wave
-// state, not in a spill slot.
-std::vector<const ir::Inst*> Emitter::with_late_reads(std::span<const Inst* const> insts) const {
+std::vector<const Inst*> with_late_reads(const Lowering& ctx, std::span<const Inst* const> insts) {
   std::vector<const Inst*> order;
   std::map<uint64_t, std::vector<const Inst*>> waiting;  // by row
   order.reserve(insts.size());
@@ -56,12 +57,12 @@ std::vector<const ir::Inst*> Emitter::with_late_reads(std::span<const Inst* cons
     waiting.erase(it);
   };
   for (const Inst* inst : insts) {
-    if (inst->op == Op::get_vgpr && !classes_.is_shared(inst) && !lane_addresses_.is_scalar(inst)) {
+    if (inst->op == Op::get_vgpr && !ctx.classes.is_shared(inst) && !ctx.lane_addresses.is_scalar(inst)) {
       waiting[inst->imm].push_back(inst);
       continue;
     }
     if (!waiting.empty()) {
-      for_each_read(*inst, [&](const Inst* place) {
+      for_each_read(ctx, *inst, [&](const Inst* place) {
         if (place->op == Op::get_vgpr) emit_row(place->imm);
       });
       if (inst->op == Op::set_vgpr) emit_row(inst->imm);
@@ -72,11 +73,13 @@ std::vector<const ir::Inst*> Emitter::with_late_reads(std::span<const Inst* cons
   return order;
 }
 
+namespace {
+
 // The operand to which the instruction adds a term in place, or none.
-const ir::Inst* Emitter::sum_operand(const Inst& inst) const {
+const Inst* sum_operand(const Lowering& ctx, const Inst& inst) {
   const auto in_place = [&](const Inst* operand) {
-    return operand->users.size() == 1 && operand->type == inst.type && !operand->is_const() && !is_fused(operand) &&
-           !is_invariant(operand) && !lane_addresses_.is_scalar(operand);
+    return operand->users.size() == 1 && operand->type == inst.type && !operand->is_const() && !ctx.is_fused(operand) &&
+           !ctx.is_invariant(operand) && !ctx.lane_addresses.is_scalar(operand);
   };
   switch (inst.op) {
     case Op::fma_f32:
@@ -95,9 +98,11 @@ const ir::Inst* Emitter::sum_operand(const Inst& inst) const {
   }
 }
 
+}  // namespace
+
 // Numbered as the segment's instructions.
-std::vector<schedule::Node> Emitter::segment_nodes() const {
-  std::vector<schedule::Node> nodes(segment_.size());
+std::vector<schedule::Node> segment_nodes(const Lowering& ctx) {
+  std::vector<schedule::Node> nodes(ctx.segment->insts.size());
   std::unordered_map<const Inst*, uint32_t> number;
   struct Place {
     uint32_t written = schedule::kNoNode;
@@ -105,9 +110,9 @@ std::vector<schedule::Node> Emitter::segment_nodes() const {
   };
   std::unordered_map<uint32_t, Place> places;
   std::vector<std::pair<LdsAccess, uint32_t>> lds;
-  const uint32_t other = function_.num_values();
-  for (uint32_t i = 0; i < segment_.size(); ++i) {
-    const Inst& inst = *segment_[i];
+  const uint32_t other = ctx.function.num_values();
+  for (uint32_t i = 0; i < ctx.segment->insts.size(); ++i) {
+    const Inst& inst = *ctx.segment->insts[i];
     schedule::Node& node = nodes[i];
     const auto reads = [&](uint32_t place) {
       Place& p = places[place];
@@ -122,7 +127,7 @@ std::vector<schedule::Node> Emitter::segment_nodes() const {
       p.read.clear();
       p.written = i;
     };
-    for_each_read(inst, [&](const Inst* place) { reads(place->id); });
+    for_each_read(ctx, inst, [&](const Inst* place) { reads(place->id); });
     if (inst.op == Op::get_vgpr) {
       reads(other + kRows + static_cast<uint32_t>(inst.imm));
     } else if (inst.op == Op::set_vgpr) {
@@ -135,7 +140,7 @@ std::vector<schedule::Node> Emitter::segment_nodes() const {
         node.early = true;
       }
       if (accesses_lds(inst)) {
-        const LdsAccess access = lds_access(inst);
+        const LdsAccess access = lds_access(ctx, inst);
         for (const auto& [earlier, index] : lds)
           if (access.conflicts(earlier)) node.before.push_back(index);
         lds.emplace_back(access, i);
@@ -143,14 +148,14 @@ std::vector<schedule::Node> Emitter::segment_nodes() const {
     } else if (!ir::is_pure(inst.op)) {
       writes(other + kState);
     }
-    if (inst.type.kind != ir::TypeKind::none) writes(classes_.representative(&inst)->id);
-    if (inst.op == Op::load && wide_[inst.id].any())
-      for_each_result(inst, [&](const Inst* whole) { writes(classes_.representative(whole)->id); });
+    if (inst.type.kind != ir::TypeKind::none) writes(ctx.classes.representative(&inst)->id);
+    if (inst.op == Op::load && ctx.wide->values[inst.id].any())
+      for_each_result(ctx, inst, [&](const Inst* whole) { writes(ctx.classes.representative(whole)->id); });
 
-    const bool is_element = inst.op == Op::extract && !classes_.is_shared(&inst);  // in a register of the tuple
-    if (inst.type.is_vector() && !is_element && !is_invariant(&inst) && !lane_addresses_.is_scalar(&inst))
-      node.registers = inst.type.count * parts(&inst);
-    if (const Inst* sum = sum_operand(inst)) {
+    const bool is_element = inst.op == Op::extract && !ctx.classes.is_shared(&inst);  // in a register of the tuple
+    if (inst.type.is_vector() && !is_element && !ctx.is_invariant(&inst) && !ctx.lane_addresses.is_scalar(&inst))
+      node.registers = inst.type.count * ctx.parts(&inst);
+    if (const Inst* sum = sum_operand(ctx, inst)) {
       node.adds = true;
       node.factor = inst.operands[0]->id;
       if (const auto it = number.find(sum); it != number.end()) node.sum = it->second;
@@ -163,28 +168,29 @@ std::vector<schedule::Node> Emitter::segment_nodes() const {
     const auto it = places.find(place->id);
     return it != places.end() && it->second.written != schedule::kNoNode && it->second.written > i;
   };
-  for (uint32_t i = 0; i < segment_.size(); ++i) {
-    const Inst& inst = *segment_[i];
+  for (uint32_t i = 0; i < ctx.segment->insts.size(); ++i) {
+    const Inst& inst = *ctx.segment->insts[i];
     if (inst.op == Op::extract) {
       const auto it = number.find(inst.operands[0]);
-      nodes[i].again = it != number.end() && nodes[it->second].again && !classes_.is_shared(&inst);
-    } else if (inst.op == Op::load && is_rollable_load(inst) && chunk_stride(inst) == 0) {
-      const LdsAccess access = lds_access(inst);
+      nodes[i].again = it != number.end() && nodes[it->second].again && !ctx.classes.is_shared(&inst);
+    } else if (inst.op == Op::load && is_rollable_load(ctx, inst) && chunk_stride(ctx, inst) == 0) {
+      const LdsAccess access = lds_access(ctx, inst);
       bool same = true;
-      for_each_result(inst, [&](const Inst* result) { same = same && !classes_.is_shared(result); });
-      for_each_read(inst, [&](const Inst* place) { same = same && !is_written_behind(place, i); });
+      for_each_result(ctx, inst, [&](const Inst* result) { same = same && !ctx.classes.is_shared(result); });
+      for_each_read(ctx, inst, [&](const Inst* place) { same = same && !is_written_behind(place, i); });
       for (const auto& [other_access, index] : lds) same = same && (index < i || !access.conflicts(other_access));
       nodes[i].again = same;
     }
   }
   // Sums are grouped by the factor that costs more to make.
-  for (uint32_t i = 0; i < segment_.size(); ++i) {
+  for (uint32_t i = 0; i < ctx.segment->insts.size(); ++i) {
     if (!nodes[i].adds) continue;
     const auto is_cheap = [&](const Inst* factor) {
-      const auto it = number.find(resolve(factor).inst);
+      const auto it = number.find(ctx.resolve(factor).inst);
       return it != number.end() && nodes[it->second].again;
     };
-    const std::vector<const Inst*> factors(segment_[i]->operands.begin(), segment_[i]->operands.end());
+    const std::vector<const Inst*> factors(ctx.segment->insts[i]->operands.begin(),
+                                           ctx.segment->insts[i]->operands.end());
     if (is_cheap(factors[0]) && !is_cheap(factors[1])) nodes[i].factor = factors[1]->id;
   }
   return nodes;

@@ -1,5 +1,4 @@
-// Reads and writes of the wave state.
-#include "backend-x86/lower/emitter.h"
+#include "backend-x86/lower/state.h"
 
 namespace wavejit::backend {
 
@@ -9,37 +8,37 @@ size_t sgpr_offset(uint64_t index) {
 }
 }  // namespace
 
-bool Emitter::emit_state(const Inst& inst, unsigned chunk) {
+bool emit_state(Lowering& ctx, const Inst& inst, unsigned chunk) {
   switch (inst.op) {
     case Op::get_vgpr:
-      isa_->load(dst(inst, chunk), row(static_cast<unsigned>(inst.imm), chunk), nullptr);
+      ctx.isa->load(ctx.dst(inst, chunk), ctx.row(static_cast<unsigned>(inst.imm), chunk), nullptr);
       return true;
     case Op::set_vgpr:
-      isa_->store(row(static_cast<unsigned>(inst.imm), chunk), v32(inst.operands[0], chunk), nullptr);
+      ctx.isa->store(ctx.row(static_cast<unsigned>(inst.imm), chunk), ctx.v32(inst.operands[0], chunk), nullptr);
       return true;
     case Op::get_mask:
-      isa_->load_mask(dst_mask(inst, chunk),
-                      wave_field(sgpr_offset(inst.imm) + chunk * isa_->lanes / 8, isa_->lanes / 8));
+      ctx.isa->load_mask(ctx.dst_mask(inst, chunk),
+                         ctx.wave_field(sgpr_offset(inst.imm) + chunk * ctx.isa->lanes / 8, ctx.isa->lanes / 8));
       return true;
     case Op::set_mask:
-      isa_->store_mask(wave_field(sgpr_offset(inst.imm) + chunk * isa_->lanes / 8, isa_->lanes / 8),
-                       mask(inst.operands[0], chunk));
+      ctx.isa->store_mask(ctx.wave_field(sgpr_offset(inst.imm) + chunk * ctx.isa->lanes / 8, ctx.isa->lanes / 8),
+                          ctx.mask(inst.operands[0], chunk));
       return true;
     default:
       return false;
   }
 }
 
-bool Emitter::emit_scalar_state(const Inst& inst) {
+bool emit_scalar_state(Lowering& ctx, const Inst& inst) {
   const auto get = [&](size_t offset) {
-    const Gp d = dst_gp(inst);
-    cc_.mov(d, wave_field(offset, d.size()));
+    const Gp d = ctx.dst_gp(inst);
+    ctx.cc.mov(d, ctx.wave_field(offset, d.size()));
     return true;
   };
   const auto set = [&](size_t offset) {
     const Inst* value = inst.operands[0];
     const uint32_t size = value->type == ir::kI64 ? 8 : 4;
-    cc_.emit(I::kIdMov, wave_field(offset, size), gp_operand(value));
+    ctx.cc.emit(I::kIdMov, ctx.wave_field(offset, size), ctx.gp_operand(value));
     return true;
   };
   switch (inst.op) {

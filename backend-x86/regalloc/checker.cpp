@@ -350,7 +350,7 @@ bool AllocationChecker::compare_memory(const Final& inst, const BaseMem& before,
   if (behind.signature() != signature || behind.baseId() != x86::Gp::kIdSp ||
       (!before.hasIndexReg() && before.indexId() != behind.indexId()))
     return differs();
-  // A variable of the emitters on the stack is in one place all the time.
+  // A variable on the stack that lowering makes is in one place all the time.
   const uint32_t reg = Operand::virtIdToIndex(before.baseId());
   const int32_t at = state_->stack + behind.offsetLo32() - before.offsetLo32();
   const uint32_t bytes = function_.registers[reg].bytes;

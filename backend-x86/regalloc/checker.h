@@ -2,7 +2,7 @@
 //
 // The checker records the function before registers are allocated, and interprets the final code afterwards: for each place
 // (host register or stack slot) it follows of which virtual registers the place holds the current values, and which bytes.
-// The allocator's own instructions copy them. An instruction of the emitters must find in the place of each operand the bytes
+// The allocator's own instructions copy them. An instruction that lowering has made must find in the place of each operand the bytes
 // that it reads, and makes a new value, which no other place has. Where control flow joins, what holds on both edges remains, up
 // to a fixed point. The method is that of the checker of Cranelift's regalloc2.
 //
@@ -42,7 +42,7 @@ class AllocationChecker {
     bool visited = false, pending = false;
     KeptState state;
   };
-  // An instruction of the emitters, in its final form.
+  // An instruction that lowering has made, in its final form.
   struct Final {
     const Node& node;
     const RecordedInstruction& recorded;

@@ -1,4 +1,4 @@
-// A function as the emitters leave it, kept for the checker of register allocation: instructions in order with their
+// A function as lowering leaves it, kept for the checker of register allocation: instructions in order with their
 // operands, and what each operand means for a virtual register.
 //
 // The record shares nothing with the allocator but the facts of instruction_access.h.

@@ -1,6 +1,6 @@
 // Addresses that a loop advances by the same in all lanes: the phi becomes the address in front of the loop plus a
 // scalar phi. An extended index is known to grow by a constant from lane to lane unless it wraps around, which code can
-// test (backend-x86/lower/lane_addresses.h). A sum keeps that, a phi does not.
+// test (backend-x86/lower/plans/lane_addresses.h). A sum keeps that, a phi does not.
 #include <algorithm>
 #include <optional>
 #include <vector>

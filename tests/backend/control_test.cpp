@@ -1,5 +1,5 @@
 // Control flow, phis, entries, exits, wave state.
-#include "backend-x86/lower/phi_classes.h"
+#include "backend-x86/lower/plans/phi_classes.h"
 #include "runner.h"
 
 namespace wavejit::backend {

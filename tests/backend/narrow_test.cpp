@@ -4,7 +4,7 @@
 #include <array>
 #include <functional>
 
-#include "backend-x86/lower/narrow_values.h"
+#include "backend-x86/lower/plans/narrow_values.h"
 #include "runner.h"
 
 namespace wavejit::backend {

@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "backend-x86/lower/tile_regions.h"
+#include "backend-x86/lower/plans/tile_regions.h"
 #include "runner.h"
 
 namespace wavejit::backend {
