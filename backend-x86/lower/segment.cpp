@@ -193,6 +193,7 @@ void flush_segment(Lowering& ctx) {
   ctx.reused->advance_distances.clear();
   ctx.reused->clamp_tests.clear();
   ctx.reused->odd_divisions.clear();
+  ctx.reused->odd_floats.clear();
 }
 
 namespace {

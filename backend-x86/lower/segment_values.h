@@ -21,6 +21,8 @@ struct SegmentValues {
   std::map<std::pair<std::vector<const ir::Inst*>, unsigned>, Gp> clamp_tests;
   // Results of odd_division(), by its operands.
   std::map<std::tuple<const ir::Inst*, const ir::Inst*, unsigned>, std::optional<MaskReg>> odd_divisions;
+  // Lanes in which a float is zero, denormal, infinite or NaN, by the value and chunk.
+  std::map<std::pair<const ir::Inst*, unsigned>, MaskReg> odd_floats;
   // Distances of prefetches, by the members of Stream and of Advance.
   std::map<std::tuple<const ir::Inst*, unsigned, bool>, Gp> stream_distances;
   std::map<std::tuple<int64_t, const ir::Inst*, int>, Gp> advance_distances;

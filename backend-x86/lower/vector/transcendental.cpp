@@ -136,6 +136,12 @@ bool emit_transcendental(Lowering& ctx, const Inst& inst, unsigned chunk) {
       ctx.cc.emit(I::kIdVsqrtps, ctx.dst(inst, chunk), flush_input(ctx, ctx.v32(inst.operands[0], chunk)));
       return true;
     case Op::frcp_f32:
+      // Neither a mantissa nor its reciprocal is denormal.
+      if (inst.operands[0]->op == Op::ffrexp_mant_f32) {
+        ctx.cc.emit(I::kIdVdivps, ctx.dst(inst, chunk), ctx.isa->const32(0x3f800000), ctx.v32(inst.operands[0], chunk));
+        return true;
+      }
+      [[fallthrough]];
     case Op::frsq_f32:
     case Op::fexp_f32:
     case Op::flog_f32:

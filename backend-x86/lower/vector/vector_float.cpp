@@ -5,6 +5,7 @@
 #include <array>
 
 #include "backend-x86/lower/environment.h"
+#include "backend-x86/lower/segment_values.h"
 #include "backend-x86/lower/vector/building_blocks.h"
 
 namespace wavejit::backend {
@@ -165,7 +166,8 @@ void fminmax(Lowering& ctx, uint32_t attr, const Vec& d, const Vec& a_in, const 
   }
   r = equal();
   if (signalling && ctx.on(Optimisation::ordinary_numbers))
-    unless_any(ctx, compare(kUnordered, a, b), [] {}, with_nans);
+    unless_any(
+        ctx, compare(kUnordered, a, b), [] {}, with_nans);
   else
     with_nans();
   ctx.isa->mov(d, r);
@@ -174,6 +176,37 @@ void fminmax(Lowering& ctx, uint32_t attr, const Vec& d, const Vec& a_in, const 
 namespace {
 
 // x * 2^n where that is one multiplication: by a number with an exponent of its own.
+// Lanes in which the value is zero, denormal, infinite or NaN.
+const MaskReg& odd_float32(Lowering& ctx, const Inst* value, unsigned chunk) {
+  const auto [entry, inserted] = ctx.reused->odd_floats.try_emplace({value, chunk});
+  if (inserted || !ctx.on(Optimisation::segment_reuse)) {
+    const Vec magnitude = ctx.isa->and_(ctx.v32(value, chunk), ctx.isa->c32(0x7fffffff));
+    const Vec distance = ctx.isa->make(I::kIdVpsubd, magnitude, ctx.isa->c32(0x00800000));
+    entry->second = cmp(ctx, ICmp::uge, distance, ctx.isa->c32(0x7f000000));
+  }
+  return entry->second;
+}
+
+// v_frexp_mant_f32, v_frexp_exp_i32_f32. Divisions of compilers since LLVM 17 have both of each operand.
+void emit_frexp32(Lowering& ctx, const Inst& inst, unsigned chunk) {
+  const Vec x = ctx.v32(inst.operands[0], chunk);
+  const bool wants_exponent = inst.op == Op::ffrexp_exp_f32;
+  const auto in_general = [&] {
+    ctx.isa->mov(ctx.dst(inst, chunk), wants_exponent ? frexp_exponent32(ctx, x) : frexp_mantissa32(ctx, x));
+  };
+  if (!ctx.on(Optimisation::ordinary_numbers)) return in_general();
+  const auto of_ordinary = [&] {
+    if (wants_exponent) {
+      const Vec biased = ctx.isa->shr32(ctx.isa->and_(x, ctx.isa->c32(0x7fffffff)), 23);
+      ctx.cc.emit(I::kIdVpsubd, ctx.dst(inst, chunk), biased, ctx.isa->c32(126));
+    } else {
+      ctx.isa->mov(ctx.dst(inst, chunk),
+                   ctx.isa->or_(ctx.isa->and_(x, ctx.isa->c32(0x807fffff)), ctx.isa->c32(0x3f000000)));
+    }
+  };
+  unless_any(ctx, odd_float32(ctx, inst.operands[0], chunk), of_ordinary, in_general);
+}
+
 void emit_ldexp(Lowering& ctx, const Inst& inst, unsigned chunk) {
   const bool wide = inst.op == Op::fldexp_f64;
   const uint32_t smallest = wide ? 1022 : 126, fraction_bits = wide ? 52 : 23;
@@ -462,10 +495,8 @@ bool emit_float(Lowering& ctx, const Inst& inst, unsigned chunk) {
       return true;
     }
     case Op::ffrexp_mant_f32:
-      ctx.isa->mov(ctx.dst(inst, chunk), frexp_mantissa32(ctx, value(0)));
-      return true;
     case Op::ffrexp_exp_f32:
-      ctx.isa->mov(ctx.dst(inst, chunk), frexp_exponent32(ctx, value(0)));
+      emit_frexp32(ctx, inst, chunk);
       return true;
     case Op::frcp_f64:
       return each([&](const Vec& d, const Vec& x, unsigned) {
