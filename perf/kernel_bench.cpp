@@ -5,7 +5,8 @@
 // timing, translation and compilation happen before it. wavejit's translations choose by what waves did in the
 // interpreter, as with engine `auto`; WAVEJIT_DISABLE_PASSES=profiles has those that know nothing. Engines <engine>_2
 // are the same with two threads (perf/threads.py). The first result of every engine is checked against the host
-// reference. With WAVEJIT_BENCH_OPENCL_AVX2 in the environment PoCL compiles as for a CPU without AVX-512.
+// reference. With WAVEJIT_BENCH_OPENCL_AVX2 in the environment PoCL compiles as for a CPU without AVX-512; with
+// WAVEJIT_BENCH_KERNELS=gfx906-clang19/O2 wavejit executes what that compiler has made.
 #include <benchmark/benchmark.h>
 #include <time.h>
 
@@ -13,6 +14,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
@@ -207,6 +209,17 @@ struct Session {
   std::map<std::string, Prepared> runners;
 };
 
+// The code object of a kernel: by the compiler and at the level that WAVEJIT_BENCH_KERNELS names, if that has made one.
+std::string path_of(const KernelCase& kernel_case) {
+  if (const char* other = getenv("WAVEJIT_BENCH_KERNELS"); other != nullptr && *other != 0) {
+    const std::filesystem::path folder(other);  // gfx906-clang19/O2
+    const std::string path = kernels::code_object_path(WAVEJIT_KERNEL_DIR, kernel_case, folder.parent_path().string(),
+                                                       folder.filename().string());
+    if (std::filesystem::exists(path)) return path;
+  }
+  return kernels::code_object_path(WAVEJIT_KERNEL_DIR, kernel_case, "gfx906", "O3");
+}
+
 std::unique_ptr<Runner> make_runner(const KernelCase& kernel_case, const std::string& engine, std::string* why) {
   if (engine == "native") return std::make_unique<NativeRunner>(kernel_case, native_function(kernel_case.name));
   if (engine == "native_serial")
@@ -223,7 +236,7 @@ std::unique_ptr<Runner> make_runner(const KernelCase& kernel_case, const std::st
   for (const EngineChoice& choice : {kernels::kInterpreter, kernels::kAvx2, kernels::kAvx512}) {
     const bool two = engine == std::string(choice.name) + "_2";
     if (engine != choice.name && !two) continue;
-    const std::string path = kernels::code_object_path(WAVEJIT_KERNEL_DIR, kernel_case, "gfx906", "O3");
+    const std::string path = path_of(kernel_case);
     auto run = kernels::WavejitRun::create(kernel_case, path, "gfx906", why);
     return run ? std::make_unique<EngineRunner>(std::move(run), choice, two ? 2 : 1) : nullptr;
   }
