@@ -85,7 +85,9 @@ bool SkippedWay::conclude() {
   for (size_t known = 0; known != given_.size();) {
     known = given_.size();
     const Assumptions given(given_.begin(), given_.end());
-    for (const auto& [mask, fact] : given) {
+    for (const auto& entry : given) {
+      const Inst* const mask = entry.first;
+      const LaneFact& fact = entry.second;
       assume_operands(mask, fact, 2);
       const LaneFact result = combined(*mask, [&](size_t i) {
         const auto it = given_.find(mask->operands[i]);
