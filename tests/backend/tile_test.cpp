@@ -213,7 +213,7 @@ TEST_P(Tile, AddressesFromVectors) {
   ASSERT_NE(TileRegions(f, liveness, ir::LaneShapes(f), budget, avx2 ? 8 : 4, never_barrier).of(body), nullptr);
 
   std::vector<uint32_t> memory(64 * kRow);
-  for (uint32_t m = 0; uint32_t & word : memory) word = m++ * 0x9e3779b9u;
+  for (uint32_t m = 0; uint32_t& word : memory) word = m++ * 0x9e3779b9u;
   wave->sgpr[10] = 5;
   wave->set_sgpr64(8, reinterpret_cast<uint64_t>(memory.data() - 5));
   wave->set_sgpr64(20, ~uint64_t{0});
@@ -316,7 +316,7 @@ TEST_P(Tile, IndicesThatWrap) {
 // Indices against a bound, and sums and differences of these and others, inside the bound and at it.
 TEST_P(Tile, SumsOfClampedIndices) {
   std::vector<uint32_t> memory(1024);
-  for (uint32_t m = 0; uint32_t & word : memory) word = m++ * 0x9e3779b9u;
+  for (uint32_t m = 0; uint32_t& word : memory) word = m++ * 0x9e3779b9u;
   wave->set_sgpr64(8, reinterpret_cast<uint64_t>(memory.data() + 256));
   for (const Op op : {Op::add, Op::sub}) {
     Straight s;
@@ -345,7 +345,7 @@ TEST_P(Tile, SumsOfClampedIndices) {
 TEST_P(Tile, WalksThroughElementsOfAnySize) {
   constexpr unsigned kSums = 10;
   std::vector<uint32_t> memory(4096);
-  for (uint32_t m = 0; uint32_t & word : memory) word = m++ * 0x9e3779b9u;
+  for (uint32_t m = 0; uint32_t& word : memory) word = m++ * 0x9e3779b9u;
   for (const unsigned bytes : {1u, 2u, 4u}) {
     ir::Function f("walk");
     ir::Block *start = f.add_block(), *body = f.add_block(), *end = f.add_block();

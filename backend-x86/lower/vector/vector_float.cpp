@@ -166,8 +166,7 @@ void fminmax(Lowering& ctx, uint32_t attr, const Vec& d, const Vec& a_in, const 
   }
   r = equal();
   if (signalling && ctx.on(Optimisation::ordinary_numbers))
-    unless_any(
-        ctx, compare(kUnordered, a, b), [] {}, with_nans);
+    unless_any(ctx, compare(kUnordered, a, b), [] {}, with_nans);
   else
     with_nans();
   ctx.isa->mov(d, r);
