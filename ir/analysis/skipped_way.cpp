@@ -27,8 +27,8 @@ SkippedWay::SkippedWay(const Block* branch, const LaneBranch& lanes, const Loop&
   if (always != nullptr && staying != nullptr) assume_carried();
 }
 
-// Lanes in the loop have stayed in it: other masks that the iteration begins with are what they have to be for that. Only if the loop
-// begins with the same.
+// Lanes in the loop have stayed in it, or have come into it. If a mask of the header has to hold or lack a lane for the lane to stay, and
+// is the same where the loop begins, that is known in each iteration.
 void SkippedWay::assume_carried() {
   const auto value_from = [&](const Inst* phi, bool inside) -> const Inst* {
     const Inst* value = nullptr;
@@ -93,10 +93,10 @@ bool SkippedWay::conclude() {
         const auto it = given_.find(mask->operands[i]);
         return it == given_.end() ? kUnknownLanes : it->second;
       });
-      if (result != kUnknownLanes && result != fact) return false;
+      contradicts_ |= result != kUnknownLanes && result != fact;
     }
   }
-  return true;
+  return !contradicts_;
 }
 // A mask that together with another one decides that the lanes that skip are outside of `mask`, if it is not known whether they are
 // in it; null: none.
@@ -170,8 +170,10 @@ const Inst* SkippedWay::carried_by(const Inst* value) {
 
 // What follows from a mask's having none or all of the lanes that skip.
 void SkippedWay::assume(const Inst* mask, const LaneFact& fact, unsigned depth) {
-  if (depth == 0 || way_.contains(mask->parent) || !given_.try_emplace(mask, fact).second) return;
-  assume_operands(mask, fact, depth);
+  if (depth == 0 || way_.contains(mask->parent)) return;
+  const auto [known, inserted] = given_.try_emplace(mask, fact);
+  contradicts_ |= known->second != fact;
+  if (inserted) assume_operands(mask, fact, depth);
 }
 void SkippedWay::assume_operands(const Inst* mask, const LaneFact& fact, unsigned depth) {
   const auto operand = [&](size_t i) { return of(mask->operands[i]); };

@@ -108,6 +108,7 @@ class SkippedWay {
   std::unordered_set<const Block*> behind_;  // blocks_behind(), when somebody has asked
   std::vector<const Inst*> different_;       // phis where the ways meet that are not what they would be without the way
   const Inst* open_ = nullptr;               // a mask behind the way by which something different may be seen or not
+  bool contradicts_ = false;                 // what is given: there is no such lane
   bool skips_ = true;                        // false: of lanes that may be in the mask
   bool again_ = false;                       // the way comes back to the branch
   bool refuted_ = false;
