@@ -107,10 +107,10 @@ class SkippedWay {
   std::unordered_set<const Block*> rest_;    // behind the way: what is reached by it and by the other way alone
   std::unordered_set<const Block*> behind_;  // blocks_behind(), when somebody has asked
   std::vector<const Inst*> different_;       // phis where the ways meet that are not what they would be without the way
-  const Inst* open_ = nullptr;               // a mask behind the way by which something different may be seen or not
-  bool contradicts_ = false;                 // what is given: there is no such lane
-  bool skips_ = true;                        // false: of lanes that may be in the mask
-  bool again_ = false;                       // the way comes back to the branch
+  const Inst* open_ = nullptr;  // mask of a later branch that decides whether a difference is seen: the next case split
+  bool contradicts_ = false;    // the facts in given_ exclude each other: no such lane exists
+  bool skips_ = true;           // false: of lanes that may be in the mask
+  bool again_ = false;          // the way comes back to the branch
   bool refuted_ = false;
   std::vector<const Inst*> loop_phis_, empty_;
   std::unordered_set<const Inst*> unknown_, not_empty_;

@@ -1,6 +1,6 @@
 // Vectors of which a loop reads one lane at a time: they go to a row of the frame in front of the loop.
 //
-// Compilers since LLVM 17 make an atomic of a whole wave that way: a loop over the active lanes adds up what each has, and one lane
+// clang 19 makes an atomic of a whole wave that way: a loop over the active lanes adds up what each has, and one lane
 // makes the access. Reading a lane whose number is a variable stores the vector first, in each iteration.
 #include <algorithm>
 #include <map>

@@ -186,7 +186,7 @@ const MaskReg& odd_float32(Lowering& ctx, const Inst* value, unsigned chunk) {
   return entry->second;
 }
 
-// v_frexp_mant_f32, v_frexp_exp_i32_f32. Divisions of compilers since LLVM 17 have both of each operand.
+// v_frexp_mant_f32, v_frexp_exp_i32_f32. clang 19's divisions have both of each operand.
 void emit_frexp32(Lowering& ctx, const Inst& inst, unsigned chunk) {
   const Vec x = ctx.v32(inst.operands[0], chunk);
   const bool wants_exponent = inst.op == Op::ffrexp_exp_f32;
